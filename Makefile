@@ -1,0 +1,47 @@
+# The newcomer's commands. `make` alone tells them.
+PYTHON := .venv/bin/python
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: help setup demo test test-fast lint bench format
+
+help:
+	@printf '%s\n' \
+	  'make setup      install what is missing, build the native core; leaves .venv/bin/phpdyno' \
+	  'make demo       setup, then a real comparison on WordPress (about six minutes)' \
+	  'make test       setup, then every test' \
+	  'make test-fast  the tests that need no server (under a minute)' \
+	  'make lint       style, types, layers' \
+	  'make bench      the figures of docs/benchmarks.md'
+
+setup:
+	@sh scripts/setup.sh
+
+demo: setup
+	phpdyno compare wordpress --aa \
+	  --treatment 'ini.opcache.enable=0' \
+	  --treatment 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M' \
+	  --treatment 'ini.opcache.validate_timestamps=0;ini.realpath_cache_size=16M;ini.realpath_cache_ttl=600' \
+	  --budget 5m
+
+test: setup lint
+	cargo test --release --locked --quiet --workspace --exclude dyno-py
+	$(PYTHON) -m pytest
+
+test-fast:
+	$(PYTHON) -m pytest -q -m 'not integration and not slow'
+
+lint:
+	ruff check .
+	ruff format --check .
+	mypy
+	lint-imports
+	cargo fmt --check
+	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
+
+format:
+	ruff check --fix .
+	ruff format .
+	cargo fmt
+
+bench: setup
+	$(PYTHON) -m tests.bench

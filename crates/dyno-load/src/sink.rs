@@ -1,0 +1,65 @@
+//! Where the content of a response goes: nowhere while measuring, into memory when one answer is fetched.
+
+use crate::outcome::Malformed;
+
+/// Receives the content of one response, in order, in pieces of any size.
+pub trait Sink {
+    /// One header of the final response.
+    fn header(&mut self, _name: &[u8], _value: &[u8]) {}
+
+    /// A piece of the body.
+    ///
+    /// # Errors
+    /// When the sink takes no more.
+    fn body(&mut self, _piece: &[u8]) -> Result<(), Malformed> {
+        Ok(())
+    }
+
+    /// A piece of FastCGI STDERR.
+    fn stderr(&mut self, _piece: &[u8]) {}
+}
+
+/// Keeps nothing: the parsers count.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+impl Sink for Discard {}
+
+/// Keeps one whole answer.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// Names and values as sent, in order.
+    pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The decoded body.
+    pub body: Vec<u8>,
+    /// What FastCGI STDERR carried; cut at `max_bytes`.
+    pub stderr: Vec<u8>,
+    max_bytes: usize,
+}
+
+impl Kept {
+    /// A sink for a body of at most `max_bytes` bytes.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, ..Self::default() }
+    }
+}
+
+impl Sink for Kept {
+    fn header(&mut self, name: &[u8], value: &[u8]) {
+        self.headers.push((name.to_vec(), value.to_vec()));
+    }
+
+    fn body(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        if piece.len() > self.max_bytes - self.body.len() {
+            return Err(Malformed("the body is larger than the limit of this fetch"));
+        }
+        self.body.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn stderr(&mut self, piece: &[u8]) {
+        let room = self.max_bytes - self.stderr.len();
+        self.stderr.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+}

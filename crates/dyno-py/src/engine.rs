@@ -1,0 +1,128 @@
+//! `Engine` and `Response`.
+
+use dyno_load::{Address, Error, Fetched, Options};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyIndexError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::samples::Samples;
+use crate::target::Target;
+
+/// A closed-loop generator for one address; one thread, epoll, connections kept over runs when `keep_alive`.
+#[pyclass(module = "phpdyno._native")]
+pub(crate) struct Engine {
+    engine: dyno_load::Engine,
+}
+
+/// One whole answer, as fetched by `Engine.fetch`.
+#[pyclass(module = "phpdyno._native", frozen, get_all)]
+pub(crate) struct Response {
+    outcome: u8,
+    status: u16,
+    headers: Py<PyList>,
+    body: Py<PyBytes>,
+    stderr: Py<PyBytes>,
+    detail: String,
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (
+        address, targets, *, keep_alive = true, connect_timeout_ns = 2_000_000_000, response_timeout_ns = 30_000_000_000
+    ))]
+    fn new(
+        address: &str,
+        targets: Vec<Bound<'_, Target>>,
+        keep_alive: bool,
+        connect_timeout_ns: u64,
+        response_timeout_ns: u64,
+    ) -> PyResult<Self> {
+        let address = Address::parse(address).map_err(PyValueError::new_err)?;
+        let targets = targets.iter().map(|target| target.get().request.clone()).collect();
+        let options = Options { keep_alive, connect_timeout_ns, response_timeout_ns };
+        let engine = dyno_load::Engine::new(address, targets, options).map_err(python_error)?;
+        Ok(Self { engine })
+    }
+
+    /// Send `targets[i]` for every i of `sequence`, `concurrency` at a time, and return when each has an outcome.
+    #[pyo3(signature = (sequence, *, concurrency = 1, max_failures = 1 << 62))]
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        sequence: PyReadonlyArray1<'_, u32>,
+        concurrency: usize,
+        max_failures: u64,
+    ) -> PyResult<Samples> {
+        // A copy: it becomes the `target` column, and Python may write to its own array while we run without the GIL.
+        let sequence = sequence.as_array().to_vec();
+        let engine = &mut self.engine;
+        let columns = interruptible(py, |stop| engine.run(sequence, concurrency, max_failures, stop))?;
+        Ok(Samples::new(py, columns))
+    }
+
+    /// One request, the whole answer kept. Does not check the expected length.
+    #[pyo3(signature = (target, *, max_bytes = 64 << 20))]
+    fn fetch(&mut self, py: Python<'_>, target: i64, max_bytes: usize) -> PyResult<Response> {
+        let target = u32::try_from(target)
+            .map_err(|_| PyIndexError::new_err(format!("target {target} does not exist: they are counted from 0")))?;
+        let engine = &mut self.engine;
+        let fetched = interruptible(py, |stop| engine.fetch(target, max_bytes, stop))?;
+        Response::new(py, fetched)
+    }
+
+    /// Close the kept connections. Idempotent; the engine may be run again.
+    fn close(&mut self) {
+        self.engine.close();
+    }
+}
+
+impl Response {
+    fn new(py: Python<'_>, fetched: Fetched) -> PyResult<Self> {
+        let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+        let headers = fetched.kept.headers.iter().map(|(name, value)| (bytes(name), bytes(value)));
+        Ok(Self {
+            outcome: fetched.outcome as u8,
+            status: fetched.status,
+            headers: PyList::new(py, headers.collect::<Vec<_>>())?.unbind(),
+            body: bytes(&fetched.kept.body).unbind(),
+            stderr: bytes(&fetched.kept.stderr).unbind(),
+            detail: fetched.detail,
+        })
+    }
+}
+
+/// Run `work` without the GIL; when it asks whether to stop, let Python handle its signals and pass on what a handler
+/// raised.
+#[allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method itself is not general enough over the lifetime"
+)]
+fn interruptible<T, F>(py: Python<'_>, work: F) -> PyResult<T>
+where
+    T: Send,
+    F: FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Error> + Send,
+{
+    let (done, raised) = py.detach(|| {
+        let mut raised = None;
+        let done = work(&mut || {
+            raised = Python::attach(|py| py.check_signals()).err();
+            raised.is_some()
+        });
+        (done, raised)
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => done.map_err(python_error),
+    }
+}
+
+fn python_error(error: Error) -> PyErr {
+    match error {
+        Error::Invalid(_) => PyValueError::new_err(error.to_string()),
+        Error::NoSuchTarget { .. } => PyIndexError::new_err(error.to_string()),
+        // With the number, Python chooses the subclass and fills in errno.
+        Error::Io(error) => PyOSError::new_err((error.raw_os_error(), error.to_string())),
+    }
+}

@@ -1,0 +1,23 @@
+//! The thin Python binding of `dyno-load`: values in, columns out, the GIL released in between.
+
+mod engine;
+mod samples;
+mod target;
+
+#[pyo3::pymodule]
+mod _native {
+    use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
+
+    #[pymodule_export]
+    use crate::engine::{Engine, Response};
+    #[pymodule_export]
+    use crate::samples::Samples;
+    #[pymodule_export]
+    use crate::target::Target;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("OUTCOMES", PyTuple::new(module.py(), dyno_load::OUTCOMES)?)
+    }
+}

@@ -1,0 +1,38 @@
+//! `Samples`: the columns become numpy arrays that own the memory of the run; nothing is copied.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+
+/// The columns of one `Engine.run`: one row per requested index, in the order of the sequence.
+#[pyclass(module = "phpdyno._native", frozen, get_all)]
+pub(crate) struct Samples {
+    sent_ns: Py<PyArray1<u64>>,
+    first_byte_ns: Py<PyArray1<u64>>,
+    done_ns: Py<PyArray1<u64>>,
+    status: Py<PyArray1<u16>>,
+    body_bytes: Py<PyArray1<u64>>,
+    target: Py<PyArray1<u32>>,
+    outcome: Py<PyArray1<u8>>,
+    started_ns: u64,
+    ended_ns: u64,
+    connects: u64,
+    stderr_bytes: u64,
+}
+
+impl Samples {
+    pub(crate) fn new(py: Python<'_>, columns: dyno_load::Samples) -> Self {
+        Self {
+            sent_ns: columns.sent_ns.into_pyarray(py).unbind(),
+            first_byte_ns: columns.first_byte_ns.into_pyarray(py).unbind(),
+            done_ns: columns.done_ns.into_pyarray(py).unbind(),
+            status: columns.status.into_pyarray(py).unbind(),
+            body_bytes: columns.body_bytes.into_pyarray(py).unbind(),
+            target: columns.target.into_pyarray(py).unbind(),
+            outcome: columns.outcome.into_pyarray(py).unbind(),
+            started_ns: columns.started_ns,
+            ended_ns: columns.ended_ns,
+            connects: columns.connects,
+            stderr_bytes: columns.stderr_bytes,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+"""`python -m phpdyno`."""
+
+from phpdyno.cli import main
+
+main()

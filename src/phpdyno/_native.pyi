@@ -1,0 +1,128 @@
+"""The native load core (crates/dyno-load, bound by crates/dyno-py). All times are CLOCK_MONOTONIC nanoseconds."""
+
+from collections.abc import Sequence
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+OUTCOMES: Final[tuple[str, ...]]
+"""Names of the outcome codes, by index: what `Samples.outcome` and `Response.outcome` refer to.
+
+ok                valid: status and length as expected
+wrong_status      a complete response with another status
+wrong_length      a complete response whose body is outside [min_bytes, max_bytes]
+connect_failed    no connection (refused, missing socket, unix backlog full: not retried, as a web server would not)
+closed_early      the peer closed or reset before the response was complete (a partial or no answer)
+timed_out         no complete response within response_timeout_ns of the send, or no connection in connect_timeout_ns
+malformed         bytes that are not the protocol (bad status line, bad chunk, FastCGI record out of place, headers over 64 KiB or 128
+                  lines), or a FastCGI server that refused the request (overloaded, unknown role)
+abandoned         never sent, because max_failures was reached or the run was interrupted
+"""
+
+@final
+class Target:
+    """One request template, rendered once for one transport, with what a valid answer looks like.
+
+    `status` is the expected status; the body length must lie in [min_bytes, max_bytes].
+    """
+
+    @staticmethod
+    def http(request: bytes, *, status: int, min_bytes: int = 0, max_bytes: int = 2**62, head: bool = False) -> Target:
+        """A complete HTTP/1.1 request (request line, headers, blank line, body). `head`: the answer has no body.
+
+        Raises ValueError: no blank line, a status outside 100..999, min_bytes over max_bytes.
+        """
+
+    @staticmethod
+    def fastcgi(
+        params: Sequence[tuple[bytes, bytes]],
+        stdin: bytes = b"",
+        *,
+        status: int,
+        min_bytes: int = 0,
+        max_bytes: int = 2**62,
+    ) -> Target:
+        """A FastCGI responder request; records are encoded here, once.
+
+        Raises ValueError: a name or value over 2**31 - 1 bytes, a status outside 100..999, min_bytes over max_bytes.
+        """
+
+@final
+class Samples:
+    """The columns of one `Engine.run`: one row per requested index, in the order of the sequence; owned by numpy, not copied.
+
+    A row that never got so far has 0 in its later times. `status` is 0 where no status line came.
+    """
+
+    sent_ns: NDArray[np.uint64]
+    """Just before the first byte was handed to the kernel; before `connect` when the request needed a connection of its own, so the
+    service time done - sent holds the connection's set-up (and a lost keep-alive race)."""
+    first_byte_ns: NDArray[np.uint64]
+    """When the first byte of the answer had been read."""
+    done_ns: NDArray[np.uint64]
+    """When the response was complete, as expected or not (ok, wrong_status, wrong_length); 0 otherwise."""
+    status: NDArray[np.uint16]
+    body_bytes: NDArray[np.uint64]
+    """Decoded bytes of the body (of chunks: the data), or of the part of it that came."""
+    target: NDArray[np.uint32]
+    outcome: NDArray[np.uint8]
+    started_ns: int
+    ended_ns: int
+    connects: int
+    """Connections opened during the run."""
+    stderr_bytes: int
+    """Bytes of FastCGI STDERR records seen."""
+
+@final
+class Response:
+    """One whole answer, as fetched by `Engine.fetch`."""
+
+    outcome: int
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    """As sent, in order; without trailers and without the CGI header Status."""
+    body: bytes
+    stderr: bytes
+    detail: str
+    """What went wrong in words, empty when ok (for example 'connection refused')."""
+
+@final
+class Engine:
+    """A closed-loop generator for one address; one thread, epoll, connections kept over runs when `keep_alive`.
+
+    `address` is `unix:/path` or `tcp:HOST:PORT` (a numeric address). All targets are of one transport; for FastCGI `keep_alive` sets
+    FCGI_KEEP_CONN, for HTTP it reuses connections (a server's `Connection: close` is honoured). The GIL is released while it runs.
+    A reused connection that the peer closed before any byte of the answer is opened again once and the request sent again
+    (a keep-alive race, not a failure); `connects` shows it. A kept FastCGI connection occupies its php-fpm worker until `close`, also
+    between runs. Time-outs are noticed up to 80 ms late. One thread at a time (RuntimeError otherwise); not to be used after a fork.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        targets: Sequence[Target],
+        *,
+        keep_alive: bool = True,
+        connect_timeout_ns: int = 2_000_000_000,
+        response_timeout_ns: int = 30_000_000_000,
+    ) -> None:
+        """Raises ValueError: bad address, no targets, mixed transports. Opens no connection yet."""
+
+    def run(self, sequence: NDArray[np.uint32], *, concurrency: int = 1, max_failures: int = 2**62) -> Samples:
+        """Send `targets[i]` for every i of `sequence`, `concurrency` at a time, and return when each has an outcome.
+
+        Raises IndexError (an index outside the targets), KeyboardInterrupt (checked at least every 100 ms), OSError (epoll, out of
+        file descriptors), ValueError (concurrency or max_failures of 0), TypeError (not a one-dimensional uint32 array). Never raises
+        for what a server does: that is in `outcome`. After `max_failures` outcomes other than ok, what was not sent yet is `abandoned`;
+        what is in flight still ends.
+        """
+
+    def fetch(self, target: int, *, max_bytes: int = 64 * 2**20) -> Response:
+        """One request, the whole answer kept (a body over max_bytes: outcome malformed). Does not check the expected length.
+
+        Raises IndexError, KeyboardInterrupt and OSError as `run`. STDERR is cut at max_bytes.
+        """
+
+    def close(self) -> None:
+        """Close the kept connections. Idempotent; the engine may be run again."""

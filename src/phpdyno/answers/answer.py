@@ -1,0 +1,17 @@
+"""One fetched response, as data."""
+
+from msgspec import Struct
+
+
+class Answer(Struct, frozen=True):
+    """Status, headers in the order received (names in any case), and the whole body, decoded from its transfer coding."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+def excerpt(data: bytes, most: int = 48) -> str:
+    """At most `most` bytes as one quoted, printable line."""
+    text = data[:most].decode("utf-8", "backslashreplace")
+    return repr(text) + ("…" if len(data) > most else "")

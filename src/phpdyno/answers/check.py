@@ -1,0 +1,138 @@
+"""Is an answer one that may be timed, and do two arms answer equally?"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from phpdyno.answers.answer import Answer, excerpt
+from phpdyno.answers.mask import Mask, WideMaskError, learn
+from phpdyno.errors import DynoError
+from phpdyno.journal.records import TargetAnswer
+from phpdyno.model.workload import Target
+
+ERROR_PAGES = (
+    (re.compile(rb"(?:Fatal|Parse) error(?:</b>)?:"), "PHP's fatal error"),
+    (re.compile(rb"Error establishing a database connection"), "WordPress without its database"),
+    (re.compile(rb"[Tt]here has been a critical error on this website"), "WordPress after a crash"),
+)
+_INVISIBLE = re.compile(rb"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(rb"<[^>]*>")
+
+
+class Comparison(Struct, frozen=True):
+    """The equal-answers check of one arm: one row per target, and one sentence."""
+
+    equal: bool
+    detail: str
+    targets: tuple[TargetAnswer, ...]
+
+
+class Expectation(Struct, frozen=True):
+    """What every arm must answer: the targets, and per target the mask learnt from the control."""
+
+    targets: tuple[Target, ...]
+    masks: tuple[Mask, ...]
+
+    def length_range(self, index: int) -> tuple[int, int]:
+        """Least and greatest body length in bytes that a valid answer to a target can have; any length where only the status counts."""
+        return (0, 1 << 62) if self.targets[index].answers == "status" else self.masks[index].length_range
+
+    def differs(self, index: int, answer: Answer) -> str | None:
+        """None when the answer to one target is valid and equal to the control's, else what is wrong with it."""
+        target = self.targets[index]
+        found = fault(target, answer)
+        if found is None and target.answers == "body":
+            found = self.masks[index].differs(answer)
+        return found
+
+    def compare(self, candidate: Sequence[Answer]) -> Comparison:
+        """One arm's answers, one per target, against the control's."""
+        rows, problems = [], []
+        for index, (target, answer) in enumerate(zip(self.targets, candidate, strict=True)):
+            problem = self.differs(index, answer)
+            if problem is not None:
+                problems.append(f"{target.path}: {problem}")
+            masked = self.masks[index].masked_fraction if target.answers == "body" else 0.0
+            rows.append(TargetAnswer(target.path, answer.status, len(answer.body), masked, target.answers))
+        return Comparison(not problems, _sentence(problems, rows), tuple(rows))
+
+
+def expect(targets: Sequence[Target], control: Sequence[Sequence[Answer]]) -> Expectation:
+    """Learn from the control's answers, several per target. Raises DynoError when one may not be timed or too much of it moves."""
+    masks = []
+    for target, answers in zip(targets, control, strict=True):
+        for answer in answers:
+            require_valid(target, answer)
+        try:
+            masks.append(learn(answers) if target.answers == "body" else Mask((b"",), (), 0.0))
+        except WideMaskError as error:
+            raise WideMaskError(error.what, where=target.path, next_step=error.next_step) from error
+    return Expectation(tuple(targets), tuple(masks))
+
+
+def compare(targets: Sequence[Target], control: Sequence[Sequence[Answer]], candidate: Sequence[Answer]) -> Comparison:
+    """`expect` and `Expectation.compare` in one step."""
+    return expect(targets, control).compare(candidate)
+
+
+def require_valid(target: Target, answer: Answer) -> None:
+    """Raise DynoError when this answer may not be timed."""
+    found = fault(target, answer)
+    if found is not None:
+        page = answer.status == target.status
+        hint = 'if the page only quotes it, declare answers = "status" for the target' if page and answer.body else ""
+        raise DynoError(f"this target cannot be timed: {found}", where=target.path, next_step=hint or f"expected is status {target.status}")
+
+
+def fault(target: Target, answer: Answer) -> str | None:
+    """Why an answer is not valid: another status, an empty page, an error page that says 200; None when it is valid."""
+    if answer.status != target.status:
+        return f"status {answer.status} instead of {target.status}{_explained(answer)}"
+    if answer.status == 200 and not answer.body:
+        return "status 200 with an empty body"
+    if answer.status == 200 and target.answers == "body":
+        for pattern, name in ERROR_PAGES:
+            match = pattern.search(answer.body)
+            if match:
+                return f"an error page with status 200 ({name}): {excerpt(_plain(answer.body[match.start() :][:400]), 160)}"
+    return None
+
+
+def _explained(answer: Answer) -> str:
+    if 300 <= answer.status < 400:
+        location = next((value for name, value in answer.headers if name.lower() == "location"), "")
+        return f" (it redirects to {location[:160]!r})" if location else " (a redirect without Location)"
+    if answer.status >= 400:
+        line = first_line(answer.body)
+        return f" ({line})" if line else " (with an empty body)"
+    return ""
+
+
+def first_line(body: bytes) -> str:
+    """The first line of text that a reader would see, else the title, quoted; '' where there is none."""
+    start = body[: 1 << 16]
+    title = _TITLE.search(start)
+    for part in (_INVISIBLE.sub(b"", start), title[1] if title else b""):
+        lines = (b" ".join(line.split()) for line in _TAG.sub(b"\n", part).splitlines())
+        line = next((each for each in lines if each), b"")
+        if line:
+            return excerpt(line, 160)
+    return ""
+
+
+def _plain(fragment: bytes) -> bytes:
+    return b" ".join(_TAG.sub(b" ", fragment).split())
+
+
+def _sentence(problems: Sequence[str], rows: Sequence[TargetAnswer]) -> str:
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return problems[0] + more
+    targets = f"{len(rows)} target{'' if len(rows) == 1 else 's'}"
+    masked = max((row.masked_fraction for row in rows), default=0.0)
+    volatile = f"; up to {masked:.2%} of a body is volatile and left out" if masked else ""
+    by_status = sum(row.compared == "status" for row in rows)
+    declared = f"; {by_status} by status only" if by_status else ""
+    return f"{targets} answered equally{volatile}{declared}"

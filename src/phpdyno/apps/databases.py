@@ -1,0 +1,117 @@
+"""Private databases for preparing: an empty or filled data directory in the cache, and live copies of it."""
+
+import contextlib
+import gzip
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from phpdyno.apps.copies import copy_tree, file_digest, give_to_service
+from phpdyno.apps.source import Progress
+from phpdyno.apps.store import stored
+from phpdyno.errors import DynoError
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.programs import find_program
+from phpdyno.stack.supervise import Supervisor
+
+SERVER_LOG = "prepare-mariadb"
+LOAD_LOG = "prepare-sql"
+LOAD_TIMEOUT_S = 3600.0
+DATADIR = "datadir"
+INI = {"mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}"}
+"""For every app with a database: `localhost` then means the private server, never the host's own."""
+
+
+def database_socket(supervisor: Supervisor) -> Path:
+    """Where a run's database listens, while preparing and while measuring: an app may have written it into its caches."""
+    return supervisor.directory("db") / "mariadb.sock"
+
+
+def live_datadir(supervisor: Supervisor, prepared: Path, name: str = "datadir") -> Path:
+    """A copy of a prepared data directory that the servers' account may write, in the live directory."""
+    into = supervisor.live / name
+    copy_tree(supervisor, prepared, into)
+    give_to_service(supervisor, into)
+    into.chmod(0o700)
+    return into
+
+
+@contextlib.contextmanager
+def serving(supervisor: Supervisor, datadir: Path) -> Iterator[Database]:
+    """A database while something is prepared. Raises DynoError when it did not shut down cleanly, as then it cannot be kept."""
+    with Database.start(supervisor, datadir=datadir, socket_path=database_socket(supervisor), name=SERVER_LOG) as database:
+        yield database
+    if database.child.status != 0:
+        raise DynoError(
+            f"MariaDB did not shut down cleanly: it {database.child.ended_how()}: {database.child.tail()}",
+            where=str(datadir),
+            next_step=f"see {database.child.log}",
+        )
+
+
+def keep_datadir(supervisor: Supervisor, datadir: Path, into: Path) -> None:
+    """Copy a data directory at rest into the cache, for our eyes only."""
+    copy_tree(supervisor, datadir, into)
+    into.chmod(0o700)
+
+
+def seeded(supervisor: Supervisor, *, cache: Path, dump: Path | None, database: str, progress: Progress) -> Path:
+    """A data directory in the cache with the database `database`, filled from `dump` once for each of its contents."""
+    key = {"kind": "seed", "database": database, "mariadb": Database.version(), "dump": _digest(dump)}
+
+    def build(partial: Path) -> None:
+        progress(f"loading {dump.name}" if dump else "making an empty database")
+        datadir = supervisor.directory("seed")
+        Database.initialise(supervisor, datadir)
+        with serving(supervisor, datadir) as server:
+            _client(supervisor, server, f"CREATE DATABASE `{database}`; SET GLOBAL max_allowed_packet = 1073741824")
+            if dump is not None:
+                _load(supervisor, server, dump, database)
+        keep_datadir(supervisor, datadir, partial / DATADIR)
+        shutil.rmtree(datadir, ignore_errors=True)
+
+    return stored(cache, "seed", key, build, progress) / DATADIR
+
+
+def _digest(dump: Path | None) -> str:
+    try:
+        return file_digest(dump) if dump else ""
+    except OSError as error:
+        raise DynoError(f"the SQL dump cannot be read: {error.strerror}", where=str(dump)) from error
+
+
+def _load(supervisor: Supervisor, server: Database, dump: Path, database: str) -> None:
+    """Feed the dump to the client from a copy that the servers' account can read."""
+    plain = supervisor.directory("sql") / "dump.sql"
+    try:
+        with gzip.open(dump) if dump.suffix == ".gz" else dump.open("rb") as packed, plain.open("wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked)
+        if supervisor.user.switch:
+            shutil.chown(plain, supervisor.user.uid, supervisor.user.gid)
+        _client(supervisor, server, f"source {plain}", database=database, what=dump)
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise DynoError(f"the SQL dump is not a whole gzip file: {error}", where=str(dump)) from error
+    except OSError as error:
+        raise DynoError(f"the SQL dump cannot be read: {error.strerror or error}", where=str(dump)) from error
+    finally:
+        plain.unlink(missing_ok=True)
+
+
+def _client(supervisor: Supervisor, server: Database, statement: str, *, database: str = "", what: Path | None = None) -> None:
+    child = supervisor.run(
+        LOAD_LOG,
+        [
+            find_program("mariadb"),
+            "--no-defaults",
+            "--batch",
+            "--default-character-set=utf8mb4",
+            "--max-allowed-packet=1073741824",
+            f"--socket={server.socket}",
+            f"--execute={statement}",
+            *([f"--database={database}"] if database else []),
+        ],
+        env={"HOME": str(supervisor.live)},
+        timeout_s=LOAD_TIMEOUT_S,
+    )
+    if child.status != 0:
+        raise DynoError(f"MariaDB refuses the SQL: {child.tail(3)}", where=str(what or server.socket), next_step=f"see {child.log}")

@@ -1,0 +1,129 @@
+"""An app from a folder: what an app.toml describes, or a plain document root with its URLs."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from phpdyno.apps import databases
+from phpdyno.apps.copies import copy_entries, give_to_service, mend_links, tree_digest
+from phpdyno.apps.source import Progress
+from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.workload import Target, Workload
+from phpdyno.render.php import render_ini, scan_path
+from phpdyno.stack.supervise import Supervisor
+
+PREPARE_LOG = "prepare-app"
+PREPARE_TIMEOUT_S = 1800.0
+NOT_COPIED = frozenset({".git", ".hg", ".svn"})
+SOCKET_ENV = "PHPDYNO_DB_SOCKET"
+DATABASE_ENV = "PHPDYNO_DB_NAME"
+
+
+class FolderApp:
+    """Copied for each run into the live directory, owned and writable by the servers' account: frameworks write caches below their root."""
+
+    def __init__(self, described: AppFile) -> None:
+        """Raises UsageError when a file or directory that is named does not exist."""
+        self.described = described
+        file = described.file
+        for key, path in (("root", described.root), ("docroot", described.docroot)):
+            if not path.is_dir():
+                raise UsageError("there is no such directory", where=f"{file}: {key} {path}", next_step="write it relative to the file")
+        if described.sql is not None and not described.sql.is_file():
+            raise UsageError("there is no such SQL dump", where=f"{file}: sql {described.sql}", next_step="write it relative to the file")
+        front = described.docroot / described.front_controller
+        if described.front_controller != "index.php" and not front.is_file():
+            raise UsageError(
+                "there is no such front controller", where=f"{file}: front_controller {front}", next_step="it is relative to docroot"
+            )
+
+    @property
+    def name(self) -> str:
+        """As the file says."""
+        return self.described.name
+
+    @property
+    def workload(self) -> Workload:
+        """The file's targets."""
+        return Workload(self.described.targets, self.described.host)
+
+    def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
+        """Copy, load the dump (once per content), run the prepare command. Raises DynoError."""
+        described = self.described
+        root = self._copy(supervisor, progress)
+        docroot = root / described.docroot.relative_to(described.root)
+        version = tree_digest(docroot)
+        datadir, ini, env = None, dict(described.ini), dict(described.env)
+        if described.database is not None:
+            datadir = databases.seeded(supervisor, cache=cache, dump=described.sql, database=described.database, progress=progress)
+            ini = {**databases.INI, **ini}
+            env = {SOCKET_ENV: DB_SOCKET, DATABASE_ENV: described.database, **env}
+        if described.prepare:
+            progress("running the app's prepare command: " + " ".join(described.prepare)[:80])
+            if datadir is None:
+                self._run(supervisor, root, ini, env)
+            else:
+                datadir = databases.live_datadir(supervisor, datadir, "prepared-datadir")
+                with databases.serving(supervisor, datadir):
+                    self._run(supervisor, root, ini, env)
+        return PreparedApp(
+            name=described.name,
+            docroot=docroot,
+            workload=self.workload,
+            front_controller=described.front_controller,
+            datadir=datadir,
+            ini=ini,
+            env=env,
+            version=version,
+        )
+
+    def _copy(self, supervisor: Supervisor, progress: Progress) -> Path:
+        source = self.described.root
+        if supervisor.live.resolve().is_relative_to(source.resolve()):
+            raise UsageError(
+                "the live directory lies in the app's root", where=str(supervisor.live), next_step="set PHPDYNO_LIVE, e.g. to /tmp"
+            )
+        progress(f"copying {source}")
+        entries = [
+            entry
+            for entry in sorted(source.iterdir())
+            if entry.name not in NOT_COPIED and not supervisor.logs.resolve().is_relative_to(entry.resolve())
+        ]
+        into = supervisor.live / "app"
+        into.mkdir()
+        copy_entries(supervisor, entries, into)
+        mend_links(into, source)
+        give_to_service(supervisor, into)
+        into.chmod(0o755)
+        return into
+
+    def _run(self, supervisor: Supervisor, root: Path, ini: dict[str, str], env: dict[str, str]) -> None:
+        """The prepare command, in the copy, with the settings that the app is served with. Its output goes to logs/prepare-app.log."""
+        socket = str(databases.database_socket(supervisor))
+        home = supervisor.directory("prepare", private=False)
+        (home / "phpdyno.ini").write_text(render_ini({name: value.replace(DB_SOCKET, socket) for name, value in ini.items()}))
+        placed = {name: value.replace(DB_SOCKET, socket) for name, value in env.items()}
+        child = supervisor.run(
+            PREPARE_LOG,
+            list(self.described.prepare),
+            env={"HOME": str(home), "PHP_INI_SCAN_DIR": scan_path(home), **placed},
+            cwd=root,
+            timeout_s=PREPARE_TIMEOUT_S,
+        )
+        if child.status != 0:
+            where = f"{self.described.file}: prepare"
+            raise DynoError(f"the prepare command {child.ended_how()}: {child.tail()}", where=where, next_step=f"see {child.log}")
+
+
+def plain_docroot(docroot: Path, urls: Sequence[str]) -> FolderApp:
+    """A document root without an app.toml; every URL, `/` when there is none, has weight 1. Raises UsageError."""
+    path = docroot.expanduser().absolute()
+    if not path.is_dir():
+        raise UsageError("there is no such directory", where=f"--docroot {docroot}")
+    for url in urls:
+        check_target_path(url, where="--url")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-.") or "docroot"
+    targets = tuple(Target(url) for url in dict.fromkeys(urls or ["/"]))
+    return FolderApp(AppFile(file=path, name=name[:64], root=path, docroot=path, targets=targets))

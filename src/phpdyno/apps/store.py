@@ -1,0 +1,77 @@
+"""The cache of what takes long to prepare: entries appear whole or not at all, and two runs never prepare the same one twice."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from phpdyno.apps.source import Progress
+from phpdyno.errors import DynoError
+
+PARTIAL = ".partial"
+COMPLETE = "entry.json"
+LOCK_POLL_S = 0.1
+
+
+def stored(cache: Path, name: str, key: Mapping[str, str], build: Callable[[Path], None], progress: Progress) -> Path:
+    """The cache's entry for `key`, built into a fresh directory by `build` where there is none yet.
+
+    `key` names everything that the content depends on. Raises DynoError when the cache cannot be written, and whatever `build` raises;
+    then nothing is left.
+    """
+    home = cache / "apps"
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+    entry = home / f"{name}-{digest}"
+    if (entry / COMPLETE).is_file():
+        return entry
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        home.chmod(0o755)
+    except OSError as error:
+        raise DynoError(f"cannot write the cache: {error.strerror}", where=str(home), next_step="set PHPDYNO_CACHE") from error
+    with _locked(home / f"{name}.lock", progress):
+        if not (entry / COMPLETE).is_file():
+            _build(entry, key, build)
+    return entry
+
+
+def _build(entry: Path, key: Mapping[str, str], build: Callable[[Path], None]) -> None:
+    partial = entry.with_name(entry.name + PARTIAL)
+    for left in (partial, entry):  # a killed run's; we hold the lock
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        partial.mkdir(mode=0o755)
+        build(partial)
+        (partial / COMPLETE).write_text(json.dumps(key, sort_keys=True, indent=1) + "\n")
+        partial.rename(entry)
+    except OSError as error:
+        raise DynoError(
+            f"cannot write the cache: {error.strerror or error}", where=str(entry), next_step="check the disk's room"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, progress: Progress) -> Iterator[None]:
+    """Hold the lock file; while another process holds it, wait in short steps so that Ctrl-C works."""
+    try:
+        stream = path.open("a")
+    except OSError as error:
+        raise DynoError(f"cannot write the cache: {error.strerror}", where=str(path), next_step="set PHPDYNO_CACHE") from error
+    with stream:
+        told = False
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not told:
+                    progress(f"another phpdyno prepares {path.stem}; waiting for it")
+                told = True
+                time.sleep(LOCK_POLL_S)
+        yield

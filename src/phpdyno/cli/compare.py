@@ -1,0 +1,87 @@
+"""`phpdyno compare`: options checked, measured, shown."""
+
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+from rich.console import Console
+
+from phpdyno.cli import show
+from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.units import fraction, seconds
+from phpdyno.errors import UsageError
+from phpdyno.model.plan import AppSource, Transport
+from phpdyno.report.shape import RunView
+from phpdyno.workflows.compare import Question, compare, resume
+
+EXIT_REGRESSED = 3
+EXIT_INCONCLUSIVE = 4
+MOST_CONCURRENCY = 1000
+
+
+class Options(Struct, frozen=True):
+    """The options of the command as they were typed."""
+
+    reference: str
+    treatments: tuple[str, ...]
+    control: str
+    aa: bool
+    docroot: Path | None
+    urls: tuple[str, ...]
+    margin: str
+    confidence: str
+    budget: str
+    transport: Transport
+    concurrency: int
+    slot: int | None
+    seed: int
+    runs: Path
+    resume: Path | None
+    json: bool
+    fail_on: str | None
+    require_verdict: bool
+
+
+def run(options: Options) -> int:
+    """Carry out the command; the exit code says what was asked to be said by it."""
+    argv = tuple(sys.argv[1:])
+    with LiveProgress(Console(stderr=True), quiet=options.json) as progress:
+        if options.resume is not None:
+            directory = resume(options.resume.absolute(), argv=argv, progress=progress)
+        else:
+            directory = compare(_question(options), runs=options.runs.absolute(), argv=argv, progress=progress)
+    view = show.report(directory, json=options.json)
+    return _exit_code(options, view)
+
+
+def _question(options: Options) -> Question:
+    if not 1 <= options.concurrency <= MOST_CONCURRENCY:
+        raise UsageError(f"{options.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")
+    if options.slot is not None and options.slot < 1:
+        raise UsageError("a slot holds at least one request", where="--slot")
+    if options.seed < 0:
+        raise UsageError("a seed is a whole number from 0 on", where="--seed")
+    return Question(
+        source=AppSource(
+            reference=options.reference, docroot=str(options.docroot.absolute()) if options.docroot else "", urls=options.urls
+        ),
+        control=options.control,
+        treatments=options.treatments,
+        aa=options.aa,
+        margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
+        confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
+        budget_s=seconds(options.budget, option="--budget"),
+        seed=options.seed,
+        transport=options.transport,
+        concurrency=options.concurrency,
+        slot_requests=options.slot,
+    )
+
+
+def _exit_code(options: Options, view: RunView) -> int:
+    kinds = {row.kind for row in view.rows}
+    if options.fail_on == "regression" and "regressed" in kinds:
+        return EXIT_REGRESSED
+    if options.require_verdict and "inconclusive" in kinds:
+        return EXIT_INCONCLUSIVE
+    return 0

@@ -1,0 +1,54 @@
+"""Live progress on a terminal: one line, drawn between slots only and at most twice a second."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+SPARE_S = 0.5
+
+
+class LiveProgress:
+    """Observer of a run. Silent when standard error is not a terminal, but for the phases that take long."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._last = 0.0
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[state]}"),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+        self._task = self._bar.add_task("preparing", total=None, state="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def phase(self, text: str) -> None:
+        """Show what is being done; written as a line of its own where there is no live display."""
+        self._bar.update(self._task, description=text)
+        if self._console.is_terminal and not self._quiet:
+            self._draw(force=True)
+
+    def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
+        """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""
+        self._bar.update(self._task, completed=min(elapsed_s, budget_s), total=budget_s, state=text)
+        self._draw(force=False)
+
+    def _draw(self, *, force: bool) -> None:
+        now = time.monotonic()
+        if force or now - self._last >= SPARE_S:
+            self._last = now
+            self._bar.refresh()

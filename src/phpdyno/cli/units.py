@@ -1,0 +1,28 @@
+"""Durations and percentages as people type them."""
+
+import re
+
+from phpdyno.errors import UsageError
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)?")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+
+
+def seconds(text: str, *, option: str) -> float:
+    """`90`, `90s`, `5m`, `1.5h` in seconds."""
+    match = _DURATION.fullmatch(text.strip())
+    if not match or float(match[1]) == 0:
+        raise UsageError(f"{text!r} is not a duration", where=option, next_step="write for example 90s, 5m or 1h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def fraction(text: str, *, option: str, least: float, most: float) -> float:
+    """`1%`, `0.5 %` or `0.01` as a fraction within bounds."""
+    stripped = text.strip()
+    try:
+        value = float(stripped.removesuffix("%")) / (100.0 if stripped.endswith("%") else 1.0)
+    except ValueError:
+        value = float("nan")
+    if not least <= value <= most:
+        raise UsageError(f"{text!r} is not a share from {least:.0%} to {most:.1%}", where=option, next_step="write for example 1%")
+    return value

@@ -1,0 +1,172 @@
+"""app.toml: where an app's files and database dump are, what prepares it, and what is asked of it."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from phpdyno.config.nearest import suggestion
+from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml
+from phpdyno.errors import UsageError
+from phpdyno.model.workload import Target
+
+FILE_NAME = "app.toml"
+DB_SOCKET = "{db_socket}"
+DEFAULT_DATABASE = "app"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,255}")
+_PATH = re.compile(r"/[!-~]*")
+_AT = re.compile(r" - at `\$?\.?(.*?)`$")
+_UNKNOWN = re.compile(r"unknown field `(.*?)`")
+_MISSING = re.compile(r"missing required field `(.*?)`")
+_EXAMPLES = {
+    "name": 'add name = "shop"',
+    "docroot": 'add docroot = "public", relative to this file',
+    "target": 'add [[target]] with path = "/"',
+    "path": 'add path = "/"',
+}
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class AppFile(Struct, frozen=True):
+    """One app as its app.toml describes it; paths are absolute, nothing of them has been looked at yet.
+
+    `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an app without one; `sql` is the dump
+    that fills it. `prepare` is an argv, run in the copy of `root`. `{db_socket}` in `ini` and `env` stands for the database's socket.
+    """
+
+    file: Path
+    name: str
+    root: Path
+    docroot: Path
+    targets: tuple[Target, ...]
+    front_controller: str = "index.php"
+    host: str = "localhost"
+    sql: Path | None = None
+    database: str | None = None
+    prepare: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    ini: dict[str, str] = field(default_factory=dict)
+
+
+class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    docroot: str
+    target: tuple[Target, ...]
+    front_controller: str = "index.php"
+    host: str = "localhost"
+    sql: str | None = None
+    database: str | None = None
+    prepare: tuple[str, ...] = ()
+    root: str | None = None
+    env: dict[str, Any] = field(default_factory=dict)
+    ini: dict[str, Any] = field(default_factory=dict)
+
+
+def load_app_toml(path: Path) -> AppFile:
+    """Read and check one app.toml. Raises UsageError naming the file and the key, with the nearest valid key for an unknown one."""
+    path = path.absolute()
+    try:
+        raw = msgspec.convert(read_toml(path), _Raw)
+    except msgspec.ValidationError as error:
+        raise _translated(error, path) from error
+    _check(raw, path)
+    root = absolute(path.parent, raw.root if raw.root is not None else raw.docroot, where=f"{path}: root")
+    docroot = absolute(path.parent, raw.docroot, where=f"{path}: docroot")
+    if not docroot.is_relative_to(root):
+        what = f"docroot {raw.docroot!r} does not lie in root {raw.root!r}"
+        raise UsageError(what, where=f"{path}: docroot", next_step="let root be the directory above both")
+    has_database = raw.sql is not None or raw.database is not None
+    app = AppFile(
+        file=path,
+        name=raw.name,
+        root=root,
+        docroot=docroot,
+        targets=raw.target,
+        front_controller=raw.front_controller,
+        host=raw.host,
+        sql=absolute(path.parent, raw.sql, where=f"{path}: sql") if raw.sql is not None else None,
+        database=(raw.database or DEFAULT_DATABASE) if has_database else None,
+        prepare=raw.prepare,
+        env=_texts(raw.env, path, "env"),
+        ini=_texts(raw.ini, path, "ini"),
+    )
+    _check_settings(app)
+    return app
+
+
+def check_target_path(path: str, *, where: str) -> None:
+    """Raise UsageError unless `path` can stand in a request line as it is."""
+    if not path.startswith("/"):
+        raise UsageError(
+            f"the path {path!r} does not start with '/'", where=where, next_step="write path and query only, as in /shop?page=2"
+        )
+    if not _PATH.fullmatch(path) or "#" in path:
+        what = f"the path {path!r} holds a character that a request line cannot carry"
+        raise UsageError(what, where=where, next_step="percent-encode it (a space is %20)")
+
+
+def _check(raw: _Raw, path: Path) -> None:
+    def refuse(key: str, what: str, next_step: str) -> None:
+        raise UsageError(what, where=f"{path}: {key}", next_step=next_step)
+
+    if not _NAME.fullmatch(raw.name):
+        refuse("name", f"{raw.name!r} cannot name a run's directory", "use letters, digits, '.', '_' and '-'")
+    if raw.database is not None and not _DATABASE.fullmatch(raw.database):
+        refuse("database", f"{raw.database!r} is no plain database name", "use letters, digits, '_' and '-'")
+    if not _HOST.fullmatch(raw.host):
+        refuse("host", f"{raw.host!r} is no host name", "write it as a Host header holds it")
+    front = Path(raw.front_controller)
+    if not raw.front_controller or front.is_absolute() or ".." in front.parts:
+        refuse("front_controller", f"{raw.front_controller!r} does not lie in docroot", "write it relative to docroot, e.g. index.php")
+    if raw.prepare and not raw.prepare[0]:
+        refuse("prepare[0]", "names no program", 'write the command as a list: ["php", "bin/setup.php"]')
+    if not raw.target:
+        refuse("target", "there is no target", 'add [[target]] with path = "/"')
+    for number, target in enumerate(raw.target):
+        _check_target(target, f"{path}: target[{number}]")
+
+
+def _check_target(target: Target, where: str) -> None:
+    check_target_path(target.path, where=f"{where}.path")
+    if not 0 < target.weight < float("inf"):
+        raise UsageError(f"the weight {target.weight} is not above 0", where=f"{where}.weight", next_step="leave the target out instead")
+    if not 100 <= target.status <= 599:
+        raise UsageError(f"{target.status} is no HTTP status", where=f"{where}.status", next_step="use 100 to 599")
+
+
+def _check_settings(app: AppFile) -> None:
+    for layer, settings in (("env", app.env), ("ini", app.ini)):
+        for name, value in settings.items():
+            where = f"{app.file}: {layer}.{name}"
+            if layer == "env":
+                check_env_name(name, where=where)
+            if DB_SOCKET in value and app.database is None:
+                raise UsageError(f"{DB_SOCKET} is used but the app has no database", where=where, next_step="add sql or database")
+
+
+def _texts(table: Mapping[str, Any], path: Path, layer: str) -> dict[str, str]:
+    return {name: as_text(value, where=f"{path}: {layer}.{name}") for name, value in flatten(table)}
+
+
+def _translated(error: msgspec.ValidationError, path: Path) -> UsageError:
+    """msgspec's message (`Expected `str`, got `int` - at `$.target[0].path``) as one of ours."""
+    text = str(error)
+    at = _AT.search(text)
+    place = at[1] if at else ""
+    what = _AT.sub("", text)
+    unknown = _UNKNOWN.search(what)
+    if unknown is None:
+        missing = _MISSING.search(what)
+        hint = _EXAMPLES.get(missing[1], "") if missing else ""
+        hint = 'use "body" or "status"' if place.endswith(".answers") else hint
+        what = what.replace("Object missing required field", "misses the key").replace("enum value", "value").replace("`", "")
+        return UsageError(what, where=f"{path}: {place}" if place else str(path), next_step=hint)
+    known = Target.__struct_fields__ if place.startswith("target") else _Raw.__struct_fields__
+    key = f"{place}.{unknown[1]}" if place else unknown[1]
+    prefix = _INDEX.sub("", place) + "." if place else ""
+    return UsageError("unknown key", where=f"{path}: {key}", next_step=suggestion(unknown[1], known, prefix=prefix))

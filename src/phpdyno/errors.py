@@ -1,0 +1,24 @@
+"""Faults that a person can act on: what happened, where, and the next step. Findings are verdicts, never exceptions."""
+
+
+class DynoError(Exception):
+    """A fault that ends the command with one clear line; `exit_code` is the process's."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", next_step: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.next_step = next_step
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        remedy = f"; {self.next_step}" if self.next_step else ""
+        return f"{place}{self.what}{remedy}"
+
+
+class UsageError(DynoError):
+    """The command line, a SPEC or a TOML file says something that cannot be done; found before anything starts."""
+
+    exit_code = 2

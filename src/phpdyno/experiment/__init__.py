@@ -1,0 +1,1 @@
+"""The only measuring loop: schedule (pure), calibration, runner."""

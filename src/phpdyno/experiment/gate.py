@@ -1,0 +1,72 @@
+"""Equal answers: learnt from the control before any timing, asked of every arm before and after each block."""
+
+from phpdyno._native import OUTCOMES, Response
+from phpdyno.answers.answer import Answer
+from phpdyno.answers.check import Comparison, Expectation, expect
+from phpdyno.drive.requests import LengthClass, length_class
+from phpdyno.experiment.slot import Lane
+from phpdyno.journal.records import TargetAnswer
+from phpdyno.model.workload import Workload
+from phpdyno.stack.instance import ArmFailed
+
+LEARNING_FETCHES = 5
+COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
+
+
+class Gate:
+    """Knows what the control answers. `lengths` holds the length class of each target's path once it is learnt."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        self._expectation: Expectation | None = None
+        self.lengths: dict[str, LengthClass] = {}
+
+    @property
+    def learnt(self) -> bool:
+        """Whether `learn` was called."""
+        return self._expectation is not None
+
+    @property
+    def _known(self) -> Expectation:
+        if self._expectation is None:
+            raise RuntimeError("nothing was learnt from the control yet")
+        return self._expectation
+
+    def learn(self, control: Lane) -> tuple[TargetAnswer, ...]:
+        """Fetch every target several times from the control. Raises DynoError for an answer that may not be timed."""
+        targets = self._workload.targets
+        answers: list[list[Answer]] = [[] for _ in targets]
+        for _ in range(LEARNING_FETCHES):
+            for index in range(len(targets)):
+                answers[index].append(_fetch(control, index, targets[index].path))
+        self._expectation = expect(targets, answers)
+        for index, target in enumerate(targets):
+            if target.answers == "body":
+                seen = [len(answer.body) for answer in answers[index]]
+                self.lengths[target.path] = length_class([*seen, *self._expectation.length_range(index)])
+        return self.check(control).targets
+
+    def still_differs(self, lane: Lane, turn: int) -> str:
+        """One target, another at every turn, asked of an arm that was equal before; what differs, or ''."""
+        index = turn % len(self._workload.targets)
+        path = self._workload.targets[index].path
+        found = self._known.differs(index, _fetch(lane, index, path))
+        return f"{path}: {found}" if found else ""
+
+    def check(self, lane: Lane) -> Comparison:
+        """Every target once from one arm, compared with the control's answers."""
+        return self._known.compare([_fetch(lane, index, target.path) for index, target in enumerate(self._workload.targets)])
+
+
+def _fetch(lane: Lane, index: int, path: str) -> Answer:
+    response = lane.driver.fetch(index)
+    if OUTCOMES[response.outcome] not in COMPLETE:
+        crash = lane.instance.crashes() or lane.instance.broken()
+        detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail, crash) if part)
+        raise ArmFailed(lane.instance.arm, f"{path} gets no answer: {detail}")
+    return _answer(response)
+
+
+def _answer(response: Response) -> Answer:
+    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
+    return Answer(response.status, headers, response.body)

@@ -1,0 +1,56 @@
+"""What a run knows so far: read from its journal when it is resumed, kept up to date while it measures."""
+
+from collections.abc import Iterable
+
+from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Proved, Record
+from phpdyno.model.observation import Observation
+from phpdyno.model.plan import Plan
+from phpdyno.model.verdict import ProofOutcome, Verdict
+
+FAILED = "failed block"
+
+
+class RunState:
+    """Mutable tally of one run; everything in it is in the journal as well."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.observations: list[Observation] = []
+        self.verdicts: dict[str, Verdict] = {}
+        self.proofs: dict[str, tuple[ProofOutcome, ...]] = {}
+        self.failed_blocks: dict[str, int] = {}
+        self.calibrated: Calibrated | None = None
+        self.next_block = 0
+        self.spent_s = 0.0
+
+    @classmethod
+    def replay(cls, records: Iterable[Record]) -> "RunState":
+        """The state after `records`, which begin with a header and hold a plan."""
+        entries = list(records)
+        state = cls(next(entry.plan for entry in entries if isinstance(entry, Planned)))
+        for entry in entries:
+            state.take(entry)
+        return state
+
+    def take(self, record: Record) -> None:
+        """Account for one record."""
+        match record:
+            case BlockDone():
+                self.observations += record.observations
+                self.next_block = record.block + 1
+                self.spent_s = max(self.spent_s, record.ended_s)
+            case Concluded(verdict):
+                self.verdicts[verdict.treatment] = verdict
+            case Proved(arm=arm, proofs=proofs):
+                self.proofs[arm] = proofs
+            case Calibrated():
+                self.calibrated = record
+            case Incident(kind=kind, arm=arm, block=block) if kind == FAILED:
+                self.failed_blocks[arm] = self.failed_blocks.get(arm, 0) + 1
+                self.next_block = max(self.next_block, block + 1)
+            case _:
+                pass
+
+    def open_treatments(self) -> list[str]:
+        """Names of the treatments without a verdict, in the plan's order."""
+        return [arm.name for arm in self.plan.treatments if arm.name not in self.verdicts]

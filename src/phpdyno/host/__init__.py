@@ -1,0 +1,1 @@
+"""The machine: facts, cores, CPU accounting, and who else is measuring."""

@@ -1,0 +1,24 @@
+"""Which cores the measured instance gets, and which the generator, the database and we ourselves share."""
+
+import os
+
+from msgspec import Struct
+
+
+class Cores(Struct, frozen=True):
+    """`measured` for the instance under test, `helpers` for everything else; the same single core when there is only one."""
+
+    measured: tuple[int, ...]
+    helpers: tuple[int, ...]
+
+
+def split_cores(available: tuple[int, ...] | None = None, workers: int = 1) -> Cores:
+    """The last core(s) for the instance, as many as it has busy workers, at least one core for the rest.
+
+    Core 0 stays with the helpers: interrupts of most machines land there.
+    """
+    cores = tuple(sorted(os.sched_getaffinity(0))) if available is None else available
+    if len(cores) == 1:
+        return Cores(cores, cores)
+    count = max(1, min(workers, len(cores) - 1))
+    return Cores(cores[-count:], cores[:-count])

@@ -1,0 +1,69 @@
+"""Reading a journal back, whole or cut off in the middle of its last line."""
+
+from pathlib import Path
+
+import msgspec
+
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.records import SCHEMA, Header, Record
+
+FILE = "journal.jsonl"
+_DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+def find_journal(run: Path) -> Path:
+    """The journal of a run, given its directory or the file itself. Raises UsageError when there is none."""
+    path = run / FILE if run.is_dir() else run
+    if not path.is_file():
+        raise UsageError(
+            "there is no journal here",
+            where=str(run),
+            next_step="give the directory of a run, for example runs/20260101-120000-compare-hello",
+        )
+    return path
+
+
+def read_journal(path: Path) -> list[Record]:
+    """Every record of a journal. A last line without its end was being written when the run died and is left out.
+
+    Raises DynoError for a damaged line before the last, a missing header, or a schema newer than this version's.
+    """
+    lines = path.read_bytes().split(b"\n")
+    cut_off = lines.pop()
+    records = [_decode(path, number, line) for number, line in enumerate(lines, 1)]
+    if not records or not isinstance(records[0], Header):
+        why = "its only line was cut off" if cut_off and not records else "it does not begin with a header"
+        raise DynoError(f"this journal cannot be used: {why}", where=str(path))
+    return records
+
+
+def drop_cut_off_line(path: Path) -> bool:
+    """Before appending: shorten the file to its last complete line. True when something was dropped."""
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole == len(data):
+        return False
+    with path.open("r+b") as file:
+        file.truncate(whole)
+    return True
+
+
+def _decode(path: Path, number: int, line: bytes) -> Record:
+    try:
+        if number == 1:
+            _check_schema(path, line)
+        record: Record = _DECODER.decode(line)
+    except msgspec.DecodeError as error:
+        raise DynoError(f"line {number} is damaged: {error}", where=str(path)) from error
+    return record
+
+
+def _check_schema(path: Path, line: bytes) -> None:
+    header = msgspec.json.decode(line)
+    schema = header.get("schema") if isinstance(header, dict) else None
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise DynoError(
+            f"this journal has schema {schema} and this phpdyno reads up to {SCHEMA}",
+            where=str(path),
+            next_step="use the version that wrote it",
+        )

@@ -1,0 +1,52 @@
+"""Appending to a journal. A line is on disk before anything goes on."""
+
+import errno
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from phpdyno.errors import DynoError
+from phpdyno.journal.records import Record
+
+
+class JournalWriter:
+    """Appends records to `journal.jsonl`; a context manager. Raises DynoError when the disk takes no more."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._encoder = msgspec.json.Encoder()
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+    def append(self, record: Record) -> None:
+        """Write one line and wait until it is on disk."""
+        line = self._encoder.encode(record) + b"\n"
+        try:
+            while line:
+                line = line[os.write(self._fd, line) :]
+            os.fsync(self._fd)
+        except OSError as error:
+            if error.errno == errno.EINVAL and not line:
+                return  # a device that cannot be synchronised: what was written is written
+            raise cannot_write(self.path, error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        os.close(self._fd)
+
+
+def cannot_write(path: Path, error: OSError) -> DynoError:
+    """A write that failed, in words that say what to do."""
+    what = "the disk is full" if error.errno in {errno.ENOSPC, errno.EDQUOT} else f"cannot write: {error.strerror}"
+    return DynoError(
+        what,
+        where=str(path),
+        next_step="what was measured is kept: free some space, then continue with --resume RUN",
+    )

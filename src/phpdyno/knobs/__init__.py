@@ -1,0 +1,1 @@
+"""The catalogue of knobs: one declaration each; its proof is a pure predicate over WorkerFacts."""

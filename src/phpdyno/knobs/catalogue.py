@@ -1,0 +1,84 @@
+"""Every knob that phpdyno knows by name. Other php.ini settings are allowed too: their proof is the value in force."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from phpdyno.knobs import proof
+from phpdyno.knobs.domain import BOOLEAN, JIT, SIZE, TEXT, Domain, choice, integer
+from phpdyno.knobs.proof import Proof
+
+
+class Knob(Struct, frozen=True):
+    """One tunable: full name, what it takes, what applying it costs, how its effect is proved, and what can go wrong."""
+
+    name: str
+    domain: Domain
+    apply: Literal["reload", "restart"]
+    proof: Proof
+    risk: str = ""
+
+
+def _opcache(name: str, domain: Domain, risk: str = "") -> Knob:
+    return Knob(f"ini.{name}", domain, "restart", proof.with_opcache(name, domain), risk)
+
+
+def _ini(name: str, domain: Domain, risk: str = "") -> Knob:
+    return Knob(f"ini.{name}", domain, "reload", proof.in_force(name, domain), risk)
+
+
+def _realpath(name: str, domain: Domain, risk: str) -> Knob:
+    return Knob(f"ini.{name}", domain, "reload", proof.realpath_cache(name, domain), risk)
+
+
+STALE_CODE = "a deployment needs a reload of php-fpm, else old code is served"
+
+CATALOGUE: dict[str, Knob] = {
+    knob.name: knob
+    for knob in (
+        Knob("ini.opcache.enable", BOOLEAN, "restart", proof.opcache_switch),
+        Knob("ini.opcache.jit", JIT, "restart", proof.jit_mode, "JIT defects show as wrong answers or crashes; costs memory"),
+        Knob("ini.opcache.jit_buffer_size", SIZE, "restart", proof.jit_buffer),
+        _opcache("opcache.validate_timestamps", BOOLEAN, STALE_CODE),
+        _opcache("opcache.revalidate_freq", integer(0, 1 << 31), "old code is served for that many seconds"),
+        _opcache("opcache.revalidate_path", BOOLEAN),
+        _opcache("opcache.enable_file_override", BOOLEAN, "file_exists() sees cached scripts that were deleted"),
+        _opcache("opcache.memory_consumption", integer(8, 1 << 16)),
+        _opcache("opcache.interned_strings_buffer", integer(0, 4095)),
+        _opcache("opcache.max_accelerated_files", integer(200, 1_000_000)),
+        _opcache("opcache.save_comments", BOOLEAN, "code that reads doc comments (annotations) breaks"),
+        _opcache("opcache.optimization_level", TEXT),
+        _realpath("realpath_cache_size", SIZE, "memory per worker"),
+        _realpath("realpath_cache_ttl", integer(0, 1 << 31), "moved or replaced directories are seen late"),
+        _ini("memory_limit", SIZE),
+        _ini("zend.assertions", integer(-1, 1)),
+        _ini("output_buffering", TEXT),
+        Knob("pool.pm", choice("static", "dynamic", "ondemand"), "reload", proof.accepted),
+        Knob("pool.pm.max_children", integer(1, 10_000), "reload", proof.worker_count),
+        Knob("pool.pm.start_servers", integer(1, 10_000), "reload", proof.accepted),
+        Knob("pool.pm.min_spare_servers", integer(1, 10_000), "reload", proof.accepted),
+        Knob("pool.pm.max_spare_servers", integer(1, 10_000), "reload", proof.accepted),
+        Knob("pool.pm.max_requests", integer(0, 1 << 31), "reload", proof.accepted),
+        Knob("pool.listen.backlog", integer(-1, 65_535), "restart", proof.accepted),
+        Knob("web.socket", choice("unix", "tcp"), "restart", proof.socket_family),
+        Knob("web.workers", integer(1, 256), "reload", proof.accepted),
+    )
+}
+
+
+def knob_for(name: str) -> Knob:
+    """The knob of a full name; one that the catalogue does not list is any php.ini setting, variable or PHP path."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    layer, _, rest = name.partition(".")
+    if layer == "env":
+        return Knob(name, TEXT, "restart", proof.environment(rest))
+    if name == "php":
+        return Knob(name, TEXT, "restart", proof.executable)
+    if name == "php.extension_dir":
+        return Knob(name, TEXT, "restart", proof.in_force("extension_dir"))
+    return Knob(name, TEXT, "restart", proof.in_force(rest))
+
+
+POOL_NAMES = frozenset(name.removeprefix("pool.") for name in CATALOGUE if name.startswith("pool."))
+WEB_NAMES = frozenset(name.removeprefix("web.") for name in CATALOGUE if name.startswith("web."))

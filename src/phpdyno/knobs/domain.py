@@ -1,0 +1,70 @@
+"""What values a knob takes. Each domain says in words why it refuses one."""
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+TRUE = frozenset({"1", "on", "yes", "true"})
+FALSE = frozenset({"0", "off", "no", "false", "none", ""})
+_SIZE = re.compile(r"(-?\d+)\s*([kKmMgG]?)")
+_FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+class Domain(Struct, frozen=True):
+    """`describe` in words; `accepts` decides a value given as text; `same` whether two spellings mean the same."""
+
+    describe: str
+    accepts: Callable[[str], bool]
+    canonical: Callable[[str], str]
+
+    def same(self, one: str, other: str) -> bool:
+        """Whether two spellings are the same value (`on` and `1`, `64M` and `67108864`)."""
+        return self.canonical(one) == self.canonical(other)
+
+
+def size_bytes(value: str) -> int | None:
+    """Bytes of a php.ini size (`64M`), None when it is none."""
+    match = _SIZE.fullmatch(value.strip())
+    return int(match[1]) * _FACTOR[match[2].lower()] if match else None
+
+
+def _boolean(value: str) -> str:
+    low = value.strip().lower()
+    return "1" if low in TRUE else "0" if low in FALSE else low
+
+
+BOOLEAN = Domain("a boolean (0 or 1)", lambda value: value.strip().lower() in TRUE | FALSE, _boolean)
+SIZE = Domain("a size (64M, 4096K, bytes)", lambda value: size_bytes(value) is not None, lambda value: str(size_bytes(value)))
+TEXT = Domain("text", lambda value: True, lambda value: value)
+
+
+def integer(least: int, most: int) -> Domain:
+    """A whole number within bounds."""
+
+    def accepts(value: str) -> bool:
+        return re.fullmatch(r"-?\d{1,18}", value.strip()) is not None and least <= int(value) <= most
+
+    return Domain(f"a whole number from {least} to {most}", accepts, lambda value: str(int(value)) if accepts(value) else value)
+
+
+def choice(*values: str) -> Domain:
+    """One of the named values."""
+    return Domain("one of " + ", ".join(values), lambda value: value.strip().lower() in values, lambda value: value.strip().lower())
+
+
+_JIT_DIGITS = re.compile(r"[0-2]?[0-2]?[0-5][0-5]")
+_JIT_WORDS = {"disable": "disable", **dict.fromkeys(FALSE - {"", "none"}, "off"), **dict.fromkeys(TRUE, "tracing")}
+
+
+def _jit(value: str) -> str:
+    low = value.strip().lower()
+    low = _JIT_WORDS.get(low, low)
+    return {"tracing": "1254", "function": "1205"}.get(low, low)
+
+
+JIT = Domain(
+    "disable, off, on, tracing, function, or four digits CRTO",
+    lambda value: value.strip().lower() in {*_JIT_WORDS, "tracing", "function"} or bool(_JIT_DIGITS.fullmatch(value.strip())),
+    _jit,
+)

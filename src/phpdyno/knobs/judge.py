@@ -1,0 +1,48 @@
+"""Are an arm's changes at work? The proofs of all its changed settings, judged on facts of both arms."""
+
+from collections.abc import Mapping
+
+from phpdyno.errors import UsageError
+from phpdyno.knobs.catalogue import knob_for
+from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.verdict import ProofOutcome
+
+
+def check_values(settings: Mapping[str, str], *, where: str) -> None:
+    """Raises UsageError for a value outside its knob's domain, naming source, knob and domain."""
+    for name, value in settings.items():
+        domain = knob_for(name).domain
+        if not domain.accepts(value):
+            raise UsageError(f"{name} cannot be {value!r}", where=where, next_step=f"it takes {domain.describe}")
+
+
+def prove(changed: Mapping[str, str], control: WorkerFacts, treated: WorkerFacts) -> tuple[ProofOutcome, ...]:
+    """One outcome per changed setting: at work in the treated worker, and different from the control."""
+    return tuple(_prove_one(name, value, control, treated) for name, value in changed.items())
+
+
+def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts) -> ProofOutcome:
+    knob = knob_for(name)
+    proved, detail = knob.proof(treated, value)
+    if proved and _control_has_it_too(name, value, control):
+        return ProofOutcome(name, value, proved=False, detail=f"the control has the same value already; {detail}", same_as_control=True)
+    return ProofOutcome(name, value, proved=proved, detail=detail)
+
+
+def _control_has_it_too(name: str, value: str, control: WorkerFacts) -> bool:
+    if not name.startswith("ini."):
+        return False
+    ini_name = name.removeprefix("ini.")
+    return ini_name in control.ini and knob_for(name).domain.same(control.ini[ini_name], value)
+
+
+def not_effective(outcomes: tuple[ProofOutcome, ...]) -> str:
+    """Why no verdict may be given, in words; '' when it may.
+
+    A treatment of several settings is worth measuring when each is at work and at least one differs from the control.
+    """
+    idle = [outcome for outcome in outcomes if not outcome.proved]
+    failed = [outcome for outcome in idle if not outcome.same_as_control]
+    nothing_differs = bool(outcomes) and all(outcome.same_as_control for outcome in outcomes)
+    blamed = failed or (idle if nothing_differs else [])
+    return "; ".join(f"{outcome.knob}={outcome.value} is not effective: {outcome.detail}" for outcome in blamed)

@@ -1,0 +1,114 @@
+"""Proof of effect: was a setting seen at work in the running worker? Pure predicates over WorkerFacts."""
+
+from collections.abc import Callable
+
+from phpdyno.knobs.domain import BOOLEAN, JIT, TEXT, Domain, size_bytes
+from phpdyno.model.facts import WorkerFacts
+
+Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
+"""Takes the facts and the wanted value; gives whether it is at work, and what was read."""
+
+
+def in_force(name: str, domain: Domain = TEXT) -> Proof:
+    """The worker itself reports the wanted ini value."""
+
+    def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+        if name not in facts.ini:
+            return False, f"the worker knows no {name}"
+        return domain.same(facts.ini[name], wanted), f"{name} = {facts.ini[name]!r} in the worker"
+
+    return proof
+
+
+def with_opcache(name: str, domain: Domain = TEXT) -> Proof:
+    """In force, and opcache is on: without it the setting does nothing."""
+    inner = in_force(name, domain)
+
+    def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+        if facts.opcache is None:
+            return False, "opcache is off, so this setting does nothing"
+        return inner(facts, wanted)
+
+    return proof
+
+
+def opcache_switch(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """On: scripts are cached and served from the cache. Off: the worker has no opcache status."""
+    if BOOLEAN.canonical(wanted) == "0":
+        return facts.opcache is None, "no opcache in the worker" if facts.opcache is None else "opcache is still on"
+    if facts.opcache is None:
+        return False, "no opcache in the worker"
+    status = facts.opcache
+    return (
+        status.scripts > 0 and status.hits > 0,
+        f"{status.scripts} scripts cached, {status.hits} hits, mapped {facts.opcache_so or 'statically'}",
+    )
+
+
+def jit_mode(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """On: the JIT is on and has put code into its buffer. Off: it is off."""
+    jit = facts.opcache.jit if facts.opcache else None
+    running = jit is not None and jit.on
+    if JIT.canonical(wanted) in {"off", "disable"}:
+        return not running, "the JIT is off" if not running else "the JIT is still on"
+    if jit is None or not running:
+        size = size_bytes(facts.ini.get("opcache.jit_buffer_size", "0"))
+        return False, "the JIT is off: opcache.jit_buffer_size is 0 (add ini.opcache.jit_buffer_size=64M)" if not size else "the JIT is off"
+    used = jit.buffer_size_bytes - jit.buffer_free_bytes
+    ok, detail = in_force("opcache.jit", JIT)(facts, wanted)
+    return ok and used > 0, f"{used / 1024:.0f} KiB of machine code in the JIT buffer; {detail}"
+
+
+def jit_buffer(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The JIT runs with a buffer of about the wanted size (it is rounded to pages)."""
+    size = size_bytes(wanted) or 0
+    jit = facts.opcache.jit if facts.opcache else None
+    if size == 0:
+        return jit is None or not jit.on, "no JIT buffer" if jit is None or not jit.on else "the JIT is still on"
+    if jit is None or not jit.on:
+        return False, "the JIT is off, so its buffer does nothing"
+    # What opcache reports leaves out the stubs that it places in the buffer first.
+    return size * 0.9 <= jit.buffer_size_bytes <= size * 1.1, f"JIT buffer of {jit.buffer_size_bytes / 1048576:.1f} MiB"
+
+
+def realpath_cache(name: str, domain: Domain) -> Proof:
+    """In force, and the realpath cache is in use (open_basedir switches it off silently)."""
+    inner = in_force(name, domain)
+
+    def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+        ok, detail = inner(facts, wanted)
+        if facts.realpath_cache_bytes == 0 and size_bytes(facts.ini.get("realpath_cache_size", "0")):
+            return False, "the realpath cache holds nothing (open_basedir switches it off)"
+        return ok, f"{detail}; {facts.realpath_cache_bytes} bytes in use"
+
+    return proof
+
+
+def socket_family(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The pool listens on a socket of the wanted family."""
+    return facts.socket_family == wanted, f"the pool listens on a {facts.socket_family} socket"
+
+
+def worker_count(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """As many workers run as are wanted (a static pool) or no more (dynamic, ondemand)."""
+    most = int(wanted)
+    return 0 < facts.workers <= most, f"{facts.workers} workers run"
+
+
+def environment(name: str) -> Proof:
+    """The worker's environment holds the value."""
+
+    def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+        return facts.env.get(name) == wanted, f"{name}={facts.env.get(name, '(unset)')} in the worker's environment"
+
+    return proof
+
+
+def executable(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The worker runs the wanted binary."""
+    return facts.exe == wanted, f"the worker runs {facts.exe}, PHP {facts.php_version}, build id {facts.build_id or 'unknown'}"
+
+
+def accepted(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """Nothing in the worker shows it: php-fpm or nginx accepted the configuration, which is all that can be said."""
+    return True, f"the server accepted {wanted!r} and {facts.workers} workers run"

@@ -1,0 +1,25 @@
+"""An app made ready to be served: a copy of its files and, where it has one, a prepared database."""
+
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from phpdyno.model.workload import Workload
+
+
+class PreparedApp(Struct, frozen=True):
+    """An app on disk, ready for any arm of it to be started.
+
+    `docroot` is our copy. `front_controller` is relative to it (`index.php`); requests for paths that are no file go there.
+    `datadir` is a prepared MariaDB data directory to be copied for a run, or None for an app without a database.
+    `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
+    """
+
+    name: str
+    docroot: Path
+    workload: Workload
+    front_controller: str = "index.php"
+    datadir: Path | None = None
+    ini: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    version: str = ""

@@ -1,0 +1,31 @@
+"""An arm: one complete configuration of the stack."""
+
+from msgspec import Struct, field
+
+
+class PhpBuild(Struct, frozen=True):
+    """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not the compiled-in one."""
+
+    fpm: str
+    version: str
+    extension_dir: str | None = None
+    build_id: str = ""
+    ini_names: tuple[str, ...] = ()
+
+
+class Arm(Struct, frozen=True):
+    """One complete configuration, as differences from the app's and the distribution's defaults.
+
+    `settings` maps full knob names (`ini.opcache.jit`, `pool.pm.max_children`, `web.socket`, `env.NAME`) to values as text.
+    `changed` are the settings in which a treatment differs from the control; empty for the control and for an A/A arm.
+    """
+
+    name: str
+    php: PhpBuild
+    settings: dict[str, str] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
+
+    def layer(self, prefix: str) -> dict[str, str]:
+        """The settings of one layer (`ini`, `pool`, `web`, `env`), without the prefix."""
+        start = prefix + "."
+        return {key[len(start) :]: value for key, value in self.settings.items() if key.startswith(start)}

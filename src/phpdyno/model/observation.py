@@ -1,0 +1,37 @@
+"""What measuring yields: one observation per treatment and block."""
+
+from msgspec import Struct
+
+
+class Cost(Struct, frozen=True):
+    """Totals of one arm over its slots of one block. CPU is nanoseconds per component; `host_cpu_ns` is the busy time of all cores."""
+
+    requests: int
+    php_cpu_ns: int
+    web_cpu_ns: int
+    database_cpu_ns: int
+    host_cpu_ns: int
+    wall_ns: int
+    service_p50_ns: int
+    service_p99_ns: int
+
+
+class Observation(Struct, frozen=True):
+    """One treatment against the control within one block.
+
+    `log_ratio` = log(total control cost / total treatment cost), positive when the treatment is cheaper; `clipped_log_ratio` is the same
+    with each pair's ratio clipped at 2.5 sigma around the block's median (a sensitivity check, never the estimate).
+    `pair_sigma` is the standard deviation of the log ratios of its pairs. `steal_fraction` is the share of the block stolen by the
+    hypervisor. `excluded` names the covariate, declared beforehand, for which the block does not count; '' when it counts.
+    """
+
+    treatment: str
+    block: int
+    log_ratio: float
+    clipped_log_ratio: float
+    pair_sigma: float
+    pairs: int
+    control: Cost
+    treated: Cost
+    steal_fraction: float = 0.0
+    excluded: str = ""

@@ -1,0 +1,1 @@
+"""An arm as text: php.ini, php-fpm pool, nginx. Pure; used by the stack, and by a bundle later."""

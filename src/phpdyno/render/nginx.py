@@ -1,0 +1,38 @@
+"""nginx.conf of an arm: one server in front of one pool."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from phpdyno.render.fastcgi import nginx_params
+
+
+def render_nginx(*, listen: str, fastcgi: str, docroot: Path, front_controller: str, prefix: Path, web: Mapping[str, str]) -> str:
+    """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or ADDRESS:PORT; `prefix` holds nginx's own files."""
+    temporary = "\n".join(f"    {kind}_temp_path {prefix}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params())
+    return f"""worker_processes {web.get("workers", "1")};
+pid {prefix}/nginx.pid;
+error_log stderr warn;
+events {{ worker_connections 1024; }}
+http {{
+{temporary}
+    types {{ text/html html; text/css css; application/javascript js; image/png png; image/jpeg jpg jpeg; image/svg+xml svg; }}
+    default_type application/octet-stream;
+    access_log off;
+    server_tokens off;
+    sendfile on;
+    keepalive_timeout 3600s;
+    keepalive_requests 1000000;
+    server {{
+        listen {listen};
+        root {docroot};
+        index {front_controller} index.html;
+        location / {{ try_files $uri $uri/ /{front_controller}$is_args$args; }}
+        location ~ \\.php$ {{
+            try_files $uri =404;
+            fastcgi_pass {fastcgi};
+{params}
+        }}
+    }}
+}}
+"""

@@ -1,0 +1,59 @@
+"""php.ini fragment and php-fpm configuration of an arm."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"}
+"""One worker: CPU per request is measured one request at a time, and every further worker only cools the caches."""
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:")
+
+
+def ini_value(value: str) -> str:
+    """A value as php.ini takes it: bare where that is unambiguous, else quoted.
+
+    Bare matters: a quoted "on" is the text, a bare one is 1.
+    """
+    if value and set(value) <= _PLAIN:
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def render_ini(settings: Mapping[str, str], extension_dir: str | None = None) -> str:
+    """The fragment that is scanned after the distribution's own, so that it wins."""
+    values = {**({"extension_dir": extension_dir} if extension_dir else {}), **settings}
+    return "".join(f"{name} = {ini_value(value)}\n" for name, value in sorted(values.items()))
+
+
+def render_fpm(listen: str, pool: Mapping[str, str]) -> str:
+    """php-fpm.conf with one pool that listens at `listen` (a path, or ADDRESS:PORT); `pool` overrides the defaults."""
+    values = {**POOL_DEFAULTS, **pool}
+    if values["pm"] == "dynamic":
+        _add_spares(values)
+    lines = [f"{name} = {value}" for name, value in sorted(values.items())]
+    return "\n".join(
+        [
+            "[global]",
+            "error_log = /proc/self/fd/2",
+            "daemonize = no",
+            "[phpdyno]",
+            f"listen = {listen}",
+            "clear_env = no",
+            "catch_workers_output = yes",
+            *lines,
+            "",
+        ]
+    )
+
+
+def _add_spares(values: dict[str, str]) -> None:
+    """Debian's own spare numbers where the arm names none: php-fpm refuses a dynamic pool without them."""
+    most = int(values["pm.max_children"])
+    values.setdefault("pm.start_servers", str(min(2, most)))
+    values.setdefault("pm.min_spare_servers", "1")
+    values.setdefault("pm.max_spare_servers", str(min(3, most)))
+
+
+def scan_path(fragment: Path, distribution: str | None = None) -> str:
+    """PHP_INI_SCAN_DIR: the compiled-in directory (an empty entry), or another one, and then ours."""
+    return f"{distribution or ''}:{fragment}"

@@ -1,0 +1,87 @@
+"""The report as JSON, for `--json`: the view itself, and its schema and reference page made from the same definitions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from phpdyno.report.shape import SCHEMA, RunView
+
+
+def document(view: RunView) -> dict[str, Any]:
+    """The view as plain dictionaries, lists, strings, numbers and None; docs/reference/json.md explains each field."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(view))
+    return plain
+
+
+def text(view: RunView) -> str:
+    """The document as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(view), indent=2).decode()
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of the document, as committed at docs/reference/compare.schema.json."""
+    schema = msgspec.json.schema(RunView)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA, **schema}
+
+
+def reference() -> str:
+    """The page docs/reference/json.md, from the descriptions of the fields."""
+    parts = json_schema()["$defs"]
+    lines = [
+        "# The JSON of a comparison",
+        "",
+        f"`phpdyno compare --json` and `phpdyno report RUN --json` print one document of the format `{SCHEMA}`. This page is made from",
+        "the code, as is [compare.schema.json](compare.schema.json) for machines. Version 1 may gain fields; none changes its meaning",
+        "or unit. Units are in the names: `_ms` milliseconds, `_s` seconds. Ratios are control / treatment, so above 1 the treatment is",
+        "cheaper; a ratio is null until it has an interval.",
+        "",
+    ]
+    # The whole first, then its parts in the order in which they are first mentioned.
+    for name in _reachable("RunView", parts):
+        lines += _section(name, parts[name])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(name: str, part: dict[str, Any]) -> list[str]:
+    title = "The document" if name == RunView.__name__ else f"`{name}`"
+    rows = [f"| `{field}` | {_kind(spec)} | {_cell(spec.get('description', ''))} |" for field, spec in part["properties"].items()]
+    return [f"## {title}", "", part.get("description", ""), "", "| field | type | meaning |", "|---|---|---|", *rows, ""]
+
+
+def _kind(spec: dict[str, Any]) -> str:
+    """A field's type in words, with links to the parts."""
+    if "$ref" in spec:
+        name = spec["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in spec:
+        return " or ".join(_kind(each) for each in spec["anyOf"])
+    if "enum" in spec:
+        return " or ".join(f'`"{word}"`' for word in sorted(spec["enum"]))
+    if spec.get("type") == "array":
+        return f"list of {_kind(spec['items'])}"
+    if spec.get("type") == "object":
+        return f"map of {_kind(spec['additionalProperties'])}"
+    return str(spec["type"])
+
+
+def _reachable(start: str, parts: dict[str, Any]) -> list[str]:
+    found = [start]
+    for name in found:
+        found += [each for each in dict.fromkeys(_references(parts[name])) if each not in found]
+    return found
+
+
+def _references(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield str(value["$ref"]).rsplit("/", 1)[-1]
+        for each in value.values():
+            yield from _references(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _references(each)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,131 @@
+"""A journal's records sorted by what they are about. The later word wins: a resumed run says some things twice."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from phpdyno.errors import DynoError
+from phpdyno.journal.records import Answers, BlockDone, Calibrated, Concluded, Ended, Header, Incident, Planned, Preflight, Proved, Record
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.observation import Observation
+from phpdyno.model.plan import Plan
+from phpdyno.model.verdict import ProofOutcome, Verdict
+
+
+class Seen(Struct, frozen=True):
+    """An observation with the middle of its block (seconds since the start)."""
+
+    at_s: float
+    observation: Observation
+
+
+class Said(Struct, frozen=True):
+    """A recorded verdict; `overtaken` when blocks of the treatment came after it."""
+
+    verdict: Verdict
+    overtaken: bool
+
+
+class Gathered(Struct, frozen=True):
+    """One run, sorted. Dictionaries are keyed by the arm's name; `seen` is in the order of the journal, each block once per treatment."""
+
+    header: Header
+    plan: Plan
+    host: HostFacts | None
+    preflight_warnings: tuple[str, ...]
+    calibration: Calibrated | None
+    answers: dict[str, Answers]
+    proofs: dict[str, tuple[ProofOutcome, ...]]
+    verdicts: dict[str, Said]
+    seen: tuple[Seen, ...]
+    incidents: tuple[Incident, ...]
+    end: Ended | None
+    elapsed_s: float
+
+
+class _Pile(Struct):
+    header: Header = field(default_factory=lambda: Header(0, "", "", "", ()))
+    plan: Plan | None = None
+    preflight: Preflight | None = None
+    calibration: Calibrated | None = None
+    answers: dict[str, Answers] = field(default_factory=dict)
+    proofs: dict[str, tuple[ProofOutcome, ...]] = field(default_factory=dict)
+    verdicts: dict[str, Said] = field(default_factory=dict)
+    seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
+    incidents: list[Incident] = field(default_factory=list)
+    end: Ended | None = None
+    sessions_s: float = 0.0
+    last_block_s: float = 0.0
+
+
+def gather(records: Iterable[Record], run_name: str) -> Gathered:
+    """Sort the records of one run. Raises DynoError when there is no plan, so nothing was measured."""
+    pile = _Pile()
+    for record in records:
+        # Whatever follows the end of a session belongs to the next one, which has not ended yet.
+        pile.end = None
+        _put(pile, record)
+    if pile.plan is None:
+        why = f" ({pile.end.outcome}: {pile.end.detail})" if pile.end else ""
+        raise DynoError(f"the run ended before it had a plan{why}", where=run_name, next_step="measure again")
+
+    return Gathered(
+        header=pile.header,
+        plan=pile.plan,
+        host=pile.preflight.host if pile.preflight else None,
+        preflight_warnings=pile.preflight.warnings if pile.preflight else (),
+        calibration=pile.calibration,
+        answers=pile.answers,
+        proofs=pile.proofs,
+        verdicts=pile.verdicts,
+        seen=tuple(pile.seen.values()),
+        incidents=tuple(pile.incidents),
+        end=pile.end,
+        elapsed_s=max(pile.sessions_s, pile.last_block_s),
+    )
+
+
+def _put(pile: _Pile, record: Record) -> None:
+    match record:
+        case Header():
+            pile.header = record
+        case Planned():
+            pile.plan = record.plan
+        case Preflight():
+            pile.preflight = record
+        case Calibrated():
+            pile.calibration = record
+        case Incident():
+            pile.incidents.append(record)
+        case BlockDone():
+            _put_block(pile, record)
+        case Ended():
+            pile.end = record
+            pile.sessions_s += record.elapsed_s
+        case _:
+            _put_arm(pile, record)
+
+
+def _put_arm(pile: _Pile, record: Answers | Proved | Concluded) -> None:
+    match record:
+        case Answers():
+            # An arm that ever answered differently stays invalid.
+            held = pile.answers.get(record.arm)
+            pile.answers[record.arm] = record if held is None or held.equal else held
+        case Proved():
+            pile.proofs[record.arm] = record.proofs
+        case Concluded():
+            pile.verdicts[record.verdict.treatment] = Said(record.verdict, overtaken=False)
+
+
+def _put_block(pile: _Pile, record: BlockDone) -> None:
+    pile.last_block_s = max(pile.last_block_s, record.ended_s)
+    at_s = (record.started_s + record.ended_s) / 2
+    for observation in record.observations:
+        key = (observation.treatment, observation.block)
+        # Taken out first, so that the order stays that of the journal.
+        pile.seen.pop(key, None)
+        pile.seen[key] = Seen(at_s, observation)
+        said = pile.verdicts.get(observation.treatment)
+        if said is not None:
+            pile.verdicts[observation.treatment] = Said(said.verdict, overtaken=True)

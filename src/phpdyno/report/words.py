@@ -1,0 +1,150 @@
+"""Verdicts, numbers and scopes in words. A ratio is never said without its interval.
+
+"95 % CI, simultaneous over 4 treatments" means: with a probability of at least 95 % all four intervals hold their true values, at every
+block at which anyone looks (an anytime-valid sequence for each, at alpha = 5 % / 4). With one treatment the addition falls away.
+"""
+
+import math
+
+from phpdyno.report.shape import ProofRow, Row, RunView
+
+METRIC = {"cpu": "CPU per request"}
+"""A plan's metric as it is said."""
+
+_MOST_DECIMALS = 6
+
+
+def sentence(row: Row) -> str:
+    """The verdict on one treatment: `NAME: 1.073× less CPU per request (95 % CI 1.062 to 1.084, 21 blocks): improved, relevant`."""
+    return f"{label(row)}: {finding(row)}: {verdict(row)}"
+
+
+def finding(row: Row) -> str:
+    """The middle of the sentence, between the name and the verdict."""
+    metric = METRIC["cpu"]
+    match row.kind:
+        case "invalid":
+            return f"no number ({row.reason})" if row.reason else "no number"
+        case _ if row.ratio is None:
+            return waiting(row)
+        case "improved" | "regressed":
+            return f"{change(row)} {metric} ({evidence(row)})"
+        case "equivalent":
+            return f"no effect beyond ±{percent(row.margin)} of {metric} (control / treatment {middle(row)}, {evidence(row)})"
+        case _:
+            return f"undecided, control / treatment {middle(row)} ({evidence(row)})"
+
+
+def sentences(view: RunView) -> tuple[str, ...]:
+    """One sentence per treatment, A/A arms first: the last line is a finding."""
+    return tuple(row.sentence for row in sorted(view.rows, key=lambda row: not row.is_aa))
+
+
+def verdict(row: Row) -> str:
+    """`improved, relevant`, with the reason in brackets where there is one and it was not said already."""
+    words = f"{row.kind}, {row.relevance}" if row.relevance else row.kind
+    return f"{words} ({row.reason})" if row.reason and row.kind != "invalid" else words
+
+
+def reason(row: Row) -> str:
+    """The reason, unless a failed proof, which is shown with its own detail, already says it."""
+    return "" if row.kind == "invalid" and any(proof.detail in row.reason for proof in failed_proofs(row)) else row.reason
+
+
+def failed_proofs(row: Row) -> tuple[ProofRow, ...]:
+    """Settings that are not at work. One that is at work in the control as well has not failed."""
+    return tuple(proof for proof in row.proofs if not proof.proved and not proof.same_as_control)
+
+
+def proof_word(proof: ProofRow) -> str:
+    """`proved`, `same as the control` or `not proved`."""
+    return "proved" if proof.proved else "same as the control" if proof.same_as_control else "not proved"
+
+
+def label(row: Row) -> str:
+    """The treatment's name, marked when it is an A/A arm."""
+    return f"{row.name} (A/A)" if row.is_aa and "A/A" not in row.name else row.name
+
+
+def change(row: Row) -> str:
+    """`1.073× less` or `4.71× more`; a regression swaps the two costs, so that the factor is above 1. '' without a direction."""
+    numbers = _outward(row)
+    if numbers is None or row.kind not in {"improved", "regressed"}:
+        return ""
+    ratio, low, high = numbers
+    return f"{ratio:.{_decimals(low, high)}f}× {'less' if row.kind == 'improved' else 'more'}"
+
+
+def middle(row: Row) -> str:
+    """The ratio control / treatment as a number, for what has no direction. '' without an interval."""
+    numbers = _outward(row)
+    return f"{numbers[0]:.{_decimals(numbers[1], numbers[2])}f}" if numbers else ""
+
+
+def interval(row: Row) -> str:
+    """`1.062 to 1.084`, on the scale of `change` or `middle`. '' while infinite."""
+    numbers = _outward(row)
+    if numbers is None:
+        return ""
+    _, low, high = numbers
+    decimals = _decimals(low, high)
+    return f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+
+def evidence(row: Row) -> str:
+    """`95 % CI 1.062 to 1.084, 21 blocks`; over several treatments the confidence is the simultaneous one (see the module)."""
+    together = f", simultaneous over {row.simultaneous_over} treatments" if row.simultaneous_over > 1 else ""
+    return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}"
+
+
+def waiting(row: Row) -> str:
+    """Why there is no interval yet."""
+    if row.blocks >= row.blocks_needed:
+        return f"interval too wide to be written ({count(row.blocks, 'block')})"
+    return f"interval still infinite: {row.blocks} of at least {row.blocks_needed} blocks"
+
+
+def count(number: int, thing: str) -> str:
+    """`1 block`, `2 blocks`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def percent(fraction: float) -> str:
+    """`0.05` as `5 %`, with as many digits as it takes and no more."""
+    return f"{100 * fraction:.4g} %"
+
+
+def milliseconds(value: float) -> str:
+    """Three decimals or more below 10, fewer above: `109.3`, `21.11`, `1.400`, `0.0912`."""
+    return f"{value:.{1 if value >= 100 else 2 if value >= 10 else 3 if value >= 0.1 or value == 0 else 4}f}"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `3 min 20 s`, `1 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def _outward(row: Row) -> tuple[float, float, float] | None:
+    """Ratio, low, high; inverted for a regression."""
+    if row.ratio is None or row.low is None or row.high is None:
+        return None
+    if row.kind == "regressed":
+        return 1 / row.ratio, 1 / row.high, 1 / row.low
+    return row.ratio, row.low, row.high
+
+
+def _decimals(low: float, high: float) -> int:
+    """Enough to tell the ends apart by two digits, and an end apart from 1; at least what the size of the number deserves."""
+    decimals = 3 if high < 2 else 2 if high < 10 else 1 if high < 100 else 0
+    if high > low:
+        decimals = max(decimals, math.ceil(-math.log10(high - low)) + 1)
+    while decimals < _MOST_DECIMALS and any(end != 1 and float(f"{end:.{decimals}f}") == 1 for end in (low, high)):
+        decimals += 1
+    return min(decimals, _MOST_DECIMALS)

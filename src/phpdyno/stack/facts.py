@@ -1,0 +1,83 @@
+"""Facts of a running worker: what it says of itself, and what /proc says of it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+
+from phpdyno._native import Engine, Target
+from phpdyno.errors import DynoError
+from phpdyno.model.facts import OpcacheFacts, WorkerFacts
+from phpdyno.render.fastcgi import request_params
+from phpdyno.stack.meter import children_of
+from phpdyno.stack.php import read_build_id
+
+PROBE_TIMEOUT_NS = 10_000_000_000
+
+
+class ProbeAnswer(Struct, frozen=True):
+    """What php_files/probe.php prints."""
+
+    pid: int
+    php_version: str
+    ini: dict[str, str]
+    env: dict[str, str]
+    extensions: tuple[str, ...]
+    realpath_cache_bytes: int
+    opcache: OpcacheFacts | None
+
+
+def probe_worker(fastcgi: str, probe: Path, env_names: Sequence[str] = ()) -> ProbeAnswer | None:
+    """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet)."""
+    query = urlencode([("env[]", name) for name in env_names])
+    params = request_params(path=f"/{probe.name}?{query}", host="localhost", docroot=probe.parent, script=f"/{probe.name}")
+    engine = Engine(fastcgi, [Target.fastcgi(params, status=200)], keep_alive=False, response_timeout_ns=PROBE_TIMEOUT_NS)
+    answer = engine.fetch(0)
+    if answer.outcome != 0:
+        return None
+    try:
+        return msgspec.json.decode(answer.body, type=ProbeAnswer)
+    except msgspec.DecodeError:
+        return None
+
+
+def read_facts(fastcgi: str, probe: Path, env_names: Sequence[str], master: int) -> WorkerFacts:
+    """Facts of one worker of the pool under `master`. Raises DynoError when no worker answers."""
+    answer = probe_worker(fastcgi, probe, env_names)
+    if answer is None:
+        raise DynoError("no worker answers the probe")
+    exe = Path(f"/proc/{answer.pid}/exe").readlink()
+    anon_huge_kib, hugetlb_kib = _huge_pages(answer.pid)
+    family: Literal["unix", "tcp"] = "unix" if fastcgi.startswith("unix:") else "tcp"
+    told: dict[str, Any] = msgspec.structs.asdict(answer)
+    return WorkerFacts(
+        **told,
+        exe=str(exe),
+        build_id=read_build_id(exe),
+        opcache_so=_mapped(answer.pid, "opcache.so"),
+        socket_family=family,
+        workers=len(children_of(master)),
+        anon_huge_kib=anon_huge_kib,
+        hugetlb_kib=hugetlb_kib,
+    )
+
+
+def _mapped(pid: int, name: str) -> str:
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        path = line.split(None, 5)[-1]
+        if path.endswith(f"/{name}"):
+            return path
+    return ""
+
+
+def _huge_pages(pid: int) -> tuple[int, int]:
+    """Anonymous huge pages and hugetlb pages of a process, in KiB."""
+    totals = {"AnonHugePages": 0, "Shared_Hugetlb": 0, "Private_Hugetlb": 0}
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if name in totals:
+            totals[name] += int(rest.split()[0])
+    return totals["AnonHugePages"], totals["Shared_Hugetlb"] + totals["Private_Hugetlb"]

@@ -1,0 +1,260 @@
+"""The guardian: a small process that starts our servers and ends every one of them, grandchildren included, when we vanish.
+
+It is a child subreaper in a session of its own and holds one end of a socket pair. End of file on it means that phpdyno is gone, by
+whatever cause, SIGKILL included: then every descendant is killed, the cgroups are removed and the live directory is deleted.
+Parent-death signals alone would miss the workers of php-fpm and nginx, and they are cleared on setuid.
+
+Standard library only, and run by file name: it must start in milliseconds and survive whatever breaks in the rest.
+Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own", …}` is answered by `{"id", …}`; an ended child is told by
+`{"event": "exit", "child", "status"}`: the id of the request that started it, and its exit code (negative: the signal's number).
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+KILL_DEADLINE_S = 10.0
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def descendants(root: int) -> list[int]:
+    """Every process below `root`, from one pass over /proc."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):  # noqa: PTH208 (a Path for each of hundreds of entries is what this must not cost)
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            stat = Path(f"/proc/{entry}/stat").read_bytes()
+            parent = int(stat[stat.rindex(b")") + 2 :].split()[1])
+            children.setdefault(parent, []).append(int(entry))
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None when it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    return int(stat[stat.rindex(b")") + 2 :].split()[19])
+
+
+def boot_id() -> str:
+    """Identity of this boot: process numbers and start times mean nothing beyond it."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+class Guardian:
+    """Owns all processes of one run; `serve` returns when the other side is gone."""
+
+    def __init__(self, channel: socket.socket, live: Path) -> None:
+        self.channel = channel
+        self.live = live
+        self.cgroups: list[str] = []
+        self.sessions: list[dict[str, Any]] = []
+        self.buffer = b""
+        self.children: dict[int, int] = {}
+        """Process id to the id of the request that started it."""
+
+    def serve(self) -> None:
+        """Answer requests and report ended children until end of file."""
+        waker, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        os.set_blocking(waker, False)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
+            signal.signal(ignored, signal.SIG_IGN)
+        self.remember()
+        while True:
+            readable, _, _ = select.select([self.channel.fileno(), waker], [], [])
+            if waker in readable:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(waker, 4096)
+                self.reap()
+            if self.channel.fileno() in readable and not self.receive():
+                return
+
+    def receive(self) -> bool:
+        """Handle what has arrived; False at end of file."""
+        try:
+            data = self.channel.recv(1 << 16)
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        for line in lines:
+            self.handle(json.loads(line))
+        return True
+
+    def handle(self, request: dict[str, Any]) -> None:
+        """Carry out one request; an OSError becomes its answer."""
+        answer: dict[str, Any] = {"id": request["id"]}
+        try:
+            if request["op"] == "spawn":
+                answer["pid"] = self.spawn(request)
+            elif request["op"] == "signal":
+                self.signal(request["pid"], request["signal"])
+            elif request["op"] == "own":
+                self.cgroups += request["cgroups"]
+                self.remember()
+        except OSError as error:
+            answer["error"] = error.strerror or str(error)
+            answer["errno"] = error.errno
+            answer["file"] = str(error.filename or "")
+        self.tell(answer)
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send one line; a vanished reader shows as end of file in `serve`."""
+        with contextlib.suppress(OSError):
+            self.channel.sendall(json.dumps(message).encode() + b"\n")
+
+    def spawn(self, request: dict[str, Any]) -> int:
+        """Fork and exec with log, cgroups, cores and account applied; an exec failure is raised here, in the parent."""
+        log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        if request["uid"] is not None:
+            os.fchown(log, request["uid"], request["gid"])  # php-fpm opens /proc/self/fd/2 anew
+        read_end, write_end = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self.become(request, log, write_end)
+        os.close(write_end)
+        os.close(log)
+        with os.fdopen(read_end, "rb") as pipe:
+            failure = pipe.read()
+        if failure:
+            os.waitpid(pid, 0)
+            number, _, place = failure.decode().partition(" ")
+            raise OSError(int(number), os.strerror(int(number)), place)
+        self.children[pid] = request["id"]
+        executable = str(Path(shutil.which(request["argv"][0]) or request["argv"][0]).resolve())
+        self.sessions.append({"leader": pid, "started": start_ticks(pid), "exe": executable, "log": request["log"]})
+        self.remember()
+        return pid
+
+    def become(self, request: dict[str, Any], log: int, report: int) -> None:
+        """In the child: set everything up and exec. Never returns."""
+        step = request["argv"][0]
+        try:
+            os.setsid()
+            for group in request["cgroups"]:
+                step = group
+                Path(group, "cgroup.procs").write_text("0")
+            step = request["argv"][0]
+            if request["cores"]:
+                os.sched_setaffinity(0, request["cores"])
+            null = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(null, 0)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            if request["uid"] is not None:
+                os.setgroups([])
+                os.setgid(request["gid"])
+                os.setuid(request["uid"])
+            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            os.umask(0o022)
+            signal.set_wakeup_fd(-1)
+            for restored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD):
+                signal.signal(restored, signal.SIG_DFL)
+            if request["cwd"]:
+                step = request["cwd"]
+                os.chdir(request["cwd"])
+            step = request["argv"][0]
+            os.execvpe(request["argv"][0], request["argv"], request["env"])  # noqa: S606 (an argv list, no shell)
+        except OSError as error:
+            os.write(report, f"{error.errno} {error.filename or step}".encode())
+        finally:
+            os._exit(127)
+
+    def signal(self, pid: int, number: int) -> None:
+        """Signal the process group that a child leads; one that has ended is no error."""
+        if pid in self.children:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, number)
+
+    def reap(self) -> None:
+        """Collect every ended child and report those that we started (adopted grandchildren are only collected)."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in self.children:
+                self.tell({"event": "exit", "child": self.children.pop(pid), "status": os.waitstatus_to_exitcode(status)})
+
+    def remember(self) -> None:
+        """Write down what we own, for the next start to clear in case we die as well."""
+        note = {"guardian": os.getpid(), "boot": boot_id(), "sessions": self.sessions, "cgroups": self.cgroups}
+        with contextlib.suppress(OSError):
+            temporary = self.live / "owner.json.new"
+            temporary.write_text(json.dumps(note))
+            temporary.replace(self.live / "owner.json")
+
+    def end(self) -> None:
+        """Kill every descendant until none is left, then remove cgroups and the live directory."""
+        deadline = time.monotonic() + KILL_DEADLINE_S
+        while (left := descendants(os.getpid())) and time.monotonic() < deadline:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            self.reap()
+            time.sleep(0.005)
+        remove_traces(self.cgroups, self.live)
+
+
+def remove_traces(cgroups: list[str], live: Path) -> None:
+    """Remove cgroup trees, the innermost first, and the live directory."""
+    for group in cgroups:
+        for directory, _, _ in os.walk(group, topdown=False):
+            remove_cgroup(directory)
+    shutil.rmtree(live, ignore_errors=True)
+
+
+def remove_cgroup(group: str) -> None:
+    """Remove one empty cgroup, waiting up to a second for its last process to be gone for good."""
+    for _ in range(100):
+        try:
+            Path(group).rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.01)
+        else:
+            return
+
+
+def main() -> None:
+    """`guardian.py FD LIVE_DIRECTORY`: serve on the inherited socket FD."""
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    guardian = Guardian(channel, Path(sys.argv[2]))
+    try:
+        guardian.serve()
+    finally:
+        guardian.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""One start of an arm: php-fpm, nginx in front of it, their meters."""
+
+import contextlib
+import socket
+import time
+from pathlib import Path
+
+from phpdyno.errors import DynoError
+from phpdyno.model.arm import Arm
+from phpdyno.model.facts import WorkerFacts
+from phpdyno.stack.facts import probe_worker, read_facts
+from phpdyno.stack.meter import Meter, children_of
+from phpdyno.stack.supervise import Child
+
+READY_S = 15.0
+
+
+class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot be measured)
+    """An arm that does not start or breaks down; a finding about the arm, unless it is the control."""
+
+    def __init__(self, arm: Arm, what: str) -> None:
+        super().__init__(what, where=arm.name)
+        self.arm = arm
+
+
+class Instance:
+    """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web` None without nginx."""
+
+    def __init__(self, arm: Arm, number: int, directory: Path, *, fpm: Child, fastcgi: str, php_meter: Meter) -> None:
+        self.arm = arm
+        self.number = number
+        self.directory = directory
+        self.fpm = fpm
+        self.fastcgi = fastcgi
+        self.php_meter = php_meter
+        self.web: Child | None = None
+        self.http = ""
+        self.web_meter: Meter | None = None
+
+    def await_ready(self, probe: Path) -> None:
+        """Wait until a worker answers the probe over FastCGI and nginx accepts connections.
+
+        Raises ArmFailed with the last log lines of the server that does not come up.
+        """
+        deadline = time.monotonic() + READY_S
+        while probe_worker(self.fastcgi, probe) is None:
+            self._still_starting(self.fpm, "php-fpm", deadline)
+        while self.web is not None and not accepts(self.http):
+            self._still_starting(self.web, "nginx", deadline)
+
+    def _still_starting(self, child: Child, what: str, deadline: float) -> None:
+        if not child.alive():
+            raise ArmFailed(self.arm, f"{what} does not start: it {child.ended_how()}: {child.tail()}")
+        if time.monotonic() > deadline:
+            raise ArmFailed(self.arm, f"{what} did not answer within {READY_S:.0f} s: {child.tail()}")
+        time.sleep(0.005)
+
+    def read_facts(self, probe: Path, env_names: tuple[str, ...]) -> WorkerFacts:
+        """Facts of a running worker, from the worker itself and from /proc."""
+        try:
+            return read_facts(self.fastcgi, probe, env_names, self.fpm.pid)
+        except DynoError as error:
+            raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
+
+    def workers(self) -> tuple[int, ...]:
+        """Process ids of the pool's workers."""
+        return children_of(self.fpm.pid)
+
+    def crashes(self) -> str:
+        """What php-fpm's log says of workers that a signal ended; '' when none was."""
+        log = self.fpm.log.read_text(errors="replace")
+        return " | ".join(line.partition("] ")[2] for line in log.splitlines() if " exited on signal " in line)
+
+    def broken(self) -> str:
+        """What of it has ended, in words; '' while all of it runs."""
+        for child in (self.fpm, self.web):
+            if child is not None and not child.alive():
+                return f"{child.name} {child.ended_how()}: {child.tail()}"
+        return ""
+
+    def ask_to_end(self) -> None:
+        """Signal its processes without waiting, so that many instances end side by side."""
+        for child in (self.web, self.fpm):
+            if child is not None:
+                child.terminate()
+
+    def stop(self) -> None:
+        """End its processes and close its meters."""
+        for child in (self.web, self.fpm):
+            if child is not None:
+                child.stop(timeout_s=3.0)
+        for meter in (self.php_meter, self.web_meter):
+            if meter is not None:
+                with contextlib.suppress(OSError):
+                    meter.close()
+
+
+def accepts(address: str) -> bool:
+    """Whether something accepts connections at `tcp:HOST:PORT`."""
+    _, host, port = address.split(":")
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1.0):
+        return True
+    return False

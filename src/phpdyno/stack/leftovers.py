@@ -1,0 +1,85 @@
+"""What a run leaves whose guardian was killed as well: found and cleared at the next start."""
+
+import contextlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from phpdyno.paths import live_root, service_user
+from phpdyno.stack.guardian import boot_id, remove_traces, start_ticks
+
+LIVE_PREFIX = "phpdyno-"
+UNCLAIMED_AGE_S = 60.0
+
+
+def sweep_leftovers() -> None:
+    """Kill what is left of runs whose guardian is gone, remove their cgroups and live directories.
+
+    Only directories that belong to us are looked at; one whose guardian is alive is left alone.
+    """
+    for live in live_root().glob(f"{LIVE_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if live.stat().st_uid == os.geteuid():
+                _clear(live)
+
+
+def _clear(live: Path) -> None:
+    try:
+        owner = json.loads((live / "owner.json").read_text())
+    except (FileNotFoundError, ValueError):
+        # Made a moment ago by a run whose guardian has not written yet, or by one that died right then.
+        if time.time() - live.stat().st_mtime > UNCLAIMED_AGE_S:
+            remove_traces([], live)
+        return
+    if owner["boot"] == boot_id():
+        if _is_guardian_of(owner["guardian"], live):
+            return
+        for session in owner["sessions"]:
+            _kill_session(session)
+        for group in owner["cgroups"]:
+            _kill_members(Path(group))
+    remove_traces(owner["cgroups"], live)
+
+
+def _is_guardian_of(pid: int, live: Path) -> bool:
+    try:
+        argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return str(live).encode() in argv
+
+
+def _kill_session(session: dict[str, Any]) -> None:
+    """Kill the processes of one session that run the executable we started, or that hold the log we gave them.
+
+    A session number cannot be given out again while a process of it lives; where the leader is alive its start time must be the one
+    that was written down, so a later session that happens to have the same number is never touched.
+    """
+    leader = int(session["leader"])
+    started = start_ticks(leader)
+    if started is not None and started != session["started"]:
+        return
+    accounts = {os.geteuid(), service_user().uid}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            stat = (process / "stat").read_bytes()
+            in_session = int(stat[stat.rindex(b")") + 2 :].split()[3]) == leader
+            if in_session and process.stat().st_uid in accounts and _started_by_us(process, session):
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+def _started_by_us(process: Path, session: dict[str, Any]) -> bool:
+    if str((process / "exe").readlink()) == session["exe"]:
+        return True
+    return any(str(held.readlink()) == session["log"] for held in (process / "fd").iterdir())
+
+
+def _kill_members(group: Path) -> None:
+    """Kill whatever still is in one of our cgroups; its name is drawn at random, so nothing else can be in it."""
+    for directory, _, _ in os.walk(group):
+        with contextlib.suppress(OSError):
+            for pid in (Path(directory) / "cgroup.procs").read_text().split():
+                os.kill(int(pid), signal.SIGKILL)

@@ -1,0 +1,126 @@
+"""CPU time of a component of an instance: from its own cgroup where there is one, else from the schedstat of its processes."""
+
+import os
+import time
+from pathlib import Path
+from typing import Protocol
+
+from phpdyno.host.cgroup import CpuGroups
+from phpdyno.host.clock import read_host_cpu
+
+_NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+_POLL_S = 0.00002
+
+
+class Meter(Protocol):
+    """Reads the CPU nanoseconds that a component has used so far."""
+
+    def read_ns(self) -> int:
+        """Total so far, in nanoseconds."""
+
+    def close(self) -> None:
+        """Give up the open files."""
+
+
+class CgroupMeter:
+    """`cpuacct.usage` or `cpu.stat` of one cgroup: exact once its processes are off the CPU, ended workers included."""
+
+    def __init__(self, groups: CpuGroups, group: Path) -> None:
+        self._fd = os.open(group / groups.file, os.O_RDONLY | os.O_CLOEXEC)
+        self._key = groups.key.encode()
+        self._ns_per_unit = groups.ns_per_unit
+
+    def read_ns(self) -> int:
+        """Total of the group."""
+        text = os.pread(self._fd, 512, 0)
+        if not self._key:
+            return int(text)
+        return int(text.split(self._key, 1)[1].split(None, 1)[0]) * self._ns_per_unit
+
+    def close(self) -> None:
+        """Close the accounting file."""
+        os.close(self._fd)
+
+
+class SchedstatMeter:
+    """Sum of `schedstat` over a process tree, with what ended children left in their parent's account (a tick's resolution)."""
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+
+    def read_ns(self) -> int:
+        """Total of the leader, its living descendants and the children they have collected."""
+        return sum(_task_ns(pid) + _collected_ns(pid) for pid in (self._leader, *children_of(self._leader)))
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+class HostMeter:
+    """Busy time of all cores from /proc/stat, at the resolution of a tick: right on average over many slots."""
+
+    def read_ns(self) -> int:
+        """Total since boot."""
+        return read_host_cpu().busy_ns
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def host_meter(groups: CpuGroups | None) -> Meter:
+    """CPU time of everything on the host: the root cgroup's account where it can be read (nanoseconds), else /proc/stat."""
+    return CgroupMeter(groups, groups.root) if groups else HostMeter()
+
+
+def children_of(pid: int) -> tuple[int, ...]:
+    """Direct children of a process (php-fpm's and nginx's workers); empty when it is gone."""
+    try:
+        return tuple(int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_bytes().split())
+    except OSError:
+        return ()
+
+
+def _task_ns(pid: int) -> int:
+    total = 0
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (called for every slot)
+            with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:  # noqa: PTH123
+                total += int(file.read().split(None, 1)[0])
+    except OSError:
+        return total
+    return total
+
+
+def _collected_ns(pid: int) -> int:
+    try:
+        fields = _stat_fields(pid)
+    except OSError:
+        return 0
+    return (int(fields[13]) + int(fields[14])) * _NS_PER_TICK
+
+
+def _stat_fields(pid: int) -> list[bytes]:
+    """Fields of /proc/PID/stat from the state (index 0) on."""
+    with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 (called for every slot)
+        stat = file.read()
+    return stat[stat.rindex(b")") + 2 :].split()
+
+
+def await_idle(leader: int, timeout_s: float = 0.25) -> bool:
+    """Wait until no worker of `leader` is on a CPU: what a request does after its response belongs to it.
+
+    False when one still runs after `timeout_s` (a request that goes on in the background).
+    """
+    deadline = time.monotonic() + timeout_s
+    while any(_is_running(pid) for pid in children_of(leader)):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return _stat_fields(pid)[0] == b"R"
+    except OSError:
+        return False

@@ -1,0 +1,43 @@
+"""Finding the servers' programs, and the line that installs one that is missing."""
+
+import os
+import shutil
+import subprocess
+
+from phpdyno.errors import DynoError
+
+PACKAGES = {
+    "nginx": "nginx",
+    "mariadbd": "mariadb-server-core",
+    "mariadb-install-db": "mariadb-server-core",
+    "php-fpm8.2": "php8.2-fpm",
+}
+WITHOUT = {
+    "nginx": "`--transport fastcgi` measures without nginx",
+    "mariadbd": "apps without a database (hello, --docroot) work without MariaDB",
+    "mariadb-install-db": "apps without a database (hello, --docroot) work without MariaDB",
+}
+
+
+def program_path() -> str:
+    """Where programs are looked for: PATH and the system directories that an ordinary user's PATH leaves out."""
+    return os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
+
+
+def find_program(name: str) -> str:
+    """Absolute path of a program. Raises DynoError with the line that installs it and what works without it."""
+    found = shutil.which(name, path=program_path())
+    if found:
+        return found
+    package = PACKAGES.get(name, name)
+    hint = WITHOUT.get(name)
+    raise DynoError(
+        f"{name} is not installed",
+        next_step=f"install it with: sudo apt-get install --no-install-recommends {package}" + (f" ({hint})" if hint else ""),
+    )
+
+
+def nginx_version() -> str:
+    """Version of the installed nginx, as it prints it."""
+    answer = subprocess.run([find_program("nginx"), "-v"], capture_output=True, text=True, check=False)
+    return answer.stderr.strip().removeprefix("nginx version: ")

@@ -1,0 +1,239 @@
+"""Our side of the guardian: start, watch and stop the processes of one run, in a live directory that vanishes with them."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from phpdyno.errors import DynoError
+from phpdyno.paths import live_root, service_user
+from phpdyno.stack import guardian as guardian_file
+from phpdyno.stack.leftovers import LIVE_PREFIX, sweep_leftovers
+
+BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Child:
+    """One process that the guardian started."""
+
+    def __init__(self, supervisor: "Supervisor", number: int, name: str, pid: int, log: Path) -> None:
+        self._supervisor = supervisor
+        self._number = number
+        self.name = name
+        self.pid = pid
+        self.log = log
+
+    @property
+    def status(self) -> int | None:
+        """Exit code (negative: the number of the signal that ended it), None while it runs."""
+        return self._supervisor.exits.get(self._number)
+
+    def alive(self) -> bool:
+        """Whether it still runs, by what the guardian has told so far."""
+        self._supervisor.poll()
+        return self.status is None
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end; False when it still runs after `timeout_s`."""
+        deadline = time.monotonic() + timeout_s
+        while self.alive():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self._supervisor.poll(left)
+        return True
+
+    def terminate(self) -> None:
+        """Ask its process group to end, without waiting."""
+        if self.alive():
+            self._supervisor.signal(self.pid, signal.SIGTERM)
+
+    def stop(self, *, timeout_s: float = 5.0) -> None:
+        """Ask its process group to end, and kill it after `timeout_s`."""
+        if self.alive():
+            self.terminate()
+            if not self.wait(timeout_s):
+                self._supervisor.signal(self.pid, signal.SIGKILL)
+                self.wait(timeout_s)
+
+    def tail(self, lines: int = 6) -> str:
+        """The last lines of its log, joined by ' | '."""
+        try:
+            text = self.log.read_text(errors="replace")
+        except OSError:
+            return "(no log)"
+        return " | ".join(line.strip() for line in text.splitlines()[-lines:] if line.strip()) or "(its log is empty)"
+
+    def ended_how(self) -> str:
+        """Its end in words."""
+        if self.status is None:
+            return "still runs"
+        if self.status < 0:
+            return f"was ended by {signal.Signals(-self.status).name}"
+        return f"ended with exit code {self.status}"
+
+
+class Supervisor:
+    """Starts processes through a guardian of its own. A context manager: leaving it ends all of them and removes `live`."""
+
+    def __init__(self, logs: Path) -> None:
+        sweep_leftovers()
+        self.logs = logs
+        logs.mkdir(parents=True, exist_ok=True)
+        self.user = service_user()
+        self.live = Path(tempfile.mkdtemp(prefix=LIVE_PREFIX, dir=live_root()))
+        self.live.chmod(0o711)
+        self.exits: dict[int, int] = {}
+        self._buffer = b""
+        self._next_id = 0
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._lost = False
+        ours, theirs = socket.socketpair()
+        self._channel = ours
+        with theirs:
+            argv = [sys.executable, "-I", str(Path(guardian_file.__file__)), str(theirs.fileno()), str(self.live)]
+            self._guardian = subprocess.Popen(argv, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up: the guardian kills what is left, cleans up and ends. Idempotent; not interruptible by a second Ctrl-C."""
+        if self._channel.fileno() < 0:
+            return
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        self._channel.close()
+        deadline = time.monotonic() + 15.0
+        while self._guardian.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(KeyboardInterrupt):
+                time.sleep(0.005)
+        if self._guardian.poll() is None:
+            self._guardian.kill()
+            self._guardian.wait()
+        sweep_leftovers()
+
+    # ---- requests -----------------------------------------------------------------------------
+
+    def spawn(
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        cores: Sequence[int] = (),
+        cgroups: Sequence[Path] = (),
+        as_service: bool = True,
+    ) -> Child:
+        """Start `argv`, its output appended to logs/NAME.log, as the service user unless `as_service` is False.
+
+        The environment is exactly `env` plus PATH. Raises DynoError when it cannot be executed.
+        """
+        log = self.logs / f"{name}.log"
+        switch = as_service and self.user.switch
+        answer = self._ask(
+            {
+                "op": "spawn",
+                "argv": list(argv),
+                "env": {"PATH": BASE_PATH, "LANG": "C.UTF-8", **(env or {})},
+                "cwd": str(cwd) if cwd else None,
+                "log": str(log),
+                "cores": list(cores),
+                "cgroups": [str(group) for group in cgroups],
+                "uid": self.user.uid if switch else None,
+                "gid": self.user.gid if switch else None,
+            }
+        )
+        if "error" in answer:
+            raise DynoError(f"cannot start {name}: {answer['error']}", where=answer["file"] or argv[0])
+        return Child(self, int(answer["id"]), name, int(answer["pid"]), log)
+
+    def run(
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        as_service: bool = True,
+        timeout_s: float = 300.0,
+    ) -> Child:
+        """Run a short command to its end; its exit code is in `status`. Raises DynoError after `timeout_s`."""
+        child = self.spawn(name, argv, env=env, cwd=cwd, as_service=as_service)
+        if not child.wait(timeout_s):
+            child.stop(timeout_s=1.0)
+            raise DynoError(f"{name} did not end within {timeout_s:.0f} s", where=argv[0], next_step=f"see {child.log}")
+        return child
+
+    def signal(self, pid: int, number: int) -> None:
+        """Signal the process group of one of our children."""
+        self._ask({"op": "signal", "pid": pid, "signal": int(number)})
+
+    def own_cgroups(self, groups: Sequence[Path]) -> None:
+        """Have the guardian remove these cgroups at the end. Call it before they are made."""
+        self._ask({"op": "own", "cgroups": [str(group) for group in groups]})
+
+    def directory(self, name: str, *, private: bool = True) -> Path:
+        """A directory in the live directory that the servers' account may write to."""
+        path = self.live / name
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o700 if private else 0o755)
+        if self.user.switch:
+            os.chown(path, self.user.uid, self.user.gid)
+        return path
+
+    # ---- the channel --------------------------------------------------------------------------
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Take in what the guardian has to say, waiting up to `timeout_s` for it."""
+        if self._lost:
+            return
+        readable, _, _ = select.select([self._channel], [], [], max(0.0, timeout_s))
+        if readable:
+            self._receive()
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._next_id += 1
+        number = self._next_id
+        line = json.dumps({**request, "id": number}).encode() + b"\n"
+        try:
+            self._channel.sendall(line)
+        except OSError:
+            self._lose()
+        while number not in self._answers:
+            self._receive()
+        return self._answers.pop(number)
+
+    def _receive(self) -> None:
+        try:
+            data = self._channel.recv(1 << 16)
+        except ConnectionError:
+            data = b""
+        if not data:
+            self._lose()
+        self._buffer += data
+        *lines, self._buffer = self._buffer.split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            if "id" in message:
+                self._answers[message["id"]] = message
+            else:
+                self.exits[message["child"]] = message["status"]
+
+    def _lose(self) -> None:
+        self._lost = True
+        raise DynoError("the guardian process ended unexpectedly", next_step="the run can be resumed with --resume")

@@ -1,0 +1,1 @@
+"""What a user asks for, turned into plans and read back as verdicts."""

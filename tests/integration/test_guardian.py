@@ -1,0 +1,145 @@
+"""The guardian ends everything, however we end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from phpdyno.errors import DynoError
+from phpdyno.paths import live_root
+from phpdyno.stack.guardian import boot_id, start_ticks
+from phpdyno.stack.leftovers import LIVE_PREFIX, sweep_leftovers
+from phpdyno.stack.supervise import Supervisor
+from tests.support.traces import wait_for_no_traces
+
+# A child with a grandchild in a session of its own, which no process group signal reaches.
+FAMILY = ["sh", "-c", "setsid sleep 1000 & sleep 1000 & wait"]
+
+
+def descendants_named(marker: str) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker.encode() in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until_gone(marker: str) -> list[int]:
+    deadline = time.monotonic() + 10.0
+    while (left := descendants_named(marker)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
+
+
+def test_leaving_ends_children_and_grandchildren_and_removes_the_live_directory(tmp_path: Path) -> None:
+    marker = "1000.17"
+    with Supervisor(tmp_path / "logs") as supervisor:
+        supervisor.spawn("family", ["sh", "-c", f"setsid sleep {marker} & sleep {marker} & wait"])
+        time.sleep(0.2)
+        assert len(descendants_named(marker)) == 3
+        live = supervisor.live
+        assert live.is_dir()
+    assert not descendants_named(marker)
+    assert not live.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_when_we_vanish_the_guardian_ends_everything(tmp_path: Path, number: signal.Signals) -> None:
+    marker = f"1000.2{int(number)}"
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom phpdyno.stack.supervise import Supervisor\n"
+        f"with Supervisor(Path({str(tmp_path)!r})) as s:\n"
+        f"    s.spawn('family', ['sh', '-c', 'setsid sleep {marker} & sleep {marker} & wait'])\n"
+        "    print(s.live, flush=True)\n    time.sleep(60)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert owner.stdout is not None
+    with owner.stdout:
+        live = Path(owner.stdout.readline().strip())
+    time.sleep(0.2)
+    assert len(descendants_named(marker)) >= 3
+    owner.send_signal(number)
+    owner.wait()
+    assert not wait_until_gone(f"sleep\0{marker}")
+    deadline = time.monotonic() + 10.0
+    while live.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not live.exists()
+
+
+def test_what_a_killed_guardian_left_is_cleared_at_the_next_start(tmp_path: Path) -> None:
+    """Both die: what is left of the session that we started is found by its executable or its log."""
+    supervisor = Supervisor(tmp_path / "logs")
+    child = supervisor.spawn("orphan", ["sh", "-c", "sleep 1000.3 & wait"], as_service=True)
+    live = supervisor.live
+    owner = json.loads((live / "owner.json").read_text())
+    os.kill(owner["guardian"], signal.SIGKILL)
+    supervisor._guardian.wait()
+    supervisor._channel.close()
+    deadline = time.monotonic() + 5.0
+    while start_ticks(child.pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.02)  # the parent-death signal ends the direct child at once
+    sweep_leftovers()
+    assert not live.exists()
+    assert not wait_until_gone("1000.3")
+
+
+def test_a_live_directory_of_somebody_who_still_runs_is_left_alone(tmp_path: Path) -> None:
+    with Supervisor(tmp_path / "a") as first, Supervisor(tmp_path / "b") as second:
+        child = first.spawn("sleeper", ["sleep", "1000.4"])
+        sweep_leftovers()
+        assert first.live.is_dir()
+        assert second.live.is_dir()
+        assert child.alive()
+
+
+def test_a_session_number_used_again_by_somebody_else_is_not_touched() -> None:
+    bystander = subprocess.Popen(["sleep", "1000.5"], start_new_session=True)
+    live = live_root() / f"{LIVE_PREFIX}test-{os.getpid()}"
+    live.mkdir()
+    note = {
+        "guardian": 2**22 + 1,
+        "boot": boot_id(),
+        "sessions": [{"leader": bystander.pid, "started": 1, "exe": str(Path("/usr/bin/sleep").resolve()), "log": ""}],
+        "cgroups": [],
+    }
+    (live / "owner.json").write_text(json.dumps(note))
+    sweep_leftovers()
+    assert not live.exists()
+    assert bystander.poll() is None
+    bystander.kill()
+    bystander.wait()
+
+
+def test_a_program_that_is_not_there_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with Supervisor(tmp_path) as supervisor, pytest.raises(DynoError, match=r"/no/such/program: cannot start thing: No such file"):
+        supervisor.spawn("thing", ["/no/such/program"])
+
+
+def test_exit_codes_and_logs_come_back(tmp_path: Path) -> None:
+    with Supervisor(tmp_path) as supervisor:
+        child = supervisor.run("talker", ["sh", "-c", "echo one; echo two >&2; exit 7"])
+        assert child.status == 7
+        assert child.tail() == "one | two"
+        killed = supervisor.spawn("victim", ["sleep", "1000.6"])
+        os.kill(killed.pid, signal.SIGSEGV)
+        assert killed.wait(5.0)
+        assert killed.ended_how() == "was ended by SIGSEGV"
+
+
+def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    with Supervisor(tmp_path) as supervisor, pytest.raises(DynoError, match="did not end within"):
+        supervisor.run("endless", ["sleep", "1000.7"], timeout_s=0.3)
+    assert not wait_until_gone("1000.7")
+
+
+def test_nothing_is_left_in_the_end() -> None:
+    assert wait_for_no_traces() == []

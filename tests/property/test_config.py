@@ -1,0 +1,29 @@
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phpdyno.config.spec import KnownNames, parse_spec
+from phpdyno.errors import UsageError
+
+patient = settings(deadline=None, max_examples=1500)  # the machine is shared
+KNOWN = KnownNames(ini=frozenset({"opcache.jit", "memory_limit"}), pool=frozenset({"pm"}), web=frozenset({"socket"}))
+VALUES = st.text(st.characters(exclude_characters=";\x7f", min_codepoint=32, max_codepoint=0x2FF)).map(str.strip)
+
+
+@patient
+@given(st.text(max_size=200))
+def test_any_text_is_a_spec_or_a_usage_error(text: str) -> None:
+    try:
+        settings = parse_spec(text, known=KNOWN, base_dir=Path("/nowhere"))
+    except UsageError as error:
+        assert "\n" not in str(error)  # noqa: PT017 (either outcome is right)
+    else:
+        assert all(key.partition(".")[0] in {"ini", "pool", "web", "env", "php"} for key in settings)
+
+
+@patient
+@given(st.dictionaries(st.sampled_from(["ini.opcache.jit", "ini.memory_limit", "pool.pm", "web.socket", "env.A", "env.b_2"]), VALUES))
+def test_what_is_written_is_read(settings: dict[str, str]) -> None:
+    text = ";".join(f"{key}={value}" for key, value in settings.items())
+    assert parse_spec(text, known=KNOWN, base_dir=Path("/nowhere")) == settings

@@ -1,0 +1,109 @@
+from pathlib import Path
+
+import pytest
+
+from phpdyno.config.app_toml import load_app_toml
+from phpdyno.errors import UsageError
+from phpdyno.model.workload import Target
+
+BASE = 'name = "shop"\ndocroot = "public"\nroot = "."\n'
+TARGET = '[[target]]\npath = "/"\n'
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "app.toml"
+    path.write_text(text)
+    return path
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    path = write(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        load_app_toml(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+def test_everything(tmp_path: Path) -> None:
+    app = load_app_toml(
+        write(
+            tmp_path,
+            BASE
+            + 'front_controller = "app.php"\nhost = "shop.test:8080"\nsql = "dump.sql.gz"\ndatabase = "shop-1"\n'
+            + 'prepare = ["php", "bin/console", "cache:warmup"]\n'
+            + '[env]\nDSN = "mysql:unix_socket={db_socket}"\nDEBUG = false\n[ini]\nopcache.jit = "tracing"\nmemory_limit = "1G"\n'
+            + '[[target]]\npath = "/"\nweight = 2\n[[target]]\npath = "/api?x=1"\nweight = 0.5\nstatus = 404\nanswers = "status"\n',
+        )
+    )
+
+    assert (app.name, app.root, app.docroot) == ("shop", tmp_path, tmp_path / "public")
+    assert (app.front_controller, app.host) == ("app.php", "shop.test:8080")
+    assert (app.sql, app.database) == (tmp_path / "dump.sql.gz", "shop-1")
+    assert app.prepare == ("php", "bin/console", "cache:warmup")
+    assert app.env == {"DSN": "mysql:unix_socket={db_socket}", "DEBUG": "0"}
+    assert app.ini == {"opcache.jit": "tracing", "memory_limit": "1G"}
+    assert app.targets == (Target("/", 2.0), Target("/api?x=1", 0.5, 404, "status"))
+
+
+def test_defaults(tmp_path: Path) -> None:
+    app = load_app_toml(write(tmp_path, 'name = "a"\ndocroot = "www"\n' + TARGET))
+
+    assert (app.root, app.docroot) == (tmp_path / "www", tmp_path / "www")
+    assert (app.front_controller, app.host, app.sql, app.database, app.prepare) == ("index.php", "localhost", None, None, ())
+    assert app.targets == (Target("/", 1.0, 200, "body"),)
+
+
+def test_a_dump_implies_a_database(tmp_path: Path) -> None:
+    assert load_app_toml(write(tmp_path, 'sql = "a.sql"\n' + BASE + TARGET)).database == "app"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("doc_root = 1\n" + BASE + TARGET, "doc_root: unknown key; did you mean docroot?"),
+        (BASE + TARGET + "wieght = 1\n", "target[0].wieght: unknown key; did you mean target.weight?"),
+        (BASE + TARGET + "xyzzy = 1\n", "target[0].xyzzy: unknown key; known: answers, path, status, weight"),
+        ('docroot = "www"\n' + TARGET, "misses the key name"),
+        ('name = "a"\n' + TARGET, "misses the key docroot"),
+        (BASE, "misses the key target"),
+        (BASE + "target = []\n", "target: there is no target"),
+        (BASE + "[[target]]\nweight = 1\n", "misses the key path"),
+        (BASE.replace('"shop"', "1") + TARGET, "name: Expected str, got int"),
+        (BASE + 'prepare = "make"\n' + TARGET, "prepare: Expected array, got str"),
+        (BASE + "prepare = [1]\n" + TARGET, "prepare[0]: Expected str, got int"),
+        (BASE + 'prepare = [""]\n' + TARGET, "prepare[0]: names no program"),
+        (BASE + TARGET + 'weight = "1"\n', "target[0].weight: Expected float, got str"),
+        (BASE + TARGET + "weight = 0\n", "target[0].weight: the weight 0.0 is not above 0"),
+        (BASE + TARGET + "weight = -1\n", "is not above 0"),
+        (BASE + TARGET + "weight = inf\n", "is not above 0"),
+        (BASE + TARGET + "weight = nan\n", "is not above 0"),
+        (BASE + TARGET + "weight = true\n", "got bool"),
+        (BASE + TARGET + "status = 99\n", "target[0].status: 99 is no HTTP status; use 100 to 599"),
+        (BASE + TARGET + "status = 600\n", "600 is no HTTP status"),
+        (BASE + TARGET + 'answers = "stats"\n', 'target[0].answers: Invalid value \'stats\'; use "body" or "status"'),
+        (BASE + '[[target]]\npath = "shop"\n', "does not start with '/'"),
+        (BASE + '[[target]]\npath = "/a b"\n', "percent-encode it"),
+        (BASE + '[[target]]\npath = "/\\r\\nX: y"\n', "percent-encode it"),
+        (BASE + '[[target]]\npath = "/a#b"\n', "percent-encode it"),
+        (BASE.replace('"public"', '"../public"') + TARGET, "docroot: docroot '../public' does not lie in root '.'"),
+        (BASE.replace('"shop"', '"../shop"') + TARGET, "name: '../shop' cannot name a run's directory"),
+        ('host = "a b"\n' + BASE + TARGET, "is no host name"),
+        ('database = "a`b"\n' + BASE + TARGET, "is no plain database name"),
+        ('front_controller = "../x.php"\n' + BASE + TARGET, "does not lie in docroot"),
+        (BASE + TARGET + "[ini]\nopcache.jit = [1]\n", "ini.opcache.jit: an array"),
+        (BASE + TARGET + "[ini]\nx = 1979-05-27\n", "ini.x: a date or time"),
+        (BASE + TARGET + '[env]\n"A B" = 1\n', "no name of an environment variable"),
+        (BASE + TARGET + '[env]\nPHP_INI_SCAN_DIR = "/x"\n', "set by phpdyno itself"),
+        (BASE + TARGET + '[env]\nDSN = "{db_socket}"\n', "the app has no database; add sql or database"),
+        ("name = \n", "is not valid TOML: Invalid value (at line 1"),
+    ],
+)
+def test_refused(tmp_path: Path, text: str, says: str) -> None:
+    assert says in refusal(tmp_path, text)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        load_app_toml(tmp_path / "app.toml")

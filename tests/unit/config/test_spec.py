@@ -1,0 +1,157 @@
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from phpdyno.config.spec import KnownNames, parse_spec
+from phpdyno.errors import UsageError
+
+KNOWN = KnownNames(
+    ini=frozenset({"opcache.jit", "opcache.enable", "memory_limit", "zend.assertions"}),
+    pool=frozenset({"pm", "pm.max_children"}),
+    web=frozenset({"socket", "workers"}),
+)
+
+
+def parse(text: str, base_dir: Path = Path("/base")) -> dict[str, str]:
+    return parse_spec(text, known=KNOWN, base_dir=base_dir)
+
+
+def refusal(text: str, base_dir: Path = Path("/base")) -> str:
+    with pytest.raises(UsageError) as caught:
+        parse(text, base_dir)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def refused_file(tmp_path: Path, content: str) -> str:
+    (tmp_path / "arm.toml").write_text(content)
+    message = refusal("@arm.toml", tmp_path)
+    assert str(tmp_path / "arm.toml") in message
+    return message
+
+
+def test_every_layer_in_one_spec() -> None:
+    text = "ini.opcache.jit=tracing; pool.pm=static;web.socket=tcp;env.DSN=a=b;php=bin/fpm;php.extension_dir=/ext;"
+
+    assert parse(text) == {
+        "ini.opcache.jit": "tracing",
+        "pool.pm": "static",
+        "web.socket": "tcp",
+        "env.DSN": "a=b",
+        "php": "/base/bin/fpm",
+        "php.extension_dir": "/ext",
+    }
+
+
+def test_empty_spec_and_empty_value() -> None:
+    assert parse("") == {}
+    assert parse(" ; ") == {}
+    assert parse("ini.opcache.jit=") == {"ini.opcache.jit": ""}
+
+
+def test_file_with_nested_and_dotted_keys(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_text(
+        'php = "fpm"\n[ini]\nmemory_limit = "64M"\nzend.assertions = -1\n[ini.opcache]\njit = "tracing"\nenable = true\n'
+        '[pool]\npm = "static"\n"pm.max_children" = 3\n[env]\nRATIO = 0.5\nOFF = false\n'
+    )
+
+    assert parse("@arm.toml; web.workers=2", tmp_path) == {
+        "php": str(tmp_path / "fpm"),
+        "ini.memory_limit": "64M",
+        "ini.zend.assertions": "-1",
+        "ini.opcache.jit": "tracing",
+        "ini.opcache.enable": "1",
+        "pool.pm": "static",
+        "pool.pm.max_children": "3",
+        "env.RATIO": "0.5",
+        "env.OFF": "0",
+        "web.workers": "2",
+    }
+
+
+def test_php_table_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_text('[php]\nfpm = "fpm"\nextension_dir = "ext"\n')
+    assert parse("@arm.toml", tmp_path) == {"php": str(tmp_path / "fpm"), "php.extension_dir": str(tmp_path / "ext")}
+
+
+def test_known_names_may_depend_on_the_php_named() -> None:
+    asked: list[Mapping[str, str]] = []
+
+    def known(php: Mapping[str, str]) -> KnownNames:
+        asked.append(dict(php))
+        return KNOWN
+
+    parse_spec("ini.opcache.jit=off;php=/x", known=known, base_dir=Path("/"))
+    assert asked == [{"php": "/x"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("inni.opcache.jit=1", "did you mean ini?"),
+        ("=x", "is not a layer"),
+        ("ini.opcache.jti=1", "did you mean ini.opcache.jit?"),
+        ("pool.pm.max_childern=1", "did you mean pool.pm.max_children?"),
+        ("web.xyzzy=1", "known: socket, workers"),
+        ("php.path=1", "extension_dir"),
+        ("ini.opcache.jit", "has no '='"),
+        ("ini.include_path=a;b", "'b'"),
+        ("ini=3", "names no setting"),
+        ("ini.=3", "names no setting"),
+        ("ini.opcache.jit=1;ini.opcache.jit=2", "set twice"),
+        ("php=/a;php.fpm=/b", "set twice"),
+        ("php=", "path is empty"),
+        ("env.1X=1", "no name of an environment variable"),
+        ("env.PHP_INI_SCAN_DIR=/x", "set by phpdyno itself"),
+        ("ini.memory_limit=1\n2", "control character"),
+        ("os.vm.nr_hugepages=128", "not available in this version"),
+        ("ext.x=/x.so", "not available in this version"),
+        ("build=fast", "not available in this version"),
+        ("source=HEAD", "not available in this version"),
+        ("app.debug=1", "not available in this version"),
+        ("live:www", "not available in this version"),
+        ("@missing.toml", "no such file"),
+        ("@a\0b", "cannot be the name of a file"),
+        ("@~nobodyhere/a.toml", "home directory"),
+        ("php=~nobodyhere/fpm", "home directory"),
+    ],
+)
+def test_refused(text: str, says: str) -> None:
+    assert says in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[ini]\nopcache.jti = 1\n", "ini.opcache.jti: this PHP has no ini setting 'opcache.jti'; did you mean ini.opcache.jit?"),
+        ("[pol]\npm = 1\n", "did you mean pool?"),
+        ("ini = 3\n", "a whole number where a table belongs"),
+        ("[ini]\nopcache.jit = [1]\n", "ini.opcache.jit: an array"),
+        ("[ini]\nopcache.jit = { a = 1 }\n", "a table where the value of ini.opcache.jit belongs"),
+        ("[ini]\nopcache.jit = {}\n", "a table"),
+        ("[ini]\nmemory_limit = 1979-05-27\n", "a date or time"),
+        ("[ini]\nmemory_limit = nan\n", "the number nan"),
+        ('[ini]\nmemory_limit = "a\\nb"\n', "control character"),
+        ("[ini]\nmemory_limit = \n", "line 2"),
+        ('[pool]\npm = "static"\npm.max_children = 3\n', 'written in quotes: "pm.max_children" = 8'),
+        ("[build]\nname = 1\n", "not available in this version"),
+    ],
+)
+def test_refused_in_a_file(tmp_path: Path, content: str, says: str) -> None:
+    assert says in refused_file(tmp_path, content)
+
+
+def test_a_key_twice_over_file_and_text(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_text("[ini]\nopcache.jit = 1\n")
+    assert "ini.opcache.jit is set twice" in refusal("@arm.toml;ini.opcache.jit=2", tmp_path)
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_bytes(b"[ini]\nmemory_limit = '\xff'\n")
+    assert "not UTF-8" in refusal("@arm.toml", tmp_path)
+
+
+def test_a_directory_is_no_file(tmp_path: Path) -> None:
+    assert "cannot be read" in refusal(f"@{tmp_path}")

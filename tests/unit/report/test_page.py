@@ -1,0 +1,147 @@
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from phpdyno.journal.records import Ended, Incident, Record
+from phpdyno.model.arm import Arm
+from phpdyno.report.figures import forest
+from phpdyno.report.page import embedded_json, render_page
+from phpdyno.report.view import view_of
+from tests.support.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, plan
+
+HOSTILE = "</script><script>alert(1)</script>[red]<img src=x onerror=alert(2)>{{ 7 * 7 }}\"'&lt;\u2028"
+BAD = Arm(HOSTILE, PHP, {HOSTILE: HOSTILE}, {HOSTILE: HOSTILE})
+
+
+class Page(HTMLParser):
+    """Elements, texts by element, and attributes that could fetch something."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[str] = []
+        self.fetching: list[str] = []
+        self.scripts: list[str] = []
+        self.policy = ""
+        self.text = ""
+        self._inside = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self._inside = tag
+        self.fetching += [f"{tag} {name}={value}" for name, value in attrs if name in {"src", "href", "srcset", "action", "data", "poster"}]
+        self.fetching += [f"{tag} {name}={value}" for name, value in attrs if name.startswith("on")]
+        if tag == "script":
+            self.scripts.append("")
+        if tag == "meta" and ("http-equiv", "Content-Security-Policy") in attrs:
+            self.policy = dict(attrs)["content"] or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside != "style":
+            self.text += data
+
+
+def page_of(records: list[Record]) -> Page:
+    return Page(render_page(view_of(records, "run")))
+
+
+def hostile_run() -> list[Record]:
+    made = plan(BAD, JIT)
+    return [
+        *opening(made, HOSTILE, argv=(HOSTILE,)),
+        *blocks({BAD.name: 1.05, JIT.name: 1.07}, 12),
+        Incident(3, HOSTILE, HOSTILE, HOSTILE),
+        Ended("interrupted", HOSTILE, 60.0),
+    ]
+
+
+def test_nothing_is_fetched_and_the_policy_forbids_it() -> None:
+    page = page_of(finished())
+    assert page.fetching == []
+    assert page.elements.count("script") == 3
+    assert {"link", "img", "iframe", "object", "base", "form"}.isdisjoint(page.elements)
+    assert page.policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in page.policy
+    assert "unsafe-inline" not in page.policy.split("style-src", maxsplit=1)[0]
+
+
+def test_the_policy_allows_exactly_our_two_scripts() -> None:
+    page = page_of(finished())
+    hashes = {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in page.scripts[1:]}
+    assert set(re.findall(r"'sha256-([^']+)'", page.policy)) == hashes
+
+
+def test_hostile_strings_stay_text() -> None:
+    page = page_of(hostile_run())
+    assert page.elements.count("script") == 3
+    assert "img" not in page.elements
+    assert page.fetching == []
+    assert page.text.count(HOSTILE) >= 5
+    figures = json.loads(page.scripts[0])
+    assert "<script" not in json.dumps([note["text"] for note in figures["forest"]["layout"]["annotations"]])
+
+
+def test_embedded_json_cannot_end_its_element() -> None:
+    text = embedded_json({"name": HOSTILE})
+    assert not re.search("[<>&\u2028\u2029]", text)
+    assert json.loads(text) == {"name": HOSTILE}
+
+
+def test_every_plot_has_its_place() -> None:
+    html = render_page(view_of(finished(), "run"))
+    figures = json.loads(Page(html).scripts[0])
+    assert set(figures) == {"forest", "control", "blocks-0", "blocks-1", "blocks-2", "blocks-3", "blocks-4"}
+    for name in figures:
+        assert html.count(f'<div id="{name}" class="plot"></div>') == 1
+
+
+def test_labels_of_the_forest_stand_clear_of_each_other_and_of_the_strips() -> None:
+    figure = forest(view_of(finished(), "run"))
+    strips = sorted({(shape["y0"], shape["y1"]) for shape in figure["layout"]["shapes"]})
+    notes = [(note["y"], note["y"] + 16 * (1 + note["text"].count("<br>"))) for note in figure["layout"]["annotations"]]
+    assert len(strips) == len(notes) == 6
+    taken = sorted(strips + notes)
+    assert all(before[1] <= after[0] for before, after in pairwise(taken))
+    assert all(len(line) <= 40 + len("<b></b>") for note in figure["layout"]["annotations"] for line in note["text"].split("<br>"))
+
+
+def test_what_lies_beyond_the_scale_is_an_arrow() -> None:
+    figure = forest(view_of(finished(), "run"))
+    low, high = figure["layout"]["xaxis"]["range"]
+    assert -0.1 < low < high < 0.2
+    arrows = [trace for trace in figure["data"] if trace.get("marker", {}).get("symbol") == "triangle-left"]
+    assert [arrow["x"] for arrow in arrows] == [[low]]
+    assert OPCACHE_OFF.name in arrows[0]["text"][0]
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        (opening(plan(JIT)), "No block was finished"),
+        (opening(plan()), "The plan holds no treatment"),
+        (
+            [*opening(plan(JIT)), *blocks({JIT.name: 1.07}, 4), Ended("interrupted", "SIGINT", 30.0)],
+            "interval still infinite: 4 of at least 7",
+        ),
+    ],
+)
+def test_pages_without_an_effect(records: list[Record], said: str) -> None:
+    page = page_of(records)
+    assert said in page.text
+    assert "forest" not in json.loads(page.scripts[0])
+
+
+def test_an_interruption_is_said_first() -> None:
+    page = page_of([*opening(plan(JIT)), Ended("interrupted", "SIGINT", 30.0)])
+    assert page.text.index("This run is interrupted: SIGINT") < page.text.index("Verdicts")

@@ -1,0 +1,85 @@
+import io
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from phpdyno.journal.records import Concluded, Ended, Record
+from phpdyno.model.verdict import Verdict
+from phpdyno.report.terminal import summary
+from phpdyno.report.view import view_of
+from tests.support.journals import HUGE, JIT, OPCACHE_OFF, blocks, finished, opening, plan, proved, tuned
+from tests.unit.report.test_page import HOSTILE, hostile_run
+
+
+def shown(records: list[Record], width: int = 80, *, color: bool = False) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, force_terminal=color, no_color=not color, color_system="truecolor" if color else None).print(
+        summary(view_of(records, "run"))
+    )
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_fits_the_width(width: int) -> None:
+    wide = [*opening(plan(*(tuned(f"ini.x={'y' * size}") for size in (3, 90, 200)))), Ended("finished", "", 1.0)]
+    for records in (finished(), wide):
+        assert max(len(line) for line in shown(records, width).splitlines()) <= width
+
+
+def test_the_last_words_are_a_verdict() -> None:
+    text = shown([*opening(plan(JIT)), *blocks({JIT.name: 1.07}, 12), Ended("finished", "", 61.0)], 200)
+    assert text.splitlines()[-1].startswith(f"{JIT.name}: 1.0")
+
+
+def test_markup_and_escapes_from_outside_are_inert() -> None:
+    text = shown(hostile_run(), 200)
+    assert HOSTILE[:40] in text
+    assert "[red]" in text
+    escaping = [*opening(plan(tuned("ini.x=\x1b[31mred\x07"))), Ended("failed", "\x1b]0;title\x07\r\n", 1.0)]
+    assert "\x1b" not in shown(escaping)
+    assert "\x07" not in shown(escaping)
+
+
+def test_color_is_an_addition() -> None:
+    colored = shown(finished(), color=True)
+    assert "\x1b[" in colored
+    assert "\x1b[" not in shown(finished())
+
+
+def test_every_verdict_line_has_the_same_columns() -> None:
+    endings = ("relevant", "equivalent", "open", "invalid")
+    lines = [line for line in shown(finished()).splitlines() if line.startswith("  ") and line.rstrip().endswith(endings)]
+    assert len(lines) == 6
+    assert {len(line[:54].rstrip()) for line in lines} <= {53, 54}
+    assert {line[54] for line in lines} == {" "}
+
+
+def test_no_block_says_so() -> None:
+    text = shown(opening(plan(JIT)))
+    assert "No block was finished" in text
+    assert "no interval below 7 blocks" in text
+
+
+def test_why_an_arm_is_invalid_is_said_once_in_the_table() -> None:
+    text = shown(finished(), 200)
+    table = text[text.index(HUGE.name) : text.index("Milliseconds per request")]
+    assert "not proved: env.USE_ZEND_ALLOC_HUGE_PAGES=1: AnonHugePages: 0 KiB" in table
+    assert table.count("AnonHugePages") == 1
+    crashed = [*opening(plan(JIT)), Concluded(Verdict(JIT.name, "invalid", proofs=proved(JIT).proofs, reason="requests fail"))]
+    assert "  requests fail" in shown(crashed).splitlines()
+
+
+def test_a_run_of_one_disaster() -> None:
+    text = shown([*opening(plan(OPCACHE_OFF)), *blocks({OPCACHE_OFF.name: 0.2}, 9)])
+    assert "× more" in text
+
+
+def test_importing_the_report_loads_nothing_slow() -> None:
+    code = (
+        "import sys, phpdyno.report.view, phpdyno.report.page, phpdyno.report.document, phpdyno.stats.conclusion\n"
+        "print([name for name in ('numpy', 'scipy', 'plotly', 'jinja2', 'rich') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

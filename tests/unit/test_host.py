@@ -1,0 +1,46 @@
+"""Cores, cgroups, clock, lock: what the host gives and what it does not."""
+
+from pathlib import Path
+
+import pytest
+
+from phpdyno.errors import DynoError
+from phpdyno.host.cgroup import find_cpu_groups
+from phpdyno.host.clock import HostCpu, read_host_cpu, steal_fraction
+from phpdyno.host.cores import split_cores
+from phpdyno.host.lock import MeasuringLock
+
+
+def test_the_instance_gets_cores_of_its_own() -> None:
+    assert split_cores((0, 1)).measured == (1,)
+    assert split_cores((0, 1)).helpers == (0,)
+    assert split_cores((0, 1, 2, 3), workers=2).measured == (2, 3)
+    assert split_cores((0, 1, 2, 3), workers=9).helpers == (0,)
+    assert split_cores((5,)).measured == split_cores((5,)).helpers == (5,)
+
+
+def test_no_hierarchy_that_may_be_written_means_none(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"cgroup2 {tmp_path} cgroup2 rw 0 0\nproc /proc proc rw 0 0\n")
+    assert find_cpu_groups(mounts) is None
+    assert not list(tmp_path.glob("phpdyno-probe*"))
+
+
+def test_steal_is_a_share_of_all_time(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  10 0 10 70 5 1 1 3 0 0\n")
+    read = read_host_cpu(stat)
+    assert (read.busy_ns, read.idle_ns, read.steal_ns) == (220_000_000, 750_000_000, 30_000_000)
+    assert steal_fraction(HostCpu(0, 0, 0), read) == pytest.approx(0.03)
+    assert steal_fraction(read, read) == 0.0
+
+
+def test_two_measurements_at_once_are_refused_and_the_lock_ends_with_its_holder() -> None:
+    with (
+        MeasuringLock("\0phpdyno-test-lock"),
+        pytest.raises(DynoError, match=r"another phpdyno is measuring on this host \(process \d+\)"),
+        MeasuringLock("\0phpdyno-test-lock"),
+    ):
+        pass
+    with MeasuringLock("\0phpdyno-test-lock"):
+        pass

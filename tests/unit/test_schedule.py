@@ -1,0 +1,99 @@
+"""The schedule follows from seed and block, keeps the weights, and tosses a fair coin."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phpdyno.experiment.calibration import calibrate, slot_length
+from phpdyno.experiment.schedule import schedule_block
+
+WEIGHTS = [4.0, 3.0, 1.0, 1.0]
+
+
+def test_same_seed_and_block_same_schedule_and_another_block_another() -> None:
+    one, again, other = (
+        schedule_block(seed=7, block=block, pairs={"a": 20, "b": 5}, weights=WEIGHTS, slot_requests=3) for block in (1, 1, 2)
+    )
+    flat = [[(pair.treatment, pair.control_first, pair.sequence.tolist()) for pair in schedule] for schedule in (one, again, other)]
+    assert flat[0] == flat[1]
+    assert flat[0] != flat[2]
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    block=st.integers(0, 1000),
+    pairs=st.dictionaries(st.sampled_from("abcd"), st.integers(1, 40), min_size=1),
+    slot=st.integers(1, 30),
+)
+def test_every_target_comes_in_proportion_to_its_weight(seed: int, block: int, pairs: dict[str, int], slot: int) -> None:
+    schedule = schedule_block(seed=seed, block=block, pairs=pairs, weights=WEIGHTS, slot_requests=slot)
+    assert len(schedule) == sum(pairs.values())
+    for treatment, count in pairs.items():
+        requests = np.concatenate([pair.sequence for pair in schedule if pair.treatment == treatment])
+        assert requests.size == count * slot
+        counts = np.bincount(requests, minlength=4)
+        expected = np.asarray(WEIGHTS) / 9.0 * requests.size
+        assert (np.abs(counts - expected) < 1.0 + 1e-9).all()
+
+
+def test_rounding_of_rare_targets_is_unbiased_over_blocks() -> None:
+    rare = [
+        np.concatenate(
+            [pair.sequence for pair in schedule_block(seed=3, block=block, pairs={"a": 4}, weights=[99.0, 1.0], slot_requests=1)]
+        ).sum()
+        for block in range(4000)
+    ]
+    # 4 requests of which 1 % are rare: 0.04 per block; 4,000 blocks give a standard error of 0.0031.
+    assert abs(float(np.mean(rare)) - 0.04) < 4 * 0.0031
+
+
+def test_the_coin_is_fair() -> None:
+    heads = [
+        pair.control_first
+        for block in range(200)
+        for pair in schedule_block(seed=5, block=block, pairs={"a": 50}, weights=[1.0], slot_requests=1)
+    ]
+    # 10,000 tosses: standard error 0.005.
+    assert abs(np.mean(heads) - 0.5) < 4 * 0.005
+
+
+def test_treatments_are_spread_over_the_whole_block() -> None:
+    order = [pair.treatment for pair in schedule_block(seed=1, block=0, pairs={"many": 90, "few": 10}, weights=[1.0], slot_requests=1)]
+    places = [position for position, name in enumerate(order) if name == "few"]
+    assert all(position // 10 == number or abs(position - 10 * number - 5) <= 10 for number, position in enumerate(places))
+
+
+def test_slot_length_is_one_request_for_slow_apps_and_about_15_ms_for_fast_ones() -> None:
+    assert slot_length(25_000_000) == 1
+    assert slot_length(10_000_000) == 1
+    assert slot_length(250_000) == 60
+    assert slot_length(0) == 15_000_000
+
+
+def test_calibration_gives_dear_arms_fewer_pairs_and_the_same_time() -> None:
+    planned = calibrate(
+        request_wall_ns={"control": 25_000_000, "cheap": 25_000_000, "dear": 125_000_000},
+        control="control",
+        control_cpu_ns=20_000_000,
+        overhead_s=3.0,
+        budget_s=300.0,
+        least_blocks=9,
+        slot_requests=None,
+    )
+    assert planned.slot_requests == 1
+    assert planned.pairs["cheap"] > 2.5 * planned.pairs["dear"]
+    assert 8.0 < planned.block_s < 13.0
+    assert "nothing can be decided" not in planned.note
+
+
+def test_a_budget_too_small_is_said_with_what_would_be_enough() -> None:
+    planned = calibrate(
+        request_wall_ns={"control": 25_000_000, "a": 25_000_000},
+        control="control",
+        control_cpu_ns=1,
+        overhead_s=3.0,
+        budget_s=10.0,
+        least_blocks=7,
+        slot_requests=None,
+    )
+    assert "nothing can be decided in less than about 28 s" in planned.note
