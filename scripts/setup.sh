@@ -95,7 +95,9 @@ core=.venv/native.sha256
 sources=$(find crates src/phpdyno/_native.pyi pyproject.toml Cargo.toml Cargo.lock -type f ! -path '*/target/*' | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$core" 2>/dev/null || true)" != "$sources" ] || ! .venv/bin/python -c 'import phpdyno._native' 2>/dev/null; then
     say "building the native core"
-    VIRTUAL_ENV="$PWD/.venv" PATH="$PWD/.venv/bin:$PATH" .venv/bin/maturin develop --release --quiet --locked
+    # Through pip and not `maturin develop`, which wants a newer pip than Debian 12 has.
+    PATH="$PWD/.venv/bin:$PATH" MATURIN_PEP517_ARGS="--locked" \
+        .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
     sources=$(find crates src/phpdyno/_native.pyi pyproject.toml Cargo.toml Cargo.lock -type f ! -path '*/target/*' | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
     printf '%s\n' "$sources" > "$core"
 fi

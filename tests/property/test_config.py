@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from phpdyno.config.spec import KnownNames, parse_spec
 from phpdyno.errors import UsageError
 
-patient = settings(deadline=None, max_examples=1500)  # the machine is shared
+patient = settings(deadline=None)  # the machine is shared
 KNOWN = KnownNames(ini=frozenset({"opcache.jit", "memory_limit"}), pool=frozenset({"pm"}), web=frozenset({"socket"}))
 VALUES = st.text(st.characters(exclude_characters=";\x7f", min_codepoint=32, max_codepoint=0x2FF)).map(str.strip)
 

@@ -7,16 +7,19 @@ from pathlib import Path
 from phpdyno.paths import live_root
 from phpdyno.stack.leftovers import LIVE_PREFIX
 
-SERVERS = ("php-fpm", "nginx", "mariadbd", "guardian.py")
 CGROUP_ROOTS = ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup")
+DEFAULT_LIVE_ROOT = Path("/tmp")
 
 
-def traces_of(marker: str = LIVE_PREFIX) -> list[str]:
-    """Processes (by command line or by a file they hold in a live directory), live directories and cgroups that are ours."""
+def traces_of() -> list[str]:
+    """Processes that work in or hold something of our live root, live directories in it, and cgroups whose run is gone."""
+    marker = str(live_root() / LIVE_PREFIX)
     found = [f"process {path.name}: {line}" for path in Path("/proc").glob("[0-9]*") if (line := _ours(path, marker))]
     found += [f"directory {path}" for path in live_root().glob(f"{LIVE_PREFIX}*")]
     for root in CGROUP_ROOTS:
-        found += [f"cgroup {path}" for path in Path(root).glob(f"{LIVE_PREFIX}*")]
+        for group in Path(root).glob(f"{LIVE_PREFIX}*"):
+            if not any((place / group.name).exists() for place in (live_root(), DEFAULT_LIVE_ROOT)):
+                found.append(f"cgroup {group}")
     return found
 
 
@@ -29,12 +32,10 @@ def wait_for_no_traces(timeout_s: float = 15.0) -> list[str]:
 
 
 def _ours(process: Path, marker: str) -> str:
+    """The command line of a process of ours: by argument, working directory (the workers of php-fpm name nothing) or open file."""
     with contextlib.suppress(OSError):
         line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-        if not any(name in line for name in SERVERS):
-            return ""
-        places = [line, *(str(link.readlink()) for link in (process / "fd").iterdir())]
-        # Workers of php-fpm show only their pool's name: ours is called phpdyno.
-        if any(marker in place for place in places) or "pool phpdyno" in line:
-            return line
+        places = [line, str((process / "cwd").readlink()), *(str(link.readlink()) for link in (process / "fd").iterdir())]
+        if any(marker in place for place in places):
+            return line or process.name
     return ""

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,7 +65,7 @@ def seeded(supervisor: Supervisor, *, cache: Path, dump: Path | None, database: 
         datadir = supervisor.directory("seed")
         Database.initialise(supervisor, datadir)
         with serving(supervisor, datadir) as server:
-            _client(supervisor, server, f"CREATE DATABASE `{database}`; SET GLOBAL max_allowed_packet = 1073741824")
+            _client(supervisor, server, f"--execute=CREATE DATABASE `{database}`; SET GLOBAL max_allowed_packet = 1073741824")
             if dump is not None:
                 _load(supervisor, server, dump, database)
         keep_datadir(supervisor, datadir, partial / DATADIR)
@@ -88,7 +89,7 @@ def _load(supervisor: Supervisor, server: Database, dump: Path, database: str) -
             shutil.copyfileobj(packed, unpacked)
         if supervisor.user.switch:
             shutil.chown(plain, supervisor.user.uid, supervisor.user.gid)
-        _client(supervisor, server, f"source {plain}", database=database, what=dump)
+        _client(supervisor, server, f"--database={database}", stdin=plain, what=dump)
     except (EOFError, gzip.BadGzipFile) as error:
         raise DynoError(f"the SQL dump is not a whole gzip file: {error}", where=str(dump)) from error
     except OSError as error:
@@ -97,21 +98,19 @@ def _load(supervisor: Supervisor, server: Database, dump: Path, database: str) -
         plain.unlink(missing_ok=True)
 
 
-def _client(supervisor: Supervisor, server: Database, statement: str, *, database: str = "", what: Path | None = None) -> None:
+def _client(supervisor: Supervisor, server: Database, *options: str, stdin: Path = Path(os.devnull), what: Path | None = None) -> None:
+    """Run the client on what `stdin` holds; it stops at the first error. Raises DynoError naming `what`.
+
+    In binary mode it knows no commands of its own, so a dump cannot run programs. An argument to read from a file (`--execute=source`)
+    will not do: errors in that file do not show in the exit code.
+    """
+    client = [find_program("mariadb"), "--no-defaults", "--batch", "--binary-mode", "--default-character-set=utf8mb4"]
+    limits = ["--max-allowed-packet=1073741824", f"--socket={server.socket}"]
     child = supervisor.run(
         LOAD_LOG,
-        [
-            find_program("mariadb"),
-            "--no-defaults",
-            "--batch",
-            "--default-character-set=utf8mb4",
-            "--max-allowed-packet=1073741824",
-            f"--socket={server.socket}",
-            f"--execute={statement}",
-            *([f"--database={database}"] if database else []),
-        ],
+        ["sh", "-c", 'input=$1; shift; exec "$@" < "$input"', "sh", str(stdin), *client, *limits, *options],
         env={"HOME": str(supervisor.live)},
         timeout_s=LOAD_TIMEOUT_S,
     )
     if child.status != 0:
-        raise DynoError(f"MariaDB refuses the SQL: {child.tail(3)}", where=str(what or server.socket), next_step=f"see {child.log}")
+        raise DynoError(f"MariaDB refuses the SQL: {child.tail(1)}", where=str(what or server.socket), next_step=f"see {child.log}")

@@ -124,6 +124,6 @@ def plain_docroot(docroot: Path, urls: Sequence[str]) -> FolderApp:
         raise UsageError("there is no such directory", where=f"--docroot {docroot}")
     for url in urls:
         check_target_path(url, where="--url")
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-.") or "docroot"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-._") or "docroot"
     targets = tuple(Target(url) for url in dict.fromkeys(urls or ["/"]))
     return FolderApp(AppFile(file=path, name=name[:64], root=path, docroot=path, targets=targets))

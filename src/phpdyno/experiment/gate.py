@@ -61,8 +61,7 @@ class Gate:
 def _fetch(lane: Lane, index: int, path: str) -> Answer:
     response = lane.driver.fetch(index)
     if OUTCOMES[response.outcome] not in COMPLETE:
-        crash = lane.instance.crashes() or lane.instance.broken()
-        detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail, crash) if part)
+        detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail, lane.instance.complaint()) if part)
         raise ArmFailed(lane.instance.arm, f"{path} gets no answer: {detail}")
     return _answer(response)
 

@@ -33,6 +33,7 @@ from phpdyno.stats.judge import decided
 from phpdyno.stats.sequence import least_blocks
 
 TICK_S = 0.5
+DATABASE_END_S = 1.0
 
 
 class Warmed(Struct, frozen=True):
@@ -70,7 +71,10 @@ class Runner:
         """Blocks until every treatment has a verdict or the budget is spent; then the rest are concluded as they stand."""
         os.sched_setaffinity(0, self.bench.cores.helpers)
         while self.state.open_treatments() and self._another_block_fits():
-            self._one_block()
+            try:
+                self._one_block()
+            except ArmFailed as failure:
+                self._invalidate(self.state.next_block, failure.arm, failure.what)
         for name in self.state.open_treatments():
             self._conclude(name, reason="the budget is spent")
 
@@ -209,17 +213,14 @@ class Runner:
         return calibrated
 
     def _take_failures(self, block: int, reading: BlockReading, warmed: Warmed) -> None:
-        """Requests that failed while measuring: the database is looked at first, then the arm."""
-        database = self.bench.database
-        if database is not None and not database.child.alive():
-            raise DynoError(
-                f"MariaDB {database.child.ended_how()} during block {block + 1}: {database.child.tail()}",
-                next_step="blocks finished so far are kept: continue with --resume",
-            )
+        """Requests that failed while measuring: an arm that crashed, or fails too often, is invalid."""
+        if reading.failed:
+            self._require_database(block)
         for name, words in reading.failed.items():
             lane = warmed.treatments.get(name, warmed.control)
             crash = lane.instance.crashes() or lane.instance.broken()
-            detail = words + (f"; {crash}" if crash else "")
+            why = lane.instance.complaint()
+            detail = words + (f"; {why}" if why else "")
             self._record(Incident(block, name, FAILED, detail))
             if crash or self.state.failed_blocks[name] > self.plan.max_failed_blocks:
                 self._invalidate(block, lane.instance.arm, f"requests fail while measuring: {detail}")
@@ -262,8 +263,19 @@ class Runner:
     def _conclude(self, name: str, *, reason: str) -> None:
         self._record(Concluded(self._verdict(name, reason)))
 
+    def _require_database(self, block: int) -> None:
+        """No arm is to blame for a database that ended."""
+        database = self.bench.database
+        # A query fails a moment before the process is gone for good.
+        if database is not None and database.child.wait(DATABASE_END_S):
+            raise DynoError(
+                f"MariaDB {database.child.ended_how()} during block {block + 1}: {database.child.tail()}",
+                next_step="blocks finished so far are kept: continue with --resume",
+            )
+
     def _invalidate(self, block: int, arm: Arm, why: str) -> None:
         """A treatment gets no number and is measured no further; the same from the control ends the run."""
+        self._require_database(block)
         if arm.name == self.plan.control.name:
             raise DynoError(f"the control cannot be measured: {why}", next_step=f"see {self.run_dir / 'logs'}")
         self._record(Incident(block, arm.name, "invalid", why))

@@ -40,7 +40,8 @@ def warm_up(lane: Lane, shared: SharedMeters, bench: Bench, *, targets: int, env
     while True:
         reading = measure_slot(lane, shared, sequence)
         if reading.failure:
-            raise ArmFailed(lane.instance.arm, f"requests fail during warm-up: {reading.failure}{_why(lane)}")
+            why = lane.instance.complaint()
+            raise ArmFailed(lane.instance.arm, f"requests fail during warm-up: {reading.failure}{f'; {why}' if why else ''}")
         facts = lane.instance.read_facts(bench.probe, tuple(env_names))
         rounds += 1
         unchanged = unchanged + 1 if state == _state_of(facts) else 0
@@ -59,8 +60,3 @@ def _state_of(facts: WorkerFacts) -> tuple[int, ...]:
     jit = facts.opcache.jit
     # A trace now and then goes on for long after the bulk is compiled; a page of machine code is where it starts to matter.
     return (facts.opcache.scripts, (jit.buffer_free_bytes // NOTABLE_JIT_BYTES) if jit else 0)
-
-
-def _why(lane: Lane) -> str:
-    crash = lane.instance.crashes() or lane.instance.broken()
-    return f"; {crash}" if crash else ""

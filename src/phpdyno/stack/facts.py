@@ -30,11 +30,11 @@ class ProbeAnswer(Struct, frozen=True):
     opcache: OpcacheFacts | None
 
 
-def probe_worker(fastcgi: str, probe: Path, env_names: Sequence[str] = ()) -> ProbeAnswer | None:
-    """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet)."""
+def probe_worker(fastcgi: str, probe: Path, env_names: Sequence[str] = (), *, timeout_ns: int = PROBE_TIMEOUT_NS) -> ProbeAnswer | None:
+    """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet, or somebody else's port)."""
     query = urlencode([("env[]", name) for name in env_names])
     params = request_params(path=f"/{probe.name}?{query}", host="localhost", docroot=probe.parent, script=f"/{probe.name}")
-    engine = Engine(fastcgi, [Target.fastcgi(params, status=200)], keep_alive=False, response_timeout_ns=PROBE_TIMEOUT_NS)
+    engine = Engine(fastcgi, [Target.fastcgi(params, status=200)], keep_alive=False, response_timeout_ns=timeout_ns)
     answer = engine.fetch(0)
     if answer.outcome != 0:
         return None

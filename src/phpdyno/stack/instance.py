@@ -13,6 +13,7 @@ from phpdyno.stack.meter import Meter, children_of
 from phpdyno.stack.supervise import Child
 
 READY_S = 15.0
+READY_PROBE_NS = 1_000_000_000
 
 
 class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot be measured)
@@ -43,7 +44,7 @@ class Instance:
         Raises ArmFailed with the last log lines of the server that does not come up.
         """
         deadline = time.monotonic() + READY_S
-        while probe_worker(self.fastcgi, probe) is None:
+        while probe_worker(self.fastcgi, probe, timeout_ns=READY_PROBE_NS) is None:
             self._still_starting(self.fpm, "php-fpm", deadline)
         while self.web is not None and not accepts(self.http):
             self._still_starting(self.web, "nginx", deadline)
@@ -70,6 +71,12 @@ class Instance:
         """What php-fpm's log says of workers that a signal ended; '' when none was."""
         log = self.fpm.log.read_text(errors="replace")
         return " | ".join(line.partition("] ")[2] for line in log.splitlines() if " exited on signal " in line)
+
+    def complaint(self) -> str:
+        """What explains failed requests: a crashed worker, an ended server, else PHP's last fatal error; '' when nothing does."""
+        log = self.fpm.log.read_text(errors="replace")
+        fatal = [line.partition("PHP message: ")[2].strip('"') for line in log.splitlines() if "PHP Fatal error" in line]
+        return self.crashes() or self.broken() or (fatal[-1] if fatal else "")
 
     def broken(self) -> str:
         """What of it has ended, in words; '' while all of it runs."""

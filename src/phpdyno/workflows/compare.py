@@ -95,7 +95,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
 
 
 def _open(source: AppSource) -> App:
-    return open_app(source.reference, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
+    return open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
 
 
 def _require_servers(transport: Transport, arms: Sequence[Arm]) -> None:

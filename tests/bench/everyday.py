@@ -1,0 +1,84 @@
+"""Section `everyday`: what somebody at the keyboard waits for."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from phpdyno.errors import DynoError
+from phpdyno.host.cores import split_cores
+from phpdyno.host.lock import MeasuringLock
+from tests.bench.figures import Figure, Target, median_figure
+from tests.bench.results import Sizes
+from tests.bench.stamp import ROOT
+from tests.bench.stand import Say, control_arm, require_answer, running_database, stand_for
+
+HELP_TARGET = Target("≤ 0.3 s", at_most=0.3)
+ARM_TARGET = Target("≤ 3 s", at_most=3.0)
+NOTHING_DONE = "setup: ready: .venv/bin/phpdyno"
+
+
+def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+    """All figures of the section."""
+    with MeasuringLock():
+        say("phpdyno --help")
+        figures = [time_help(sizes)]
+        say("make setup with nothing to do")
+        figures += time_setup(sizes, skipped)
+        for app in ("hello", "wordpress"):
+            figures += time_arm(app, sizes, logs, say)
+    return figures
+
+
+def time_help(sizes: Sizes) -> Figure:
+    """`phpdyno --help` as a process."""
+    command = [str(Path(sys.executable).with_name("phpdyno")), "--help"]
+    times = [_timed(command) for _ in range(sizes.help_runs)]
+    return median_figure("`phpdyno --help`", times, target=HELP_TARGET)
+
+
+def time_setup(sizes: Sizes, skipped: list[str]) -> list[Figure]:
+    """`make setup`, provided that it says nothing but that it is ready."""
+    times = []
+    for _ in range(sizes.setup_runs):
+        start = time.perf_counter()
+        answer = subprocess.run(["make", "-s", "setup"], cwd=ROOT, capture_output=True, text=True, check=False)
+        times.append(time.perf_counter() - start)
+        if answer.returncode != 0 or (answer.stdout + answer.stderr).strip() != NOTHING_DONE:
+            skipped.append("`make setup` with nothing to do, as there was something to do")
+            return []
+    return [median_figure("`make setup` with nothing to do", times)]
+
+
+def time_arm(name: str, sizes: Sizes, logs: Path, say: Say) -> list[Figure]:
+    """From nothing to the app's first valid answer through nginx, on fresh processes each time; the database is timed by itself."""
+    say(f"{name}: preparing")
+    with stand_for(name, logs, say) as stand:
+        say(f"{name}: starting an arm {sizes.arm_starts} times")
+        arm, times = control_arm(), []
+        for _ in range(sizes.arm_starts):
+            start = time.perf_counter()
+            with stand.bench.running([arm]) as instances:
+                require_answer(stand, instances[0])
+                times.append(time.perf_counter() - start)
+        running = ", its database running" if stand.app.datadir else ""
+        figures = [median_figure(f"an arm of {name} up: first answer through nginx{running}", times, target=ARM_TARGET)]
+        prepared, supervisor = stand.app.datadir, stand.supervisor
+    if prepared is not None:
+        figures.append(time_database(name, sizes, logs, say))
+    del supervisor
+    return figures
+
+
+def time_database(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
+    """Copying the prepared data directory and starting MariaDB on it."""
+    raise NotImplementedError
+
+
+def _timed(command: list[str]) -> float:
+    start = time.perf_counter()
+    answer = subprocess.run(command, capture_output=True, check=False)
+    elapsed = time.perf_counter() - start
+    if answer.returncode != 0:
+        raise DynoError(f"it ended with exit code {answer.returncode}", where=command[0])
+    return elapsed

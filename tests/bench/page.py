@@ -1,0 +1,67 @@
+"""docs/benchmarks.md as text. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from tests.bench.figures import Figure, measured_text, reached
+from tests.bench.results import SectionResult, Stamp
+
+HEAD = """# Benchmarks
+
+Written by `make bench`; not edited by hand. A figure holds for the machine and the commit named here and for nothing else.
+*Reached* is judged on the interval: **yes** when all of it meets the target, **no** when none of it does, **open** when it straddles the target.
+Intervals are 95 %. Of a ratio or a share: the anytime-valid confidence sequence that verdicts rest on, over pairs of slots in coin order, simultaneous
+over the ratios of its section. Of a median: between order statistics. A figure without an interval is not shown.
+"""
+
+
+def render_page(*, date: str, stamp: Stamp, titles: Mapping[str, str], results: Mapping[str, SectionResult]) -> str:
+    """The whole page; a section without a result says so."""
+    versions: dict[str, str] = {}
+    for name in titles:
+        if name in results:
+            versions |= results[name].versions
+    facts = [
+        ("date", date),
+        ("machine", _machine(stamp)),
+        ("phpdyno", f"{stamp.phpdyno}, commit {_commit(stamp)}"),
+        *sorted(versions.items()),
+    ]
+    head = HEAD + "\n" + _table(("what", "value"), facts)
+    return "\n".join([head, *(_section(title, results.get(name), stamp) for name, title in titles.items())])
+
+
+def _section(title: str, result: SectionResult | None, stamp: Stamp) -> str:
+    if result is None:
+        return f"## {title}\n\nNot measured yet.\n"
+    about = f"Measured {result.date} in {result.took_s:.0f} s, load average before it {result.load_before:.2f}."
+    if _commit(result.stamp) != _commit(stamp):
+        about += f" At another commit: {_commit(result.stamp)}."
+    if _machine(result.stamp) != _machine(stamp):
+        about += f" On another machine: {_machine(result.stamp)}."
+    parts = [f"## {title}\n", f"{about}\n"]
+    if result.figures:
+        parts.append(_table(("figure", "measured", "target", "reached"), [_row(figure) for figure in result.figures]))
+    parts += [f"Warning: {text}.\n" for text in result.warnings]
+    parts += [f"Not measured: {text}.\n" for text in result.skipped]
+    return "\n".join(parts)
+
+
+def _row(figure: Figure) -> tuple[str, str, str, str]:
+    return figure.name, measured_text(figure), figure.target.text if figure.target else "–", reached(figure)
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [names, ["---"] * len(names), *rows]
+    return "".join("| " + " | ".join(_cell(text) for text in line) + " |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _machine(stamp: Stamp) -> str:
+    return f"{stamp.cpu_model}, {stamp.cores} cores, {stamp.memory_kib / 2**20:.1f} GiB, Linux {stamp.kernel}"
+
+
+def _commit(stamp: Stamp) -> str:
+    return stamp.commit[:12] + (f" with uncommitted changes ({stamp.changes})" if stamp.changes else "")

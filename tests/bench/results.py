@@ -1,0 +1,109 @@
+"""What a section yields, and how it is kept so that a bench that was cut short goes on where it stopped."""
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from phpdyno.errors import DynoError
+from tests.bench.figures import Figure
+
+SCHEMA = 1
+
+
+class Missing(DynoError):  # noqa: N818 (it names what is the matter)
+    """A part cannot be measured here; the message says what installs it and names no path."""
+
+
+class Sizes(Struct, frozen=True):
+    """How much is measured; times in seconds."""
+
+    help_runs: int = 20
+    setup_runs: int = 10
+    arm_starts: int = 10
+    database_starts: int = 6
+    pairs: int = 24
+    slot_s: float = 1.0
+    machine_slot_s: float = 0.4
+    rounds: int = 24
+    start_ups: int = 3
+    budget_s: float = 60.0
+    idle_s: float = 5.0
+
+
+QUICK = Sizes(
+    help_runs=6,
+    setup_runs=1,
+    arm_starts=2,
+    database_starts=1,
+    pairs=2,
+    slot_s=0.2,
+    machine_slot_s=0.1,
+    rounds=2,
+    start_ups=1,
+    budget_s=15.0,
+    idle_s=1.0,
+)
+"""A rehearsal: every path is walked, no figure is worth anything."""
+
+
+class Stamp(Struct, frozen=True):
+    """What was measured, where. `changes` is a digest of uncommitted changes to the measured code, '' when there are none."""
+
+    phpdyno: str
+    commit: str
+    changes: str
+    cpu_model: str
+    cores: int
+    memory_kib: int
+    kernel: str
+
+
+class SectionResult(Struct, frozen=True):
+    """One finished section. `skipped` says in words what could not be measured; such a section is tried again."""
+
+    name: str
+    stamp: Stamp
+    sizes: Sizes
+    date: str
+    took_s: float
+    load_before: float
+    figures: tuple[Figure, ...]
+    versions: dict[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+
+class Store:
+    """One JSON file per section."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def load(self, name: str) -> SectionResult | None:
+        """What is kept of a section; None when there is nothing, or nothing that this version understands."""
+        try:
+            result = msgspec.json.decode(self._path(name).read_bytes(), type=SectionResult)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        return result if result.schema == SCHEMA else None
+
+    def save(self, result: SectionResult) -> None:
+        """Keep it; the file appears whole or not at all."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        partial = self._path(result.name).with_suffix(".partial")
+        partial.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
+        partial.replace(self._path(result.name))
+
+    def forget(self, name: str) -> None:
+        """Start a section anew."""
+        self._path(name).unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self.directory / f"{name}.json"
+
+
+def still_holds(result: SectionResult | None, stamp: Stamp, sizes: Sizes) -> bool:
+    """Whether a kept section need not be measured again: the same code on the same machine at the same sizes, and nothing left out."""
+    return result is not None and result.stamp == stamp and result.sizes == sizes and not result.skipped

@@ -1,0 +1,103 @@
+"""The stacks that are measured, started with the project's own classes: whatever happens, they end with the supervisor."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno._native import OUTCOMES
+from phpdyno.apps.databases import database_socket, live_datadir
+from phpdyno.apps.registry import open_app
+from phpdyno.drive.driver import Driver
+from phpdyno.drive.requests import native_targets
+from phpdyno.errors import DynoError
+from phpdyno.host.cgroup import find_cpu_groups
+from phpdyno.host.cores import Cores, split_cores
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.paths import cache_dir
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.instance import Instance
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.arms import make_arms
+
+Say = Callable[[str], None]
+
+KILOBYTE = "kilobyte.txt"
+SIZED = "sized.php"
+SIZED_CODE = """<?php
+/* hello with a Content-Length: ab speaks HTTP/1.0, where a body of unknown length ends the connection. */
+ob_start();
+require __DIR__ . '/index.php';
+header('Content-Length: ' . ob_get_length());
+"""
+
+
+class Stand(Struct, frozen=True):
+    """An app on a bench, nothing of it started but its database."""
+
+    supervisor: Supervisor
+    app: PreparedApp
+    bench: Bench
+
+
+@contextmanager
+def stand_for(name: str, logs: Path, say: Say, cores: Cores | None = None) -> Iterator[Stand]:
+    """A built-in app, prepared, on a bench of its own."""
+    placed = cores or split_cores()
+    with Supervisor(logs) as supervisor:
+        app = open_app(name).prepare(supervisor, cache=cache_dir(), progress=say)
+        if app.datadir is None:
+            yield Stand(supervisor, app, _bench(supervisor, app, placed, None))
+        else:
+            with running_database(supervisor, app.datadir, placed, "database") as database:
+                yield Stand(supervisor, app, _bench(supervisor, app, placed, database))
+
+
+@contextmanager
+def running_database(supervisor: Supervisor, prepared: Path, cores: Cores, name: str) -> Iterator[Database]:
+    """A private MariaDB on a fresh copy of a prepared data directory."""
+    datadir = live_datadir(supervisor, prepared, name)
+    with Database.start(supervisor, datadir=datadir, socket_path=database_socket(supervisor), cores=cores.helpers) as database:
+        yield database
+
+
+def _bench(supervisor: Supervisor, app: PreparedApp, cores: Cores, database: Database | None) -> Bench:
+    return Bench(supervisor, app, cores=cores, groups=find_cpu_groups(), transport="http", database=database)
+
+
+def control_arm(workers: int = 1) -> Arm:
+    """The distribution's own PHP with our defaults, as `compare` makes it."""
+    control, _ = make_arms("", (), aa=True, concurrency=workers)
+    return control
+
+
+def require_answer(stand: Stand, instance: Instance) -> None:
+    """Fetch the app's first target through nginx. Raises DynoError when the answer is not valid."""
+    app = stand.app
+    targets = native_targets(app.workload, "http", docroot=app.docroot, front_controller=app.front_controller, lengths={})
+    driver = Driver(instance.http, targets, keep_alive=False)
+    answer = driver.fetch(0)
+    driver.close()
+    if OUTCOMES[answer.outcome] != "ok":
+        raise DynoError(f"{app.name} does not answer: {OUTCOMES[answer.outcome]} {answer.status} {answer.detail}")
+
+
+def add_pages(app: PreparedApp) -> None:
+    """Put a static file of 1 kB and a hello that names its length beside the copy of hello."""
+    (app.docroot / KILOBYTE).write_text("k" * 1023 + "\n")
+    (app.docroot / SIZED).write_text(SIZED_CODE)
+
+
+@contextmanager
+def pinned(core: int) -> Iterator[None]:
+    """Run this process, and what it starts meanwhile, on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -1,0 +1,24 @@
+"""What every test gets: a live root of its own, so that leftovers can be told from what others run on this host."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def live_root() -> Iterator[Path]:
+    """$PHPDYNO_LIVE for this session. Short, because a unix socket's path holds 107 bytes."""
+    root = Path(tempfile.mkdtemp(prefix="pd-test-", dir="/tmp"))
+    root.chmod(0o711)
+    before = os.environ.get("PHPDYNO_LIVE")
+    os.environ["PHPDYNO_LIVE"] = str(root)
+    yield root
+    if before is None:
+        del os.environ["PHPDYNO_LIVE"]
+    else:
+        os.environ["PHPDYNO_LIVE"] = before
+    shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,112 @@
+"""Bad input: one clear line, a non-zero exit, nothing started, nothing lost."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import phpdyno, site
+from tests.support.traces import traces_of
+
+pytestmark = pytest.mark.integration
+
+
+def refused(*argv: str | Path, code: int = 2) -> str:
+    """The one line that a refused command prints."""
+    answer = phpdyno(*argv)
+    assert answer.returncode == code, answer.stdout + answer.stderr
+    lines = answer.stderr.strip().splitlines()
+    assert len(lines) == 1, answer.stderr
+    assert lines[0].startswith("phpdyno: ")
+    assert answer.stdout == ""
+    assert traces_of() == []
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("ini.opcache.jti=tracing", ["opcache.jti", "opcache.jit"]),
+        ("pool.max_children=3", ["max_children", "pm.max_children"]),
+        ("webb.socket=tcp", ["webb", "web"]),
+        ("web.sokcet=tcp", ["sokcet", "socket"]),
+        ("ini.opcache.enable", ["="]),
+        ("ini.opcache.enable=perhaps", ["opcache.enable", "boolean"]),
+        ("pool.pm.max_children=lots", ["pm.max_children", "whole number"]),
+        ("os.vm.nr_hugepages=128", ["os", "not available in this version"]),
+        ("ini.opcache.jit=off;ini.opcache.jit=tracing", ["opcache.jit", "twice"]),
+        ("php=/no/such/php-fpm", ["/no/such/php-fpm"]),
+        ("@/no/such.toml", ["/no/such.toml"]),
+    ],
+)
+def test_a_spec_that_cannot_be(spec: str, words: list[str], tmp_path: Path) -> None:
+    code = 1 if spec.startswith("php=") else 2
+    line = refused("compare", "hello", "--treatment", spec, "--runs", tmp_path / "runs", code=code)
+    assert all(word in line for word in words), line
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_binary_that_is_no_php_fpm(tmp_path: Path) -> None:
+    assert "not a working php-fpm" in refused("compare", "hello", "--treatment", "php=/bin/true", "--runs", tmp_path, code=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('docroot = "."\nfrontcontroller = "a.php"\n[[target]]\npath = "/"\n', ["app.toml", "frontcontroller", "front_controller"]),
+        ('docroot = 7\n[[target]]\npath = "/"\n', ["app.toml", "docroot"]),
+        ('docroot = "."\n[[target]]\npath = "/"\nwieght = 2\n', ["app.toml", "wieght", "weight"]),
+        ('docroot = "."\n[[target]]\npath = "/"\nweight = "two"\n', ["app.toml", "weight"]),
+        ('docroot = "."\n[[target]\n', ["app.toml", "line 3"]),
+        ('docroot = "gone"\n[[target]]\npath = "/"\n', ["gone"]),
+        ('docroot = "."\n', ["app.toml", "target"]),
+    ],
+)
+def test_an_app_toml_that_cannot_be(text: str, words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "app.toml").write_text('name = "shop"\n' + text)
+    line = refused("compare", tmp_path / "app.toml", "--aa", "--runs", tmp_path / "runs")
+    assert all(word in line for word in words), line
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["compare", "wordpres", "--aa"], ["wordpres", "wordpress"]),
+        (["compare", "/no/such/app", "--aa"], ["/no/such/app"]),
+        (["compare", "--docroot", "/no/such/site", "--url", "/", "--aa"], ["/no/such/site"]),
+        (["compare", "hello"], ["--treatment", "--aa"]),
+        (["compare", "hello", "--aa", "--budget", "soon"], ["soon", "--budget"]),
+        (["compare", "hello", "--aa", "--margin", "many"], ["many", "--margin"]),
+        (["compare", "hello", "--aa", "--concurrency", "0"], ["--concurrency"]),
+        (["compare", "hello", "--aa", "--transport", "carrier-pigeon"], ["carrier-pigeon"]),
+        (["compare", "hello", "--aa", "--treatmnet", "x"], ["--treatmnet"]),
+        (["compare", "--resume", "/no/such/run"], ["/no/such/run"]),
+        (["report", "/no/such/run"], ["/no/such/run"]),
+        (["frobnicate"], ["frobnicate"]),
+    ],
+)
+def test_a_command_line_that_cannot_be(argv: list[str], words: list[str]) -> None:
+    line = refused(*argv)
+    assert all(word in line for word in words), line
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("<?php header('Location: http://localhost/elsewhere', true, 301);", ["301", "http://localhost/elsewhere"]),
+        ("<?php http_response_code(404); echo 'nothing here';", ["404", "nothing here"]),
+        ("<?php http_response_code(500); echo 'broken';", ["500", "broken"]),
+        ("<?php echo '<h1>Error establishing a database connection</h1>';", ["database connection"]),
+        ("<?php ", ["empty"]),
+    ],
+)
+def test_a_target_that_may_not_be_timed_is_refused_saying_what_it_answered(body: str, words: list[str], tmp_path: Path) -> None:
+    docroot = site(tmp_path / "site", index=body)
+    line = refused("compare", "--docroot", docroot, "--url", "/", "--aa", "--runs", tmp_path / "runs", code=1)
+    assert all(word in line for word in words), line
+
+
+def test_an_app_that_answers_differently_every_time_is_refused_naming_the_span(tmp_path: Path) -> None:
+    body = "<?php echo 'start ', bin2hex(random_bytes(400)), ' end', str_repeat('.', 200);"
+    docroot = site(tmp_path / "site", index=body)
+    line = refused("compare", "--docroot", docroot, "--url", "/", "--aa", "--runs", tmp_path / "runs", code=1)
+    assert "5%" in line

@@ -1,0 +1,222 @@
+"""Faults while measuring: each ends in a finding or in one clear line, and leaves nothing behind."""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phpdyno.errors import DynoError
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.journal.records import BlockDone, Ended, Incident
+from phpdyno.paths import live_root
+from phpdyno.stack import bench as bench_module
+from phpdyno.stack import programs
+from tests.faults import kill_loop
+from tests.support.command import await_journal, phpdyno, records_of, row, site, start, the_run
+from tests.support.stack import plain_arm, plain_bench
+from tests.support.traces import wait_for_no_traces
+
+pytestmark = pytest.mark.integration
+
+CRASHING = """<?php
+$counter = ini_get('session.save_path') . '/counter';
+if (getenv('CRASH')) {
+    file_put_contents($counter, 'x', FILE_APPEND);
+    clearstatcache();
+    if (filesize($counter) > 400) { posix_kill(getmypid(), 11); usleep(100000); }
+}
+echo str_repeat('x', 500);
+"""
+WITH_DATABASE = """<?php
+$db = new mysqli('localhost', 'anybody', 'any password', 'app');
+echo str_repeat($db->query('SELECT word FROM words WHERE id = 1')->fetch_row()[0], 100);
+"""
+DUMP = "CREATE TABLE words (id INT PRIMARY KEY, word VARCHAR(20)); INSERT INTO words VALUES (1, 'steady ');\n"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "runs"
+    assert wait_for_no_traces() == []
+
+
+def test_an_arm_that_answers_differently_is_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site", index="<?php echo str_repeat(getenv('WORD') ?: 'same ', 100);")
+    argv: list[str | Path] = ["--treatment", "env.WORD=other", "--aa", "--budget", "5s", "--runs", runs, "--json"]
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
+    assert answer.returncode == 0, answer.stderr
+    other = row(answer, "env.WORD=other")
+    assert (other["kind"], other["ratio"], other["treated"]) == ("invalid", None, None)
+    assert "answers differently" in other["reason"]
+    assert row(answer, "A/A")["blocks"] > 0
+
+
+def test_a_treatment_whose_php_fpm_does_not_start_is_invalid_with_its_last_log_lines(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    broken = "pool.pm=dynamic;pool.pm.max_children=2;pool.pm.start_servers=9"
+    answer = phpdyno(
+        "compare", "--docroot", docroot, "--url", "/", "--treatment", broken, "--aa", "--budget", "5s", "--runs", runs, "--json"
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert row(answer, broken)["kind"] == "invalid"
+    assert "start_servers" in row(answer, broken)["reason"]
+    assert row(answer, "A/A")["blocks"] > 0
+
+
+def test_a_control_whose_php_fpm_does_not_start_ends_the_run_with_its_last_log_lines(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    broken = "pool.pm=dynamic;pool.pm.max_children=2;pool.pm.start_servers=9"
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--control", broken, "--aa", "--runs", runs)
+    assert answer.returncode == 1
+    assert len(answer.stderr.strip().splitlines()) == 1
+    assert "php-fpm does not start" in answer.stderr
+    assert "start_servers" in answer.stderr
+
+
+def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site", index=CRASHING)
+    argv: list[str | Path] = ["--treatment", "env.CRASH=1", "--aa", "--budget", "6s", "--slot", "5", "--runs", runs, "--json"]
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
+    assert answer.returncode == 0, answer.stderr
+    crashed = row(answer, "env.CRASH=1")
+    assert (crashed["kind"], crashed["ratio"]) == ("invalid", None)
+    assert "SIGSEGV" in crashed["reason"]
+    assert any(isinstance(record, Incident) and record.arm == "env.CRASH=1" for record in records_of(runs))
+    assert row(answer, "A/A")["blocks"] > 0
+
+
+def test_a_control_that_segfaults_ends_the_run(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site", index=CRASHING)
+    answer = phpdyno(
+        "compare",
+        "--docroot",
+        docroot,
+        "--url",
+        "/",
+        "--control",
+        "env.CRASH=1",
+        "--treatment",
+        "env.CRASH=",
+        "--budget",
+        "9s",
+        "--runs",
+        runs,
+    )
+    assert answer.returncode == 1
+    assert "SIGSEGV" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def database_app(folder: Path) -> Path:
+    site(folder / "site", index=WITH_DATABASE)
+    (folder / "dump.sql").write_text(DUMP)
+    (folder / "app.toml").write_text('name = "words"\ndocroot = "site"\nsql = "dump.sql"\n[[target]]\npath = "/"\n')
+    return folder / "app.toml"
+
+
+def test_the_database_killed_mid_block_ends_the_run_and_it_can_be_resumed(tmp_path: Path, runs: Path) -> None:
+    process = start("compare", database_app(tmp_path), "--aa", "--margin", "0", "--budget", "15s", "--runs", runs)
+    await_journal(runs, "block", 1)
+    (server,) = [path for path in Path("/proc").glob("[0-9]*") if _is_our_database(path)]
+    os.kill(int(server.name), signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert len(errors.strip().splitlines()) == 1, errors
+    assert "MariaDB was ended by SIGKILL" in errors
+    assert "--resume" in errors
+    ended = [record for record in records_of(runs) if isinstance(record, Ended)]
+    assert ended[-1].outcome == "failed"
+    blocks = sum(isinstance(record, BlockDone) for record in records_of(runs))
+    resumed = phpdyno("compare", "--resume", the_run(runs))
+    assert resumed.returncode == 0, resumed.stderr
+    assert sum(isinstance(record, BlockDone) for record in records_of(runs)) > blocks
+
+
+def _is_our_database(process: Path) -> bool:
+    try:
+        line = (process / "cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"mariadbd" in line and str(live_root()).encode() in line
+
+
+def test_a_port_that_somebody_took_is_given_up_for_another(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del runs
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free, offered = bench_module.free_port, [taken.getsockname()[1], taken.getsockname()[1]]
+        monkeypatch.setattr(bench_module, "free_port", lambda: offered.pop() if offered else free())
+        with plain_bench(tmp_path) as bench, bench.running([plain_arm("control", {"web.socket": "tcp"})]) as (instance,):
+            assert not offered
+            assert instance.read_facts(bench.probe, ()).socket_family == "tcp"
+
+
+def test_a_port_that_stays_taken_is_an_error_with_the_log(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del runs
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(bench_module, "free_port", lambda: taken.getsockname()[1])
+        with plain_bench(tmp_path) as bench, pytest.raises(DynoError, match="ddress already in use"):
+            bench.start([plain_arm("control", {"web.socket": "tcp"})])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small file system that this needs")
+def test_a_full_disk_ends_the_run_with_one_line_and_keeps_what_was_measured(tmp_path: Path, runs: Path) -> None:
+    runs.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "phpdyno-test", runs], capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        docroot = site(tmp_path / "site")
+        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "30s", "--runs", runs)
+        assert answer.returncode == 1
+        assert len(answer.stderr.strip().splitlines()) == 1, answer.stderr
+        assert "the disk is full" in answer.stderr
+        assert "--resume" in answer.stderr
+        assert records_of(runs)
+    finally:
+        subprocess.run(["umount", runs], check=True)
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A directory that is all there is to find programs in; everything but what the test links into it is `not installed`."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    monkeypatch.setattr(programs, "program_path", lambda: str(directory))
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("program", "package", "works"),
+    [
+        ("nginx", "apt-get install --no-install-recommends nginx", "--transport fastcgi"),
+        ("mariadbd", "apt-get install --no-install-recommends mariadb-server-core", "apps without a database"),
+        ("php-fpm8.2", "apt-get install --no-install-recommends php8.2-fpm", ""),
+    ],
+)
+def test_a_server_that_is_not_installed_is_named_with_the_line_that_installs_it(
+    without: Path, program: str, package: str, works: str
+) -> None:
+    assert without.is_dir()
+    with pytest.raises(DynoError) as caught:
+        programs.find_program(program)
+    assert f"{program} is not installed" in str(caught.value)
+    assert package in str(caught.value)
+    assert works in str(caught.value)
+
+
+def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    with MeasuringLock():
+        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--budget", "5s", "--runs", runs)
+    assert answer.returncode == 1
+    assert f"another phpdyno is measuring on this host (process {os.getpid()})" in answer.stderr
+    assert not runs.exists()
+
+
+@pytest.mark.slow
+def test_ended_at_random_moments_nothing_is_left() -> None:
+    assert kill_loop.main(["--times", "9", "--seed", "2"]) == 0

@@ -1,0 +1,256 @@
+"""Apps are prepared for real: copies, private databases, installers; and every target answers."""
+
+import contextlib
+import gzip
+import http.client
+import os
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phpdyno.answers.answer import Answer
+from phpdyno.answers.check import expect
+from phpdyno.apps.databases import live_datadir, serving
+from phpdyno.apps.packages import candidate_versions
+from phpdyno.apps.registry import open_app
+from phpdyno.apps.source import silent
+from phpdyno.apps.wordpress import PACKAGES
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.app import PreparedApp
+from phpdyno.render.php import render_ini, scan_path
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.programs import find_program
+from phpdyno.stack.supervise import Supervisor
+
+pytestmark = pytest.mark.integration
+
+INDEX = """<?php
+$db = new mysqli('localhost', 'someone', 'any password', getenv('PHPDYNO_DB_NAME'));
+$rows = $db->query('SELECT name FROM item ORDER BY name')->fetch_all();
+echo "<html><body><p>", implode(', ', array_column($rows, 0)), '</p>', file_get_contents(__DIR__ . '/../warm.txt'), '</body></html>';
+"""
+SETUP = """<?php
+$db = new mysqli('localhost', 'root', '', 'store');
+$db->query("INSERT INTO item (name) VALUES ('prepared')");
+$same = getenv('PHPDYNO_DB_SOCKET') === ini_get('mysqli.default_socket');
+file_put_contents('warm.txt', getenv('MODE') . ($same ? ' equal' : ' not equal'));
+echo "set up\\n";
+"""
+DUMP = "CREATE TABLE item (name VARCHAR(40)); INSERT INTO item VALUES ('dumped'), ('größer; \\'quoted\\'');\n"
+TOML = """
+name = "store"
+root = "."
+docroot = "public"
+sql = "dump.sql.gz"
+database = "store"
+prepare = ["php", "setup.php"]
+[env]
+MODE = "warm"
+[ini]
+memory_limit = "64M"
+[[target]]
+path = "/"
+[[target]]
+path = "/no/such/file?page=2"
+weight = 0.5
+"""
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    with Supervisor(tmp_path / "logs") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    site = tmp_path / "store"
+    (site / "public").mkdir(parents=True)
+    (site / ".git").mkdir()
+    (site / "public" / "index.php").write_text(INDEX)
+    (site / "setup.php").write_text(SETUP)
+    (site / "app.toml").write_text(TOML)
+    (site / "dump.sql.gz").write_bytes(gzip.compress(DUMP.encode()))
+    return site
+
+
+@contextlib.contextmanager
+def served(supervisor: Supervisor, app: PreparedApp) -> Iterator[tuple[int, Database | None]]:
+    """The app on PHP's own server, as the servers' account; its port, and its database."""
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(serving(supervisor, live_datadir(supervisor, app.datadir))) if app.datadir else None
+        place = str(database.socket) if database else ""
+        fragment = supervisor.directory("serve", private=False)
+        (fragment / "phpdyno.ini").write_text(render_ini({name: value.replace("{db_socket}", place) for name, value in app.ini.items()}))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        env = {name: value.replace("{db_socket}", place) for name, value in app.env.items()}
+        child = supervisor.spawn(
+            "php-s",
+            [find_program("php"), "-S", f"127.0.0.1:{port}", "-t", str(app.docroot)],
+            env={"PHP_INI_SCAN_DIR": scan_path(fragment), **env},
+        )
+        stack.callback(child.stop)
+        deadline = time.monotonic() + 10
+        while child.alive() and time.monotonic() < deadline:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.02)
+        yield port, database
+
+
+def fetch(port: int, app: PreparedApp) -> list[Answer]:
+    answers = []
+    for target in app.workload.targets:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", target.path, headers={"Host": app.workload.host})
+        response = connection.getresponse()
+        answers.append(Answer(response.status, tuple(response.getheaders()), response.read()))
+        connection.close()
+    return answers
+
+
+def writes(supervisor: Supervisor, database: Database) -> str:
+    """The server's counters of statements that write."""
+    names = "'Com_insert','Com_update','Com_delete','Com_replace','Com_insert_select','Com_update_multi'"
+    child = supervisor.run(
+        "status",
+        [
+            find_program("mariadb"),
+            "--no-defaults",
+            f"--socket={database.socket}",
+            "-e",
+            f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})",
+        ],
+    )
+    assert child.status == 0, child.tail()
+    text = child.log.read_text()
+    child.log.unlink()
+    return text
+
+
+def test_hello(supervisor: Supervisor, cache: Path) -> None:
+    app = open_app("hello").prepare(supervisor, cache=cache, progress=silent)
+
+    with served(supervisor, app) as (port, database):
+        assert database is None
+        answers = fetch(port, app)
+        expectation = expect(app.workload.targets, [[answer] for answer in answers])
+        assert expectation.compare(fetch(port, app)).equal
+    assert 1000 <= len(answers[0].body) <= 2048
+    assert app.docroot.is_relative_to(supervisor.live)
+    assert len(app.version) == 16
+
+
+def test_a_user_app_with_dump_and_prepare_command(supervisor: Supervisor, cache: Path, store: Path) -> None:
+    told: list[str] = []
+    app = open_app(str(store)).prepare(supervisor, cache=cache, progress=told.append)
+
+    assert app.docroot == supervisor.live / "app" / "public"
+    assert not (supervisor.live / "app" / ".git").exists()
+    assert not (store / "warm.txt").exists()
+    assert app.ini == {"mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}", "memory_limit": "64M"}
+    with served(supervisor, app) as (port, _):
+        answers = fetch(port, app)
+    assert [answer.status for answer in answers] == [200, 200]
+    assert "dumped, größer; 'quoted', prepared</p>warm equal" in answers[0].body.decode()
+    assert "set up" in (supervisor.logs / "prepare-app.log").read_text()
+    assert told[1:] == ["loading dump.sql.gz", "running the app's prepare command: php setup.php"]
+
+
+def test_a_dump_is_loaded_once_per_content(tmp_path: Path, cache: Path, store: Path) -> None:
+    seen = []
+    for text in (DUMP, DUMP, DUMP + "SELECT 1;"):
+        (store / "dump.sql.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+        told: list[str] = []
+        with Supervisor(tmp_path / "logs") as supervisor:
+            app = open_app(str(store)).prepare(supervisor, cache=tmp_path / "cache", progress=told.append)
+            assert app.datadir is not None
+        seen.append("loading dump.sql.gz" in told)
+    assert seen == [True, False, True]
+    folders = [path / "datadir" for path in (tmp_path / "cache" / "apps").iterdir() if path.is_dir()]
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700, 0o700]
+    assert {folder.stat().st_uid for folder in folders} == {os.geteuid()}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"setup.php": b"<?php echo 'no config'; exit(3);"}, "the prepare command ended with exit code 3: no config; see "),
+        ({"app.toml": TOML.replace('"php", "setup.php"', '"./nothing"').encode()}, "cannot start prepare-app: No such file or directory"),
+        ({"dump.sql.gz": gzip.compress(b"SELECT 1;\nCREATE TABEL x;")}, "MariaDB refuses the SQL: ERROR 1064 (42000) at line 2"),
+        ({"dump.sql.gz": gzip.compress(b"\\! touch /tmp/owned\n;")}, "Unknown command"),
+        ({"dump.sql.gz": gzip.compress(DUMP.encode() * 100)[:-30]}, "the SQL dump is not a whole gzip file"),
+        ({"dump.sql.gz": b"SELECT 1;"}, "the SQL dump is not a whole gzip file"),
+    ],
+)
+def test_preparations_that_fail(store: Path, supervisor: Supervisor, cache: Path, changed: dict[str, bytes], says: str) -> None:
+    for name, content in changed.items():
+        (store / name).write_bytes(content)
+
+    with pytest.raises(DynoError) as caught:
+        open_app(str(store)).prepare(supervisor, cache=cache, progress=silent)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_live_directory_inside_the_root_is_refused(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.php").write_text("<?php echo 'hi';")
+    monkeypatch.setenv("PHPDYNO_LIVE", str(site))
+    with Supervisor(tmp_path / "logs") as supervisor, pytest.raises(UsageError, match="the live directory lies in the app's root"):
+        open_app(docroot=site).prepare(supervisor, cache=cache, progress=silent)
+
+
+def test_our_own_run_directory_is_not_copied(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "index.php").write_text("<?php echo 'hi';")
+    with Supervisor(tmp_path / "runs" / "1" / "logs") as supervisor:
+        app = open_app(docroot=tmp_path).prepare(supervisor, cache=cache, progress=silent)
+        assert [path.name for path in app.docroot.iterdir()] == ["index.php"]
+
+
+def test_wordpress(tmp_path: Path, cache: Path) -> None:
+    try:
+        candidate_versions(PACKAGES)
+    except DynoError as error:
+        pytest.skip(str(error))
+    told: list[str] = []
+    with Supervisor(tmp_path / "first") as supervisor:
+        open_app("wordpress").prepare(supervisor, cache=cache, progress=told.append)
+    assert told[0].startswith("downloading WordPress")
+
+    told.clear()
+    with Supervisor(tmp_path / "second") as supervisor:
+        app = open_app("wordpress").prepare(supervisor, cache=cache, progress=told.append)
+        assert told == ["copying WordPress"]
+        with served(supervisor, app) as (port, database):
+            assert database is not None
+            before = writes(supervisor, database)
+            answers = [fetch(port, app) for _ in range(3)]
+            assert writes(supervisor, database) == before
+        expectation = expect(app.workload.targets, list(zip(*answers, strict=True)))
+        assert expectation.compare(answers[0]).equal
+        assert [answer.status for answer in answers[0]] == [200] * 4
+        assert min(len(answer.body) for answer in answers[0]) > 20_000
+        assert b"Bench note 30" in answers[0][0].body
+        check_read_only(app.docroot)
+
+
+def check_read_only(docroot: Path) -> None:
+    for path in [docroot, *docroot.rglob("*")]:
+        mode = path.lstat().st_mode
+        assert path.lstat().st_uid == os.geteuid()
+        assert not path.is_symlink()
+        assert not mode & 0o022, path
+        assert mode & 0o044 == 0o044, path

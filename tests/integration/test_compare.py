@@ -1,0 +1,170 @@
+"""`phpdyno compare` on real servers: verdicts, proofs, interleaving, resume, reports from the journal alone."""
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Ended, Header, Planned, Proved, Record
+from tests.support.command import await_journal, document, phpdyno, records_of, row, site, start, the_run
+from tests.support.traces import wait_for_no_traces
+
+pytestmark = pytest.mark.integration
+
+BUSY = "<?php $s = 0; $n = getenv('TURNS') ?: 20000; for ($i = 0; $i < $n; $i++) { $s += $i % 7; } echo str_repeat('x', 500);\n"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+def test_a_large_effect_is_found_with_its_sign_and_everything_is_journaled(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "busy", index=BUSY)
+    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--control", "env.TURNS=40000", "--aa", "--treatment", "env.TURNS=10000"]
+    answer = phpdyno("compare", *argv, "--treatment", "env.TURNS=160000", "--budget", "40s", "--runs", runs, "--json", "--seed", "4")
+    assert answer.returncode == 0, answer.stderr
+    assert document(answer)["schema"] == "phpdyno.compare/1"
+    # Three quarters of the loop away, or three loops more: the true ratios are about 4 and 1/4, whatever else a request costs.
+    assert row(answer, "env.TURNS=10000")["kind"] == "improved"
+    assert row(answer, "env.TURNS=160000")["kind"] == "regressed"
+    assert row(answer, "A/A")["kind"] in {"equivalent", "inconclusive"}
+    records = records_of(runs)
+    for kind in (Header, Planned, Proved, Calibrated, BlockDone, Concluded, Ended):
+        assert any(isinstance(record, kind) for record in records), kind
+    check_samples(runs, records)
+    assert wait_for_no_traces() == []
+
+
+def check_samples(runs: Path, records: list[Record]) -> None:
+    """The samples of a block add up to what the journal says of it, and both slots of a pair drove the same requests."""
+    block = next(record for record in records if isinstance(record, BlockDone))
+    with np.load(the_run(runs) / block.samples) as samples:
+        for observation in block.observations:
+            index = samples["treatments"].tolist().index(observation.treatment)
+            mine = samples["slot_treatment"] == index
+            treated = mine & (samples["slot_treated"] == 1)
+            assert samples["slot_php_ns"][treated].sum() == observation.treated.php_cpu_ns
+            assert samples["slot_php_ns"][mine & ~treated].sum() == observation.control.php_cpu_ns
+            assert treated.sum() == observation.pairs
+        first = samples["slot_first"].reshape(-1, 2)
+        assert (first.sum(axis=1) == 1).all()
+        assert 0 < first[:, 0].sum() < len(first)
+        assert (samples["outcome"] == 0).all()
+        assert (samples["sent_ns"] <= samples["first_byte_ns"]).all()
+        assert (samples["first_byte_ns"] <= samples["done_ns"]).all()
+
+
+def test_opcache_jit_realpath_and_timestamps_are_proved_on_the_running_worker(tmp_path: Path, runs: Path) -> None:
+    docroot = site(
+        tmp_path / "site",
+        index="<?php require __DIR__ . '/part.php'; for ($i = 0; $i < 3000; $i++) { part($i); } echo str_repeat('x', 400);",
+        part="<?php function part(int $i): int { return $i * 3; }",
+    )
+    jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=32M"
+    files = "ini.opcache.validate_timestamps=0;ini.realpath_cache_size=16M;ini.realpath_cache_ttl=600"
+    treatments = ["--treatment", "ini.opcache.enable=0", "--treatment", jit, "--treatment", files]
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *treatments, "--budget", "8s", "--runs", runs, "--json")
+    assert answer.returncode == 0, answer.stderr
+    for name in ("ini.opcache.enable=0", jit, files):
+        assert row(answer, name)["kind"] != "invalid", row(answer, name)["reason"]
+        assert all(proof["proved"] for proof in row(answer, name)["proofs"])
+
+
+def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    answer = phpdyno(
+        "compare",
+        "--docroot",
+        docroot,
+        "--url",
+        "/",
+        "--treatment",
+        "ini.opcache.jit=tracing",
+        "--treatment",
+        "ini.opcache.validate_timestamps=1",
+        "--budget",
+        "8s",
+        "--runs",
+        runs,
+        "--json",
+    )
+    assert answer.returncode == 0, answer.stderr
+    without_buffer = row(answer, "ini.opcache.jit=tracing")
+    assert (without_buffer["kind"], without_buffer["ratio"]) == ("invalid", None)
+    assert "not effective" in without_buffer["reason"]
+    assert "jit_buffer_size" in without_buffer["reason"]
+    assert "the control has the same value" in row(answer, "ini.opcache.validate_timestamps=1")["reason"]
+
+
+def test_fastcgi_and_tcp_and_several_workers(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    answer = phpdyno(
+        "compare",
+        "--docroot",
+        docroot,
+        "--url",
+        "/",
+        "--treatment",
+        "web.socket=tcp",
+        "--transport",
+        "fastcgi",
+        "--concurrency",
+        "3",
+        "--budget",
+        "6s",
+        "--runs",
+        runs,
+        "--json",
+    )
+    assert answer.returncode == 0, answer.stderr
+    tcp = row(answer, "web.socket=tcp")
+    assert tcp["kind"] != "invalid", tcp["reason"]
+    facts = {record.arm: record.facts for record in records_of(runs) if isinstance(record, Proved)}
+    assert (facts["control"].socket_family, facts["web.socket=tcp"].socket_family) == ("unix", "tcp")
+    assert facts["control"].workers == 3
+
+
+def test_an_interrupted_run_goes_on_where_it_was_and_its_report_comes_from_the_journal(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    process = start("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "20s", "--runs", runs)
+    await_journal(runs, "block", 2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert wait_for_no_traces() == []
+    before = [record for record in records_of(runs) if isinstance(record, BlockDone)]
+    journal = the_run(runs) / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes() + b'{"type":"block","block":99,"obs')
+
+    shown = phpdyno("report", the_run(runs))
+    assert shown.returncode == 0, shown.stderr
+    assert "interrupted" in shown.stdout
+
+    resumed = phpdyno("compare", "--resume", the_run(runs))
+    assert resumed.returncode == 0, resumed.stderr
+    after = [record for record in records_of(runs) if isinstance(record, BlockDone)]
+    assert after[: len(before)] == before
+    assert [record.block for record in after] == list(range(len(after)))
+    assert len(after) > len(before)
+    assert resumed.stdout.rstrip().endswith("report.html")
+
+    again = phpdyno("compare", "--resume", the_run(runs))
+    assert again.returncode == 2
+    assert "this run is finished" in again.stderr
+
+    (the_run(runs) / "samples").rename(tmp_path / "samples-elsewhere")
+    (the_run(runs) / "report.html").unlink()
+    assert phpdyno("report", the_run(runs)).stdout == resumed.stdout
+    assert (the_run(runs) / "report.html").stat().st_size > 100_000
+
+
+def test_exit_codes_that_were_asked_for(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "busy", index=BUSY)
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--control", "env.TURNS=10000", "--runs", runs]
+    worse = phpdyno(*argv, "--treatment", "env.TURNS=200000", "--budget", "25s", "--fail-on", "regression")
+    assert worse.returncode == 3, worse.stdout + worse.stderr
+    undecided = phpdyno(*argv, "--aa", "--margin", "0", "--budget", "5s", "--require-verdict")
+    assert undecided.returncode == 4, undecided.stdout + undecided.stderr

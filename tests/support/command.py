@@ -1,0 +1,67 @@
+"""Running the real command, and small real apps to run it on."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from phpdyno.journal.reader import read_journal
+from phpdyno.journal.records import Record
+
+COMMAND = [sys.executable, "-m", "phpdyno"]
+PAGE = "<?php echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body></html>';\n"
+
+
+def phpdyno(*argv: str | Path, timeout_s: float = 180.0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run phpdyno to its end."""
+    return subprocess.run([*COMMAND, *map(str, argv)], capture_output=True, text=True, timeout=timeout_s, check=False, env=env)
+
+
+def start(*argv: str | Path) -> subprocess.Popen[str]:
+    """Start phpdyno without waiting."""
+    return subprocess.Popen([*COMMAND, *map(str, argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def site(directory: Path, **files: str) -> Path:
+    """A document root; `index` becomes index.php."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in {"index": PAGE, **files}.items():
+        (directory / f"{name}.php").write_text(text)
+    return directory
+
+
+def the_run(runs: Path) -> Path:
+    """The only run below `runs`."""
+    (run,) = runs.iterdir()
+    return run
+
+
+def records_of(runs: Path) -> list[Record]:
+    """The journal of the only run below `runs`."""
+    return read_journal(the_run(runs) / "journal.jsonl")
+
+
+def document(answer: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What `--json` printed."""
+    parsed: dict[str, Any] = json.loads(answer.stdout)
+    return parsed
+
+
+def row(answer: subprocess.CompletedProcess[str], name: str) -> dict[str, Any]:
+    """One treatment of what `--json` printed."""
+    found: dict[str, Any] = next(entry for entry in document(answer)["rows"] if entry["name"] == name)
+    return found
+
+
+def await_journal(runs: Path, kind: str, count: int = 1, timeout_s: float = 60.0) -> None:
+    """Wait until the journal of the only run holds `count` lines of a kind."""
+    deadline = time.monotonic() + timeout_s
+    marker = f'{{"type":"{kind}"'.encode()
+    while time.monotonic() < deadline:
+        journals = list(runs.glob("*/journal.jsonl"))
+        if journals and journals[0].read_bytes().count(marker) >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"no {count} {kind} line(s) within {timeout_s:.0f} s")
