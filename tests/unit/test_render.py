@@ -14,8 +14,10 @@ def test_plain_values_stay_bare_and_others_are_quoted() -> None:
     assert ini_value("on") == "on"
     assert ini_value("64M") == "64M"
     assert ini_value("/a/b-c.d") == "/a/b-c.d"
-    assert ini_value("E_ALL & ~E_NOTICE") == '"E_ALL & ~E_NOTICE"'
-    assert ini_value("") == '""'
+    assert ini_value("E_ALL & ~E_NOTICE") == "'E_ALL & ~E_NOTICE'"
+    assert ini_value("${HOME}") == "'${HOME}'"
+    assert ini_value('it\'s \\ "x"') == '"it\'s \\\\ \\"x\\""'
+    assert ini_value("") == "''"
 
 
 @given(st.text(st.characters(blacklist_categories=("Cc", "Cs"))))
@@ -25,6 +27,8 @@ def test_a_value_never_escapes_its_quotes(value: str) -> None:
         inner = rendered[1:-1].replace("\\\\", "").replace('\\"', "")
         assert '"' not in inner
         assert not inner.endswith("\\")
+    elif rendered.startswith("'"):
+        assert "'" not in rendered[1:-1]
 
 
 def test_ini_is_sorted_and_carries_the_extension_directory() -> None:
@@ -66,5 +70,5 @@ def test_nginx_serves_the_docroot_through_the_pool() -> None:
         prefix=Path("/live/n"),
         web={},
     )
-    for part in ("listen 127.0.0.1:8080;", "fastcgi_pass unix:/run/x.sock;", "root /srv;", r"location ~ \.php$", "worker_processes 1;"):
+    for part in ("listen 127.0.0.1:8080;", "fastcgi_pass unix:/run/x.sock;", 'root "/srv";', r"location ~ \.php$", "worker_processes 1;"):
         assert part in text

@@ -25,7 +25,7 @@ http {{
     keepalive_requests 1000000;
     server {{
         listen {listen};
-        root {docroot};
+        root {_quoted(docroot)};
         index {front_controller} index.html;
         location / {{ try_files $uri $uri/ /{front_controller}$is_args$args; }}
         location ~ \\.php$ {{
@@ -36,3 +36,8 @@ http {{
     }}
 }}
 """
+
+
+def _quoted(path: Path) -> str:
+    """A path as nginx takes it literally. A dollar sign would start a variable and cannot be escaped: our copies have none."""
+    return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

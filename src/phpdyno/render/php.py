@@ -12,10 +12,13 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 def ini_value(value: str) -> str:
     """A value as php.ini takes it: bare where that is unambiguous, else quoted.
 
-    Bare matters: a quoted "on" is the text, a bare one is 1.
+    Bare matters: a quoted "on" is the text, a bare one is 1. Single quotes take everything literally; double ones would expand ${NAME}
+    and serve only for a value that holds a single quote.
     """
     if value and set(value) <= _PLAIN:
         return value
+    if "'" not in value:
+        return f"'{value}'"
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

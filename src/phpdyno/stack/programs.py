@@ -10,12 +10,13 @@ PACKAGES = {
     "nginx": "nginx",
     "mariadbd": "mariadb-server-core",
     "mariadb-install-db": "mariadb-server-core",
+    "mariadb": "mariadb-client-core",
     "php-fpm8.2": "php8.2-fpm",
 }
+_NO_DATABASE = "apps without a database (hello, --docroot) work without MariaDB"
 WITHOUT = {
     "nginx": "`--transport fastcgi` measures without nginx",
-    "mariadbd": "apps without a database (hello, --docroot) work without MariaDB",
-    "mariadb-install-db": "apps without a database (hello, --docroot) work without MariaDB",
+    **dict.fromkeys(("mariadbd", "mariadb-install-db", "mariadb"), _NO_DATABASE),
 }
 
 
