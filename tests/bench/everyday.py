@@ -8,10 +8,11 @@ from pathlib import Path
 from phpdyno.errors import DynoError
 from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
+from phpdyno.stack.supervise import Supervisor
 from tests.bench.figures import Figure, Target, median_figure
 from tests.bench.results import Sizes
 from tests.bench.stamp import ROOT
-from tests.bench.stand import Say, control_arm, require_answer, running_database, stand_for
+from tests.bench.stand import Say, Stand, control_arm, prepared, require_answer, running_database, standing
 
 HELP_TARGET = Target("≤ 0.3 s", at_most=0.3)
 ARM_TARGET = Target("≤ 3 s", at_most=3.0)
@@ -26,7 +27,7 @@ def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figu
         say("make setup with nothing to do")
         figures += time_setup(sizes, skipped)
         for app in ("hello", "wordpress"):
-            figures += time_arm(app, sizes, logs, say)
+            figures += time_app(app, sizes, logs, say)
     return figures
 
 
@@ -50,29 +51,40 @@ def time_setup(sizes: Sizes, skipped: list[str]) -> list[Figure]:
     return [median_figure("`make setup` with nothing to do", times)]
 
 
-def time_arm(name: str, sizes: Sizes, logs: Path, say: Say) -> list[Figure]:
-    """From nothing to the app's first valid answer through nginx, on fresh processes each time; the database is timed by itself."""
+def time_app(name: str, sizes: Sizes, logs: Path, say: Say) -> list[Figure]:
+    """An arm of the app, and its database by itself where it has one."""
+    figures = []
     say(f"{name}: preparing")
-    with stand_for(name, logs, say) as stand:
+    with prepared(name, logs, say) as (supervisor, app):
+        if app.datadir is not None:
+            say(f"{name}: starting its database {sizes.database_starts} times")
+            figures.append(time_database(name, supervisor, app.datadir, sizes))
         say(f"{name}: starting an arm {sizes.arm_starts} times")
-        arm, times = control_arm(), []
-        for _ in range(sizes.arm_starts):
-            start = time.perf_counter()
-            with stand.bench.running([arm]) as instances:
-                require_answer(stand, instances[0])
-                times.append(time.perf_counter() - start)
-        running = ", its database running" if stand.app.datadir else ""
-        figures = [median_figure(f"an arm of {name} up: first answer through nginx{running}", times, target=ARM_TARGET)]
-        prepared, supervisor = stand.app.datadir, stand.supervisor
-    if prepared is not None:
-        figures.append(time_database(name, sizes, logs, say))
-    del supervisor
+        with standing(supervisor, app, split_cores()) as stand:
+            figures.append(time_arm(stand, sizes))
     return figures
 
 
-def time_database(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
+def time_arm(stand: Stand, sizes: Sizes) -> Figure:
+    """From nothing to the app's first valid answer through nginx, on fresh processes each time."""
+    arm, times = control_arm(), []
+    for _ in range(sizes.arm_starts):
+        start = time.perf_counter()
+        with stand.bench.running([arm]) as instances:
+            require_answer(stand, instances[0])
+            times.append(time.perf_counter() - start)
+    beside = ", its database running" if stand.app.datadir else ""
+    return median_figure(f"an arm of {stand.app.name} up{beside}: first answer through nginx", times, target=ARM_TARGET)
+
+
+def time_database(name: str, supervisor: Supervisor, kept: Path, sizes: Sizes) -> Figure:
     """Copying the prepared data directory and starting MariaDB on it."""
-    raise NotImplementedError
+    times = []
+    for _ in range(sizes.database_starts):
+        start = time.perf_counter()
+        with running_database(supervisor, kept, split_cores()):
+            times.append(time.perf_counter() - start)
+    return median_figure(f"the database of {name} up, on a fresh copy", times)
 
 
 def _timed(command: list[str]) -> float:

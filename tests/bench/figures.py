@@ -19,8 +19,8 @@ class Target(Struct, frozen=True):
     """Where a figure should lie, bounds included; `text` is how the page says it."""
 
     text: str
-    at_least: float = -math.inf
-    at_most: float = math.inf
+    at_least: float | None = None
+    at_most: float | None = None
 
 
 class Figure(Struct, frozen=True):
@@ -46,11 +46,11 @@ def reached(figure: Figure) -> Reached:
         return "–"
     if figure.low is None or figure.high is None:
         return "open"
-    if target.at_least <= figure.low and figure.high <= target.at_most:
+    least = -math.inf if target.at_least is None else target.at_least
+    most = math.inf if target.at_most is None else target.at_most
+    if least <= figure.low and figure.high <= most:
         return "yes"
-    if figure.high < target.at_least or figure.low > target.at_most:
-        return "no"
-    return "open"
+    return "no" if figure.high < least or figure.low > most else "open"
 
 
 def ratio_figure(name: str, logs: Sequence[float], *, alpha: float, target: Target, detail: str = "") -> Figure:

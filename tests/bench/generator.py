@@ -121,7 +121,11 @@ class Ours:
 
     def __init__(self, routes: list[Route]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.bench.generator"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-m", "tests.bench.generator"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is ours; the generator ends with our end of the pipe
         )
         self._tell(msgspec.json.encode(routes))
 

@@ -7,10 +7,12 @@ from tests.bench.results import SectionResult, Stamp
 
 HEAD = """# Benchmarks
 
-Written by `make bench`; not edited by hand. A figure holds for the machine and the commit named here and for nothing else.
-*Reached* is judged on the interval: **yes** when all of it meets the target, **no** when none of it does, **open** when it straddles the target.
-Intervals are 95 %. Of a ratio or a share: the anytime-valid confidence sequence that verdicts rest on, over pairs of slots in coin order, simultaneous
-over the ratios of its section. Of a median: between order statistics. A figure without an interval is not shown.
+Written by `make bench`; not edited by hand. A figure holds for the machine and the code named here and for nothing else.
+
+- *Reached* is judged on the interval: **yes** when all of it meets the target, **no** when none of it does, **open** when it straddles it.
+- Intervals are 95 %. Of a ratio: the anytime-valid confidence sequence that verdicts rest on, over pairs of slots in coin order, all
+  intervals of a section together. Of a share: the same over blocks. Of a median: between two order statistics.
+- What has no finite interval is not shown as a number.
 """
 
 
@@ -33,10 +35,10 @@ def render_page(*, date: str, stamp: Stamp, titles: Mapping[str, str], results: 
 def _section(title: str, result: SectionResult | None, stamp: Stamp) -> str:
     if result is None:
         return f"## {title}\n\nNot measured yet.\n"
-    about = f"Measured {result.date} in {result.took_s:.0f} s, load average before it {result.load_before:.2f}."
-    if _commit(result.stamp) != _commit(stamp):
-        about += f" At another commit: {_commit(result.stamp)}."
-    if _machine(result.stamp) != _machine(stamp):
+    about = f"Measured {result.date} in {result.took_s:.0f} s; others used {100 * result.background:.1f} % of a core just before it."
+    if not result.stamp.same_code(stamp):
+        about += f" Of other code: {_commit(result.stamp)}."
+    if not result.stamp.same_machine(stamp):
         about += f" On another machine: {_machine(result.stamp)}."
     parts = [f"## {title}\n", f"{about}\n"]
     if result.figures:
@@ -64,4 +66,4 @@ def _machine(stamp: Stamp) -> str:
 
 
 def _commit(stamp: Stamp) -> str:
-    return stamp.commit[:12] + (f" with uncommitted changes ({stamp.changes})" if stamp.changes else "")
+    return stamp.commit[:12] + (" with uncommitted edits" if stamp.edited else "")

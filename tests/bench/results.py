@@ -22,10 +22,10 @@ class Sizes(Struct, frozen=True):
     setup_runs: int = 10
     arm_starts: int = 10
     database_starts: int = 6
-    pairs: int = 24
+    pairs: int = 30
     slot_s: float = 1.0
     machine_slot_s: float = 0.4
-    rounds: int = 24
+    rounds: int = 40
     start_ups: int = 3
     budget_s: float = 60.0
     idle_s: float = 5.0
@@ -48,26 +48,39 @@ QUICK = Sizes(
 
 
 class Stamp(Struct, frozen=True):
-    """What was measured, where. `changes` is a digest of uncommitted changes to the measured code, '' when there are none."""
+    """What was measured, where. `code` is a digest of the measured code, uncommitted edits included; `edited` says that there were some."""
 
     phpdyno: str
     commit: str
-    changes: str
+    edited: bool
+    code: str
     cpu_model: str
     cores: int
     memory_kib: int
     kernel: str
 
+    def same_code(self, other: "Stamp") -> bool:
+        """Whether both measured the same code; commits that change nothing of it do not count."""
+        return self.code == other.code
+
+    def same_machine(self, other: "Stamp") -> bool:
+        """As far as can be seen."""
+        mine, theirs = ((stamp.cpu_model, stamp.cores, stamp.memory_kib, stamp.kernel) for stamp in (self, other))
+        return mine == theirs
+
 
 class SectionResult(Struct, frozen=True):
-    """One finished section. `skipped` says in words what could not be measured; such a section is tried again."""
+    """One finished section. `skipped` says in words what could not be measured; such a section is tried again.
+
+    `background` is what was running beside us: busy cores just before the section (0.1: a tenth of one core).
+    """
 
     name: str
     stamp: Stamp
     sizes: Sizes
     date: str
     took_s: float
-    load_before: float
+    background: float
     figures: tuple[Figure, ...]
     versions: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -104,6 +117,7 @@ class Store:
         return self.directory / f"{name}.json"
 
 
-def still_holds(result: SectionResult | None, stamp: Stamp, sizes: Sizes) -> bool:
+def still_holds(result: SectionResult, stamp: Stamp, sizes: Sizes) -> bool:
     """Whether a kept section need not be measured again: the same code on the same machine at the same sizes, and nothing left out."""
-    return result is not None and result.stamp == stamp and result.sizes == sizes and not result.skipped
+    here = result.stamp.same_code(stamp) and result.stamp.same_machine(stamp)
+    return here and result.sizes == sizes and not result.skipped

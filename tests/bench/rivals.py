@@ -96,12 +96,14 @@ def read_wrk(text: str, cpu_ns: int) -> Load:
 
 def read_ab(text: str, cpu_ns: int) -> Load:
     """ab's report. Raises DynoError: failed requests, or connections that were not kept."""
-    numbers = {name: float(value) for name, value in re.findall(r"^([A-Z][\w -]*?):\s+([\d.]+)", text, re.MULTILINE)}
+    numbers = {name: float(value) for name, value in re.findall(r"^([A-Z][\w -]*?):\s+(\d+(?:\.\d+)?)(?=\s)", text, re.MULTILINE)}
     requests, rate = int(numbers.get("Complete requests", 0)), numbers.get("Requests per second", 0.0)
     if not requests or not rate:
         raise DynoError(f"this is not a report of ab: {text[:200]!r}")
     if numbers.get("Failed requests") or numbers.get("Non-2xx responses"):
-        raise DynoError(f"ab had failures: {numbers.get('Failed requests', 0):.0f} failed, {numbers.get('Non-2xx responses', 0):.0f} not 2xx")
+        raise DynoError(
+            f"ab had failures: {numbers.get('Failed requests', 0):.0f} failed, {numbers.get('Non-2xx responses', 0):.0f} not 2xx"
+        )
     if numbers.get("Keep-Alive requests") != requests:
         raise DynoError("ab could not keep its connections")
     return Load(requests, cpu_ns, round(requests / rate * 1e9))

@@ -1,8 +1,9 @@
 """The stacks that are measured, started with the project's own classes: whatever happens, they end with the supervisor."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from phpdyno.drive.driver import Driver
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import find_cpu_groups
-from phpdyno.host.cores import Cores, split_cores
+from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.paths import cache_dir
@@ -45,28 +46,28 @@ class Stand(Struct, frozen=True):
 
 
 @contextmanager
-def stand_for(name: str, logs: Path, say: Say, cores: Cores | None = None) -> Iterator[Stand]:
-    """A built-in app, prepared, on a bench of its own."""
-    placed = cores or split_cores()
+def prepared(name: str, logs: Path, say: Say) -> Iterator[tuple[Supervisor, PreparedApp]]:
+    """A built-in app in a live directory of its own; nothing is started yet."""
     with Supervisor(logs) as supervisor:
-        app = open_app(name).prepare(supervisor, cache=cache_dir(), progress=say)
-        if app.datadir is None:
-            yield Stand(supervisor, app, _bench(supervisor, app, placed, None))
-        else:
-            with running_database(supervisor, app.datadir, placed, "database") as database:
-                yield Stand(supervisor, app, _bench(supervisor, app, placed, database))
+        yield supervisor, open_app(name).prepare(supervisor, cache=cache_dir(), progress=say)
 
 
 @contextmanager
-def running_database(supervisor: Supervisor, prepared: Path, cores: Cores, name: str) -> Iterator[Database]:
+def standing(supervisor: Supervisor, app: PreparedApp, cores: Cores) -> Iterator[Stand]:
+    """A bench for the app; once per supervisor."""
+    with ExitStack() as stack:
+        database = None if app.datadir is None else stack.enter_context(running_database(supervisor, app.datadir, cores))
+        bench = Bench(supervisor, app, cores=cores, groups=find_cpu_groups(), transport="http", database=database)
+        yield Stand(supervisor, app, bench)
+
+
+@contextmanager
+def running_database(supervisor: Supervisor, kept: Path, cores: Cores) -> Iterator[Database]:
     """A private MariaDB on a fresh copy of a prepared data directory."""
-    datadir = live_datadir(supervisor, prepared, name)
+    datadir = live_datadir(supervisor, kept, "database")
     with Database.start(supervisor, datadir=datadir, socket_path=database_socket(supervisor), cores=cores.helpers) as database:
         yield database
-
-
-def _bench(supervisor: Supervisor, app: PreparedApp, cores: Cores, database: Database | None) -> Bench:
-    return Bench(supervisor, app, cores=cores, groups=find_cpu_groups(), transport="http", database=database)
+    shutil.rmtree(datadir)
 
 
 def control_arm(workers: int = 1) -> Arm:

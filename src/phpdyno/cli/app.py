@@ -19,17 +19,20 @@ app = App(
 
 @app.command
 def compare(
-    reference: Annotated[str, Parameter(name="APP", help="hello, wordpress, or the path of an app.toml")] = "",
+    reference: Annotated[str, Parameter(name="APP", show_default=False, help="hello, wordpress, or the path of an app.toml")] = "",
     /,
     *,
     treatment: Annotated[
-        tuple[str, ...], Parameter(help="a SPEC to try, e.g. 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M'")
+        tuple[str, ...],
+        Parameter(negative="", show_default=False, help="a SPEC to try, e.g. 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M'"),
     ] = (),
-    control: Annotated[str, Parameter(help="a SPEC on top of the distribution's own settings")] = "",
-    aa: Annotated[bool, Parameter(negative="", help="add an A/A arm: the control against itself")] = False,
+    control: Annotated[str, Parameter(show_default=False, help="a SPEC on top of the distribution's own settings")] = "",
+    aa: Annotated[bool, Parameter(negative="", show_default=False, help="add an A/A arm: the control against itself")] = False,
     docroot: Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")] = None,
-    url: Annotated[tuple[str, ...], Parameter(help="with --docroot: a path to ask for; more than once if you like")] = (),
-    metric: Annotated[Literal["cpu"], Parameter(help="cpu: CPU time of php-fpm per request")] = "cpu",
+    url: Annotated[
+        tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
+    ] = (),
+    metric: Annotated[Literal["cpu"], Parameter(show_choices=False, help="cpu: CPU time of php-fpm per request")] = "cpu",
     margin: Annotated[str, Parameter(help="relevance margin: the smallest effect worth acting on")] = "1%",
     confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
     budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = "5m",
@@ -39,9 +42,9 @@ def compare(
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
     runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None,
-    json: Annotated[bool, Parameter(negative="", help="print the result as JSON")] = False,
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
     fail_on: Annotated[Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed")] = None,
-    require_verdict: Annotated[bool, Parameter(negative="", help="exit 4 when a treatment is inconclusive")] = False,
+    require_verdict: Annotated[bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive")] = False,
 ) -> int:
     """Compare treatments with the control on a real stack and give one verdict each."""
     from phpdyno.cli import compare as command  # noqa: PLC0415 (numpy and the native core: not for --help)
@@ -74,7 +77,7 @@ def report(
     run: Annotated[Path, Parameter(name="RUN", help="the directory of a run, runs/…")],
     /,
     *,
-    json: Annotated[bool, Parameter(negative="", help="print the result as JSON")] = False,
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
 ) -> int:
     """Rebuild the reports of a run from its journal alone."""
     from phpdyno.cli import show  # noqa: PLC0415 (numpy: not for --help)

@@ -1,6 +1,5 @@
 """The measuring loop: fresh instances, warm-up, pairs, one observation per treatment, verdicts; block after block until decided."""
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from phpdyno.experiment.schedule import schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.state import FAILED, RunState
 from phpdyno.experiment.warmup import Warm, warm_up
+from phpdyno.host.cores import on_cores
 from phpdyno.journal.records import Answers, BlockDone, Calibrated, Concluded, Incident, Proved, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.knobs.judge import not_effective, prove
@@ -69,7 +69,10 @@ class Runner:
 
     def measure(self) -> None:
         """Blocks until every treatment has a verdict or the budget is spent; then the rest are concluded as they stand."""
-        os.sched_setaffinity(0, self.bench.cores.helpers)
+        with on_cores(self.bench.cores.helpers):
+            self._measure_all()
+
+    def _measure_all(self) -> None:
         while self.state.open_treatments() and self._another_block_fits():
             try:
                 self._one_block()

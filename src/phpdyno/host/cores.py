@@ -1,6 +1,8 @@
 """Which cores the measured instance gets, and which the generator, the database and we ourselves share."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -22,3 +24,14 @@ def split_cores(available: tuple[int, ...] | None = None, workers: int = 1) -> C
         return Cores(cores, cores)
     count = max(1, min(workers, len(cores) - 1))
     return Cores(cores[-count:], cores[:-count])
+
+
+@contextmanager
+def on_cores(cores: tuple[int, ...]) -> Iterator[None]:
+    """Keep this process, and so the generator, on some cores for a while."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -1,0 +1,136 @@
+"""`make bench`: measure, keep each finished section, write docs/benchmarks.md.
+
+    python -m tests.bench [--only SECTION] [--fresh] [--quick]
+
+A section that was measured before at the same commit on the same machine is kept: a bench that was cut short goes on where it stopped.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from phpdyno.errors import DynoError
+from phpdyno.host.preflight import warnings_for
+from phpdyno.model.facts import HostFacts
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.programs import nginx_version
+from tests.bench import everyday, load_core, runner_share
+from tests.bench.figures import Figure, measured_text, reached
+from tests.bench.page import render_page
+from tests.bench.results import QUICK, SectionResult, Sizes, Stamp, Store, still_holds
+from tests.bench.rivals import PACKAGES, rival_version
+from tests.bench.stamp import ROOT, take_background, take_host, take_stamp
+from tests.bench.stand import Say, control_arm
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+KEPT = ROOT / "runs" / "bench"
+REHEARSED = ROOT / "runs" / "bench-quick"
+BACKGROUND_WARNING = 0.1
+
+TITLES = {"everyday": "Everyday", "load-core": "Load core", "runner": "Runner"}
+MEASURES: dict[str, Callable[[Sizes, Path, Say, list[str]], list[Figure]]] = {
+    "everyday": everyday.measure,
+    "load-core": load_core.measure,
+    "runner": runner_share.measure,
+}
+"""Each takes sizes, a directory for logs, a listener, and a list for what had to be left out and why."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 measured (targets missed included: they are findings), 1 a section failed, 130 interrupted."""
+    options = _parser().parse_args(argv)
+    store, sizes = (Store(REHEARSED), QUICK) if options.quick else (Store(KEPT), Sizes())
+    os.umask(0o022)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    stamp = take_stamp(take_host())
+    chosen, failed = options.only or list(TITLES), False
+    if options.fresh or options.quick:
+        for name in chosen:
+            store.forget(name)
+    for name in chosen:
+        try:
+            _one_section(name, store, stamp, sizes)
+        except DynoError as error:
+            print(f"bench: {name} failed: {error}", file=sys.stderr)
+            failed = True
+    results = {name: result for name in TITLES if (result := store.load(name)) is not None}
+    page = render_page(date=time.strftime("%Y-%m-%d"), stamp=stamp, titles=TITLES, results=results)
+    if options.quick:
+        print(f"\n{page}\nbench: a rehearsal: none of these figures is worth anything")
+    else:
+        PAGE.write_text(page)
+        print(f"bench: see {PAGE.relative_to(ROOT)}")
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", choices=list(TITLES), help="this section and no other (more than once if you like)")
+    parser.add_argument("--fresh", action="store_true", help="measure anew what was measured before")
+    parser.add_argument("--quick", action="store_true", help="a rehearsal with tiny sizes that writes no page")
+    return parser
+
+
+def _one_section(name: str, store: Store, stamp: Stamp, sizes: Sizes) -> None:
+    kept = store.load(name)
+    if kept is not None and still_holds(kept, stamp, sizes):
+        print(f"bench: {name}: kept from {kept.date} (--fresh measures it anew)", flush=True)
+        return
+    result = _measure(name, store.directory / "logs" / name, stamp, sizes)
+    store.save(result)
+    for figure in result.figures:
+        print(f"bench: {name}: {figure.name}: {measured_text(figure)}: {reached(figure)}", flush=True)
+    for text in result.skipped:
+        print(f"bench: {name}: not measured: {text}", flush=True)
+
+
+def _measure(name: str, logs: Path, stamp: Stamp, sizes: Sizes) -> SectionResult:
+    date, host, background = time.strftime("%Y-%m-%d %H:%M"), take_host(), take_background()
+    start = time.monotonic()
+    skipped: list[str] = []
+    figures = MEASURES[name](sizes, logs, lambda text: print(f"bench: {name}: {text}", flush=True), skipped)
+    return SectionResult(
+        name=name,
+        stamp=stamp,
+        sizes=sizes,
+        date=date,
+        took_s=time.monotonic() - start,
+        background=background,
+        figures=tuple(figures),
+        versions=_versions(),
+        warnings=_warnings(host, background),
+        skipped=tuple(skipped),
+    )
+
+
+def _warnings(host: HostFacts, background: float) -> tuple[str, ...]:
+    """The product's own warnings, but for the load average, in which our last section is still heard."""
+    busy = (f"something else was using {100 * background:.0f} % of a core",) if background > BACKGROUND_WARNING else ()
+    return warnings_for(msgspec.structs.replace(host, load_1min=0.0)) + busy
+
+
+def _versions() -> dict[str, str]:
+    rivals = {name: seen for name in PACKAGES if (seen := rival_version(name))}
+    return {"PHP": control_arm().php.version, "nginx": nginx_version(), "MariaDB": Database.version(), **rivals}
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("bench: interrupted; finished sections are kept", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,22 @@
+"""The bench itself, with tiny sizes, on real servers."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.bench.stamp import ROOT
+from tests.support.traces import wait_for_no_traces
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_rehearsal_of_the_load_core_measures_prints_a_page_and_leaves_nothing() -> None:
+    argv = [sys.executable, "-m", "tests.bench", "--quick", "--only", "load-core"]
+    answer = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert answer.returncode == 0, answer.stderr
+    section = answer.stdout.partition("\n## Load core\n")[2].partition("\n## ")[0]
+    # Without wrk and ab the page says so instead; FastCGI against nginx needs neither.
+    assert "CPU of our generator" in section or "wrk is not installed; sudo apt-get install" in section
+    assert "FastCGI straight to php-fpm / through nginx" in section
+    assert wait_for_no_traces() == []
