@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\n{page}\nbench: a rehearsal: none of these figures is worth anything")
     else:
         PAGE.write_text(page)
-        print(f"bench: see {PAGE.relative_to(ROOT)}")
+        print(f"bench: see docs/{PAGE.name}")
     return 1 if failed else 0
 
 

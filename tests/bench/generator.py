@@ -136,7 +136,8 @@ class Ours:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.stdout.close()
+        with self._process.stdout as rest:
+            rest.read()  # what it still answers
         self._process.wait()
 
     def drive(self, route: str, *, requests: int, concurrency: int) -> Load:

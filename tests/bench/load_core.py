@@ -62,11 +62,11 @@ def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figu
 
 def _collect(course: Course, skipped: list[str]) -> list[Figure]:
     figures: list[Figure] = []
-    for part in (compare_cpu, compare_throughput):
+    for what, part in (("CPU per request against wrk's", compare_cpu), ("throughput beside that of wrk and ab", compare_throughput)):
         try:
             figures += part(course)
         except Missing as missing:
-            skipped.append(f"{part.__doc__ or ''}".splitlines()[0].rstrip(".").lower() + f": {missing}")
+            skipped.append(f"{what}: {missing}")
     return [*figures, compare_machine(course)]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from phpdyno.errors import DynoError
 from phpdyno.paths import live_root
-from phpdyno.stack.guardian import boot_id, start_ticks
-from phpdyno.stack.leftovers import LIVE_PREFIX, sweep_leftovers
+from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, start_ticks
+from phpdyno.stack.leftovers import sweep_leftovers
 from phpdyno.stack.supervise import Supervisor
 from tests.support.traces import wait_for_no_traces
 
@@ -107,6 +107,7 @@ def test_a_session_number_used_again_by_somebody_else_is_not_touched() -> None:
     live.mkdir()
     note = {
         "guardian": 2**22 + 1,
+        "started": 1,
         "boot": boot_id(),
         "sessions": [{"leader": bystander.pid, "started": 1, "exe": str(Path("/usr/bin/sleep").resolve()), "log": ""}],
         "cgroups": [],

@@ -18,6 +18,7 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 KILL_DEADLINE_S = 10.0
+LIVE_PREFIX = "phpdyno-"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -68,6 +70,7 @@ class Guardian:
     def __init__(self, channel: socket.socket, live: Path) -> None:
         self.channel = channel
         self.live = live
+        self.started = start_ticks(os.getpid())
         self.cgroups: list[str] = []
         self.sessions: list[dict[str, Any]] = []
         self.buffer = b""
@@ -81,9 +84,8 @@ class Guardian:
         os.set_blocking(waker, False)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
-            signal.signal(ignored, signal.SIG_IGN)
         self.remember()
+        self.tell({"event": "live", "path": str(self.live)})
         while True:
             readable, _, _ = select.select([self.channel.fileno(), waker], [], [])
             if waker in readable:
@@ -206,7 +208,7 @@ class Guardian:
 
     def remember(self) -> None:
         """Write down what we own, for the next start to clear in case we die as well."""
-        note = {"guardian": os.getpid(), "boot": boot_id(), "sessions": self.sessions, "cgroups": self.cgroups}
+        note = {"guardian": os.getpid(), "started": self.started, "boot": boot_id(), "sessions": self.sessions, "cgroups": self.cgroups}
         with contextlib.suppress(OSError):
             temporary = self.live / "owner.json.new"
             temporary.write_text(json.dumps(note))
@@ -246,10 +248,20 @@ def remove_cgroup(group: str) -> None:
 
 
 def main() -> None:
-    """`guardian.py FD LIVE_DIRECTORY`: serve on the inherited socket FD."""
+    """`guardian.py FD ROOT`: make a live directory below ROOT and serve on the inherited socket FD.
+
+    The directory is made here and not by our owner: whoever makes it must be there to remove it.
+    """
     channel = socket.socket(fileno=int(sys.argv[1]))
+    for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(ignored, signal.SIG_IGN)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    guardian = Guardian(channel, Path(sys.argv[2]))
+    try:
+        live = Path(tempfile.mkdtemp(prefix=LIVE_PREFIX, dir=sys.argv[2]))
+        live.chmod(0o711)
+    except OSError:
+        sys.exit(1)  # our owner sees the end of file and says it in words
+    guardian = Guardian(channel, live)
     try:
         guardian.serve()
     finally:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack.guardian import boot_id, remove_traces, start_ticks
+from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, remove_traces, start_ticks
 
-LIVE_PREFIX = "phpdyno-"
 UNCLAIMED_AGE_S = 60.0
 
 
@@ -35,21 +34,13 @@ def _clear(live: Path) -> None:
             remove_traces([], live)
         return
     if owner["boot"] == boot_id():
-        if _is_guardian_of(owner["guardian"], live):
+        if start_ticks(owner["guardian"]) == owner["started"]:
             return
         for session in owner["sessions"]:
             _kill_session(session)
         for group in owner["cgroups"]:
             _kill_members(Path(group))
     remove_traces(owner["cgroups"], live)
-
-
-def _is_guardian_of(pid: int, live: Path) -> bool:
-    try:
-        argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return str(live).encode() in argv
 
 
 def _kill_session(session: dict[str, Any]) -> None:

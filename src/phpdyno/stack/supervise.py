@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any, Self
 from phpdyno.errors import DynoError
 from phpdyno.paths import live_root, service_user
 from phpdyno.stack import guardian as guardian_file
-from phpdyno.stack.leftovers import LIVE_PREFIX, sweep_leftovers
+from phpdyno.stack.leftovers import sweep_leftovers
 
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -91,18 +90,18 @@ class Supervisor:
         self.logs = logs
         logs.mkdir(parents=True, exist_ok=True)
         self.user = service_user()
-        self.live = Path(tempfile.mkdtemp(prefix=LIVE_PREFIX, dir=live_root()))
-        self.live.chmod(0o711)
         self.exits: dict[int, int] = {}
         self._buffer = b""
         self._next_id = 0
         self._answers: dict[int, dict[str, Any]] = {}
         self._lost = False
+        self._live_path = ""
         ours, theirs = socket.socketpair()
         self._channel = ours
         with theirs:
-            argv = [sys.executable, "-I", str(Path(guardian_file.__file__)), str(theirs.fileno()), str(self.live)]
+            argv = [sys.executable, "-I", str(Path(guardian_file.__file__)), str(theirs.fileno()), str(live_root())]
             self._guardian = subprocess.Popen(argv, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL)
+        self.live = self._await_live()
 
     def __enter__(self) -> Self:
         return self
@@ -206,6 +205,15 @@ class Supervisor:
         if readable:
             self._receive()
 
+    def _await_live(self) -> Path:
+        """The live directory that the guardian made."""
+        try:
+            while not self._live_path:
+                self._receive()
+        except DynoError as error:
+            raise DynoError("cannot make a live directory", where=str(live_root()), next_step="set PHPDYNO_LIVE to a short path") from error
+        return Path(self._live_path)
+
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         self._next_id += 1
         number = self._next_id
@@ -231,6 +239,8 @@ class Supervisor:
             message = json.loads(line)
             if "id" in message:
                 self._answers[message["id"]] = message
+            elif message["event"] == "live":
+                self._live_path = message["path"]
             else:
                 self.exits[message["child"]] = message["status"]
 

@@ -1,0 +1,83 @@
+"""A bench that was cut short goes on where it stopped."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from phpdyno.errors import DynoError
+from tests.bench import __main__ as bench
+from tests.bench.figures import Figure
+from tests.bench.results import Sizes, Stamp
+from tests.bench.stand import Say
+
+STAMP = Stamp("0.1.0", "0123456789abcdef", False, "c0de", "Test CPU", 2, 8 * 2**20, "6.1.0")
+
+
+class FakeSections:
+    """Sections that measure nothing; those in `broken` fail, those in `skipping` leave something out."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.broken: set[str] = set()
+        self.skipping: set[str] = set()
+
+    def measure(self, name: str, skipped: list[str]) -> list[Figure]:
+        self.calls[name] += 1
+        if name in self.broken:
+            raise DynoError("it broke")
+        if name in self.skipping:
+            skipped.append("something is not installed")
+        return [Figure(f"figure of {name}", "s", float(self.calls[name]), 0.0, 9.0, "fake")]
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSections:
+    sections = FakeSections()
+
+    def make(name: str) -> object:
+        def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+            return sections.measure(name, skipped)
+
+        return measure
+
+    monkeypatch.setattr(bench, "MEASURES", {name: make(name) for name in bench.TITLES})
+    monkeypatch.setattr(bench, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(bench, "PAGE", tmp_path / "benchmarks.md")
+    monkeypatch.setattr(bench, "take_stamp", lambda host: STAMP)
+    monkeypatch.setattr(bench, "take_background", lambda: 0.0)
+    monkeypatch.setattr(bench, "_versions", dict)
+    monkeypatch.setattr("signal.signal", lambda number, handler: None)
+    return sections
+
+
+def page_in(directory: Path) -> str:
+    return (directory / "benchmarks.md").read_text()
+
+
+def test_finished_sections_are_kept_and_a_failed_one_is_tried_again(fake: FakeSections, tmp_path: Path) -> None:
+    fake.broken = {"load-core"}
+    assert bench.main([]) == 1
+    assert page_in(tmp_path).count("Not measured yet.") == 1
+    fake.broken = set()
+    assert bench.main([]) == 0
+    assert fake.calls == {"everyday": 1, "load-core": 2, "runner": 1}
+    assert "Not measured yet." not in page_in(tmp_path)
+    assert "| figure of load-core | 2 s (0 to 9; fake) |" in page_in(tmp_path)
+
+
+def test_fresh_measures_anew_and_only_leaves_the_others_as_they_are(fake: FakeSections, tmp_path: Path) -> None:
+    bench.main([])
+    assert bench.main(["--fresh", "--only", "runner"]) == 0
+    assert fake.calls == {"everyday": 1, "load-core": 1, "runner": 2}
+    assert "| figure of everyday | 1 s (0 to 9; fake) |" in page_in(tmp_path)
+    assert "| figure of runner | 2 s (0 to 9; fake) |" in page_in(tmp_path)
+
+
+def test_a_section_that_left_something_out_is_tried_again(fake: FakeSections, tmp_path: Path) -> None:
+    fake.skipping = {"load-core"}
+    assert bench.main([]) == 0
+    assert "Not measured: something is not installed." in page_in(tmp_path)
+    fake.skipping = set()
+    bench.main([])
+    assert fake.calls == {"everyday": 1, "load-core": 2, "runner": 1}
