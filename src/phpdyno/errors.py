@@ -22,3 +22,11 @@ class UsageError(DynoError):
     """The command line, a SPEC or a TOML file says something that cannot be done; found before anything starts."""
 
     exit_code = 2
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user ended a run that can go on later; `run` is its directory."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        super().__init__(run)

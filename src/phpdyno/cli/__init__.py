@@ -5,7 +5,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from phpdyno.errors import DynoError
+from phpdyno.errors import DynoError, Interrupted
 
 EXIT_INTERRUPTED = 130
 
@@ -20,8 +20,9 @@ def main(argv: list[str] | None = None) -> NoReturn:
         signal.signal(number, _interrupt)
     try:
         code = run(sys.argv[1:] if argv is None else argv)
-    except KeyboardInterrupt:
-        print("phpdyno: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        go_on = f"; go on with: phpdyno compare --resume {interrupt.run}" if isinstance(interrupt, Interrupted) else ""
+        print(f"phpdyno: interrupted{go_on}", file=sys.stderr)
         code = EXIT_INTERRUPTED
     except DynoError as error:
         print(f"phpdyno: {error}", file=sys.stderr)

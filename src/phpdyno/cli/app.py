@@ -14,6 +14,7 @@ app = App(
     help="A dynamometer for PHP: one command, one honest verdict per change.",
     version=__version__,
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 
 

@@ -11,7 +11,7 @@ from phpdyno import __version__
 from phpdyno.apps.databases import database_socket, live_datadir
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.errors import DynoError, UsageError
+from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.runner import Runner
 from phpdyno.experiment.slot import SharedMeters
@@ -62,7 +62,7 @@ def compare(question: Question, *, runs: Path, argv: Sequence[str], progress: Pr
         run = make_run_dir(runs, "compare", definition.name)
         with JournalWriter(run / FILE) as journal:
             journal.append(_header(argv))
-            with _ending(journal), Supervisor(run / "logs") as supervisor:
+            with _ending(journal, run), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
                 plan = _plan(question, app, control, treatments)
                 journal.append(Planned(plan))
@@ -87,7 +87,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
         with JournalWriter(path) as journal:
             note = "an unfinished last line was dropped" if dropped else "the journal was whole"
             journal.append(Incident(state.next_block, "", "resumed", f"{note}; phpdyno {__version__}; {' '.join(argv)}"))
-            with _ending(journal), Supervisor(run / "logs") as supervisor:
+            with _ending(journal, run), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
                 _refuse_changed(plan, app)
                 _measure(state, app, supervisor, journal=journal, run=run, progress=progress)
@@ -145,7 +145,7 @@ def _header(argv: Sequence[str]) -> Header:
 
 
 @contextmanager
-def _ending(journal: JournalWriter) -> Iterator[None]:
+def _ending(journal: JournalWriter, run: Path) -> Iterator[None]:
     """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
     start = time.monotonic()
     outcome, detail = "failed", ""
@@ -154,7 +154,7 @@ def _ending(journal: JournalWriter) -> Iterator[None]:
         outcome = "finished"
     except KeyboardInterrupt:
         outcome = "interrupted"
-        raise
+        raise Interrupted(str(run)) from None
     except BaseException as error:
         detail = str(error)
         raise
