@@ -1,0 +1,64 @@
+"""An ordinary user, without cgroups of its own: the same command works, and says what it falls back to."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phpdyno.journal.reader import read_journal
+from phpdyno.journal.records import Preflight
+from tests.support.command import site, the_run
+
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user already")]
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+
+
+def run_as_nobody(argv: list[str], env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv, user=NOBODY, group=NOBODY, extra_groups=[], env=env, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A directory of that user's."""
+    path = Path(tempfile.mkdtemp(prefix="pd-user-", dir="/tmp"))
+    os.chown(path, NOBODY, NOBODY)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def python(home: Path) -> tuple[str, dict[str, str]]:
+    """An interpreter that this user may run, and the environment that finds phpdyno and its libraries in it."""
+    libraries = sysconfig.get_path("purelib")
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PHPDYNO_LIVE": str(home), "PYTHONPATH": f"{ROOT / 'src'}:{libraries}"}
+    for interpreter in (sys.executable, "/usr/bin/python3"):
+        try:
+            answer = run_as_nobody([interpreter, "-c", "import phpdyno._native, numpy; print('ok')"], env, home)
+        except OSError:
+            continue
+        if answer.stdout == "ok\n":
+            return interpreter, {**env, "PYTHONDONTWRITEBYTECODE": "1"}
+    pytest.skip("no interpreter with phpdyno's libraries is open to another account here")
+
+
+def test_an_ordinary_user_gets_verdicts_from_schedstat(home: Path, python: tuple[str, dict[str, str]]) -> None:
+    interpreter, env = python
+    docroot = site(home / "site")
+    runs = home / "runs"
+    argv = [interpreter, "-m", "phpdyno", "compare", "--docroot", str(docroot), "--url", "/", "--aa", "--budget", "8s", "--runs", str(runs)]
+    answer = run_as_nobody(argv, env, home)
+    assert answer.returncode == 0, answer.stderr
+    assert "CPU time is read from each process's schedstat" in " ".join(answer.stdout.replace("!", "").split())
+    host = next(record.host for record in read_journal(the_run(runs) / "journal.jsonl") if isinstance(record, Preflight))
+    assert host.cpu_source == "schedstat"
+    assert not list(home.glob("phpdyno-*"))
