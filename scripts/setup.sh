@@ -50,7 +50,9 @@ install_packages() {
         if [ -z "$(ls /var/lib/apt/lists/*Packages* 2>/dev/null)" ] || ! apt-get install -s -qq "$@" >/dev/null 2>&1; then
             apt-get update -qq
         fi
-        apt-get install -y -qq --no-install-recommends --no-upgrade "$@" >/dev/null
+        log=$(mktemp)
+        apt-get install -y -qq --no-install-recommends --no-upgrade "$@" >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
+        rm -f "$log"
         # A unit that this installation brought stays off at boot as well; one that was there is not looked at.
         for unit in $(units); do
             printf "%s\n" "$before" | grep -qxF "$unit" && continue

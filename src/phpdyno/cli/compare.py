@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from rich.console import Console
 
+from phpdyno.apps.registry import BUILT_IN
 from phpdyno.cli import show
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.units import fraction, seconds
@@ -57,13 +58,13 @@ def run(options: Options) -> int:
 def _question(options: Options) -> Question:
     if not 1 <= options.concurrency <= MOST_CONCURRENCY:
         raise UsageError(f"{options.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")
-    if options.slot is not None and options.slot < 1:
-        raise UsageError("a slot holds at least one request", where="--slot")
+    if options.slot is not None and options.slot < options.concurrency:
+        raise UsageError(f"a slot of {options.slot} cannot hold --concurrency {options.concurrency} requests", where="--slot")
     if options.seed < 0:
         raise UsageError("a seed is a whole number from 0 on", where="--seed")
     return Question(
         source=AppSource(
-            reference=options.reference, docroot=str(options.docroot.absolute()) if options.docroot else "", urls=options.urls
+            reference=_absolute(options.reference), docroot=str(options.docroot.absolute()) if options.docroot else "", urls=options.urls
         ),
         control=options.control,
         treatments=options.treatments,
@@ -76,6 +77,11 @@ def _question(options: Options) -> Question:
         concurrency=options.concurrency,
         slot_requests=options.slot,
     )
+
+
+def _absolute(reference: str) -> str:
+    """The path of an app.toml made absolute, so that the run can be resumed from anywhere; a built-in name stays."""
+    return str(Path(reference).absolute()) if reference and Path(reference).exists() and reference not in BUILT_IN else reference
 
 
 def _exit_code(options: Options, view: RunView) -> int:

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from phpdyno._native import Samples
 from phpdyno.experiment.schedule import Pair
-from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot
+from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.host.clock import read_host_cpu, steal_fraction
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.stats.block import estimate_block
@@ -34,6 +33,8 @@ def measure_block(
     schedule: Sequence[Pair], *, control: Lane, treatments: Mapping[str, Lane], shared: SharedMeters, tick: Callable[[float], None]
 ) -> BlockReading:
     """Measure the pairs in order; `tick` is told the fraction done. An arm whose request fails is driven no further in this block."""
+    for lane in (control, *treatments.values()):
+        lane.begin()
     before = read_host_cpu()
     done: list[PairReading] = []
     failed: dict[str, str] = {}
@@ -89,8 +90,3 @@ def _cost(readings: Sequence[SlotReading]) -> Cost:
         service_p50_ns=percentile(service, 50.0),
         service_p99_ns=percentile(service, 99.0),
     )
-
-
-def service_ns(samples: Samples) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Service time of each request: done - sent, nanoseconds."""
-    return samples.done_ns - samples.sent_ns

@@ -176,7 +176,12 @@ class Runner:
         self._tick()
         names = tuple(key.removeprefix("env.") for arm in self.plan.treatments for key in arm.settings if key.startswith("env."))
         return warm_up(
-            lane, self.shared, self.bench, targets=len(self.plan.workload.targets), env_names=names, workers=self.plan.concurrency
+            lane,
+            self.shared,
+            self.bench,
+            weights=[target.weight for target in self.plan.workload.targets],
+            env_names=names,
+            workers=self.plan.concurrency,
         )
 
     def _check_answers(self, lane: Lane) -> None:
@@ -210,6 +215,7 @@ class Runner:
             budget_s=self.plan.budget_s,
             least_blocks=least_blocks(self.plan.alpha),
             slot_requests=self.plan.slot_requests,
+            concurrency=self.plan.concurrency,
         )
         self._record(calibrated)
         self._phase(calibrated.note)

@@ -12,11 +12,36 @@ from phpdyno.stack.instance import Instance
 from phpdyno.stack.meter import Meter, await_idle
 
 
-class Lane(Struct, frozen=True):
-    """A live instance with the driver that loads it."""
+class Lane:
+    """A live instance with the driver that loads it, and how much CPU its processes had used when its last slot was read."""
 
-    instance: Instance
-    driver: Driver
+    def __init__(self, instance: Instance, driver: Driver) -> None:
+        self.instance = instance
+        self.driver = driver
+        self._marks: tuple[int, int] | None = None
+
+    def begin(self) -> None:
+        """Forget the last slot: what ran since (probes, warm-up) belongs to no slot."""
+        self._marks = None
+
+    def start_slot(self) -> None:
+        """Set the mark for the first slot; later ones go on from the last.
+
+        Work that goes on after a slot was read (a worker that waits for the database after its response) is thus charged to the same
+        arm's next slot instead of to nobody.
+        """
+        if self._marks is None:
+            self._marks = self._used_ns()
+
+    def advance(self) -> tuple[int, int]:
+        """CPU nanoseconds of php-fpm and of nginx since the mark, which moves to now."""
+        now = self._used_ns()
+        before, self._marks = self._marks or now, now
+        return now[0] - before[0], now[1] - before[1]
+
+    def _used_ns(self) -> tuple[int, int]:
+        web = self.instance.web_meter
+        return self.instance.php_meter.read_ns(), web.read_ns() if web else 0
 
 
 class SharedMeters(Struct, frozen=True):
@@ -40,12 +65,18 @@ class SlotReading(Struct, frozen=True):
 
 def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
     """Drive `sequence` and read the meters once every worker is idle again: work after the response belongs to the request."""
-    instance = lane.instance
-    meters = (instance.php_meter, instance.web_meter, shared.database, shared.host)
+    lane.start_slot()
+    meters = (shared.database, shared.host)
     before = [meter.read_ns() if meter else 0 for meter in meters]
     start = time.monotonic_ns()
     samples = lane.driver.drive(sequence)
-    await_idle(instance.fpm.pid)
+    await_idle(lane.instance.fpm.pid)
     end = time.monotonic_ns()
-    php, web, database, host = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
+    php, web = lane.advance()
+    database, host = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
     return SlotReading(php, web, database, host, end - start, samples, failures(samples))
+
+
+def service_ns(samples: Samples) -> NDArray[np.uint64]:
+    """Service time of each request: done - sent, nanoseconds."""
+    return samples.done_ns - samples.sent_ns

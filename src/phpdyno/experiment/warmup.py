@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
+from phpdyno._native import Samples
+from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot, service_ns
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
@@ -30,27 +31,30 @@ class Warm(Struct, frozen=True):
     steady: bool
 
 
-def warm_up(lane: Lane, shared: SharedMeters, bench: Bench, *, targets: int, env_names: Sequence[str], workers: int) -> Warm:
+def warm_up(lane: Lane, shared: SharedMeters, bench: Bench, *, weights: Sequence[float], env_names: Sequence[str], workers: int) -> Warm:
     """Serve every target until opcache and JIT change no more, 20 s at most. Raises ArmFailed when a request fails."""
-    every_target = np.arange(targets, dtype=np.uint32)
+    every_target = np.arange(len(weights), dtype=np.uint32)
     sequence = np.tile(every_target, max(1, workers))
     deadline = time.monotonic() + CAP_S
     unchanged = rounds = 0
     state: tuple[int, ...] | None = None
     while True:
+        lane.begin()
         reading = measure_slot(lane, shared, sequence)
         if reading.failure:
             why = lane.instance.complaint()
             raise ArmFailed(lane.instance.arm, f"requests fail during warm-up: {reading.failure}{f'; {why}' if why else ''}")
+        if reading.php_ns <= 0:
+            raise ArmFailed(lane.instance.arm, "php-fpm does nothing for these targets (static files?), so its CPU time cannot judge them")
         facts = lane.instance.read_facts(bench.probe, tuple(env_names))
         rounds += 1
         unchanged = unchanged + 1 if state == _state_of(facts) else 0
         state = _state_of(facts)
         steady = unchanged >= ROUNDS_WITHOUT_CHANGE or state == STATELESS
         if steady or time.monotonic() > deadline:
-            count = len(sequence)
-            return Warm(facts, reading.wall_ns // count, reading.php_ns // count, steady)
-        repeats = math.ceil(ROUND_NS / max(1, reading.wall_ns // len(sequence) * targets))
+            wall_ns = mix_wall_ns(reading.samples, weights)
+            return Warm(facts, wall_ns, reading.php_ns * wall_ns // max(1, reading.wall_ns), steady)
+        repeats = math.ceil(ROUND_NS / max(1, reading.wall_ns // len(sequence) * len(weights)))
         sequence = np.tile(every_target, max(workers, repeats))
 
 
@@ -60,3 +64,11 @@ def _state_of(facts: WorkerFacts) -> tuple[int, ...]:
     jit = facts.opcache.jit
     # A trace now and then goes on for long after the bulk is compiled; a page of machine code is where it starts to matter.
     return (facts.opcache.scripts, (jit.buffer_free_bytes // NOTABLE_JIT_BYTES) if jit else 0)
+
+
+def mix_wall_ns(samples: Samples, weights: Sequence[float]) -> int:
+    """Mean service time of a request of the weighted mix in nanoseconds; a round asks for every target equally often."""
+    share = np.asarray(weights, dtype=np.float64)
+    service = service_ns(samples).astype(np.float64)
+    means = [service[samples.target == index].mean() for index in range(share.size)]
+    return int(np.average(means, weights=share))

@@ -46,9 +46,19 @@ def probe_worker(fastcgi: str, probe: Path, env_names: Sequence[str] = (), *, ti
 
 def read_facts(fastcgi: str, probe: Path, env_names: Sequence[str], master: int) -> WorkerFacts:
     """Facts of one worker of the pool under `master`. Raises DynoError when no worker answers."""
-    answer = probe_worker(fastcgi, probe, env_names)
-    if answer is None:
-        raise DynoError("no worker answers the probe")
+    for _ in range(2):
+        answer = probe_worker(fastcgi, probe, env_names)
+        if answer is None:
+            break
+        try:
+            return _facts_of(answer, fastcgi, master)
+        except OSError:
+            continue  # the probe was this worker's last request (pm.max_requests): ask its successor
+    raise DynoError("no worker answers the probe")
+
+
+def _facts_of(answer: ProbeAnswer, fastcgi: str, master: int) -> WorkerFacts:
+    """Raises OSError when the worker is gone."""
     exe = Path(f"/proc/{answer.pid}/exe").readlink()
     anon_huge_kib, hugetlb_kib = _huge_pages(answer.pid)
     family: Literal["unix", "tcp"] = "unix" if fastcgi.startswith("unix:") else "tcp"

@@ -26,30 +26,38 @@ class BlockEstimate(Struct, frozen=True):
 def estimate_block(control_ns: ArrayLike, treated_ns: ArrayLike) -> BlockEstimate:
     """Estimate of a block from the cost of each slot; entry i of both arrays belongs to pair i (shape (pairs,), nanoseconds).
 
-    Every slot of a pair drives the same requests, so totals compare like with like. Raises ValueError: no pairs, different lengths,
-    a cost that is not positive and finite.
+    Every slot of a pair drives the same requests, so totals compare like with like. A slot may cost nothing (nothing but static files was
+    drawn): it counts in the totals, and has no ratio to clip. Raises ValueError: no pairs, different lengths, a cost that is negative
+    or not finite, a total of 0.
     """
     control = _costs(control_ns, "control")
     treated = _costs(treated_ns, "treatment")
     if control.shape != treated.shape:
         raise ValueError(f"pairs need as many control as treatment slots, not {control.size} and {treated.size}")
 
-    ratios = np.log(control / treated)
-    low, high = _clip_bounds(ratios)
+    if not (control.sum() > 0 and treated.sum() > 0):
+        raise ValueError("both arms need a total cost above 0")
+
+    both = (control > 0) & (treated > 0)
+    ratios = np.zeros_like(control)
+    ratios[both] = np.log(control[both] / treated[both])
+    low, high = _clip_bounds(ratios[both])
     # Only the dearer side of an outlying pair moves, down to the bound from its partner: swapping the arms then inverts the result,
     # and a stalled slot loses its weight in the total as well as its ratio.
-    clipped_control = np.where(ratios > high, treated * np.exp(high), control)
-    clipped_treated = np.where(ratios < low, control * np.exp(-low), treated)
+    clipped_control = np.where(both & (ratios > high), treated * np.exp(high), control)
+    clipped_treated = np.where(both & (ratios < low), control * np.exp(-low), treated)
 
     return BlockEstimate(
         log_ratio=float(np.log(control.sum() / treated.sum())),
         clipped_log_ratio=float(np.log(clipped_control.sum() / clipped_treated.sum())),
-        pair_sigma=float(ratios.std(ddof=1)) if ratios.size > 1 else 0.0,
+        pair_sigma=float(ratios[both].std(ddof=1)) if both.sum() > 1 else 0.0,
         pairs=int(ratios.size),
     )
 
 
 def _clip_bounds(ratios: NDArray[np.float64]) -> tuple[float, float]:
+    if ratios.size == 0:
+        return -np.inf, np.inf
     median = float(np.median(ratios))
     sigma = MAD_TO_SIGMA * float(np.median(np.abs(ratios - median)))
     if sigma == 0.0:
@@ -62,6 +70,6 @@ def _costs(values: ArrayLike, arm: str) -> NDArray[np.float64]:
     costs = np.asarray(values, dtype=np.float64)
     if costs.ndim != 1 or costs.size == 0:
         raise ValueError(f"a block needs at least one {arm} slot, in one dimension")
-    if not (np.isfinite(costs).all() and (costs > 0).all()):
-        raise ValueError(f"every {arm} slot needs a positive, finite cost")
+    if not (np.isfinite(costs).all() and (costs >= 0).all()):
+        raise ValueError(f"no {arm} slot may have a negative or infinite cost")
     return costs

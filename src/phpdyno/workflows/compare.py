@@ -154,7 +154,9 @@ def _ending(journal: JournalWriter, run: Path) -> Iterator[None]:
         outcome = "finished"
     except KeyboardInterrupt:
         outcome = "interrupted"
-        raise Interrupted(str(run)) from None
+        if any(isinstance(record, Planned) for record in read_journal(journal.path)):
+            raise Interrupted(str(run)) from None
+        raise
     except BaseException as error:
         detail = str(error)
         raise
@@ -176,10 +178,24 @@ def _measure(state: RunState, app: PreparedApp, supervisor: Supervisor, *, journ
     groups = find_cpu_groups()
     with ExitStack() as stack:
         database, meter = _start_database(stack, app, supervisor, cores, groups)
+        if groups is None:
+            _refuse_passing_workers([plan.control, *plan.treatments])
         host = read_host(cores, "cgroup" if groups else "schedstat", _versions(plan, database))
         journal.append(Preflight(host, warnings_for(host)))
         bench = Bench(supervisor, app, cores=cores, groups=groups, transport=plan.transport, database=database)
         Runner(state, bench, SharedMeters(meter, host_meter(groups)), journal, run=run, progress=progress).measure()
+
+
+def _refuse_passing_workers(arms: Sequence[Arm]) -> None:
+    """Without a cgroup, what an ended worker had used is known to a tick only: pools whose workers come and go have no honest figure."""
+    for arm in arms:
+        pool = arm.layer("pool")
+        if pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0:
+            raise DynoError(
+                "workers of this pool come and go, and without a cgroup the CPU time of one that ended is not known exactly",
+                where=arm.name,
+                next_step="run as root, where cgroups can be made, or use pool.pm=static without pm.max_requests",
+            )
 
 
 def _start_database(
