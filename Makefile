@@ -2,7 +2,9 @@
 PYTHON := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help setup demo test test-fast lint bench format
+.PHONY: help setup demo test test-fast lint bench format venv
+# Prerequisites are steps in an order (setup, then lint); with -j they would run at the same time.
+.NOTPARALLEL:
 
 help:
 	@printf '%s\n' \
@@ -16,6 +18,10 @@ help:
 setup:
 	@sh scripts/setup.sh
 
+# Looked for and not made: a look at the style should not install packages.
+venv:
+	@test -x $(PYTHON) || { echo 'there is no .venv here yet; run: make setup' >&2; exit 1; }
+
 demo: setup
 	phpdyno compare wordpress --aa \
 	  --treatment 'ini.opcache.enable=0' \
@@ -27,10 +33,10 @@ test: setup lint
 	cargo test --release --locked --quiet --workspace --exclude dyno-py
 	$(PYTHON) -m pytest
 
-test-fast:
+test-fast: venv
 	$(PYTHON) -m pytest -q -m 'not integration and not slow'
 
-lint:
+lint: venv
 	ruff check .
 	ruff format --check .
 	mypy
@@ -39,7 +45,7 @@ lint:
 	  cargo fmt --check && cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings; \
 	else echo 'lint: cargo fmt and clippy are not installed here (Debian has none for cargo-web); Rust is not linted'; fi
 
-format:
+format: venv
 	ruff check --fix .
 	ruff format .
 	cargo fmt

@@ -116,7 +116,7 @@ def _measure(name: str, logs: Path, stamp: Stamp, sizes: Sizes) -> SectionResult
 def _warnings(host: HostFacts, background: float) -> tuple[str, ...]:
     """The product's own warnings, but for the load average, in which our last section is still heard."""
     busy = (f"something else was using {100 * background:.0f} % of a core",) if background > BACKGROUND_WARNING else ()
-    return warnings_for(msgspec.structs.replace(host, load_1min=0.0)) + busy
+    return warnings_for(msgspec.structs.replace(host, load_1min=0.0), 0.10) + busy
 
 
 def _versions() -> dict[str, str]:

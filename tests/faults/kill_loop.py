@@ -2,7 +2,8 @@
 
     python -m tests.faults.kill_loop [--times 50] [--seed N] [--app hello --app wordpress]
 
-Prints a line per end and exits 1 at the first trace that is left. The moments follow from the seed.
+Prints a line per end and exits 1 at the first trace that is left, or when phpdyno was not running or did not end as it should. The
+moments follow from the seed.
 """
 
 import argparse
@@ -15,39 +16,38 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from phpdyno.cli import EXIT_INTERRUPTED
 from tests.support.traces import wait_for_no_traces
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LATEST_S = 8.0
 END_WITHIN_S = 20.0
+STARTING_S = 1.0
+FEW = 9
 
 
 def end_once(app: str, number: signal.Signals, after_s: float, runs: Path) -> list[str]:
-    """Start a comparison, end it `after_s` later; what is left of it, and whether it ended at all."""
-    argv = [
-        sys.executable,
-        "-m",
-        "phpdyno",
-        "compare",
-        app,
-        "--aa",
-        "--treatment",
-        "web.socket=tcp",
-        "--budget",
-        "60s",
-        "--runs",
-        str(runs),
-    ]
-    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """Start a comparison, end it `after_s` later; what is wrong afterwards."""
+    argv = [sys.executable, "-m", "phpdyno", "compare", app, "--aa", "--treatment", "web.socket=tcp", "--margin", "0", "--budget", "60s"]
+    process = subprocess.Popen([*argv, "--runs", str(runs)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(after_s)
+    if process.poll() is not None:
+        return [f"phpdyno had ended by itself with {process.returncode} before {number.name}"]
     process.send_signal(number)
     try:
-        process.wait(END_WITHIN_S)
+        code = process.wait(END_WITHIN_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
         return [f"phpdyno itself went on for more than {END_WITHIN_S:.0f} s after {number.name}"]
-    return wait_for_no_traces()
+    # While Python itself still starts, the signals have their default effect.
+    fine = {-signal.SIGKILL, EXIT_INTERRUPTED} | ({-number, 1} if after_s < STARTING_S else set())
+    return wait_for_no_traces() if code in fine else [f"phpdyno ended with {code} after {number.name}"]
+
+
+def blocks_in(runs: Path) -> int:
+    """How many of the comparisons had got as far as measuring."""
+    return sum(b'"type":"calibration"' in journal.read_bytes() for journal in runs.glob("*/journal.jsonl"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{turn + 1:3}/{options.times} {app} {number.name} after {after_s:.2f} s: {left or 'nothing left'}", flush=True)
             if left:
                 return 1
-    return 0
+        measuring = blocks_in(Path(runs))
+        print(f"{measuring} of {options.times} were ended while they measured")
+    return 0 if measuring or options.times < FEW else 1
 
 
 if __name__ == "__main__":

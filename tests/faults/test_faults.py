@@ -4,19 +4,18 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from phpdyno.errors import DynoError
-from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import BlockDone, Ended, Incident
 from phpdyno.paths import live_root
 from phpdyno.stack import bench as bench_module
-from phpdyno.stack import programs
+from phpdyno.stack.meter import children_of
 from tests.faults import kill_loop
-from tests.support.command import await_journal, phpdyno, records_of, row, site, start, the_run
+from tests.support.command import await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
@@ -72,7 +71,7 @@ def test_a_control_whose_php_fpm_does_not_start_ends_the_run_with_its_last_log_l
     broken = "pool.pm=dynamic;pool.pm.max_children=2;pool.pm.start_servers=9"
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--control", broken, "--aa", "--runs", runs)
     assert answer.returncode == 1
-    assert len(answer.stderr.strip().splitlines()) == 1
+    assert fault_of(answer.stderr)
     assert "php-fpm does not start" in answer.stderr
     assert "start_servers" in answer.stderr
 
@@ -125,7 +124,7 @@ def test_the_database_killed_mid_block_ends_the_run_and_it_can_be_resumed(tmp_pa
     os.kill(int(server.name), signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert len(errors.strip().splitlines()) == 1, errors
+    assert fault_of(errors)
     assert "MariaDB was ended by SIGKILL" in errors
     assert "--resume" in errors
     ended = [record for record in records_of(runs) if isinstance(record, Ended)]
@@ -154,6 +153,28 @@ def test_a_port_that_somebody_took_is_given_up_for_another(tmp_path: Path, runs:
             assert instance.read_facts(bench.probe, ()).socket_family == "tcp"
 
 
+def test_a_stranger_on_nginx_port_is_not_taken_for_our_nginx(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del runs
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free, offered = bench_module.free_port, [taken.getsockname()[1]]
+        monkeypatch.setattr(bench_module, "free_port", lambda: offered.pop() if offered else free())
+        with plain_bench(tmp_path) as bench, bench.running([plain_arm("control")]) as (instance,):
+            assert not offered
+            assert instance.http != f"tcp:127.0.0.1:{taken.getsockname()[1]}"
+
+
+def test_workers_of_a_master_that_died_do_not_outlive_their_instance(tmp_path: Path, runs: Path) -> None:
+    del runs
+    with plain_bench(tmp_path) as bench:
+        (instance,) = bench.start([plain_arm("control")])
+        (worker,) = children_of(instance.fpm.pid)
+        os.kill(instance.fpm.pid, signal.SIGKILL)
+        assert instance.fpm.wait(5.0)
+        assert "SIGKILL" in instance.broken()
+        bench.stop([instance])
+        assert not Path(f"/proc/{worker}").exists()
+
+
 def test_a_port_that_stays_taken_is_an_error_with_the_log(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del runs
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -172,7 +193,7 @@ def test_a_full_disk_ends_the_run_with_one_line_and_keeps_what_was_measured(tmp_
         docroot = site(tmp_path / "site")
         answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "30s", "--runs", runs)
         assert answer.returncode == 1
-        assert len(answer.stderr.strip().splitlines()) == 1, answer.stderr
+        assert fault_of(answer.stderr)
         assert "the disk is full" in answer.stderr
         assert "--resume" in answer.stderr
         assert records_of(runs)
@@ -181,40 +202,75 @@ def test_a_full_disk_ends_the_run_with_one_line_and_keeps_what_was_measured(tmp_
 
 
 @pytest.fixture
-def without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A directory that is all there is to find programs in; everything but what the test links into it is `not installed`."""
-    directory = tmp_path / "bin"
-    directory.mkdir()
-    monkeypatch.setattr(programs, "program_path", lambda: str(directory))
-    return directory
+def only(tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """An environment in which just the named programs are installed."""
+
+    def environment(*installed: str) -> dict[str, str]:
+        directory = tmp_path / "bin"
+        directory.mkdir()
+        for program in installed:
+            (directory / Path(program).name).symlink_to(program)
+        return {**os.environ, "PHPDYNO_PATH": str(directory)}
+
+    return environment
+
+
+FPM, NGINX, PHP = "/usr/sbin/php-fpm8.2", "/usr/sbin/nginx", "/usr/bin/php8.2"
 
 
 @pytest.mark.parametrize(
-    ("program", "package", "works"),
+    ("installed", "app", "words"),
     [
-        ("nginx", "apt-get install --no-install-recommends nginx", "--transport fastcgi"),
-        ("mariadbd", "apt-get install --no-install-recommends mariadb-server-core", "apps without a database"),
-        ("php-fpm8.2", "apt-get install --no-install-recommends php8.2-fpm", ""),
+        ([FPM], ["hello"], ["nginx is not installed", "install --no-install-recommends nginx", "--transport fastcgi"]),
+        ([FPM, NGINX, PHP], ["wordpress"], ["is not installed", "mariadb-server-core", "apps without a database"]),
+        ([NGINX], ["hello"], ["php-fpm8.2 is not installed", "install --no-install-recommends php8.2-fpm"]),
     ],
 )
 def test_a_server_that_is_not_installed_is_named_with_the_line_that_installs_it(
-    without: Path, program: str, package: str, works: str
+    only: Callable[..., dict[str, str]], runs: Path, installed: list[str], app: list[str], words: list[str]
 ) -> None:
-    assert without.is_dir()
-    with pytest.raises(DynoError) as caught:
-        programs.find_program(program)
-    assert f"{program} is not installed" in str(caught.value)
-    assert package in str(caught.value)
-    assert works in str(caught.value)
+    answer = phpdyno("compare", *app, "--aa", "--runs", runs, env=only(*installed))
+    assert answer.returncode == 1
+    assert all(word in fault_of(answer.stderr) for word in words), answer.stderr
+
+
+def test_without_nginx_and_mariadb_fastcgi_still_measures(only: Callable[..., dict[str, str]], tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--aa", "--transport", "fastcgi", "--budget", "5s", "--runs", runs]
+    answer = phpdyno("compare", *argv, env=only(FPM))
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    with MeasuringLock():
-        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--budget", "5s", "--runs", runs)
-    assert answer.returncode == 1
-    assert f"another phpdyno is measuring on this host (process {os.getpid()})" in answer.stderr
-    assert not runs.exists()
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "8s"]
+    first = start(*argv, "--runs", runs)
+    await_journal(runs, "plan")
+    second = phpdyno(*argv, "--runs", tmp_path / "other")
+    assert second.returncode == 1
+    assert f"another phpdyno is measuring on this host (process {first.pid})" in second.stderr
+    assert not (tmp_path / "other").exists()
+    _, errors = first.communicate(timeout=60)
+    assert first.returncode == 0, errors
+    assert any(isinstance(record, BlockDone) for record in records_of(runs))
+
+
+def test_a_page_with_a_clock_is_compared_all_the_same(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site", index="<?php echo str_repeat('steady ', 200), 'build ', intdiv(time(), 3), ' at ', date('H:i:s');")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "9s", "--runs", runs, "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert row(answer, "A/A")["kind"] != "invalid", row(answer, "A/A")["reason"]
+
+
+def test_static_files_beside_pages_are_measured_and_static_files_alone_are_refused(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    (docroot / "style.css").write_text("body { color: red }" * 50)
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--aa", "--slot", "1", "--budget", "5s"]
+    mixed = phpdyno(*argv, "--url", "/", "--url", "/style.css", "--runs", runs)
+    assert mixed.returncode == 0, mixed.stderr
+    alone = phpdyno(*argv, "--url", "/style.css", "--runs", tmp_path / "other")
+    assert alone.returncode == 1
+    assert "static files" in fault_of(alone.stderr)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Ended, Header, Planned, Proved, Record
-from tests.support.command import await_journal, document, phpdyno, records_of, row, site, start, the_run
+from tests.support.command import await_journal, document, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
@@ -133,7 +133,7 @@ def test_an_interrupted_run_goes_on_where_it_was_and_its_report_comes_from_the_j
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors
-    assert errors.strip() == f"phpdyno: interrupted; go on with: phpdyno compare --resume {the_run(runs)}"
+    assert fault_of(errors) == f"phpdyno: interrupted; go on with: phpdyno compare --resume {the_run(runs)}"
     assert wait_for_no_traces() == []
     before = [record for record in records_of(runs) if isinstance(record, BlockDone)]
     journal = the_run(runs) / "journal.jsonl"

@@ -32,6 +32,13 @@ def descendants_named(marker: str) -> list[int]:
     return found
 
 
+def appear(marker: str, count: int) -> bool:
+    deadline = time.monotonic() + 10.0
+    while len(descendants_named(marker)) < count and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return len(descendants_named(marker)) >= count
+
+
 def wait_until_gone(marker: str) -> list[int]:
     deadline = time.monotonic() + 10.0
     while (left := descendants_named(marker)) and time.monotonic() < deadline:
@@ -43,8 +50,7 @@ def test_leaving_ends_children_and_grandchildren_and_removes_the_live_directory(
     marker = "1000.17"
     with Supervisor(tmp_path / "logs") as supervisor:
         supervisor.spawn("family", ["sh", "-c", f"setsid sleep {marker} & sleep {marker} & wait"])
-        time.sleep(0.2)
-        assert len(descendants_named(marker)) == 3
+        assert appear(marker, 3)
         live = supervisor.live
         assert live.is_dir()
     assert not descendants_named(marker)
@@ -64,8 +70,7 @@ def test_when_we_vanish_the_guardian_ends_everything(tmp_path: Path, number: sig
     assert owner.stdout is not None
     with owner.stdout:
         live = Path(owner.stdout.readline().strip())
-    time.sleep(0.2)
-    assert len(descendants_named(marker)) >= 3
+    assert appear(marker, 3)
     owner.send_signal(number)
     owner.wait()
     assert not wait_until_gone(f"sleep\0{marker}")
@@ -120,8 +125,46 @@ def test_a_session_number_used_again_by_somebody_else_is_not_touched() -> None:
     bystander.wait()
 
 
+def test_a_guardian_that_is_killed_is_noticed_instead_of_waited_for(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path / "logs")
+    supervisor.spawn("family", ["sh", "-c", "setsid sleep 1000.8 & wait"])
+    owner = json.loads((supervisor.live / "owner.json").read_text())
+    os.kill(owner["guardian"], signal.SIGKILL)
+    with pytest.raises(DynoError, match="guardian process ended unexpectedly"):
+        supervisor.spawn("late", ["sleep", "1"])
+    supervisor.close()
+    subprocess.run(["pkill", "-f", "sleep 1000.8"], check=False)
+
+
+def test_what_others_put_under_our_name_is_not_followed(tmp_path: Path) -> None:
+    """A link in /tmp that leads to a directory of ours must not make us kill or remove anything."""
+    bystander = subprocess.Popen(["sleep", "1000.9"], start_new_session=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "cgroup.procs").write_text(str(bystander.pid))
+    session = {"leader": bystander.pid, "started": start_ticks(bystander.pid), "exe": str(Path("/usr/bin/sleep").resolve()), "log": ""}
+    note = {"guardian": 2**22 + 1, "started": 1, "boot": boot_id(), "sessions": [session], "cgroups": [str(elsewhere)]}
+    (elsewhere / "owner.json").write_text(json.dumps(note))
+    link = live_root() / f"{LIVE_PREFIX}link"
+    link.symlink_to(elsewhere)
+    sweep_leftovers()
+    link.unlink()
+    open_to_all = live_root() / f"{LIVE_PREFIX}open"
+    open_to_all.mkdir()
+    (open_to_all / "owner.json").write_text(json.dumps(note))
+    open_to_all.chmod(0o777)
+    sweep_leftovers()
+    assert open_to_all.exists()
+    (open_to_all / "owner.json").unlink()
+    open_to_all.rmdir()
+    assert bystander.poll() is None
+    assert elsewhere.is_dir()
+    bystander.kill()
+    bystander.wait()
+
+
 def test_a_program_that_is_not_there_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with Supervisor(tmp_path) as supervisor, pytest.raises(DynoError, match=r"/no/such/program: cannot start thing: No such file"):
+    with Supervisor(tmp_path) as supervisor, pytest.raises(DynoError, match=r"/no/such/program: cannot start thing.*: No such file"):
         supervisor.spawn("thing", ["/no/such/program"])
 
 

@@ -43,6 +43,13 @@ def records_of(runs: Path) -> list[Record]:
     return read_journal(the_run(runs) / "journal.jsonl")
 
 
+def fault_of(errors: str) -> str:
+    """The one line that a fault prints, after the notes on the plan."""
+    (line,) = [line for line in errors.strip().splitlines() if not line.startswith("plan: ")]
+    assert line.startswith("phpdyno: "), line
+    return line
+
+
 def document(answer: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """What `--json` printed."""
     parsed: dict[str, Any] = json.loads(answer.stdout)

@@ -1,5 +1,7 @@
 """The journal survives a cut, refuses a newer schema, and says what to do when the disk is full."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,24 @@ def test_state_is_rebuilt_from_the_journal() -> None:
     assert state.open_treatments() == ["one"]
     assert state.failed_blocks == {"one": 1}
     assert state.verdicts == {"two": verdict}
+
+
+def test_a_line_that_did_not_fit_leaves_no_fragment_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "journal.jsonl", [HEADER])
+    really_write = os.write
+    calls = iter([lambda fd, data: really_write(fd, data[:10]), _no_space])
+
+    def fill_up(fd: int, data: bytes) -> int:
+        return next(calls)(fd, data)
+
+    with JournalWriter(path) as journal:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", fill_up)
+            with pytest.raises(DynoError, match="the disk is full"):
+                journal.append(RECORDS[1])
+        journal.append(RECORDS[3])
+    assert read_journal(path) == [HEADER, RECORDS[3]]
+
+
+def _no_space(fd: int, data: bytes) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")

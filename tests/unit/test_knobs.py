@@ -6,7 +6,7 @@ import pytest
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import CATALOGUE, knob_for
 from phpdyno.knobs.domain import BOOLEAN, JIT, SIZE, integer, size_bytes
-from phpdyno.knobs.judge import check_values, not_effective, prove
+from phpdyno.knobs.judge import check_values, not_effective, prove, risks_of
 from tests.support.facts import JIT_OFF, JIT_ON, NO_OPCACHE, PLAIN, with_ini, with_jit
 
 
@@ -110,22 +110,53 @@ def test_an_uncatalogued_setting_is_proved_by_its_value_in_force() -> None:
 
 
 def test_a_setting_that_the_control_has_too_is_not_effective() -> None:
-    outcomes = prove({"ini.opcache.validate_timestamps": "on"}, PLAIN, PLAIN)
+    outcomes = prove({"ini.opcache.validate_timestamps": "on"}, PLAIN, PLAIN, {})
     assert outcomes[0].same_as_control
     assert "the control has the same value" in not_effective(outcomes)
 
 
 def test_one_setting_that_differs_makes_the_treatment_worth_measuring() -> None:
     treated = with_ini(PLAIN, realpath_cache_ttl="600")
-    outcomes = prove({"ini.realpath_cache_ttl": "600", "ini.opcache.validate_timestamps": "1"}, PLAIN, treated)
+    outcomes = prove({"ini.realpath_cache_ttl": "600", "ini.opcache.validate_timestamps": "1"}, PLAIN, treated, {})
     assert not_effective(outcomes) == ""
 
 
 def test_one_setting_that_is_not_at_work_spoils_the_treatment() -> None:
     treated = with_ini(PLAIN, realpath_cache_ttl="600")
-    outcomes = prove({"ini.realpath_cache_ttl": "600", "ini.opcache.jit": "tracing"}, PLAIN, treated)
+    outcomes = prove({"ini.realpath_cache_ttl": "600", "ini.opcache.jit": "tracing"}, PLAIN, treated, {})
     assert "ini.opcache.jit=tracing is not effective" in not_effective(outcomes)
 
 
 def test_an_aa_arm_has_nothing_to_prove() -> None:
-    assert not_effective(prove({}, PLAIN, PLAIN)) == ""
+    assert not_effective(prove({}, PLAIN, PLAIN, {})) == ""
+
+
+def test_pool_and_web_settings_are_compared_with_what_the_control_has_by_default() -> None:
+    assert prove({"web.workers": "1"}, PLAIN, PLAIN, {})[0].same_as_control
+    assert prove({"web.workers": "2"}, PLAIN, PLAIN, {"web.workers": "2"})[0].same_as_control
+    assert prove({"web.workers": "2"}, PLAIN, PLAIN, {})[0].proved
+
+
+def test_a_preloaded_library_must_be_mapped_and_huge_pages_in_use() -> None:
+    asked = msgspec.structs.replace(PLAIN, env={"LD_PRELOAD": "/lib/a.so", "USE_ZEND_ALLOC_HUGE_PAGES": "1"})
+    assert not knob_for("env.LD_PRELOAD").proof(asked, "/lib/a.so")[0]
+    assert knob_for("env.LD_PRELOAD").proof(msgspec.structs.replace(asked, preloaded=("/lib/a.so",)), "/lib/a.so")[0]
+    assert not knob_for("env.USE_ZEND_ALLOC_HUGE_PAGES").proof(asked, "1")[0]
+    assert knob_for("env.USE_ZEND_ALLOC_HUGE_PAGES").proof(msgspec.structs.replace(asked, anon_huge_kib=2048), "1")[0]
+
+
+def test_boolean_words_and_extensions_are_understood() -> None:
+    assert knob_for("ini.expose_php").proof(with_ini(PLAIN, expose_php=""), "Off")[0]
+    assert not knob_for("ini.expose_php").proof(with_ini(PLAIN, expose_php="1"), "Off")[0]
+    assert knob_for("ini.zend_extension").proof(PLAIN, "opcache")[0]
+    assert not knob_for("ini.extension").proof(PLAIN, "redis.so")[0]
+
+
+def test_a_jit_that_compiled_nothing_is_not_proved() -> None:
+    started = msgspec.structs.replace(JIT_ON, buffer_free_bytes=JIT_ON.buffer_size_bytes - 2200)
+    assert not CATALOGUE["ini.opcache.jit"].proof(with_jit(PLAIN, started), "tracing")[0]
+
+
+def test_risks_are_named_for_what_has_them() -> None:
+    assert risks_of({"ini.memory_limit": "1G"}) == ()
+    assert "reload" in risks_of({"ini.opcache.validate_timestamps": "0"})[0]

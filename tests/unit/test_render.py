@@ -68,6 +68,7 @@ def test_nginx_serves_the_docroot_through_the_pool() -> None:
         docroot=Path("/srv"),
         front_controller="index.php",
         prefix=Path("/live/n"),
+        marker="t0ken",
         web={},
     )
     for part in ("listen 127.0.0.1:8080;", "fastcgi_pass unix:/run/x.sock;", 'root "/srv";', r"location ~ \.php$", "worker_processes 1;"):

@@ -57,10 +57,22 @@ def test_the_coin_is_fair() -> None:
     assert abs(np.mean(heads) - 0.5) < 4 * 0.005
 
 
-def test_treatments_are_spread_over_the_whole_block() -> None:
-    order = [pair.treatment for pair in schedule_block(seed=1, block=0, pairs={"many": 90, "few": 10}, weights=[1.0], slot_requests=1)]
-    places = [position for position, name in enumerate(order) if name == "few"]
-    assert all(position // 10 == number or abs(position - 10 * number - 5) <= 10 for number, position in enumerate(places))
+def test_a_treatment_is_driven_in_stretches_so_that_neither_arm_is_idle_longer_than_the_other() -> None:
+    schedule = schedule_block(seed=1, block=0, pairs={"many": 90, "few": 12}, weights=[1.0], slot_requests=1)
+    opened = [position for position, pair in enumerate(schedule) if pair.opens]
+    stretches = [schedule[start:end] for start, end in zip(opened, [*opened[1:], len(schedule)], strict=True)]
+    assert opened[0] == 0
+    assert len(stretches) == 10
+    assert all(len({pair.treatment for pair in stretch}) == 1 for stretch in stretches)
+    assert all(5 <= len(stretch) <= 15 for stretch in stretches)
+
+
+def test_stretches_come_in_another_order_in_another_block() -> None:
+    orders = set()
+    for block in range(20):
+        schedule = schedule_block(seed=1, block=block, pairs={"a": 10, "b": 10}, weights=[1.0], slot_requests=1)
+        orders.add(tuple(pair.treatment for pair in schedule if pair.opens))
+    assert orders == {("a", "b"), ("b", "a")}
 
 
 def test_slot_length_is_one_request_for_slow_apps_and_about_15_ms_for_fast_ones() -> None:
@@ -68,6 +80,8 @@ def test_slot_length_is_one_request_for_slow_apps_and_about_15_ms_for_fast_ones(
     assert slot_length(10_000_000) == 1
     assert slot_length(250_000) == 60
     assert slot_length(0) == 15_000_000
+    assert slot_length(25_000_000, concurrency=8) == 160
+    assert slot_length(250_000, concurrency=2) == 60
 
 
 def test_calibration_gives_dear_arms_fewer_pairs_and_the_same_time() -> None:

@@ -1,8 +1,9 @@
 """Is an answer one that may be timed, and do two arms answer equally?"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from phpdyno.answers.answer import Answer, excerpt
@@ -16,6 +17,7 @@ ERROR_PAGES = (
     (re.compile(rb"Error establishing a database connection"), "WordPress without its database"),
     (re.compile(rb"[Tt]here has been a critical error on this website"), "WordPress after a crash"),
 )
+WIDE_SLACK_BYTES = 4096
 _INVISIBLE = re.compile(rb"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(rb"<[^>]*>")
@@ -30,22 +32,50 @@ class Comparison(Struct, frozen=True):
 
 
 class Expectation(Struct, frozen=True):
-    """What every arm must answer: the targets, and per target the mask learnt from the control."""
+    """What every arm must answer: the targets, and per target the control's answers and the mask learnt from them.
+
+    `quoted` names the error pages that the control's own answers to a target quote: there they are no sign of an error.
+    """
 
     targets: tuple[Target, ...]
     masks: tuple[Mask, ...]
+    answers: tuple[tuple[Answer, ...], ...]
+    quoted: tuple[frozenset[str], ...]
 
     def length_range(self, index: int) -> tuple[int, int]:
-        """Least and greatest body length in bytes that a valid answer to a target can have; any length where only the status counts."""
-        return (0, 1 << 62) if self.targets[index].answers == "status" else self.masks[index].length_range
+        """Least and greatest body length in bytes that a valid answer to a target can have.
+
+        Where bodies are not compared, it is wide: half the shortest of the control's (yet not empty unless one was) to twice the longest.
+        """
+        if self.targets[index].answers == "body":
+            return self.masks[index].length_range
+        lengths = [len(answer.body) for answer in self.answers[index]]
+        return max(min(lengths) // 2, min(1, *lengths)), 2 * max(lengths) + WIDE_SLACK_BYTES
 
     def differs(self, index: int, answer: Answer) -> str | None:
         """None when the answer to one target is valid and equal to the control's, else what is wrong with it."""
-        target = self.targets[index]
-        found = fault(target, answer)
-        if found is None and target.answers == "body":
-            found = self.masks[index].differs(answer)
-        return found
+        found = fault(self.targets[index], answer, self.quoted[index])
+        if found is not None:
+            return found
+        if self.targets[index].answers == "body":
+            return self.masks[index].differs(answer)
+        low, high = self.length_range(index)
+        return None if low <= len(answer.body) <= high else f"a body of {len(answer.body)} bytes where {low} to {high} are expected"
+
+    def relearn(self, index: int, extra: Sequence[Answer]) -> "Expectation":
+        """What is expected once the control was seen to answer one target in these ways too: a clock went on, a counter grew.
+
+        Raises DynoError when one of them may not be timed, or when by now too much of the answer moves (WideMaskError).
+        """
+        target, quoted = self.targets[index], self.quoted[index]
+        for answer in extra:
+            _require_valid(target, answer, quoted)
+        answers = tuple(dict.fromkeys((*self.answers[index], *extra)))
+        return msgspec.structs.replace(
+            self,
+            masks=(*self.masks[:index], _mask(target, answers), *self.masks[index + 1 :]),
+            answers=(*self.answers[:index], answers, *self.answers[index + 1 :]),
+        )
 
     def compare(self, candidate: Sequence[Answer]) -> Comparison:
         """One arm's answers, one per target, against the control's."""
@@ -61,15 +91,29 @@ class Expectation(Struct, frozen=True):
 
 def expect(targets: Sequence[Target], control: Sequence[Sequence[Answer]]) -> Expectation:
     """Learn from the control's answers, several per target. Raises DynoError when one may not be timed or too much of it moves."""
-    masks = []
+    masks, learnt, quoted = [], [], []
     for target, answers in zip(targets, control, strict=True):
         for answer in answers:
             require_valid(target, answer)
-        try:
-            masks.append(learn(answers) if target.answers == "body" else Mask((b"",), (), 0.0))
-        except WideMaskError as error:
-            raise WideMaskError(error.what, where=target.path, next_step=error.next_step) from error
-    return Expectation(tuple(targets), tuple(masks))
+        distinct = tuple(dict.fromkeys(answers))
+        learnt.append(distinct)
+        masks.append(_mask(target, distinct))
+        quoted.append(_quoted(target, answers))
+    return Expectation(tuple(targets), tuple(masks), tuple(learnt), tuple(quoted))
+
+
+def _mask(target: Target, answers: Sequence[Answer]) -> Mask:
+    try:
+        return learn(answers) if target.answers == "body" else Mask((b"",), (), 0.0)
+    except WideMaskError as error:
+        raise WideMaskError(error.what, where=target.path, next_step=error.next_step) from error
+
+
+def _quoted(target: Target, answers: Sequence[Answer]) -> frozenset[str]:
+    """Which error pages the control's answers look like where the target's declaration says that this is no error."""
+    if target.answers == "body":
+        return frozenset()
+    return frozenset(name for pattern, name in ERROR_PAGES if any(pattern.search(answer.body) for answer in answers))
 
 
 def compare(targets: Sequence[Target], control: Sequence[Sequence[Answer]], candidate: Sequence[Answer]) -> Comparison:
@@ -78,23 +122,27 @@ def compare(targets: Sequence[Target], control: Sequence[Sequence[Answer]], cand
 
 
 def require_valid(target: Target, answer: Answer) -> None:
-    """Raise DynoError when this answer may not be timed."""
-    found = fault(target, answer)
+    """Raise DynoError when this answer of the control may not be timed. Where only the status counts, it may quote an error page."""
+    _require_valid(target, answer, _quoted(target, [answer]))
+
+
+def _require_valid(target: Target, answer: Answer, quoted: Collection[str]) -> None:
+    found = fault(target, answer, quoted)
     if found is not None:
-        page = answer.status == target.status
+        page = answer.status == target.status and target.answers == "body"
         hint = 'if the page only quotes it, declare answers = "status" for the target' if page and answer.body else ""
         raise DynoError(f"this target cannot be timed: {found}", where=target.path, next_step=hint or f"expected is status {target.status}")
 
 
-def fault(target: Target, answer: Answer) -> str | None:
-    """Why an answer is not valid: another status, an empty page, an error page that says 200; None when it is valid."""
+def fault(target: Target, answer: Answer, quoted: Collection[str] = ()) -> str | None:
+    """Why an answer is not valid: another status, an empty page, an error page (none of `quoted`) that says 200; None when it is valid."""
     if answer.status != target.status:
         return f"status {answer.status} instead of {target.status}{_explained(answer)}"
     if answer.status == 200 and not answer.body:
         return "status 200 with an empty body"
-    if answer.status == 200 and target.answers == "body":
+    if answer.status == 200:
         for pattern, name in ERROR_PAGES:
-            match = pattern.search(answer.body)
+            match = None if name in quoted else pattern.search(answer.body)
             if match:
                 return f"an error page with status 200 ({name}): {excerpt(_plain(answer.body[match.start() :][:400]), 160)}"
     return None

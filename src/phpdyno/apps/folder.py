@@ -1,14 +1,18 @@
 """An app from a folder: what an app.toml describes, or a plain document root with its URLs."""
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.apps import databases
-from phpdyno.apps.copies import copy_entries, give_to_service, mend_links, tree_digest
+from phpdyno.apps.copies import copy_as, copy_entries, give_to_service, tree_digest
+from phpdyno.apps.links import mend_links
 from phpdyno.apps.source import Progress
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.render.php import render_ini, scan_path
@@ -53,11 +57,13 @@ class FolderApp:
         """Copy, load the dump (once per content), run the prepare command. Raises DynoError."""
         described = self.described
         root = self._copy(supervisor, progress)
+        files = tree_digest(root)
         docroot = root / described.docroot.relative_to(described.root)
-        version = tree_digest(docroot)
+        seed = ""
         datadir, ini, env = None, dict(described.ini), dict(described.env)
         if described.database is not None:
             datadir = databases.seeded(supervisor, cache=cache, dump=described.sql, database=described.database, progress=progress)
+            seed = datadir.parent.name
             ini = {**databases.INI, **ini}
             env = {SOCKET_ENV: DB_SOCKET, DATABASE_ENV: described.database, **env}
         if described.prepare:
@@ -76,7 +82,7 @@ class FolderApp:
             datadir=datadir,
             ini=ini,
             env=env,
-            version=version,
+            version=_version(described, files, seed),
         )
 
     def _copy(self, supervisor: Supervisor, progress: Progress) -> Path:
@@ -86,15 +92,12 @@ class FolderApp:
                 "the live directory lies in the app's root", where=str(supervisor.live), next_step="set PHPDYNO_LIVE, e.g. to /tmp"
             )
         progress(f"copying {source}")
-        entries = [
-            entry
-            for entry in sorted(source.iterdir())
-            if entry.name not in NOT_COPIED and not supervisor.logs.resolve().is_relative_to(entry.resolve())
-        ]
+        logs = supervisor.logs.resolve()
+        entries = [entry for entry in sorted(source.iterdir()) if entry.name not in NOT_COPIED and not _is_ours(entry, logs)]
         into = supervisor.live / "app"
         into.mkdir()
         copy_entries(supervisor, entries, into)
-        mend_links(into, source)
+        mend_links(into, source, lambda what, place: copy_as(supervisor, what, place))
         give_to_service(supervisor, into)
         into.chmod(0o755)
         return into
@@ -115,6 +118,27 @@ class FolderApp:
         if child.status != 0:
             where = f"{self.described.file}: prepare"
             raise DynoError(f"the prepare command {child.ended_how()}: {child.tail()}", where=where, next_step=f"see {child.log}")
+
+
+def _is_ours(entry: Path, logs: Path) -> bool:
+    """Whether an entry of the root holds this run, or is an earlier one."""
+    return logs.is_relative_to(entry.resolve()) or (entry / JOURNAL).is_file()
+
+
+def _version(described: AppFile, files: str, seed: str) -> str:
+    """16 hexadecimal digits that change with whatever of the app can change a measurement: `files` as they were copied, the database
+    that the dump filled (`seed` names it by its content), and the settings of the app.toml."""
+    settings = {
+        "docroot": str(described.docroot.relative_to(described.root)),
+        "front_controller": described.front_controller,
+        "host": described.host,
+        "database": described.database,
+        "prepare": described.prepare,
+        "ini": described.ini,
+        "env": described.env,
+    }
+    text = json.dumps({"files": files, "seed": seed, **settings}, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def plain_docroot(docroot: Path, urls: Sequence[str]) -> FolderApp:

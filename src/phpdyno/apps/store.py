@@ -39,6 +39,17 @@ def stored(cache: Path, name: str, key: Mapping[str, str], build: Callable[[Path
     return entry
 
 
+def newest(cache: Path, name: str, key: Mapping[str, str]) -> tuple[Path, dict[str, str]] | None:
+    """The complete entry that was built last of those whose key holds all of `key`, with its whole key; None where there is none."""
+    found = []
+    for complete in (cache / "apps").glob(f"{name}-*/{COMPLETE}"):
+        with contextlib.suppress(OSError, ValueError):
+            whole = json.loads(complete.read_text())
+            if not complete.parent.name.endswith(PARTIAL) and key.items() <= whole.items():
+                found.append((complete.stat().st_mtime_ns, complete.parent, whole))
+    return max(found, key=lambda each: each[0])[1:] if found else None
+
+
 def _build(entry: Path, key: Mapping[str, str], build: Callable[[Path], None]) -> None:
     partial = entry.with_name(entry.name + PARTIAL)
     for left in (partial, entry):  # a killed run's; we hold the lock

@@ -9,7 +9,7 @@ from phpdyno.apps.copies import copy_tree, make_readable
 from phpdyno.apps.packages import candidate_versions, fetch_packages
 from phpdyno.apps.php_cli import PhpCli, find_php_cli
 from phpdyno.apps.source import PHP_FILES, Progress
-from phpdyno.apps.store import stored
+from phpdyno.apps.store import newest, stored
 from phpdyno.errors import DynoError
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.workload import Target, Workload
@@ -22,6 +22,7 @@ PACKAGES = ("wordpress", "wordpress-theme-twentytwentyone", "php-getid3", "libjs
 SCRIPTS = PHP_FILES / "wordpress"
 INSTALL_LOG = "prepare-wordpress"
 LAYOUT = "1"
+PACKAGE = "package "
 TARGETS = (
     Target("/", 4),
     Target("/bench-note-12/", 3),
@@ -38,17 +39,7 @@ class WordPress:
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """The document root as a copy that the servers can read but not write, and the cached database. Raises DynoError."""
-        versions = candidate_versions(PACKAGES)
-        php = find_php_cli()
-        key = {
-            "kind": "wordpress",
-            "layout": LAYOUT,
-            "mariadb": Database.version(),
-            "php": php.minor,
-            "scripts": _scripts_digest(),
-            **{f"package {name}": version for name, version in versions.items()},
-        }
-        entry = stored(cache, self.name, key, lambda partial: _build(supervisor, partial, versions, php, progress), progress)
+        entry, version = _prepared(supervisor, cache, progress)
         progress("copying WordPress")
         docroot = supervisor.live / "app"
         copy_tree(supervisor, entry / "docroot", docroot)
@@ -58,8 +49,33 @@ class WordPress:
             workload=self.workload,
             datadir=entry / databases.DATADIR,
             ini=dict(databases.INI),
-            version=versions["wordpress"],
+            version=version,
         )
+
+
+def _prepared(supervisor: Supervisor, cache: Path, progress: Progress) -> tuple[Path, str]:
+    """The cache's entry and the version of WordPress in it; where apt names no versions, what was prepared last."""
+    php = find_php_cli()
+    key = {
+        "kind": "wordpress",
+        "layout": LAYOUT,
+        "mariadb": Database.version(),
+        "php": php.minor,
+        "scripts": _scripts_digest(),
+    }
+    try:
+        versions = candidate_versions(PACKAGES)
+    except DynoError as error:
+        last = newest(cache, WordPress.name, key)
+        if last is None:
+            raise
+        entry, whole = last
+        version = whole.get(f"{PACKAGE}wordpress", "")
+        progress(f"using the WordPress {version} of the cache, as {error.what}")
+        return entry, version
+    key |= {PACKAGE + name: version for name, version in versions.items()}
+    entry = stored(cache, WordPress.name, key, lambda partial: _build(supervisor, partial, versions, php, progress), progress)
+    return entry, versions["wordpress"]
 
 
 def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], php: PhpCli, progress: Progress) -> None:

@@ -31,6 +31,10 @@ def main(argv: list[str] | None = None) -> NoReturn:
         # The reader of our output is gone (`phpdyno report RUN | head`); nothing is left to tell it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"phpdyno: {place}{error.strerror or error}", file=sys.stderr)
+        code = DynoError.exit_code
     sys.exit(code)
 
 

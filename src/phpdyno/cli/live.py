@@ -11,7 +11,7 @@ SPARE_S = 0.5
 
 
 class LiveProgress:
-    """Observer of a run. Silent when standard error is not a terminal, but for the phases that take long."""
+    """Observer of a run. Where standard error is no terminal only the notes are written, as lines."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console = console
@@ -37,10 +37,15 @@ class LiveProgress:
         self._bar.stop()
 
     def phase(self, text: str) -> None:
-        """Show what is being done; written as a line of its own where there is no live display."""
+        """Show what is being done."""
         self._bar.update(self._task, description=text)
         if self._console.is_terminal and not self._quiet:
             self._draw(force=True)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        if not self._quiet:
+            self._console.print(f"plan: {text}", markup=False, highlight=False, soft_wrap=True)
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""

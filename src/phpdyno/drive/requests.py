@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -24,10 +25,10 @@ class LengthClass(Struct, frozen=True):
 
 
 def length_class(lengths: Sequence[int]) -> LengthClass:
-    """Around what the control answered: 5 % and 128 bytes either way, which an error page does not fit."""
+    """Around what the control answered: 5 % and 128 bytes either way, which an error page does not fit; never empty unless it was."""
     slack_low = int(min(lengths) * LENGTH_TOLERANCE) + LENGTH_SLACK_BYTES
     slack_high = int(max(lengths) * LENGTH_TOLERANCE) + LENGTH_SLACK_BYTES
-    return LengthClass(max(1, min(lengths) - slack_low), max(lengths) + slack_high)
+    return LengthClass(max(1, min(lengths) - slack_low) if min(lengths) else 0, max(lengths) + slack_high)
 
 
 def native_targets(
@@ -48,8 +49,13 @@ def native_targets(
 
 
 def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:
-    """The script that answers a target, as nginx's try_files decides. Raises UsageError for a file that PHP does not serve."""
-    plain = target.path.partition("?")[0]
+    """The script that answers a target, as nginx's try_files decides on the decoded path.
+
+    Raises UsageError for a file that PHP does not serve, and for a path that climbs (`..`), which nginx would first shorten.
+    """
+    plain = unquote(target.path.partition("?")[0])
+    if ".." in plain.split("/"):
+        raise UsageError(f"{target.path} holds a '..' segment", next_step="write the path that it leads to")
     place = docroot / plain.lstrip("/")
     if place.is_file():
         if place.suffix != ".php":

@@ -42,6 +42,9 @@ def measure_block(
         if pair.treatment in failed:
             continue
         lanes = (control, treatments[pair.treatment]) if pair.control_first else (treatments[pair.treatment], control)
+        if pair.opens:
+            for lane in lanes:
+                measure_slot(lane, shared, pair.sequence)  # discarded; a failure shows again in the pair itself
         first, second = (measure_slot(lane, shared, pair.sequence) for lane in lanes)
         reading = PairReading(pair, first, second) if pair.control_first else PairReading(pair, second, first)
         if reading.control.failure:

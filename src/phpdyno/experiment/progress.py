@@ -9,15 +9,8 @@ class Progress(Protocol):
     def phase(self, text: str) -> None:
         """A new phase began."""
 
+    def note(self, text: str) -> None:
+        """Something that the user should read before the measurement goes on: the plan for the budget."""
+
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Time went by in the measurement; `text` says what is settled so far."""
-
-
-class Silent:
-    """Says nothing."""
-
-    def phase(self, text: str) -> None:
-        """Nothing."""
-
-    def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
-        """Nothing."""

@@ -1,11 +1,12 @@
 """The measuring loop: fresh instances, warm-up, pairs, one observation per treatment, verdicts; block after block until decided."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.drive.driver import Driver
 from phpdyno.drive.requests import native_targets
@@ -18,11 +19,11 @@ from phpdyno.experiment.samples import save_samples
 from phpdyno.experiment.schedule import schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.state import FAILED, RunState
-from phpdyno.experiment.warmup import Warm, warm_up
+from phpdyno.experiment.warmup import CAP_S, Warm, warm_up
 from phpdyno.host.cores import on_cores
 from phpdyno.journal.records import Answers, BlockDone, Calibrated, Concluded, Incident, Proved, Record
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.knobs.judge import not_effective, prove
+from phpdyno.knobs.judge import not_effective, prove, risks_of
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.verdict import ProofOutcome, Verdict
@@ -63,6 +64,7 @@ class Runner:
         self._session_start = time.monotonic()
         self._spent_before_s = state.spent_s
         self._last_tick = 0.0
+        self._last_block_s = math.inf
         self._journaled_answers: set[str] = set()
 
     # ---- the loop -----------------------------------------------------------------------------
@@ -89,7 +91,8 @@ class Runner:
         plan = self.state.calibrated
         if plan is None:
             return True
-        return self.spent_s() + plan.block_s + plan.overhead_s <= self.plan.budget_s
+        # The last block is the better forecast once treatments are settled and blocks are shorter.
+        return self.spent_s() + min(plan.block_s + plan.overhead_s, self._last_block_s) <= self.plan.budget_s
 
     def _one_block(self) -> None:
         block = self.state.next_block
@@ -115,6 +118,7 @@ class Runner:
             )
             self._take_failures(block, reading, warmed)
             self._recheck_answers(block, warmed, reading)
+        self._last_block_s = time.monotonic() - started
         self._take_block(block, began, reading, tuple(warmed.treatments))
 
     # ---- bringing arms up ---------------------------------------------------------------------
@@ -156,7 +160,7 @@ class Runner:
             self._phase(f"block {block + 1}: warming up")
         start = time.monotonic()
         lane = self._lane(control)
-        warm = {control.arm.name: self._warm_one(lane)}
+        warm = {control.arm.name: self._warm_one(block, lane)}
         if control.arm.name not in self.state.proofs:
             self._record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
         lanes: dict[str, Lane] = {}
@@ -164,18 +168,18 @@ class Runner:
             name = instance.arm.name
             try:
                 lanes[name] = self._lane(instance)
-                self._check_answers(lanes[name])
-                warm[name] = self._warm_one(lanes[name])
+                self._check_answers(block, lanes[name], lane)
+                warm[name] = self._warm_one(block, lanes[name])
                 self._prove(instance.arm, warm[control.arm.name], warm[name])
             except ArmFailed as failure:
                 self._invalidate(block, instance.arm, failure.what)
                 lanes.pop(name, None)
         return Warmed(lane, lanes, warm, time.monotonic() - start)
 
-    def _warm_one(self, lane: Lane) -> Warm:
+    def _warm_one(self, block: int, lane: Lane) -> Warm:
         self._tick()
         names = tuple(key.removeprefix("env.") for arm in self.plan.treatments for key in arm.settings if key.startswith("env."))
-        return warm_up(
+        warm = warm_up(
             lane,
             self.shared,
             self.bench,
@@ -183,9 +187,16 @@ class Runner:
             env_names=names,
             workers=self.plan.concurrency,
         )
+        if not warm.steady:
+            self._record(
+                Incident(block, lane.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
+            )
+        return warm
 
-    def _check_answers(self, lane: Lane) -> None:
-        outcome = self.gate.check(lane)
+    def _check_answers(self, block: int, lane: Lane, control: Lane) -> None:
+        outcome = self.gate.check(lane, control)
+        if not outcome.equal:
+            self._require_database(block)
         name = lane.instance.arm.name
         if name not in self._journaled_answers or not outcome.equal:
             self._journaled_answers.add(name)
@@ -194,7 +205,7 @@ class Runner:
             raise ArmFailed(lane.instance.arm, f"it answers differently from the control: {outcome.detail}")
 
     def _prove(self, arm: Arm, control: Warm, warm: Warm) -> None:
-        outcomes: tuple[ProofOutcome, ...] = prove(arm.changed, control.facts, warm.facts)
+        outcomes: tuple[ProofOutcome, ...] = prove(arm.changed, control.facts, warm.facts, self.plan.control.settings)
         idle = not_effective(outcomes)
         if arm.name not in self.state.proofs or idle:
             self._record(Proved(arm.name, warm.facts, outcomes))
@@ -218,7 +229,7 @@ class Runner:
             concurrency=self.plan.concurrency,
         )
         self._record(calibrated)
-        self._phase(calibrated.note)
+        self.progress.note(calibrated.note)
         return calibrated
 
     def _take_failures(self, block: int, reading: BlockReading, warmed: Warmed) -> None:
@@ -226,24 +237,29 @@ class Runner:
         if reading.failed:
             self._require_database(block)
         for name, words in reading.failed.items():
-            lane = warmed.treatments.get(name, warmed.control)
-            crash = lane.instance.crashes() or lane.instance.broken()
-            why = lane.instance.complaint()
-            detail = words + (f"; {why}" if why else "")
-            self._record(Incident(block, name, FAILED, detail))
-            if crash or self.state.failed_blocks[name] > self.plan.max_failed_blocks:
-                self._invalidate(block, lane.instance.arm, f"requests fail while measuring: {detail}")
+            self._count_failure(block, warmed.treatments.get(name, warmed.control), words)
+
+    def _count_failure(self, block: int, lane: Lane, words: str) -> None:
+        arm, why = lane.instance.arm, lane.instance.complaint()
+        detail = words + (f"; {why}" if why and why not in words else "")
+        self._record(Incident(block, arm.name, FAILED, detail))
+        crashed = lane.instance.crashes() or lane.instance.broken()
+        if crashed or self.state.failed_blocks[arm.name] > self.plan.max_failed_blocks:
+            self._invalidate(block, arm, f"requests fail while measuring: {detail}")
 
     def _recheck_answers(self, block: int, warmed: Warmed, reading: BlockReading) -> None:
-        """After the slots: every arm must still answer as the control did before; one target a block, all of them in turn."""
+        """After the slots: every arm must still answer as the control; one target a block, all of them in turn."""
         for name, lane in warmed.treatments.items():
-            if name not in reading.failed and name not in self.state.verdicts:
-                try:
-                    differs = self.gate.still_differs(lane, block)
-                except ArmFailed as failure:
-                    differs = failure.what
-                if differs:
-                    self._invalidate(block, lane.instance.arm, f"it answers differently from the control after the block: {differs}")
+            if name in reading.failed or name in self.state.verdicts:
+                continue
+            try:
+                differs = self.gate.still_differs(lane, warmed.control, block)
+            except ArmFailed as failure:
+                self._require_database(block)
+                self._count_failure(block, lane if failure.arm is lane.instance.arm else warmed.control, failure.what)
+                continue
+            if differs:
+                self._invalidate(block, lane.instance.arm, f"it answers differently from the control after the block: {differs}")
 
     def _take_block(self, block: int, began_s: float, reading: BlockReading, treatments: tuple[str, ...]) -> None:
         control_failed = reading.failed.get(self.plan.control.name, "")
@@ -260,7 +276,7 @@ class Runner:
                 self._record(Concluded(verdict))
 
     def _verdict(self, name: str, reason: str = "") -> Verdict:
-        return conclude(
+        verdict = conclude(
             name,
             self.state.observations,
             alpha=self.plan.alpha,
@@ -268,6 +284,9 @@ class Runner:
             reason=reason,
             proofs=self.state.proofs.get(name, ()),
         )
+        if verdict.kind != "improved":
+            return verdict
+        return structs.replace(verdict, warnings=(*verdict.warnings, *risks_of(self._arms[name].changed)))
 
     def _conclude(self, name: str, *, reason: str) -> None:
         self._record(Concluded(self._verdict(name, reason)))

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Proved, Record
+from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, Record
+from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
@@ -20,6 +21,7 @@ class RunState:
         self.proofs: dict[str, tuple[ProofOutcome, ...]] = {}
         self.failed_blocks: dict[str, int] = {}
         self.calibrated: Calibrated | None = None
+        self.host: HostFacts | None = None
         self.next_block = 0
         self.spent_s = 0.0
 
@@ -43,6 +45,8 @@ class RunState:
                 self.verdicts[verdict.treatment] = verdict
             case Proved(arm=arm, proofs=proofs):
                 self.proofs[arm] = proofs
+            case Preflight(host=host):
+                self.host = host
             case Calibrated():
                 self.calibrated = record
             case Incident(kind=kind, arm=arm, block=block) if kind == FAILED:

@@ -56,12 +56,14 @@ def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFa
     )
 
 
-def warnings_for(host: HostFacts) -> tuple[str, ...]:
-    """What on this host makes figures worse, each with what it means."""
+def warnings_for(host: HostFacts, max_steal: float) -> tuple[str, ...]:
+    """What on this host makes figures worse, each with what it means; blocks with more steal than `max_steal` do not count."""
     found = []
     if host.cores < 2:
         found.append("only one core: generator, database and the instance under test share it, so intervals will be wide")
-    if host.steal_fraction > STEAL_WARNING:
+    if host.steal_fraction > max_steal:
+        found.append(f"the hypervisor takes {host.steal_fraction:.1%} of the time (steal); blocks above {max_steal:.0%} do not count")
+    elif host.steal_fraction > STEAL_WARNING:
         found.append(f"the hypervisor takes {host.steal_fraction:.1%} of the time (steal): expect wider intervals")
     if host.load_1min > LOAD_WARNING_PER_CORE * host.cores:
         found.append(f"load average {host.load_1min:.1f} on {host.cores} cores: something else is running here")

@@ -1,5 +1,6 @@
 """Appending to a journal. A line is on disk before anything goes on."""
 
+import contextlib
 import errno
 import os
 from pathlib import Path
@@ -26,13 +27,15 @@ class JournalWriter:
     def append(self, record: Record) -> None:
         """Write one line and wait until it is on disk."""
         line = self._encoder.encode(record) + b"\n"
+        before = os.fstat(self._fd).st_size
         try:
             while line:
                 line = line[os.write(self._fd, line) :]
             os.fsync(self._fd)
         except OSError as error:
-            if error.errno == errno.EINVAL and not line:
-                return  # a device that cannot be synchronised: what was written is written
+            # Half a line must not stay: what is appended later would be glued to it.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, before)
             raise cannot_write(self.path, error) from error
 
     def __enter__(self) -> Self:

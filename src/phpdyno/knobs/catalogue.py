@@ -10,13 +10,17 @@ from phpdyno.knobs.proof import Proof
 
 
 class Knob(Struct, frozen=True):
-    """One tunable: full name, what it takes, what applying it costs, how its effect is proved, and what can go wrong."""
+    """One tunable: full name, what it takes, what applying it costs, how its effect is proved, and what can go wrong.
+
+    `default` is what an arm has that does not name it, where no worker can tell (pool and web server).
+    """
 
     name: str
     domain: Domain
     apply: Literal["reload", "restart"]
     proof: Proof
     risk: str = ""
+    default: str | None = None
 
 
 def _opcache(name: str, domain: Domain, risk: str = "") -> Knob:
@@ -50,18 +54,20 @@ CATALOGUE: dict[str, Knob] = {
         _opcache("opcache.optimization_level", TEXT),
         _realpath("realpath_cache_size", SIZE, "memory per worker"),
         _realpath("realpath_cache_ttl", integer(0, 1 << 31), "moved or replaced directories are seen late"),
+        Knob("ini.zend_extension", TEXT, "restart", proof.extension),
+        Knob("ini.extension", TEXT, "restart", proof.extension),
         _ini("memory_limit", SIZE),
         _ini("zend.assertions", integer(-1, 1)),
         _ini("output_buffering", TEXT),
-        Knob("pool.pm", choice("static", "dynamic", "ondemand"), "reload", proof.accepted),
+        Knob("pool.pm", choice("static", "dynamic", "ondemand"), "reload", proof.accepted, default="static"),
         Knob("pool.pm.max_children", integer(1, 10_000), "reload", proof.worker_count),
         Knob("pool.pm.start_servers", integer(1, 10_000), "reload", proof.accepted),
         Knob("pool.pm.min_spare_servers", integer(1, 10_000), "reload", proof.accepted),
         Knob("pool.pm.max_spare_servers", integer(1, 10_000), "reload", proof.accepted),
-        Knob("pool.pm.max_requests", integer(0, 1 << 31), "reload", proof.accepted),
-        Knob("pool.listen.backlog", integer(-1, 65_535), "restart", proof.accepted),
-        Knob("web.socket", choice("unix", "tcp"), "restart", proof.socket_family),
-        Knob("web.workers", integer(1, 256), "reload", proof.accepted),
+        Knob("pool.pm.max_requests", integer(0, 1 << 31), "reload", proof.accepted, default="0"),
+        Knob("pool.listen.backlog", integer(-1, 65_535), "restart", proof.accepted, default="511"),
+        Knob("web.socket", choice("unix", "tcp"), "restart", proof.socket_family, default="unix"),
+        Knob("web.workers", integer(1, 256), "reload", proof.accepted, default="1"),
     )
 }
 

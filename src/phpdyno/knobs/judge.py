@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from phpdyno.errors import UsageError
-from phpdyno.knobs.catalogue import knob_for
+from phpdyno.knobs.catalogue import Knob, knob_for
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.verdict import ProofOutcome
 
@@ -16,24 +16,40 @@ def check_values(settings: Mapping[str, str], *, where: str) -> None:
             raise UsageError(f"{name} cannot be {value!r}", where=where, next_step=f"it takes {domain.describe}")
 
 
-def prove(changed: Mapping[str, str], control: WorkerFacts, treated: WorkerFacts) -> tuple[ProofOutcome, ...]:
-    """One outcome per changed setting: at work in the treated worker, and different from the control."""
-    return tuple(_prove_one(name, value, control, treated) for name, value in changed.items())
+def prove(
+    changed: Mapping[str, str], control: WorkerFacts, treated: WorkerFacts, control_settings: Mapping[str, str]
+) -> tuple[ProofOutcome, ...]:
+    """One outcome per changed setting: at work in the treated worker, and different from the control.
+
+    `control_settings` are the control's own, for what no worker can tell (pool and web server).
+    """
+    return tuple(_prove_one(name, value, control, treated, control_settings) for name, value in changed.items())
 
 
-def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts) -> ProofOutcome:
+def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts, control_settings: Mapping[str, str]) -> ProofOutcome:
     knob = knob_for(name)
     proved, detail = knob.proof(treated, value)
-    if proved and _control_has_it_too(name, value, control):
-        return ProofOutcome(name, value, proved=False, detail=f"the control has the same value already; {detail}", same_as_control=True)
+    theirs = _value_in_control(knob, control, control_settings)
+    if proved and theirs is not None and (knob.domain.same(theirs, value) or theirs == value):
+        detail = f"the control has the same value already; {detail}"
+        return ProofOutcome(name, value, proved=False, detail=detail, same_as_control=True)
     return ProofOutcome(name, value, proved=proved, detail=detail)
 
 
-def _control_has_it_too(name: str, value: str, control: WorkerFacts) -> bool:
-    if not name.startswith("ini."):
-        return False
-    ini_name = name.removeprefix("ini.")
-    return ini_name in control.ini and knob_for(name).domain.same(control.ini[ini_name], value)
+def _value_in_control(knob: Knob, control: WorkerFacts, settings: Mapping[str, str]) -> str | None:
+    layer, _, rest = knob.name.partition(".")
+    if layer == "ini":
+        return control.ini.get(rest)
+    if layer == "env":
+        return control.env.get(rest)
+    if knob.name == "php":
+        return control.exe
+    return settings.get(knob.name, knob.default)
+
+
+def risks_of(changed: Mapping[str, str]) -> tuple[str, ...]:
+    """What a user should know before deploying these settings."""
+    return tuple(f"{name}: {knob_for(name).risk}" for name in changed if knob_for(name).risk)
 
 
 def not_effective(outcomes: tuple[ProofOutcome, ...]) -> str:

@@ -2,22 +2,30 @@
 
 from collections.abc import Callable
 
-from phpdyno.knobs.domain import BOOLEAN, JIT, TEXT, Domain, size_bytes
+from phpdyno.knobs.domain import BOOLEAN, FALSE, JIT, TEXT, TRUE, Domain, size_bytes
 from phpdyno.model.facts import WorkerFacts
+
+LEAST_JIT_BYTES = 4096
+"""The JIT places about 2 KiB of its own in the buffer before it compiles anything."""
 
 Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
 """Takes the facts and the wanted value; gives whether it is at work, and what was read."""
 
 
 def in_force(name: str, domain: Domain = TEXT) -> Proof:
-    """The worker itself reports the wanted ini value."""
+    """The worker itself reports the wanted ini value; `On` and `1`, `Off` and an empty text are the same to PHP."""
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         if name not in facts.ini:
             return False, f"the worker knows no {name}"
-        return domain.same(facts.ini[name], wanted), f"{name} = {facts.ini[name]!r} in the worker"
+        same = domain.same(facts.ini[name], wanted) or (_is_word(wanted) and BOOLEAN.same(facts.ini[name], wanted))
+        return same, f"{name} = {facts.ini[name]!r} in the worker"
 
     return proof
+
+
+def _is_word(value: str) -> bool:
+    return value.strip().lower() in (TRUE | FALSE) - {"0", "1"}
 
 
 def with_opcache(name: str, domain: Domain = TEXT) -> Proof:
@@ -56,7 +64,7 @@ def jit_mode(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         return False, "the JIT is off: opcache.jit_buffer_size is 0 (add ini.opcache.jit_buffer_size=64M)" if not size else "the JIT is off"
     used = jit.buffer_size_bytes - jit.buffer_free_bytes
     ok, detail = in_force("opcache.jit", JIT)(facts, wanted)
-    return ok and used > 0, f"{used / 1024:.0f} KiB of machine code in the JIT buffer; {detail}"
+    return ok and used >= LEAST_JIT_BYTES, f"{used / 1024:.0f} KiB of machine code in the JIT buffer; {detail}"
 
 
 def jit_buffer(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
@@ -96,10 +104,17 @@ def worker_count(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def environment(name: str) -> Proof:
-    """The worker's environment holds the value."""
+    """The worker's environment holds the value; a preloaded library is mapped, and PHP's huge pages are really in use."""
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-        return facts.env.get(name) == wanted, f"{name}={facts.env.get(name, '(unset)')} in the worker's environment"
+        if facts.env.get(name) != wanted:
+            return False, f"{name}={facts.env.get(name, '(unset)')} in the worker's environment"
+        if name == "LD_PRELOAD":
+            missing = [path for path in wanted.replace(":", " ").split() if path not in facts.preloaded]
+            return not missing, f"not mapped: {', '.join(missing)}" if missing else f"mapped: {', '.join(facts.preloaded)}"
+        if name == "USE_ZEND_ALLOC_HUGE_PAGES" and wanted == "1":
+            return facts.anon_huge_kib > 0, f"{facts.anon_huge_kib} KiB of anonymous huge pages in the worker"
+        return True, f"{name} is set in the worker's environment; what it does there cannot be seen"
 
     return proof
 
@@ -111,4 +126,11 @@ def executable(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 def accepted(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """Nothing in the worker shows it: php-fpm or nginx accepted the configuration, which is all that can be said."""
-    return True, f"the server accepted {wanted!r} and {facts.workers} workers run"
+    return True, f"the server accepted {wanted!r} ({facts.workers} workers run); nothing in the worker shows it"
+
+
+def extension(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The extension is loaded. Its file's name and the name that it gives itself agree but for case, opcache's excepted."""
+    name = wanted.rsplit("/", 1)[-1].removesuffix(".so").lower()
+    loaded = {known.lower() for known in facts.extensions}
+    return name in loaded or (name == "opcache" and "zend opcache" in loaded), f"{len(loaded)} extensions are loaded"

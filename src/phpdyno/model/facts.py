@@ -32,6 +32,7 @@ class OpcacheFacts(Struct, frozen=True):
 class WorkerFacts(Struct, frozen=True):
     """One worker of a running arm, read after warm-up.
 
+    `preloaded` are the libraries of its LD_PRELOAD that are really mapped.
     `ini` holds the values in force inside the worker. `exe`, `build_id`, `opcache_so` (the mapped file, or '') and the huge-page
     figures come from /proc/PID.
     """
@@ -50,6 +51,7 @@ class WorkerFacts(Struct, frozen=True):
     anon_huge_kib: int
     hugetlb_kib: int
     opcache: OpcacheFacts | None = None
+    preloaded: tuple[str, ...] = ()
 
 
 class HostFacts(Struct, frozen=True):

@@ -6,8 +6,13 @@ from pathlib import Path
 from phpdyno.render.fastcgi import nginx_params
 
 
-def render_nginx(*, listen: str, fastcgi: str, docroot: Path, front_controller: str, prefix: Path, web: Mapping[str, str]) -> str:
-    """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or ADDRESS:PORT; `prefix` holds nginx's own files."""
+def render_nginx(
+    *, listen: str, fastcgi: str, docroot: Path, front_controller: str, prefix: Path, marker: str, web: Mapping[str, str]
+) -> str:
+    """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or ADDRESS:PORT; `prefix` holds nginx's own files.
+
+    `marker` is the path below /.phpdyno/ that only this server answers with 204: a stranger on our port is not taken for it.
+    """
     temporary = "\n".join(f"    {kind}_temp_path {prefix}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params())
     return f"""worker_processes {web.get("workers", "1")};
@@ -27,6 +32,7 @@ http {{
         listen {listen};
         root {_quoted(docroot)};
         index {front_controller} index.html;
+        location = /.phpdyno/{marker} {{ return 204; }}
         location / {{ try_files $uri $uri/ /{front_controller}$is_args$args; }}
         location ~ \\.php$ {{
             try_files $uri =404;

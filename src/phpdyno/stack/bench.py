@@ -5,7 +5,9 @@ import shutil
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups
 from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
@@ -111,8 +113,11 @@ class Bench:
     def _launch(self, arm: Arm) -> Instance:
         self._started += 1
         number = self._started
-        directory = self.supervisor.directory(f"i{number}")
-        listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(directory / "fpm.sock")
+        # What configures a server lies beside, not in, the directory that the server's account may write to.
+        directory = self.supervisor.live / f"i{number}"
+        directory.mkdir()
+        run = self.supervisor.directory(f"i{number}/run")
+        listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(run / "fpm.sock")
         fpm = self._start_fpm(arm, number, directory, listen)
         instance = Instance(
             arm,
@@ -129,12 +134,12 @@ class Bench:
     def _start_fpm(self, arm: Arm, number: int, directory: Path, listen: str) -> Child:
         fragment = directory / "ini"
         fragment.mkdir()
-        fragment.chmod(0o755)
         ini = {"session.save_path": str(self.sessions), **self._placed(self.app.ini), **arm.layer("ini")}
         (fragment / "phpdyno.ini").write_text(render_ini(ini, arm.php.extension_dir))
         configuration = directory / "fpm.conf"
         configuration.write_text(render_fpm(listen, arm.layer("pool")))
-        return self.supervisor.spawn(
+        return self._spawn(
+            arm,
             f"php-fpm-{number}",
             [arm.php.fpm, "--nodaemonize", "--force-stderr", "--fpm-config", str(configuration)],
             env={"PHP_INI_SCAN_DIR": scan_path(fragment), **self._placed(self.app.env), **arm.layer("env")},
@@ -154,11 +159,13 @@ class Bench:
                 docroot=self.app.docroot,
                 front_controller=self.app.front_controller,
                 prefix=prefix,
+                marker=instance.marker,
                 web=instance.arm.layer("web"),
             )
         )
         name = f"web{instance.number}"
-        instance.web = self.supervisor.spawn(
+        instance.web = self._spawn(
+            instance.arm,
             f"nginx-{instance.number}",
             [find_program("nginx"), "-p", str(prefix), "-c", str(configuration), "-e", "stderr", "-g", "daemon off;"],
             cwd=prefix,
@@ -167,6 +174,13 @@ class Bench:
         )
         instance.http = f"tcp:127.0.0.1:{port}"
         instance.web_meter = self.meter(name, instance.web)
+
+    def _spawn(self, arm: Arm, name: str, argv: Sequence[str], **options: Any) -> Child:
+        """A server of an arm that cannot be executed is that arm's failure."""
+        try:
+            return self.supervisor.spawn(name, argv, **options)
+        except DynoError as error:
+            raise ArmFailed(arm, f"{error.where}: {error.what}") from error
 
     def _placed(self, values: dict[str, str]) -> dict[str, str]:
         """The app's own settings with the database's socket put in."""

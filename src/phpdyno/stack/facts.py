@@ -72,13 +72,14 @@ def _facts_of(answer: ProbeAnswer, fastcgi: str, master: int) -> WorkerFacts:
         workers=len(children_of(master)),
         anon_huge_kib=anon_huge_kib,
         hugetlb_kib=hugetlb_kib,
+        preloaded=tuple(path for path in answer.env.get("LD_PRELOAD", "").replace(":", " ").split() if _mapped(answer.pid, path)),
     )
 
 
 def _mapped(pid: int, name: str) -> str:
     for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
         path = line.split(None, 5)[-1]
-        if path.endswith(f"/{name}"):
+        if path == name or path.endswith(f"/{name}"):
             return path
     return ""
 

@@ -189,10 +189,15 @@ class Guardian:
             os._exit(127)
 
     def signal(self, pid: int, number: int) -> None:
-        """Signal the process group that a child leads; one that has ended is no error."""
+        """Signal the process group that a child leads, or what is left of its session below us when it has ended itself."""
         if pid in self.children:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)
+            return
+        for left in descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                if os.getsid(left) == pid:
+                    os.kill(left, number)
 
     def reap(self) -> None:
         """Collect every ended child and report those that we started (adopted grandchildren are only collected)."""
@@ -253,12 +258,13 @@ def main() -> None:
     The directory is made here and not by our owner: whoever makes it must be there to remove it.
     """
     channel = socket.socket(fileno=int(sys.argv[1]))
+    channel.set_inheritable(False)  # a server that held it would keep our death from being seen, and could speak in our name
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         live = Path(tempfile.mkdtemp(prefix=LIVE_PREFIX, dir=sys.argv[2]))
-        live.chmod(0o711)
+        live.chmod(0o700)
     except OSError:
         sys.exit(1)  # our owner sees the end of file and says it in words
     guardian = Guardian(channel, live)

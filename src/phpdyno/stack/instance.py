@@ -1,15 +1,17 @@
 """One start of an arm: php-fpm, nginx in front of it, their meters."""
 
 import contextlib
-import socket
+import secrets
 import time
 from pathlib import Path
 
+from phpdyno._native import OUTCOMES, Engine, Target
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
+from phpdyno.render.fastcgi import http_request
 from phpdyno.stack.facts import probe_worker, read_facts
-from phpdyno.stack.meter import Meter, children_of
+from phpdyno.stack.meter import Meter
 from phpdyno.stack.supervise import Child
 
 READY_S = 15.0
@@ -36,6 +38,7 @@ class Instance:
         self.php_meter = php_meter
         self.web: Child | None = None
         self.http = ""
+        self.marker = secrets.token_hex(8)
         self.web_meter: Meter | None = None
 
     def await_ready(self, probe: Path) -> None:
@@ -46,8 +49,13 @@ class Instance:
         deadline = time.monotonic() + READY_S
         while probe_worker(self.fastcgi, probe, timeout_ns=READY_PROBE_NS) is None:
             self._still_starting(self.fpm, "php-fpm", deadline)
-        while self.web is not None and not accepts(self.http):
+        while self.web is not None and not self._nginx_answers():
             self._still_starting(self.web, "nginx", deadline)
+
+    def _nginx_answers(self) -> bool:
+        request = http_request(path=f"/.phpdyno/{self.marker}", host="localhost")
+        engine = Engine(self.http, [Target.http(request, status=204)], keep_alive=False, response_timeout_ns=READY_PROBE_NS)
+        return OUTCOMES[engine.fetch(0).outcome] == "ok"
 
     def _still_starting(self, child: Child, what: str, deadline: float) -> None:
         if not child.alive():
@@ -63,19 +71,13 @@ class Instance:
         except DynoError as error:
             raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
 
-    def workers(self) -> tuple[int, ...]:
-        """Process ids of the pool's workers."""
-        return children_of(self.fpm.pid)
-
     def crashes(self) -> str:
         """What php-fpm's log says of workers that a signal ended; '' when none was."""
-        log = self.fpm.log.read_text(errors="replace")
-        return " | ".join(line.partition("] ")[2] for line in log.splitlines() if " exited on signal " in line)
+        return " | ".join(line.partition("] ")[2] for line in self.fpm.said().splitlines() if " exited on signal " in line)
 
     def complaint(self) -> str:
         """What explains failed requests: a crashed worker, an ended server, else PHP's last fatal error; '' when nothing does."""
-        log = self.fpm.log.read_text(errors="replace")
-        fatal = [line.partition("PHP message: ")[2].strip('"') for line in log.splitlines() if "PHP Fatal error" in line]
+        fatal = [line.partition("PHP message: ")[2].strip('"') for line in self.fpm.said().splitlines() if "PHP Fatal error" in line]
         return self.crashes() or self.broken() or (fatal[-1] if fatal else "")
 
     def broken(self) -> str:
@@ -100,11 +102,3 @@ class Instance:
             if meter is not None:
                 with contextlib.suppress(OSError):
                     meter.close()
-
-
-def accepts(address: str) -> bool:
-    """Whether something accepts connections at `tcp:HOST:PORT`."""
-    _, host, port = address.split(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1.0):
-        return True
-    return False

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -17,30 +18,47 @@ UNCLAIMED_AGE_S = 60.0
 def sweep_leftovers() -> None:
     """Kill what is left of runs whose guardian is gone, remove their cgroups and live directories.
 
-    Only directories that belong to us are looked at; one whose guardian is alive is left alone.
+    Anybody may put things into /tmp under our names: only real directories that belong to us and that nobody else can write to are
+    looked at, and only cgroups that carry the directory's own name. One whose guardian is alive is left alone.
     """
     for live in live_root().glob(f"{LIVE_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if live.stat().st_uid == os.geteuid():
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            if _is_ours(live):
                 _clear(live)
 
 
+def _is_ours(live: Path) -> bool:
+    found = live.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+
+
 def _clear(live: Path) -> None:
-    try:
-        owner = json.loads((live / "owner.json").read_text())
-    except (FileNotFoundError, ValueError):
-        # Made a moment ago by a run whose guardian has not written yet, or by one that died right then.
-        if time.time() - live.stat().st_mtime > UNCLAIMED_AGE_S:
+    owner = _read_note(live / "owner.json")
+    if owner is None:
+        # Made a moment ago by a guardian that has not written yet, or by one that died right then.
+        if time.time() - live.lstat().st_mtime > UNCLAIMED_AGE_S:
             remove_traces([], live)
         return
+    groups = [str(group) for group in owner["cgroups"] if Path(group).name == live.name and str(group).startswith("/sys/fs/cgroup/")]
     if owner["boot"] == boot_id():
         if start_ticks(owner["guardian"]) == owner["started"]:
             return
         for session in owner["sessions"]:
             _kill_session(session)
-        for group in owner["cgroups"]:
+        for group in groups:
             _kill_members(Path(group))
-    remove_traces(owner["cgroups"], live)
+    remove_traces(groups, live)
+
+
+def _read_note(note: Path) -> dict[str, Any] | None:
+    try:
+        with os.fdopen(os.open(note, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid():
+                return None
+            read: dict[str, Any] = json.loads(file.read())
+    except (OSError, ValueError):
+        return None
+    return read
 
 
 def _kill_session(session: dict[str, Any]) -> None:
@@ -56,8 +74,8 @@ def _kill_session(session: dict[str, Any]) -> None:
     accounts = {os.geteuid(), service_user().uid}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            stat = (process / "stat").read_bytes()
-            in_session = int(stat[stat.rindex(b")") + 2 :].split()[3]) == leader
+            line = (process / "stat").read_bytes()
+            in_session = int(line[line.rindex(b")") + 2 :].split()[3]) == leader
             if in_session and process.stat().st_uid in accounts and _started_by_us(process, session):
                 os.kill(int(process.name), signal.SIGKILL)
 

@@ -21,8 +21,10 @@ WITHOUT = {
 
 
 def program_path() -> str:
-    """Where programs are looked for: PATH and the system directories that an ordinary user's PATH leaves out."""
-    return os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
+    """Where programs are looked for: $PHPDYNO_PATH, else PATH and the system directories that an ordinary user's PATH leaves out."""
+    return os.environ.get("PHPDYNO_PATH") or os.pathsep.join(
+        [os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"]
+    )
 
 
 def find_program(name: str) -> str:

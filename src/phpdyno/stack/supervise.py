@@ -25,12 +25,13 @@ BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Child:
     """One process that the guardian started."""
 
-    def __init__(self, supervisor: "Supervisor", number: int, name: str, pid: int, log: Path) -> None:
+    def __init__(self, supervisor: "Supervisor", number: int, *, name: str, pid: int, log: Path, log_start: int) -> None:
         self._supervisor = supervisor
         self._number = number
         self.name = name
         self.pid = pid
         self.log = log
+        self._log_start = log_start
 
     @property
     def status(self) -> int | None:
@@ -58,20 +59,24 @@ class Child:
             self._supervisor.signal(self.pid, signal.SIGTERM)
 
     def stop(self, *, timeout_s: float = 5.0) -> None:
-        """Ask its process group to end, and kill it after `timeout_s`."""
+        """Ask its process group to end, and kill what is left of it after `timeout_s`: a master that died may have left workers."""
         if self.alive():
             self.terminate()
-            if not self.wait(timeout_s):
-                self._supervisor.signal(self.pid, signal.SIGKILL)
-                self.wait(timeout_s)
+            self.wait(timeout_s)
+        if self.status != 0:
+            self._supervisor.signal(self.pid, signal.SIGKILL)
+            self.wait(timeout_s)
 
     def tail(self, lines: int = 6) -> str:
         """The last lines of its log, joined by ' | '."""
+        return " | ".join(line.strip() for line in self.said().splitlines()[-lines:] if line.strip()) or "(its log is empty)"
+
+    def said(self) -> str:
+        """What it wrote since it was started (an earlier session of the run may have written into the same file)."""
         try:
-            text = self.log.read_text(errors="replace")
+            return self.log.read_bytes()[self._log_start :].decode(errors="replace")
         except OSError:
-            return "(no log)"
-        return " | ".join(line.strip() for line in text.splitlines()[-lines:] if line.strip()) or "(its log is empty)"
+            return ""
 
     def ended_how(self) -> str:
         """Its end in words."""
@@ -102,6 +107,10 @@ class Supervisor:
             argv = [sys.executable, "-I", str(Path(guardian_file.__file__)), str(theirs.fileno()), str(live_root())]
             self._guardian = subprocess.Popen(argv, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL)
         self.live = self._await_live()
+        if self.user.switch:
+            # The servers' account may pass, nobody else: the copy of an app is as secret as the app.
+            os.chown(self.live, os.geteuid(), self.user.gid)
+            self.live.chmod(0o710)
 
     def __enter__(self) -> Self:
         return self
@@ -143,6 +152,7 @@ class Supervisor:
         The environment is exactly `env` plus PATH. Raises DynoError when it cannot be executed.
         """
         log = self.logs / f"{name}.log"
+        log_start = log.stat().st_size if log.exists() else 0
         switch = as_service and self.user.switch
         answer = self._ask(
             {
@@ -158,8 +168,9 @@ class Supervisor:
             }
         )
         if "error" in answer:
-            raise DynoError(f"cannot start {name}: {answer['error']}", where=answer["file"] or argv[0])
-        return Child(self, int(answer["id"]), name, int(answer["pid"]), log)
+            account = f" as {self.user.name}" if switch else ""
+            raise DynoError(f"cannot start {name}{account}: {answer['error']}", where=answer["file"] or argv[0])
+        return Child(self, int(answer["id"]), name=name, pid=int(answer["pid"]), log=log, log_start=log_start)
 
     def run(
         self,
@@ -227,6 +238,9 @@ class Supervisor:
         return self._answers.pop(number)
 
     def _receive(self) -> None:
+        while not select.select([self._channel], [], [], 1.0)[0]:
+            if self._guardian.poll() is not None:
+                self._lose()
         try:
             data = self._channel.recv(1 << 16)
         except ConnectionError:

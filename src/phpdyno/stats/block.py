@@ -36,7 +36,7 @@ def estimate_block(control_ns: ArrayLike, treated_ns: ArrayLike) -> BlockEstimat
         raise ValueError(f"pairs need as many control as treatment slots, not {control.size} and {treated.size}")
 
     if not (control.sum() > 0 and treated.sum() > 0):
-        raise ValueError("both arms need a total cost above 0")
+        raise ValueError("the slots of both arms need a total cost above 0")
 
     both = (control > 0) & (treated > 0)
     ratios = np.zeros_like(control)
@@ -44,8 +44,10 @@ def estimate_block(control_ns: ArrayLike, treated_ns: ArrayLike) -> BlockEstimat
     low, high = _clip_bounds(ratios[both])
     # Only the dearer side of an outlying pair moves, down to the bound from its partner: swapping the arms then inverts the result,
     # and a stalled slot loses its weight in the total as well as its ratio.
-    clipped_control = np.where(both & (ratios > high), treated * np.exp(high), control)
-    clipped_treated = np.where(both & (ratios < low), control * np.exp(-low), treated)
+    clipped_control, clipped_treated = control.copy(), treated.copy()
+    above, below = both & (ratios > high), both & (ratios < low)
+    clipped_control[above] = treated[above] * np.exp(high)
+    clipped_treated[below] = control[below] * np.exp(-low)
 
     return BlockEstimate(
         log_ratio=float(np.log(control.sum() / treated.sum())),

@@ -19,13 +19,13 @@ def make_arms(control: str, treatments: Sequence[str], *, aa: bool, concurrency:
     builds: dict[tuple[str, str | None], PhpBuild] = {}
     if not treatments and not aa:
         raise UsageError("nothing to compare", next_step="give --treatment SPEC (more than once if you like), or --aa")
-    base = _settings(control, "--control", builds)
+    base = _settings(control, "--control", {}, builds)
     base.setdefault("pool.pm.max_children", str(concurrency))
     control_arm = _arm(CONTROL, base, {}, builds)
     made = [Arm(AA, control_arm.php, dict(base), {})] if aa else []
     names = {CONTROL, *(arm.name for arm in made)}
     for spec in treatments:
-        changed = _settings(spec, "--treatment", builds)
+        changed = _settings(spec, "--treatment", base, builds)
         if not changed:
             raise UsageError("this treatment changes nothing", where="--treatment", next_step="use --aa to compare the control with itself")
         if spec in names:
@@ -35,16 +35,16 @@ def make_arms(control: str, treatments: Sequence[str], *, aa: bool, concurrency:
     return control_arm, tuple(made)
 
 
-def _settings(spec: str, option: str, builds: dict[tuple[str, str | None], PhpBuild]) -> dict[str, str]:
+def _settings(spec: str, option: str, base: Mapping[str, str], builds: dict[tuple[str, str | None], PhpBuild]) -> dict[str, str]:
     """Checked settings of a SPEC; which PHP it names decides which php.ini settings there are."""
 
     def known(php: Mapping[str, str]) -> KnownNames:
-        return KnownNames(ini=frozenset(_build(php, builds).ini_names), pool=POOL_NAMES, web=WEB_NAMES)
+        return KnownNames(ini=frozenset(_build({**base, **php}, builds).ini_names), pool=POOL_NAMES, web=WEB_NAMES)
 
     settings = parse_spec(spec, known=known, base_dir=Path.cwd())
     check_values(settings, where=f"{option} {spec}")
     if "php" in settings:
-        settings["php"] = _build(settings, builds).fpm
+        settings["php"] = _build({**base, **settings}, builds).fpm
     return settings
 
 

@@ -25,6 +25,7 @@ from phpdyno.journal.records import SCHEMA, Ended, Header, Incident, Planned, Pr
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
+from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import AppSource, Plan, Transport
 from phpdyno.paths import cache_dir
 from phpdyno.stack.bench import Bench, component_cgroup, component_meter
@@ -181,9 +182,20 @@ def _measure(state: RunState, app: PreparedApp, supervisor: Supervisor, *, journ
         if groups is None:
             _refuse_passing_workers([plan.control, *plan.treatments])
         host = read_host(cores, "cgroup" if groups else "schedstat", _versions(plan, database))
-        journal.append(Preflight(host, warnings_for(host)))
+        _refuse_another_host(state.host, host)
+        journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
         bench = Bench(supervisor, app, cores=cores, groups=groups, transport=plan.transport, database=database)
         Runner(state, bench, SharedMeters(meter, host_meter(groups)), journal, run=run, progress=progress).measure()
+
+
+def _refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
+    """A resumed run goes on only with the servers, the kernel and the accounting that it began with."""
+    if before is None:
+        return
+    for what in ("versions", "kernel", "cpu_model", "cpu_source"):
+        then, today = getattr(before, what), getattr(now, what)
+        if then != today:
+            raise DynoError(f"{what.replace('_', ' ')} changed since the run began: {then}, now {today}", next_step="start a new run")
 
 
 def _refuse_passing_workers(arms: Sequence[Arm]) -> None:

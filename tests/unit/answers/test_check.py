@@ -39,19 +39,77 @@ def test_arms_that_differ() -> None:
     assert [row.status for row in outcome.targets] == [200, 500]
 
 
-def test_by_status_only_the_status_counts() -> None:
+def test_by_status_the_words_do_not_count() -> None:
     target = Target("/", answers="status")
 
-    assert compare((target,), [[answer(b"a")]], [answer(b"Fatal error: b")]).equal
+    assert compare((target,), [[answer(b"a")]], [answer(b"quite another")]).equal
     outcome = compare((target,), [[answer(b"a")]], [answer(b"b", 503)])
     assert outcome.detail == "/: status 503 instead of 200 ('b')"
+
+
+def test_by_status_an_error_page_is_still_one() -> None:
+    target = Target("/", answers="status")
+    outcome = compare((target,), [[answer(b"a")]], [answer(b"Fatal error: b")])
+    assert outcome.detail.startswith("/: an error page with status 200 (PHP's fatal error)")
+
+
+def test_by_status_a_control_that_quotes_an_error_page_may() -> None:
+    expectation = expect((Target("/", answers="status"),), [[answer(b"a"), answer(b"How to mend a Fatal error: restart")]])
+
+    assert expectation.differs(0, answer(b"Fatal error: b")) is None
+    assert "WordPress without its database" in str(expectation.differs(0, answer(b"Error establishing a database connection")))
+    with pytest.raises(DynoError, match="WordPress after a crash"):
+        expectation.relearn(0, [answer(b"There has been a critical error on this website")])
+
+
+def test_by_status_the_length_counts_roughly() -> None:
+    expectation = expect((Target("/", answers="status"),), [[answer(b"x" * 1000), answer(b"x" * 3000)]])
+
+    assert expectation.length_range(0) == (500, 10096)
+    assert expectation.differs(0, answer(b"y" * 500)) is None
+    assert expectation.differs(0, answer(b"y" * 499)) == "a body of 499 bytes where 500 to 10096 are expected"
+    assert expectation.differs(0, answer(b"y" * 10097)) is not None
+
+
+@pytest.mark.parametrize(("bodies", "least"), [([b"x"], 1), ([b"xxx", b"x"], 1), ([b""], 0), ([b"xxxx", b""], 0), ([b"x" * 4], 2)])
+def test_no_body_may_be_empty_unless_the_controls_was(bodies: list[bytes], least: int) -> None:
+    expectation = expect((Target("/", status=301, answers="status"),), [[answer(body, 301) for body in bodies]])
+    assert expectation.length_range(0)[0] == least
 
 
 def test_length_ranges_for_the_load() -> None:
     expectation = expect((FRONT, Target("/s", answers="status")), [[answer()], [answer(b"x")]])
 
     assert expectation.length_range(0) == (len(BODY), len(BODY))
-    assert expectation.length_range(1) == (0, 1 << 62)
+    assert expectation.length_range(1) == (1, 4098)
+
+
+def test_what_moves_slowly_is_learnt_later() -> None:
+    at = [answer(BODY + b"<p>10:%02d</p>" % minute) for minute in range(4)]
+    first = expect((Target("/other"), FRONT), [[answer()], [at[0], at[0]]])
+    assert first.differs(1, at[1]) is not None
+
+    later = first.relearn(1, [at[1]])
+
+    assert first.differs(1, at[1]) is not None
+    assert [later.differs(1, each) for each in at] == [None] * 4
+    assert later.differs(1, answer(BODY.replace(b"words", b"weeds") + b"<p>10:01</p>")) is not None
+    assert later.differs(0, answer(BODY[:-1])) is not None
+    assert later.relearn(1, [at[2]]).relearn(1, [at[3]]).differs(1, at[0]) is None
+
+
+def test_relearning_widens_the_lengths() -> None:
+    expectation = expect((Target("/", answers="status"),), [[answer(b"x" * 1000)]]).relearn(0, [answer(b"x" * 100)])
+    assert expectation.length_range(0) == (50, 6096)
+
+
+def test_relearning_has_its_limits() -> None:
+    expectation = expect((FRONT,), [[answer()]])
+
+    with pytest.raises(WideMaskError, match=r"^/: "):
+        expectation.relearn(0, [answer(b"another page altogether")])
+    with pytest.raises(DynoError, match="cannot be timed: status 500"):
+        expectation.relearn(0, [answer(BODY, 500)])
 
 
 def test_a_wide_mask_names_the_target() -> None:

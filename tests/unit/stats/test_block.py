@@ -52,9 +52,26 @@ def test_takes_the_unsigned_integers_of_the_meter() -> None:
     assert estimate_block(costs, costs).log_ratio == 0.0
 
 
+def test_a_slot_that_costs_nothing_counts_in_the_totals_and_has_no_ratio_to_clip() -> None:
+    estimate = estimate_block([200, 0, 210, 190], [100, 0, 105, 95])
+    assert estimate.log_ratio == pytest.approx(math.log(2))
+    assert estimate.clipped_log_ratio == pytest.approx(math.log(2))
+    assert estimate.pair_sigma == pytest.approx(0.0)
+    assert estimate_block([100, 0], [100, 50]).log_ratio == pytest.approx(math.log(100 / 150))
+
+
 @pytest.mark.parametrize(
     ("control", "treated"),
-    [([], []), ([1, 2], [1]), ([1, 0], [1, 1]), ([1, 1], [1, -1]), ([1, math.nan], [1, 1]), ([math.inf], [1]), ([[1]], [[1]])],
+    [
+        ([], []),
+        ([1, 2], [1]),
+        ([0, 0], [1, 1]),
+        ([1, 1], [0, 0]),
+        ([1, 1], [1, -1]),
+        ([1, math.nan], [1, 1]),
+        ([math.inf], [1]),
+        ([[1]], [[1]]),
+    ],
 )
 def test_refuses_pairs_that_are_none(control: list[float], treated: list[float]) -> None:
     with pytest.raises(ValueError, match=r"slot"):

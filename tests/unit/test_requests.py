@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from phpdyno.drive.requests import LengthClass, length_class, script_for
+from phpdyno.errors import UsageError
+from phpdyno.model.workload import Target
+
+
+@pytest.fixture
+def docroot(tmp_path: Path) -> Path:
+    for name in ("my page.php", "größe.php", "shop/index.php", "a b/index.php", "logo.svg", "50%.php"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "script"),
+    [
+        ("/", "/index.php"),
+        ("/no/such?x=/my%20page.php", "/index.php"),
+        ("/shop/", "/shop/index.php"),
+        ("/my%20page.php?a=1", "/my page.php"),
+        ("/gr%C3%B6%C3%9Fe.php", "/größe.php"),
+        ("/a%20b/", "/a b/index.php"),
+        ("/50%25.php", "/50%.php"),
+        ("/my%20page.php%3Fa=1", "/index.php"),
+        ("/%00", "/index.php"),
+        ("/%ff.php", "/index.php"),
+        ("/a..b", "/index.php"),
+    ],
+)
+def test_the_script_is_the_one_that_nginx_finds(docroot: Path, path: str, script: str) -> None:
+    assert script_for(Target(path), docroot=docroot, front_controller="index.php") == script
+
+
+@pytest.mark.parametrize("path", ["/../x.php", "/shop/../logo.svg", "/%2e%2e/x", "/shop/..", "/shop%2f..%2fx"])
+def test_paths_that_climb_are_refused(docroot: Path, path: str) -> None:
+    with pytest.raises(UsageError, match=r"'\.\.' segment"):
+        script_for(Target(path), docroot=docroot, front_controller="index.php")
+
+
+def test_a_static_file_is_refused(docroot: Path) -> None:
+    with pytest.raises(UsageError, match="static file"):
+        script_for(Target("/logo%2Esvg"), docroot=docroot, front_controller="index.php")
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [((1000, 2000), LengthClass(822, 2228)), ((50,), LengthClass(1, 180)), ((0, 0), LengthClass(0, 128))],
+)
+def test_length_classes(lengths: tuple[int, ...], expected: LengthClass) -> None:
+    assert length_class(lengths) == expected
