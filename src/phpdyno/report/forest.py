@@ -8,6 +8,9 @@ from phpdyno.report.shape import Row
 _GAP = 4.0
 """A row that reaches this many times further than the next one would squeeze the others to nothing: it is drawn beyond the edge."""
 
+_ALWAYS_SHOWN = math.log(1.5)
+"""Effects that people hope for stay on the scale, however narrow the others are."""
+
 _LEAST = 1e-4
 _NICE = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1, 0.2, 0.25, 0.5)
 _COARSE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -22,7 +25,7 @@ def reach(rows: Iterable[Row]) -> float:
         if row.low is not None and row.high is not None:
             extents.append(max(abs(math.log(row.low)), abs(math.log(row.high))))
     extents.sort()
-    while len(extents) > 1 and extents[-1] > _GAP * max(extents[-2], bound):
+    while len(extents) > 1 and extents[-1] > max(_ALWAYS_SHOWN, _GAP * max(extents[-2], bound)):
         extents.pop()
     return 1.08 * max([bound, *extents])
 

@@ -56,3 +56,10 @@ def test_the_improvement_lies_right_of_no_effect() -> None:
     row = next(each for each in view_of(finished(), "run").rows if each.name == JIT.name)
     drawn = bar(row, 0.08, 17)
     assert drawn.index("●") > drawn.index("│") == 8
+
+
+def test_an_effect_of_ten_percent_stays_on_the_scale_of_effects_of_one() -> None:
+    hoped_for = replace(ROW, ratio=1.10, low=1.02, high=1.19)
+    narrow = replace(ROW, ratio=1.0, low=0.99, high=1.01)
+    assert reach([narrow, narrow, hoped_for]) > math.log(1.19)
+    assert reach([narrow, narrow, replace(ROW, ratio=0.2, low=0.17, high=0.25)]) < math.log(1.19)
