@@ -5,7 +5,7 @@ import msgspec
 from phpdyno.model.facts import JitFacts, OpcacheFacts, WorkerFacts
 
 JIT_OFF = JitFacts(enabled=False, on=False, kind=0, buffer_size_bytes=0, buffer_free_bytes=0)
-JIT_ON = JitFacts(enabled=True, on=True, kind=5, buffer_size_bytes=67_108_848, buffer_free_bytes=60_000_000)
+JIT_ON = JitFacts(enabled=True, on=True, kind=5, buffer_size_bytes=67_108_848, buffer_free_bytes=60_000_000, free_at_start_bytes=67_106_600)
 OPCACHE = OpcacheFacts(
     hits=100, misses=5, scripts=5, used_bytes=9_000_000, free_bytes=125_000_000, preloaded_scripts=0, restarts=0, full=False, jit=JIT_OFF
 )

@@ -70,7 +70,7 @@ def test_jit_is_proved_by_machine_code_not_by_the_ini() -> None:
     proof = CATALOGUE["ini.opcache.jit"].proof
     assert proof(with_jit(PLAIN, JIT_ON), "tracing")[0]
     assert not proof(with_jit(PLAIN, JIT_ON), "function")[0]
-    unused = msgspec.structs.replace(JIT_ON, buffer_free_bytes=JIT_ON.buffer_size_bytes)
+    unused = msgspec.structs.replace(JIT_ON, buffer_free_bytes=JIT_ON.free_at_start_bytes)
     assert not proof(with_jit(PLAIN, unused), "tracing")[0]
     without_buffer, detail = proof(with_jit(PLAIN, JIT_OFF, size="0"), "tracing")
     assert not without_buffer
@@ -153,7 +153,7 @@ def test_boolean_words_and_extensions_are_understood() -> None:
 
 
 def test_a_jit_that_compiled_nothing_is_not_proved() -> None:
-    started = msgspec.structs.replace(JIT_ON, buffer_free_bytes=JIT_ON.buffer_size_bytes - 2200)
+    started = msgspec.structs.replace(JIT_ON, buffer_free_bytes=JIT_ON.free_at_start_bytes)
     assert not CATALOGUE["ini.opcache.jit"].proof(with_jit(PLAIN, started), "tracing")[0]
 
 

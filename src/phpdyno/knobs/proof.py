@@ -5,9 +5,6 @@ from collections.abc import Callable
 from phpdyno.knobs.domain import BOOLEAN, FALSE, JIT, TEXT, TRUE, Domain, size_bytes
 from phpdyno.model.facts import WorkerFacts
 
-LEAST_JIT_BYTES = 4096
-"""The JIT places about 2 KiB of its own in the buffer before it compiles anything."""
-
 Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
 """Takes the facts and the wanted value; gives whether it is at work, and what was read."""
 
@@ -62,9 +59,10 @@ def jit_mode(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     if jit is None or not running:
         size = size_bytes(facts.ini.get("opcache.jit_buffer_size", "0"))
         return False, "the JIT is off: opcache.jit_buffer_size is 0 (add ini.opcache.jit_buffer_size=64M)" if not size else "the JIT is off"
-    used = jit.buffer_size_bytes - jit.buffer_free_bytes
+    # Since the start: the JIT places some code of its own in the buffer before it compiles anything.
+    compiled = jit.free_at_start_bytes - jit.buffer_free_bytes
     ok, detail = in_force("opcache.jit", JIT)(facts, wanted)
-    return ok and used >= LEAST_JIT_BYTES, f"{used / 1024:.0f} KiB of machine code in the JIT buffer; {detail}"
+    return ok and compiled > 0, f"{compiled / 1024:.1f} KiB of machine code compiled; {detail}"
 
 
 def jit_buffer(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

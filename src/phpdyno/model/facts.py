@@ -6,13 +6,14 @@ from msgspec import Struct, field
 
 
 class JitFacts(Struct, frozen=True):
-    """`opcache_get_status()['jit']` of a running worker."""
+    """`opcache_get_status()['jit']` of a running worker; `free_at_start_bytes` is what was free before the app's first request."""
 
     enabled: bool
     on: bool
     kind: int
     buffer_size_bytes: int
     buffer_free_bytes: int
+    free_at_start_bytes: int = 0
 
 
 class OpcacheFacts(Struct, frozen=True):

@@ -29,6 +29,11 @@ class ProbeAnswer(Struct, frozen=True):
     realpath_cache_bytes: int
     opcache: OpcacheFacts | None
 
+    @property
+    def jit_free_bytes(self) -> int:
+        """Free bytes of the JIT buffer, 0 without one."""
+        return self.opcache.jit.buffer_free_bytes if self.opcache and self.opcache.jit else 0
+
 
 def probe_worker(fastcgi: str, probe: Path, env_names: Sequence[str] = (), *, timeout_ns: int = PROBE_TIMEOUT_NS) -> ProbeAnswer | None:
     """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet, or somebody else's port)."""

@@ -5,6 +5,8 @@ import secrets
 import time
 from pathlib import Path
 
+from msgspec import structs
+
 from phpdyno._native import OUTCOMES, Engine, Target
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm
@@ -38,6 +40,7 @@ class Instance:
         self.php_meter = php_meter
         self.web: Child | None = None
         self.http = ""
+        self._jit_free_at_start = 0
         self.marker = secrets.token_hex(8)
         self.web_meter: Meter | None = None
 
@@ -47,8 +50,9 @@ class Instance:
         Raises ArmFailed with the last log lines of the server that does not come up.
         """
         deadline = time.monotonic() + READY_S
-        while probe_worker(self.fastcgi, probe, timeout_ns=READY_PROBE_NS) is None:
+        while (answer := probe_worker(self.fastcgi, probe, timeout_ns=READY_PROBE_NS)) is None:
             self._still_starting(self.fpm, "php-fpm", deadline)
+        self._jit_free_at_start = answer.jit_free_bytes
         while self.web is not None and not self._nginx_answers():
             self._still_starting(self.web, "nginx", deadline)
 
@@ -67,9 +71,13 @@ class Instance:
     def read_facts(self, probe: Path, env_names: tuple[str, ...]) -> WorkerFacts:
         """Facts of a running worker, from the worker itself and from /proc."""
         try:
-            return read_facts(self.fastcgi, probe, env_names, self.fpm.pid)
+            facts = read_facts(self.fastcgi, probe, env_names, self.fpm.pid)
         except DynoError as error:
             raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
+        if facts.opcache is None or facts.opcache.jit is None:
+            return facts
+        jit = structs.replace(facts.opcache.jit, free_at_start_bytes=self._jit_free_at_start)
+        return structs.replace(facts, opcache=structs.replace(facts.opcache, jit=jit))
 
     def crashes(self) -> str:
         """What php-fpm's log says of workers that a signal ended; '' when none was."""
