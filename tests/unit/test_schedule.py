@@ -58,13 +58,18 @@ def test_the_coin_is_fair() -> None:
 
 
 def test_a_treatment_is_driven_in_stretches_so_that_neither_arm_is_idle_longer_than_the_other() -> None:
-    schedule = schedule_block(seed=1, block=0, pairs={"many": 90, "few": 12}, weights=[1.0], slot_requests=1)
+    schedule = schedule_block(seed=1, block=0, pairs={"many": 80, "few": 22}, weights=[1.0], slot_requests=1)
     opened = [position for position, pair in enumerate(schedule) if pair.opens]
     stretches = [schedule[start:end] for start, end in zip(opened, [*opened[1:], len(schedule)], strict=True)]
     assert opened[0] == 0
-    assert len(stretches) == 10
+    assert len(stretches) == 5
     assert all(len({pair.treatment for pair in stretch}) == 1 for stretch in stretches)
-    assert all(5 <= len(stretch) <= 15 for stretch in stretches)
+    assert all(10 <= len(stretch) <= 30 for stretch in stretches)
+
+
+def test_a_single_treatment_needs_no_stretches() -> None:
+    schedule = schedule_block(seed=1, block=0, pairs={"only": 90}, weights=[1.0], slot_requests=1)
+    assert [pair.opens for pair in schedule] == [True] + [False] * 89
 
 
 def test_stretches_come_in_another_order_in_another_block() -> None:

@@ -18,11 +18,11 @@ class Driver:
 
     def __init__(self, address: str, targets: Sequence[NativeTarget], *, keep_alive: bool, concurrency: int = 1) -> None:
         self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=RESPONSE_TIMEOUT_NS)
-        self._concurrency = concurrency
+        self.concurrency = concurrency
 
     def drive(self, sequence: NDArray[np.uint32]) -> Samples:
         """One slot: send the targets of `sequence`, closed loop."""
-        return self._engine.run(sequence, concurrency=self._concurrency, max_failures=MAX_FAILURES_PER_SLOT)
+        return self._engine.run(sequence, concurrency=self.concurrency, max_failures=MAX_FAILURES_PER_SLOT)
 
     def fetch(self, target: int) -> Response:
         """One request, the whole answer kept."""

@@ -44,7 +44,8 @@ def measure_block(
         lanes = (control, treatments[pair.treatment]) if pair.control_first else (treatments[pair.treatment], control)
         if pair.opens:
             for lane in lanes:
-                measure_slot(lane, shared, pair.sequence)  # discarded; a failure shows again in the pair itself
+                # Discarded: one request per worker warms what an idle spell cooled; a failure shows again in the pair itself.
+                measure_slot(lane, shared, pair.sequence[: lane.driver.concurrency])
         first, second = (measure_slot(lane, shared, pair.sequence) for lane in lanes)
         reading = PairReading(pair, first, second) if pair.control_first else PairReading(pair, second, first)
         if reading.control.failure:

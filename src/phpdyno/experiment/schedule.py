@@ -6,14 +6,14 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-STRETCH_PAIRS = 10
+STRETCH_PAIRS = 20
 
 
 class Pair(Struct, frozen=True):
     """Two adjacent slots: the control and one treatment drive the same requests, in the order that a coin gave.
 
-    `sequence` holds indices of targets, one per request of a slot. `opens` marks the first pair of a stretch: both instances get one
-    discarded slot before it, because both may have been idle for longer than the pairs that follow will let them be.
+    `sequence` holds indices of targets, one per request of a slot. `opens` marks the first pair of a stretch: both instances get a
+    discarded request before it, because both may have been idle for longer than the pairs that follow will let them be.
     """
 
     treatment: str
@@ -36,7 +36,8 @@ def schedule_block(*, seed: int, block: int, pairs: Mapping[str, int], weights: 
         deck = _deck(generator, weights, count * slot_requests).reshape(count, slot_requests)
         coins = generator.random(count) < 0.5
         made = [Pair(treatment, bool(coin), requests) for coin, requests in zip(coins, deck, strict=True)]
-        for part in np.array_split(np.arange(count), max(1, round(count / STRETCH_PAIRS))):
+        parts = max(1, round(count / STRETCH_PAIRS)) if len(pairs) > 1 else 1
+        for part in np.array_split(np.arange(count), parts):
             stretch = [made[index] for index in part]
             stretches.append([structs.replace(stretch[0], opens=True), *stretch[1:]])
     generator.shuffle(stretches)
