@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Ended, Header, Planned, Proved, Record
-from tests.support.command import await_journal, document, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.command import await_journal, compared, document, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
@@ -65,8 +65,7 @@ def test_opcache_jit_realpath_and_timestamps_are_proved_on_the_running_worker(tm
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=32M"
     files = "ini.opcache.validate_timestamps=0;ini.realpath_cache_size=16M;ini.realpath_cache_ttl=600"
     treatments = ["--treatment", "ini.opcache.enable=0", "--treatment", jit, "--treatment", files]
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *treatments, "--budget", "8s", "--runs", runs, "--json")
-    assert answer.returncode == 0, answer.stderr
+    answer = compared(docroot, runs, *treatments, "--budget", "8s")
     for name in ("ini.opcache.enable=0", jit, files):
         assert row(answer, name)["kind"] != "invalid", row(answer, name)["reason"]
         assert all(proof["proved"] for proof in row(answer, name)["proofs"])
@@ -74,23 +73,9 @@ def test_opcache_jit_realpath_and_timestamps_are_proved_on_the_running_worker(tm
 
 def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    answer = phpdyno(
-        "compare",
-        "--docroot",
-        docroot,
-        "--url",
-        "/",
-        "--treatment",
-        "ini.opcache.jit=tracing",
-        "--treatment",
-        "ini.opcache.validate_timestamps=1",
-        "--budget",
-        "8s",
-        "--runs",
-        runs,
-        "--json",
+    answer = compared(
+        docroot, runs, "--treatment", "ini.opcache.jit=tracing", "--treatment", "ini.opcache.validate_timestamps=1", "--budget", "8s"
     )
-    assert answer.returncode == 0, answer.stderr
     without_buffer = row(answer, "ini.opcache.jit=tracing")
     assert (without_buffer["kind"], without_buffer["ratio"]) == ("invalid", None)
     assert "not effective" in without_buffer["reason"]
@@ -100,25 +85,7 @@ def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path
 
 def test_fastcgi_and_tcp_and_several_workers(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    answer = phpdyno(
-        "compare",
-        "--docroot",
-        docroot,
-        "--url",
-        "/",
-        "--treatment",
-        "web.socket=tcp",
-        "--transport",
-        "fastcgi",
-        "--concurrency",
-        "3",
-        "--budget",
-        "6s",
-        "--runs",
-        runs,
-        "--json",
-    )
-    assert answer.returncode == 0, answer.stderr
+    answer = compared(docroot, runs, "--treatment", "web.socket=tcp", "--transport", "fastcgi", "--concurrency", "3", "--budget", "6s")
     tcp = row(answer, "web.socket=tcp")
     assert tcp["kind"] != "invalid", tcp["reason"]
     facts = {record.arm: record.facts for record in records_of(runs) if isinstance(record, Proved)}

@@ -19,6 +19,13 @@ def phpdyno(*argv: str | Path, timeout_s: float = 180.0, env: dict[str, str] | N
     return subprocess.run([*COMMAND, *map(str, argv)], capture_output=True, text=True, timeout=timeout_s, check=False, env=env)
 
 
+def compared(docroot: Path, runs: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    """Compare on the front page of a document root, to a JSON document and without a fault."""
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv, "--runs", runs, "--json")
+    assert answer.returncode == 0, answer.stderr
+    return answer
+
+
 def start(*argv: str | Path) -> subprocess.Popen[str]:
     """Start phpdyno without waiting."""
     return subprocess.Popen([*COMMAND, *map(str, argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
