@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from phpdyno._native import OUTCOMES
-from phpdyno.drive.driver import Driver, failures
+from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import LengthClass, native_targets
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import Transport
@@ -73,7 +73,7 @@ class Worker:
 
     def __init__(self, routes: list[Route]) -> None:
         self._routes = {route.name: route for route in routes}
-        self._drivers: dict[tuple[str, int], Driver] = {}
+        self._drivers: dict[tuple[str, int], NativeDriver] = {}
 
     def carry_out(self, order: Order) -> Reply:
         """One batch; only the driving is metered, giving back the samples included."""
@@ -85,7 +85,7 @@ class Worker:
         del samples
         return Reply(Load(order.requests, own_cpu_ns() - before_ns, wall_ns), failure)
 
-    def _driver(self, order: Order) -> Driver:
+    def _driver(self, order: Order) -> NativeDriver:
         key = (order.route, order.concurrency)
         if key not in self._drivers:
             route = self._routes[order.route]
@@ -99,7 +99,7 @@ class Worker:
         return self._drivers[key]
 
 
-def _driver(route: Route, lengths: dict[str, LengthClass], concurrency: int) -> Driver:
+def _driver(route: Route, lengths: dict[str, LengthClass], concurrency: int) -> NativeDriver:
     targets = native_targets(
         Workload((Target(route.path),)),
         route.transport,
@@ -107,7 +107,7 @@ def _driver(route: Route, lengths: dict[str, LengthClass], concurrency: int) -> 
         front_controller=route.front_controller,
         lengths=lengths,
     )
-    return Driver(route.address, targets, keep_alive=route.transport == "http", concurrency=concurrency)
+    return NativeDriver(route.address, targets, keep_alive=route.transport == "http", concurrency=concurrency)
 
 
 def own_cpu_ns() -> int:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from phpdyno._native import OUTCOMES
 from phpdyno.apps.databases import database_socket, live_datadir
 from phpdyno.apps.registry import open_app
-from phpdyno.drive.driver import Driver
+from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import find_cpu_groups
@@ -80,7 +80,7 @@ def require_answer(stand: Stand, instance: Instance) -> None:
     """Fetch the app's first target through nginx. Raises DynoError when the answer is not valid."""
     app = stand.app
     targets = native_targets(app.workload, "http", docroot=app.docroot, front_controller=app.front_controller, lengths={})
-    driver = Driver(instance.http, targets, keep_alive=False)
+    driver = NativeDriver(instance.http, targets, keep_alive=False)
     answer = driver.fetch(0)
     driver.close()
     if OUTCOMES[answer.outcome] != "ok":

@@ -150,7 +150,7 @@ def test_a_port_that_somebody_took_is_given_up_for_another(tmp_path: Path, runs:
         monkeypatch.setattr(bench_module, "free_port", lambda: offered.pop() if offered else free())
         with plain_bench(tmp_path) as bench, bench.running([plain_arm("control", {"web.socket": "tcp"})]) as (instance,):
             assert not offered
-            assert instance.read_facts(bench.probe, ()).socket_family == "tcp"
+            assert instance.read_facts(()).socket_family == "tcp"
 
 
 def test_a_stranger_on_nginx_port_is_not_taken_for_our_nginx(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

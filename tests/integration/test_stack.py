@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phpdyno.drive.driver import Driver, failures
+from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
 from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
 from phpdyno.host.cgroup import find_cpu_groups
@@ -34,7 +34,7 @@ echo str_repeat('x', 100);
 
 def lane_of(bench: Bench, instance: Instance) -> Lane:
     targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
-    return Lane(instance, Driver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
+    return Lane(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
 
 
 def test_several_instances_of_several_arms_live_side_by_side(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_several_instances_of_several_arms_live_side_by_side(tmp_path: Path) -> 
         plain_arm("off", {"ini.opcache.enable": "0"}),
     ]
     with plain_bench(tmp_path) as bench, bench.running(arms) as instances:
-        facts = [instance.read_facts(bench.probe, ()) for instance in instances]
+        facts = [instance.read_facts(()) for instance in instances]
         assert len({fact.pid for fact in facts}) == 4
         assert [fact.socket_family for fact in facts] == ["unix", "tcp", "unix", "unix"]
         assert [fact.opcache is None for fact in facts] == [False, False, False, True]
@@ -88,7 +88,7 @@ def test_an_idle_instance_costs_nothing(tmp_path: Path) -> None:
 
 def test_environment_reaches_the_worker_and_only_what_was_asked_is_reported(tmp_path: Path) -> None:
     with plain_bench(tmp_path) as bench, bench.running([plain_arm("env", {"env.COLOUR": "green", "env.OTHER": "1"})]) as (instance,):
-        assert instance.read_facts(bench.probe, ("COLOUR", "MISSING")).env == {"COLOUR": "green"}
+        assert instance.read_facts(("COLOUR", "MISSING")).env == {"COLOUR": "green"}
 
 
 def test_a_php_fpm_from_a_path_with_its_own_extension_directory(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_php_fpm_from_a_path_with_its_own_extension_directory(tmp_path: Path) 
             (extensions / module.name).write_bytes(module.read_bytes())
         arm = Arm("own", inspect_php(str(copy), str(extensions)))
         with plain_bench(tmp_path) as bench, bench.running([arm]) as (instance,):
-            facts = instance.read_facts(bench.probe, ())
+            facts = instance.read_facts(())
             assert facts.exe == str(copy)
             assert facts.opcache_so == str(extensions / "opcache.so")
 

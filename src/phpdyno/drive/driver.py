@@ -2,27 +2,67 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phpdyno._native import OUTCOMES, Engine, Response, Samples
+from phpdyno._native import OUTCOMES, Engine, Response
+from phpdyno._native import Samples as NativeSamples
 from phpdyno._native import Target as NativeTarget
 
 MAX_FAILURES_PER_SLOT = 3
 RESPONSE_TIMEOUT_NS = 30_000_000_000
 
 
-class Driver:
-    """The generator's side of one instance. `address` is `unix:/path` or `tcp:HOST:PORT`."""
+class Samples(Protocol):
+    """What one slot yields: a row per request, in the order of the sequence; see `phpdyno._native.Samples`."""
 
-    def __init__(self, address: str, targets: Sequence[NativeTarget], *, keep_alive: bool, concurrency: int = 1) -> None:
-        self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=RESPONSE_TIMEOUT_NS)
-        self.concurrency = concurrency
+    sent_ns: NDArray[np.uint64]
+    first_byte_ns: NDArray[np.uint64]
+    done_ns: NDArray[np.uint64]
+    status: NDArray[np.uint16]
+    body_bytes: NDArray[np.uint64]
+    target: NDArray[np.uint32]
+    outcome: NDArray[np.uint8]
+    started_ns: int
+    ended_ns: int
+
+
+class Driver(Protocol):
+    """The generator's side of one instance: whole slots, and single fetches whose answer is kept."""
+
+    concurrency: int
 
     def drive(self, sequence: NDArray[np.uint32]) -> Samples:
+        """One slot: ask for the targets of `sequence`, closed loop, and return when each has an outcome."""
+
+    def fetch(self, target: int) -> Response:
+        """One request, the whole answer kept."""
+
+    def close(self) -> None:
+        """Give up its connections."""
+
+
+class NativeDriver:
+    """HTTP and FastCGI through the native load core. `address` is `unix:/path` or `tcp:HOST:PORT`."""
+
+    def __init__(
+        self,
+        address: str,
+        targets: Sequence[NativeTarget],
+        *,
+        keep_alive: bool,
+        concurrency: int = 1,
+        max_failures: int = MAX_FAILURES_PER_SLOT,
+    ) -> None:
+        self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=RESPONSE_TIMEOUT_NS)
+        self.concurrency = concurrency
+        self._max_failures = max_failures
+
+    def drive(self, sequence: NDArray[np.uint32]) -> NativeSamples:
         """One slot: send the targets of `sequence`, closed loop."""
-        return self._engine.run(sequence, concurrency=self.concurrency, max_failures=MAX_FAILURES_PER_SLOT)
+        return self._engine.run(sequence, concurrency=self.concurrency, max_failures=self._max_failures)
 
     def fetch(self, target: int) -> Response:
         """One request, the whole answer kept."""

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.drive.driver import Driver
-from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
 from phpdyno.experiment.block import BlockReading, measure_block, observe
 from phpdyno.experiment.calibration import calibrate
 from phpdyno.experiment.gate import Gate
+from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.samples import save_samples
 from phpdyno.experiment.schedule import schedule_block
@@ -141,15 +140,8 @@ class Runner:
 
     def _lane(self, instance: Instance) -> Lane:
         plan = self.plan
-        targets = native_targets(
-            plan.workload,
-            plan.transport,
-            docroot=self.bench.app.docroot,
-            front_controller=self.bench.app.front_controller,
-            lengths=self.gate.lengths,
-        )
-        address = instance.http if plan.transport == "http" else instance.fastcgi
-        return Lane(instance, Driver(address, targets, keep_alive=plan.transport == "http", concurrency=plan.concurrency))
+        panel = plan.panels()[0]
+        return make_lane(instance, self.bench, panel, workload=plan.workload, transport=plan.transport, lengths=self.gate.lengths)
 
     def _warm_all(self, block: int, instances: Sequence[Instance]) -> Warmed:
         """Check answers, warm up and prove each arm; treatments that fail are concluded invalid and left out."""
@@ -182,7 +174,6 @@ class Runner:
         warm = warm_up(
             lane,
             self.shared,
-            self.bench,
             weights=[target.weight for target in self.plan.workload.targets],
             env_names=names,
             workers=self.plan.concurrency,

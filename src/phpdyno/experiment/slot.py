@@ -6,10 +6,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from phpdyno._native import Samples
-from phpdyno.drive.driver import Driver, failures
+from phpdyno.drive.driver import Driver, Samples, failures
 from phpdyno.stack.instance import Instance
-from phpdyno.stack.meter import Meter, await_idle
+from phpdyno.stack.meter import Meter
 
 
 class Lane:
@@ -70,7 +69,7 @@ def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32])
     before = [meter.read_ns() if meter else 0 for meter in meters]
     start = time.monotonic_ns()
     samples = lane.driver.drive(sequence)
-    await_idle(lane.instance.fpm.pid)
+    lane.instance.await_idle()
     end = time.monotonic_ns()
     php, web = lane.advance()
     database, host = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from phpdyno._native import Samples
+from phpdyno.drive.driver import Samples
 from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot, service_ns
 from phpdyno.model.facts import WorkerFacts
-from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
 
 CAP_S = 20.0
@@ -31,7 +30,7 @@ class Warm(Struct, frozen=True):
     steady: bool
 
 
-def warm_up(lane: Lane, shared: SharedMeters, bench: Bench, *, weights: Sequence[float], env_names: Sequence[str], workers: int) -> Warm:
+def warm_up(lane: Lane, shared: SharedMeters, *, weights: Sequence[float], env_names: Sequence[str], workers: int) -> Warm:
     """Serve every target until opcache and JIT change no more, 20 s at most. Raises ArmFailed when a request fails."""
     every_target = np.arange(len(weights), dtype=np.uint32)
     sequence = np.tile(every_target, max(1, workers))
@@ -46,7 +45,7 @@ def warm_up(lane: Lane, shared: SharedMeters, bench: Bench, *, weights: Sequence
             raise ArmFailed(lane.instance.arm, f"requests fail during warm-up: {reading.failure}{f'; {why}' if why else ''}")
         if reading.php_ns <= 0:
             raise ArmFailed(lane.instance.arm, "php-fpm does nothing for these targets (static files?), so its CPU time cannot judge them")
-        facts = lane.instance.read_facts(bench.probe, tuple(env_names))
+        facts = lane.instance.read_facts(tuple(env_names))
         rounds += 1
         unchanged = unchanged + 1 if state == _state_of(facts) else 0
         state = _state_of(facts)

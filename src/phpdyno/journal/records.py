@@ -4,10 +4,10 @@ from msgspec import Struct
 
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import Metric, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class Header(Struct, frozen=True, tag="header"):
@@ -60,11 +60,26 @@ class Proved(Struct, frozen=True, tag="facts"):
     proofs: tuple[ProofOutcome, ...]
 
 
+class AllanPoint(Struct, frozen=True):
+    """One slot length of the A/A trace: `deviation` is the Allan deviation of the log cost between adjacent slots of one instance.
+
+    `cost_s` is variance x time of a pair of such slots, reading the meters included: what one wants small.
+    """
+
+    slot_requests: int
+    slot_s: float
+    deviation: float
+    cost_s: float
+
+
 class Calibrated(Struct, frozen=True, tag="calibration"):
-    """Slot length and pairs per treatment and block, chosen from the arms' own cost in the warm-up, before the first block.
+    """What A/A blocks of the control and one round of every arm said, before the first block, and the plan that follows from it.
 
     `request_wall_ns` and `request_cpu_ns` are the control's. `block_s` is the planned measuring time of a block, `overhead_s` what
-    starting and warming up adds to it.
+    starting and warming up adds to it. `sigma_pair` is the standard deviation of one pair's log ratio, `sigma_start` that of what an
+    instance draws when it starts, `sigma_block` the forecast for a block. `mixture` is the g of the confidence sequence. `blocks` fit in
+    the budget; with them an effect of `decidable` (a fraction) is found with 90 % power, and one of the margin after `eta_s` seconds.
+    `alive` crews of instances are started at once. `allan` and `aa` are what was measured (empty where the slot length was given).
     """
 
     slot_requests: int
@@ -74,6 +89,28 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
     block_s: float
     overhead_s: float
     note: str
+    metric: Metric = "cpu"
+    sigma_pair: float = 0.0
+    sigma_start: float = 0.0
+    sigma_block: float = 0.0
+    mixture: float = 0.25
+    blocks: int = 0
+    decidable: float | None = None
+    eta_s: float | None = None
+    alive: int = 1
+    took_s: float = 0.0
+    allan: tuple[AllanPoint, ...] = ()
+    aa: tuple[Observation, ...] = ()
+
+
+class CarriedOver(Struct, frozen=True, tag="carry-over"):
+    """One treatment's effect in one block at another slot length, on the block's own instances: what switching between arms costs."""
+
+    block: int
+    treatment: str
+    slot_requests: int
+    log_ratio: float
+    pairs: int
 
 
 class BlockDone(Struct, frozen=True, tag="block"):
@@ -109,4 +146,4 @@ class Ended(Struct, frozen=True, tag="end"):
     elapsed_s: float
 
 
-Record = Header | Planned | Preflight | Answers | Proved | Calibrated | BlockDone | Incident | Concluded | Ended
+Record = Header | Planned | Preflight | Answers | Proved | Calibrated | CarriedOver | BlockDone | Incident | Concluded | Ended

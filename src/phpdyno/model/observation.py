@@ -4,7 +4,10 @@ from msgspec import Struct
 
 
 class Cost(Struct, frozen=True):
-    """Totals of one arm over its slots of one block. CPU is nanoseconds per component; `host_cpu_ns` is the busy time of all cores."""
+    """Totals of one arm over its slots of one block. CPU is nanoseconds per component; `host_cpu_ns` is the busy time of all cores.
+
+    `requests` were sent, `failed` of them got no valid answer; `drive_ns` is the time from each slot's first request to its last answer.
+    """
 
     requests: int
     php_cpu_ns: int
@@ -14,6 +17,8 @@ class Cost(Struct, frozen=True):
     wall_ns: int
     service_p50_ns: int
     service_p99_ns: int
+    failed: int = 0
+    drive_ns: int = 0
 
 
 class Observation(Struct, frozen=True):
@@ -21,8 +26,9 @@ class Observation(Struct, frozen=True):
 
     `log_ratio` = log(total control cost / total treatment cost), positive when the treatment is cheaper; `clipped_log_ratio` is the same
     with each pair's ratio clipped at 2.5 sigma around the block's median (a sensitivity check, never the estimate).
-    `pair_sigma` is the standard deviation of the log ratios of its pairs. `steal_fraction` is the share of the block stolen by the
-    hypervisor. `excluded` names the covariate, declared beforehand, for which the block does not count; '' when it counts.
+    For throughput the cost is the time per valid completion. `pair_sigma` is the standard deviation of the log ratios of its pairs.
+    `steal_fraction` is the share of the block stolen by the hypervisor, `lag_fraction` the share of the driving in which the generator
+    kept the server waiting. `excluded` names the covariate, declared beforehand, for which the block does not count; '' when it counts.
     """
 
     treatment: str
@@ -34,4 +40,5 @@ class Observation(Struct, frozen=True):
     control: Cost
     treated: Cost
     steal_fraction: float = 0.0
+    lag_fraction: float = 0.0
     excluded: str = ""

@@ -1,17 +1,17 @@
 """A plan: what is compared on which workload, by which metric and margin, within which budget. Frozen before anything starts."""
 
-from typing import Literal
+from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from phpdyno.model.arm import Arm
 from phpdyno.model.workload import Workload
 
-Metric = Literal["cpu"]
-"""`cpu`: CPU nanoseconds of the arm's php-fpm processes per valid request."""
+Metric = Literal["cpu", "throughput"]
+"""`cpu`: CPU nanoseconds of the arm's PHP processes per valid request. `throughput`: valid completions per second in a closed loop."""
 
-Transport = Literal["http", "fastcgi"]
-"""`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm."""
+Transport = Literal["http", "fastcgi", "script"]
+"""`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm; `script`: operations of a long-lived command-line PHP."""
 
 
 class AppSource(Struct, frozen=True):
@@ -20,6 +20,16 @@ class AppSource(Struct, frozen=True):
     reference: str = ""
     docroot: str = ""
     urls: tuple[str, ...] = ()
+    script: str = ""
+
+
+class Panel(Struct, frozen=True):
+    """Treatments that are judged by one metric, beside a control of their own under the same load (`concurrency` requests in flight)."""
+
+    metric: Metric
+    control: Arm
+    treatments: tuple[Arm, ...]
+    concurrency: int
 
 
 class Plan(Struct, frozen=True):
@@ -28,8 +38,10 @@ class Plan(Struct, frozen=True):
     `margin` is the relevance margin as a fraction (0.01 = 1 %). `confidence` holds for all treatments together: each gets
     alpha = (1 - confidence) / len(treatments). `budget_s` bounds the whole measurement, starts and warm-up included.
     `slot_requests` None: chosen from the control's own cost. Orders, coins and targets all follow from `seed`.
-    Declared beforehand: a block with more than `max_steal` of its time stolen does not count, nor one with a failed request; an arm with
-    more than `max_failed_blocks` such failures is invalid.
+    `metrics` names the metric of each treatment that is not judged by `metric`. Throughput is measured with `loaded_concurrency` requests
+    in flight against `loaded_control`, the control with as many workers as that load wants.
+    Declared beforehand: a block does not count in which more than `max_steal` of the time was stolen, the generator was late for more than
+    `max_lag` of it, or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures is invalid.
     """
 
     app: str
@@ -47,7 +59,26 @@ class Plan(Struct, frozen=True):
     slot_requests: int | None = None
     source: AppSource = AppSource()
     max_steal: float = 0.10
+    max_lag: float = 0.25
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    loaded_control: Arm | None = None
+    loaded_concurrency: int = 10
     max_failed_blocks: int = 2
+
+    def metric_of(self, treatment: str) -> Metric:
+        """The metric that was fixed for a treatment."""
+        return self.metrics.get(treatment, self.metric)
+
+    def panels(self) -> tuple[Panel, ...]:
+        """The treatments by metric, each group with its control and its load; CPU first."""
+        found = []
+        for metric in get_args(Metric):
+            arms = tuple(arm for arm in self.treatments if self.metric_of(arm.name) == metric)
+            loaded = metric == "throughput"
+            control = self.loaded_control if loaded and self.loaded_control is not None else self.control
+            if arms:
+                found.append(Panel(metric, control, arms, self.loaded_concurrency if loaded else self.concurrency))
+        return tuple(found)
 
     @property
     def alpha(self) -> float:

@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from phpdyno.model.plan import Metric
+
 VerdictKind = Literal["improved", "regressed", "equivalent", "inconclusive", "invalid"]
 Relevance = Literal["relevant", "not relevant", "relevance open", ""]
 
@@ -41,7 +43,8 @@ class Verdict(Struct, frozen=True):
     """What can be said of one treatment.
 
     `improved` / `regressed`: the interval lies outside 1. `equivalent`: it lies inside the margin and holds 1. `inconclusive`: the
-    budget ended first. `invalid`: no number may be given (`reason` says why). `relevance` compares the interval with the margin.
+    budget ended first. `invalid`: no number may be given (`reason` says why). `relevance` compares the interval with the
+    margin. `metric` was fixed beforehand.
     """
 
     treatment: str
@@ -51,3 +54,4 @@ class Verdict(Struct, frozen=True):
     proofs: tuple[ProofOutcome, ...] = ()
     reason: str = ""
     warnings: tuple[str, ...] = ()
+    metric: Metric = "cpu"

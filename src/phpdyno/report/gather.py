@@ -5,7 +5,20 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from phpdyno.errors import DynoError
-from phpdyno.journal.records import Answers, BlockDone, Calibrated, Concluded, Ended, Header, Incident, Planned, Preflight, Proved, Record
+from phpdyno.journal.records import (
+    Answers,
+    BlockDone,
+    Calibrated,
+    CarriedOver,
+    Concluded,
+    Ended,
+    Header,
+    Incident,
+    Planned,
+    Preflight,
+    Proved,
+    Record,
+)
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Plan
@@ -95,6 +108,8 @@ def _put(pile: _Pile, record: Record) -> None:
             pile.preflight = record
         case Calibrated():
             pile.calibration = record
+        case CarriedOver():
+            pass
         case Incident():
             pile.incidents.append(record)
         case BlockDone():

@@ -97,7 +97,7 @@ class Bench:
         """Wait for it; where somebody else took its port in the meantime, start it again on another."""
         for _ in range(PORT_ATTEMPTS):
             try:
-                instance.await_ready(self.probe)
+                instance.await_ready()
             except ArmFailed as failure:
                 if PORT_TAKEN not in failure.what:
                     raise
@@ -105,7 +105,7 @@ class Bench:
                 instance = self._launch(instance.arm)
             else:
                 return instance
-        instance.await_ready(self.probe)
+        instance.await_ready()
         return instance
 
     # ---- one instance -------------------------------------------------------------------------
@@ -126,6 +126,7 @@ class Bench:
             fpm=fpm,
             fastcgi=f"unix:{listen}" if listen.startswith("/") else f"tcp:{listen}",
             php_meter=self.meter(f"php{number}", fpm),
+            probe=self.probe,
         )
         if self.transport == "http":
             self._start_nginx(instance)

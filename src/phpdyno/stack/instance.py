@@ -13,7 +13,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.render.fastcgi import http_request
 from phpdyno.stack.facts import probe_worker, read_facts
-from phpdyno.stack.meter import Meter
+from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.supervise import Child
 
 READY_S = 15.0
@@ -31,12 +31,13 @@ class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot
 class Instance:
     """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web` None without nginx."""
 
-    def __init__(self, arm: Arm, number: int, directory: Path, *, fpm: Child, fastcgi: str, php_meter: Meter) -> None:
+    def __init__(self, arm: Arm, number: int, directory: Path, *, fpm: Child, fastcgi: str, php_meter: Meter, probe: Path) -> None:
         self.arm = arm
         self.number = number
         self.directory = directory
         self.fpm = fpm
         self.fastcgi = fastcgi
+        self.probe = probe
         self.php_meter = php_meter
         self.web: Child | None = None
         self.http = ""
@@ -44,13 +45,13 @@ class Instance:
         self.marker = secrets.token_hex(8)
         self.web_meter: Meter | None = None
 
-    def await_ready(self, probe: Path) -> None:
+    def await_ready(self) -> None:
         """Wait until a worker answers the probe over FastCGI and nginx accepts connections.
 
         Raises ArmFailed with the last log lines of the server that does not come up.
         """
         deadline = time.monotonic() + READY_S
-        while (answer := probe_worker(self.fastcgi, probe, timeout_ns=READY_PROBE_NS)) is None:
+        while (answer := probe_worker(self.fastcgi, self.probe, timeout_ns=READY_PROBE_NS)) is None:
             self._still_starting(self.fpm, "php-fpm", deadline)
         self._jit_free_at_start = answer.jit_free_bytes
         while self.web is not None and not self._nginx_answers():
@@ -68,10 +69,14 @@ class Instance:
             raise ArmFailed(self.arm, f"{what} did not answer within {READY_S:.0f} s: {child.tail()}")
         time.sleep(0.005)
 
-    def read_facts(self, probe: Path, env_names: tuple[str, ...]) -> WorkerFacts:
+    def await_idle(self) -> None:
+        """Wait until no worker is on a CPU: what a request does after its response belongs to it."""
+        await_idle(self.fpm.pid)
+
+    def read_facts(self, env_names: tuple[str, ...]) -> WorkerFacts:
         """Facts of a running worker, from the worker itself and from /proc."""
         try:
-            facts = read_facts(self.fastcgi, probe, env_names, self.fpm.pid)
+            facts = read_facts(self.fastcgi, self.probe, env_names, self.fpm.pid)
         except DynoError as error:
             raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
         if facts.opcache is None or facts.opcache.jit is None:
