@@ -14,13 +14,15 @@ MAD_TO_SIGMA = 1.48
 class BlockEstimate(Struct, frozen=True):
     """log(total control cost / total treatment cost) of one block, its clipped version, and the spread of its pairs.
 
-    `pair_sigma` is the standard deviation (n - 1) of the pairs' log ratios, 0.0 for a single pair.
+    `pair_sigma` is the standard deviation (n - 1) of the pairs' log ratios, 0.0 for a single pair. `spread` / sqrt(pairs) is the standard
+    error of `log_ratio` by the delta method: in a mix of dear and cheap requests the dear ones weigh more in a ratio of totals.
     """
 
     log_ratio: float
     clipped_log_ratio: float
     pair_sigma: float
     pairs: int
+    spread: float = 0.0
 
 
 def estimate_block(control_ns: ArrayLike, treated_ns: ArrayLike) -> BlockEstimate:
@@ -54,6 +56,7 @@ def estimate_block(control_ns: ArrayLike, treated_ns: ArrayLike) -> BlockEstimat
         clipped_log_ratio=float(np.log(clipped_control.sum() / clipped_treated.sum())),
         pair_sigma=float(ratios[both].std(ddof=1)) if both.sum() > 1 else 0.0,
         pairs=int(ratios.size),
+        spread=float((control / control.mean() - treated / treated.mean()).std(ddof=1)) if ratios.size > 1 else 0.0,
     )
 
 

@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 
 from phpdyno.model.observation import Observation
+from phpdyno.model.plan import Metric
 from phpdyno.model.verdict import ProofOutcome, Verdict
 from phpdyno.stats.autocorrelation import lag_one
 from phpdyno.stats.judge import effect_of, judge, margin_log
-from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.stats.sequence import MIXTURE, confidence_sequence
 
 
 def conclude(
@@ -16,30 +17,35 @@ def conclude(
     *,
     alpha: float,
     margin: float,
+    mixture: float | None = None,
+    metric: Metric = "cpu",
     reason: str = "",
     proofs: tuple[ProofOutcome, ...] = (),
     warnings: tuple[str, ...] = (),
 ) -> Verdict:
     """Verdict over the observations of `treatment` that count, in the order given (the order of time, for the autocorrelation).
 
-    Excluded observations and other treatments' are left out. Without any block: inconclusive and no effect. Its own warnings (clipping,
-    correlated blocks) are added to `warnings`. Raises ValueError as `effect_of` and `judge` do.
+    Excluded observations and other treatments' are left out; without any block: inconclusive and no effect. `mixture` is the g of the
+    confidence sequence (None: the default). Its own warnings (clipping, correlated blocks) are added to `warnings`. Raises ValueError as
+    `effect_of` and `judge` do.
     """
     counted = [seen for seen in observations if seen.treatment == treatment and not seen.excluded]
     if not counted:
-        return Verdict(treatment, "inconclusive", reason=reason, proofs=proofs, warnings=warnings)
+        return Verdict(treatment, "inconclusive", reason=reason, proofs=proofs, warnings=warnings, metric=metric)
 
+    g = MIXTURE if mixture is None else mixture
     values = [seen.log_ratio for seen in counted]
     clipped = [seen.clipped_log_ratio for seen in counted]
-    kind, relevance = judge(confidence_sequence(values, alpha), margin)
+    kind, relevance = judge(confidence_sequence(values, alpha, g), margin)
     return Verdict(
         treatment,
         kind,
         relevance,
-        effect_of(values, clipped, alpha),
+        effect_of(values, clipped, alpha, g),
         proofs,
         reason,
         (*warnings, *sensitivity_warnings(values, clipped, margin)),
+        metric,
     )
 
 

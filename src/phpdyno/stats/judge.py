@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from phpdyno.model.verdict import Effect, Relevance, VerdictKind
-from phpdyno.stats.sequence import Interval, confidence_sequence
+from phpdyno.stats.sequence import MIXTURE, Interval, confidence_sequence
 
 _LARGEST_LOG = 700.0
 """exp() of more does not fit a float."""
@@ -36,14 +36,14 @@ def decided(kind: VerdictKind, relevance: Relevance) -> bool:
     return kind in {"equivalent", "invalid"}
 
 
-def effect_of(values: Sequence[float], clipped: Sequence[float], alpha: float) -> Effect:
+def effect_of(values: Sequence[float], clipped: Sequence[float], alpha: float, mixture: float = MIXTURE) -> Effect:
     """Effect from one log ratio per block, and from its clipped version, as ratios of control to treatment cost.
 
     Raises ValueError: no values, values that are not finite, different lengths, alpha outside (0, 1).
     """
     if len(values) != len(clipped):
         raise ValueError(f"every block needs its clipped log ratio: {len(values)} and {len(clipped)}")
-    interval = confidence_sequence(values, alpha)
+    interval = confidence_sequence(values, alpha, mixture)
     low, high = interval.low, interval.high
     finite = low is not None and high is not None and -_LARGEST_LOG < low <= high < _LARGEST_LOG
 
