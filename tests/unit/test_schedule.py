@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.experiment.calibration import calibrate, slot_length
 from phpdyno.experiment.schedule import schedule_block
 
 WEIGHTS = [4.0, 3.0, 1.0, 1.0]
@@ -78,41 +77,3 @@ def test_stretches_come_in_another_order_in_another_block() -> None:
         schedule = schedule_block(seed=1, block=block, pairs={"a": 10, "b": 10}, weights=[1.0], slot_requests=1)
         orders.add(tuple(pair.treatment for pair in schedule if pair.opens))
     assert orders == {("a", "b"), ("b", "a")}
-
-
-def test_slot_length_is_one_request_for_slow_apps_and_about_15_ms_for_fast_ones() -> None:
-    assert slot_length(25_000_000) == 1
-    assert slot_length(10_000_000) == 1
-    assert slot_length(250_000) == 60
-    assert slot_length(0) == 15_000_000
-    assert slot_length(25_000_000, concurrency=8) == 160
-    assert slot_length(250_000, concurrency=2) == 60
-
-
-def test_calibration_gives_dear_arms_fewer_pairs_and_the_same_time() -> None:
-    planned = calibrate(
-        request_wall_ns={"control": 25_000_000, "cheap": 25_000_000, "dear": 125_000_000},
-        control="control",
-        control_cpu_ns=20_000_000,
-        overhead_s=3.0,
-        budget_s=300.0,
-        least_blocks=9,
-        slot_requests=None,
-    )
-    assert planned.slot_requests == 1
-    assert planned.pairs["cheap"] > 2.5 * planned.pairs["dear"]
-    assert 8.0 < planned.block_s < 13.0
-    assert "nothing can be decided" not in planned.note
-
-
-def test_a_budget_too_small_is_said_with_what_would_be_enough() -> None:
-    planned = calibrate(
-        request_wall_ns={"control": 25_000_000, "a": 25_000_000},
-        control="control",
-        control_cpu_ns=1,
-        overhead_s=3.0,
-        budget_s=10.0,
-        least_blocks=7,
-        slot_requests=None,
-    )
-    assert "nothing can be decided in less than about 28 s" in planned.note

@@ -7,7 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from phpdyno._native import OUTCOMES, Engine, Response
+from phpdyno._native import OUTCOMES, Engine
+from phpdyno._native import Response as NativeResponse
 from phpdyno._native import Samples as NativeSamples
 from phpdyno._native import Target as NativeTarget
 
@@ -29,10 +30,22 @@ class Samples(Protocol):
     ended_ns: int
 
 
+class Response(Protocol):
+    """One whole answer; `outcome` and `detail` as of `phpdyno._native.Response`."""
+
+    outcome: int
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    detail: str
+
+
 class Driver(Protocol):
     """The generator's side of one instance: whole slots, and single fetches whose answer is kept."""
 
     concurrency: int
+    least_slot_ns: int
+    """In shorter slots, the command to perform it would weigh in what is measured."""
 
     def drive(self, sequence: NDArray[np.uint32]) -> Samples:
         """One slot: ask for the targets of `sequence`, closed loop, and return when each has an outcome."""
@@ -58,13 +71,14 @@ class NativeDriver:
     ) -> None:
         self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=RESPONSE_TIMEOUT_NS)
         self.concurrency = concurrency
+        self.least_slot_ns = 0
         self._max_failures = max_failures
 
     def drive(self, sequence: NDArray[np.uint32]) -> NativeSamples:
         """One slot: send the targets of `sequence`, closed loop."""
         return self._engine.run(sequence, concurrency=self.concurrency, max_failures=self._max_failures)
 
-    def fetch(self, target: int) -> Response:
+    def fetch(self, target: int) -> NativeResponse:
         """One request, the whole answer kept."""
         return self._engine.fetch(target)
 
@@ -73,12 +87,21 @@ class NativeDriver:
         self._engine.close()
 
 
-def failures(samples: Samples) -> str:
-    """Requests without a valid answer, by kind, in words (`2 closed_early, 1 wrong_status (502)`); '' when there are none."""
-    if not samples.outcome.any():
-        return ""
+def failure_kinds(samples: Samples) -> Counter[str]:
+    """Requests without a valid answer, by kind (`closed_early`, `wrong_status (502)`)."""
     kinds: Counter[str] = Counter()
-    for outcome, status in zip(samples.outcome.tolist(), samples.status.tolist(), strict=True):
-        if outcome:
-            kinds[OUTCOMES[outcome] + (f" ({status})" if OUTCOMES[outcome] == "wrong_status" else "")] += 1
+    if samples.outcome.any():
+        for outcome, status in zip(samples.outcome.tolist(), samples.status.tolist(), strict=True):
+            if outcome:
+                kinds[OUTCOMES[outcome] + (f" ({status})" if OUTCOMES[outcome] == "wrong_status" else "")] += 1
+    return kinds
+
+
+def failures(samples: Samples) -> str:
+    """The failed requests of a slot in words; '' when there are none."""
+    return in_words(failure_kinds(samples))
+
+
+def in_words(kinds: Counter[str]) -> str:
+    """Failures in words (`2 closed_early, 1 wrong_status (502)`); '' when there are none."""
     return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())

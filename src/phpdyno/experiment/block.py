@@ -1,15 +1,20 @@
 """One block: the scheduled pairs on one set of live instances, reduced to one observation per treatment."""
 
+import math
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from phpdyno.drive.driver import in_words
 from phpdyno.experiment.schedule import Pair
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.host.clock import read_host_cpu, steal_fraction
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.stats.block import estimate_block
+from phpdyno.model.plan import Metric, Plan
+from phpdyno.stats.block import BlockEstimate, estimate_block
 from phpdyno.stats.percentile import percentile
 
 
@@ -22,23 +27,37 @@ class PairReading(Struct, frozen=True):
 
 
 class BlockReading(Struct, frozen=True):
-    """All pairs of a block that were completed, and which arm failed how (`failed`: arm name to words)."""
+    """All pairs of a block that were completed, and which arm failed how (`failed`: arm name to words).
+
+    `clock_step_s` is by how much the clock of the day moved against the one that we measure with.
+    """
 
     pairs: tuple[PairReading, ...]
     failed: Mapping[str, str]
     steal_fraction: float
+    clock_step_s: float = 0.0
+
+    def of(self, treatment: str) -> list[PairReading]:
+        """The pairs of one treatment."""
+        return [entry for entry in self.pairs if entry.pair.treatment == treatment]
 
 
 def measure_block(
-    schedule: Sequence[Pair], *, control: Lane, treatments: Mapping[str, Lane], shared: SharedMeters, tick: Callable[[float], None]
+    schedule: Sequence[Pair],
+    *,
+    control: Lane,
+    treatments: Mapping[str, Lane],
+    shared: SharedMeters,
+    metric: Metric = "cpu",
+    tick: Callable[[], None],
 ) -> BlockReading:
-    """Measure the pairs in order; `tick` is told the fraction done. An arm whose request fails is driven no further in this block."""
+    """Measure the pairs in order. An arm that fails (a request, for CPU; all requests of a slot, for throughput) is driven no further."""
     for lane in (control, *treatments.values()):
         lane.begin()
-    before = read_host_cpu()
+    before, offset_ns = read_host_cpu(), _clock_offset_ns()
     done: list[PairReading] = []
     failed: dict[str, str] = {}
-    for position, pair in enumerate(schedule):
+    for pair in schedule:
         if pair.treatment in failed:
             continue
         lanes = (control, treatments[pair.treatment]) if pair.control_first else (treatments[pair.treatment], control)
@@ -48,26 +67,54 @@ def measure_block(
                 measure_slot(lane, shared, pair.sequence[: lane.driver.concurrency])
         first, second = (measure_slot(lane, shared, pair.sequence) for lane in lanes)
         reading = PairReading(pair, first, second) if pair.control_first else PairReading(pair, second, first)
-        if reading.control.failure:
-            failed[control.instance.arm.name] = reading.control.failure
+        if _failed(reading.control, metric):
+            failed[control.instance.arm.name] = in_words(reading.control.failures)
             break
-        if reading.treated.failure:
-            failed[pair.treatment] = reading.treated.failure
+        if _failed(reading.treated, metric):
+            failed[pair.treatment] = in_words(reading.treated.failures)
         else:
             done.append(reading)
-        tick((position + 1) / len(schedule))
-    return BlockReading(tuple(done), failed, steal_fraction(before, read_host_cpu()))
+        tick()
+    step_s = (_clock_offset_ns() - offset_ns) / 1e9
+    return BlockReading(tuple(done), failed, steal_fraction(before, read_host_cpu()), step_s)
 
 
-def observe(block: int, treatment: str, reading: BlockReading, *, max_steal: float, failure: str) -> Observation | None:
-    """The observation of one treatment, excluded where a covariate declared beforehand says so; None without a completed pair."""
-    pairs = [entry for entry in reading.pairs if entry.pair.treatment == treatment]
-    if not pairs:
+def _failed(reading: SlotReading, metric: Metric) -> bool:
+    return reading.failures.total() > 0 if metric == "cpu" else reading.valid == 0
+
+
+def _clock_offset_ns() -> int:
+    return time.time_ns() - time.monotonic_ns()
+
+
+def estimate_pairs(pairs: Sequence[PairReading], metric: Metric) -> BlockEstimate:
+    """The estimate over some pairs of one treatment by its metric. Raises ValueError as `estimate_block` does.
+
+    Throughput is valid completions over time, both in total; the mean over slots, where a slot with few valid answers would weigh as if it
+    had been long, serves for the spread and for what clipping would change.
+    """
+    found = estimate_block([entry.control.cost_ns(metric) for entry in pairs], [entry.treated.cost_ns(metric) for entry in pairs])
+    if metric == "cpu":
+        return found
+    sides = ([entry.control for entry in pairs], [entry.treated for entry in pairs])
+    control, treated = (sum(slot.drive_ns for slot in side) / sum(slot.valid for slot in side) for side in sides)
+    log_ratio = math.log(control / treated)
+    return structs.replace(found, log_ratio=log_ratio, clipped_log_ratio=log_ratio + found.clipped_log_ratio - found.log_ratio)
+
+
+def is_measurable(pairs: Sequence[PairReading], metric: Metric) -> bool:
+    """Whether there is anything to compare: a cost on either side. A mix may hold static files, which cost PHP nothing."""
+    control, treated = (sum(slots) for slots in ([e.control.cost_ns(metric) for e in pairs], [e.treated.cost_ns(metric) for e in pairs]))
+    return control > 0.0 and treated > 0.0
+
+
+def observe(block: int, treatment: str, reading: BlockReading, *, plan: Plan, metric: Metric, failure: str = "") -> Observation | None:
+    """The observation of one treatment, excluded where a covariate declared beforehand says so; None where nothing can be compared."""
+    pairs = reading.of(treatment)
+    if not is_measurable(pairs, metric):
         return None
-    estimate = estimate_block([entry.control.php_ns for entry in pairs], [entry.treated.php_ns for entry in pairs])
-    excluded = f"failed requests: {failure}" if failure else ""
-    if not excluded and reading.steal_fraction > max_steal:
-        excluded = f"steal {reading.steal_fraction:.1%}"
+    estimate = estimate_pairs(pairs, metric)
+    lag = lag_fraction(pairs)
     return Observation(
         treatment=treatment,
         block=block,
@@ -78,19 +125,42 @@ def observe(block: int, treatment: str, reading: BlockReading, *, max_steal: flo
         control=_cost([entry.control for entry in pairs]),
         treated=_cost([entry.treated for entry in pairs]),
         steal_fraction=reading.steal_fraction,
-        excluded=excluded,
+        lag_fraction=lag,
+        pair_spread=estimate.spread,
+        excluded=excluded_for(plan, failure, reading.steal_fraction, lag),
     )
 
 
+def lag_fraction(pairs: Sequence[PairReading]) -> float:
+    """Share of the driving in which requests that should have been in flight were not: the generator kept the server waiting."""
+    slots = [slot for entry in pairs for slot in (entry.control, entry.treated) if not slot.failures]
+    unfilled = sum(slot.unfilled_ns for slot in slots)
+    filled = sum(int(service_ns(slot.samples).sum()) for slot in slots)
+    return unfilled / (unfilled + filled) if unfilled + filled else 0.0
+
+
+def excluded_for(plan: Plan, failure: str, steal: float, lag: float) -> str:
+    """The covariate, declared beforehand, for which figures do not count; '' when they do."""
+    if failure:
+        return f"failed requests: {failure}"
+    if steal > plan.max_steal:
+        return f"steal {steal:.1%}"
+    return f"generator late for {lag:.1%}" if lag > plan.max_lag else ""
+
+
 def _cost(readings: Sequence[SlotReading]) -> Cost:
-    service = np.concatenate([service_ns(reading.samples) for reading in readings])
+    valid = np.concatenate([service_ns(reading.samples)[reading.samples.outcome == 0] for reading in readings])
+    kinds: Counter[str] = sum((reading.failures for reading in readings), Counter())
     return Cost(
-        requests=int(service.size),
+        requests=sum(int(reading.samples.outcome.size) for reading in readings),
         php_cpu_ns=sum(reading.php_ns for reading in readings),
         web_cpu_ns=sum(reading.web_ns for reading in readings),
         database_cpu_ns=sum(reading.database_ns for reading in readings),
         host_cpu_ns=sum(reading.host_ns for reading in readings),
         wall_ns=sum(reading.wall_ns for reading in readings),
-        service_p50_ns=percentile(service, 50.0),
-        service_p99_ns=percentile(service, 99.0),
+        service_p50_ns=percentile(valid, 50.0),
+        service_p99_ns=percentile(valid, 99.0),
+        failed=kinds.total(),
+        drive_ns=sum(reading.drive_ns for reading in readings),
+        kinds=dict(kinds),
     )

@@ -1,66 +1,212 @@
-"""Slot length, pairs per block and length of a block, from what a request of each arm costs. Pure."""
+"""Before the first block: an A/A trace for the slot length, A/A blocks for the noise, and what a start costs."""
 
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
-from phpdyno.journal.records import Calibrated
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
-SLOT_NS = 15_000_000
-SINGLE_REQUEST_NS = 10_000_000
-LEAST_PAIRS = 4
-REQUESTS_PER_FLIGHT = 20
-SPARE_BLOCKS = 6
-LEAST_BLOCK_S = 1.0
-MOST_BLOCK_S = 12.0
+from phpdyno.drive.driver import in_words
+from phpdyno.errors import DynoError
+from phpdyno.experiment.block import measure_block, observe
+from phpdyno.experiment.crew import Crew, Muster
+from phpdyno.experiment.planning import (
+    LEAST_PAIRS,
+    LEAST_TRACE,
+    SlotChoice,
+    Timing,
+    base_requests,
+    choose_slot,
+    fixed_slot,
+)
+from phpdyno.experiment.schedule import deal, schedule_block
+from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.stage import LiveInstance
+from phpdyno.model.arm import Arm
+from phpdyno.model.observation import Observation
+from phpdyno.stack.instance import ArmFailed
+
+SHARE = 0.08
+LEAST_S = 1.2
+MOST_S = 20.0
+TRACE_SHARE = 0.25
+MOST_TRACE = 4096
+SLOTS_PER_TARGET = 20
+AA = "A/A"
+LARGE_BUDGET_S = 60.0
+CHEAPER = 0.85
+"""Starting several crews at once has to save more than the estimate scatters by."""
+MOST_ALIVE = 4
+MEMORY_SHARE = 0.5
+INSTANCE_KIB = 200 * 1024
+"""What one instance is reckoned with: opcache's shared memory of 128 MiB in full, and its processes."""
+SEED = 1_000_003
+"""Added to the plan's seed, so that calibration draws other requests than the blocks."""
 
 
-def slot_length(request_wall_ns: int, concurrency: int = 1) -> int:
-    """Requests per slot: one when a request takes 10 ms or more, else about 15 ms of them. The noise is slow, so short slots win.
+class Calibration(Struct, frozen=True):
+    """What was measured of a panel before its first block; `request_wall_ns` by arm, the control's first."""
 
-    With more than one request in flight a slot holds at least 20 for each, so that filling and draining weigh little.
+    slot: SlotChoice
+    aa: tuple[Observation, ...]
+    timing: Timing
+    request_wall_ns: dict[str, int]
+    control_cpu_ns: int
+    took_s: float
+
+
+class Calibrator(Struct, frozen=True):
+    """What calibrating a panel needs: ways to start and stop further instances of the control, its part of the budget, and how long the
+    first crew took to start."""
+
+    muster: Muster
+    shared: SharedMeters
+    start: Callable[[Sequence[Arm]], Sequence[LiveInstance]]
+    stop: Callable[[Sequence[LiveInstance]], None]
+    budget_s: float
+    up_s: float
+
+    def calibrate(self, crew: Crew) -> Calibration:
+        """Measure. Raises ArmFailed when the control fails meanwhile."""
+        began = time.monotonic()
+        log, panel = self.muster.log, self.muster.panel
+        warm = crew.warm[panel.control.name]
+        spend_s = min(MOST_S, max(LEAST_S, SHARE * self.budget_s))
+        log.phase("calibrating: slot length")
+        slot_overhead_s = self._slot_overhead_s(crew.control)
+        trace_s = TRACE_SHARE * spend_s
+        slot = fixed_slot(log.plan.slot_requests, panel, warm.request_wall_ns, trace_s) or self._trace(
+            crew.control, warm.request_wall_ns, slot_overhead_s, trace_s
+        )
+        aa, each_up_s = self._aa(crew.control, slot, warm.request_wall_ns, spend_s - trace_s)
+        # Driving takes longer than serving where requests are tiny: plan with what the A/A slots really took.
+        driven_ns = sum(each.control.drive_ns for each in aa) / sum(each.control.requests for each in aa) * panel.concurrency
+        stretch = max(1.0, driven_ns / warm.request_wall_ns)
+        arms = 1 + len(crew.treatments)
+        alive = self._alive(self.up_s / arms, each_up_s, arms)
+        up_s = each_up_s * arms if alive > 1 else self.up_s
+        return Calibration(
+            slot=slot,
+            aa=tuple(aa),
+            timing=Timing(up_s + crew.took_s, slot_overhead_s, alive),
+            request_wall_ns={name: round(stretch * crew.warm[name].request_wall_ns) for name in crew.lanes},
+            control_cpu_ns=warm.request_cpu_ns,
+            took_s=time.monotonic() - began,
+        )
+
+    # ---- slot length --------------------------------------------------------------------------
+
+    def _slot_overhead_s(self, lane: Lane) -> float:
+        """What a slot takes besides its requests: reading the meters, waiting for idle workers."""
+        sequence = np.zeros(1, dtype=np.uint32)
+        seen = [self._timed(lane, sequence) for _ in range(3)]
+        return float(np.median(seen))
+
+    def _timed(self, lane: Lane, sequence: NDArray[np.uint32]) -> float:
+        start = time.monotonic_ns()
+        reading = measure_slot(lane, self.shared, sequence)
+        return max(0.0, (time.monotonic_ns() - start - reading.drive_ns) / 1e9)
+
+    def _trace(self, lane: Lane, request_wall_ns: int, slot_overhead_s: float, spend_s: float) -> SlotChoice:
+        """One instance, slot after slot; each base slot's cost relative to what its targets cost on average."""
+        base = base_requests(request_wall_ns, lane.driver.least_slot_ns)
+        count = math.ceil(spend_s / (base * request_wall_ns / 1e9 + slot_overhead_s))
+        count = min(MOST_TRACE, max(LEAST_TRACE, count))
+        weights = [target.weight for target in self.muster.log.plan.workload.targets]
+        generator = np.random.Generator(np.random.PCG64(self.muster.log.plan.seed + SEED))
+        sequences = deal(generator, weights, count * base).reshape(count, base)
+        lane.begin()
+        costs = []
+        for sequence in sequences:
+            reading = measure_slot(lane, self.shared, sequence)
+            if reading.failures:
+                raise failed(lane, in_words(reading.failures))
+            costs.append(float(reading.php_ns))
+            self.muster.log.tick()
+        expected = _expected(np.asarray(costs), sequences, len(weights))
+        return choose_slot(costs, expected.tolist(), base=base, request_wall_ns=request_wall_ns, slot_overhead_s=slot_overhead_s)
+
+    # ---- noise --------------------------------------------------------------------------------
+
+    def _aa(self, first: Lane, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
+        """A/A blocks, each on a pair of the control's instances of its own; and the seconds that one of several started at once took."""
+        log, panel = self.muster.log, self.muster.panel
+        blocks = 3 if self.budget_s >= LARGE_BUDGET_S and panel.metric == "cpu" else 2
+        pair_s = 2.0 * slot.requests * request_wall_ns / 1e9 / panel.concurrency
+        pairs = max(LEAST_PAIRS[panel.metric], int(spend_s / blocks / pair_s))
+        log.phase("calibrating: A/A blocks")
+        began = time.monotonic()
+        with self._more(2 * blocks - 1) as instances:
+            each_up_s = (time.monotonic() - began) / len(instances)
+            lanes = [first, *(self.muster.lane(instance) for instance in instances)]
+            for lane in lanes[1:]:
+                self.muster.warm(lane)
+            found = [self._aa_block(number, lanes[2 * number], lanes[2 * number + 1], slot, pairs) for number in range(blocks)]
+        if all(each.excluded for each in found):
+            raise DynoError(
+                f"every A/A block would be excluded ({found[0].excluded}), and so would be the blocks that count",
+                where=first.instance.arm.name,
+                next_step="wait until the host is quiet, or give more work to each request or operation",
+            )
+        return found, each_up_s
+
+    def _aa_block(self, number: int, control: Lane, other: Lane, slot: SlotChoice, pairs: int) -> Observation:
+        plan, metric = self.muster.log.plan, self.muster.panel.metric
+        schedule = schedule_block(
+            seed=plan.seed + SEED,
+            block=number,
+            pairs={AA: pairs},
+            weights=[target.weight for target in plan.workload.targets],
+            slot_requests=slot.requests,
+        )
+        reading = measure_block(
+            schedule, control=control, treatments={AA: other}, shared=self.shared, metric=metric, tick=self.muster.log.tick
+        )
+        seen = observe(number, AA, reading, plan=plan, metric=metric)
+        if seen is None or reading.failed:
+            raise failed(control, "; ".join(reading.failed.values()) or "no pair was completed")
+        return seen
+
+    @contextmanager
+    def _more(self, count: int) -> Iterator[Sequence[LiveInstance]]:
+        instances = self.start([self.muster.panel.control] * count)
+        try:
+            yield instances
+        finally:
+            self.stop(instances)
+
+    def _alive(self, alone_s: float, each_up_s: float, crew: int) -> int:
+        """How many crews to start at once: several where that is cheaper per instance and they fit into the memory."""
+        if each_up_s > CHEAPER * alone_s:
+            return 1
+        return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * _available_kib() / (crew * INSTANCE_KIB))))
+
+
+def failed(lane: Lane, words: str) -> ArmFailed:
+    """Requests that failed while calibrating, with what explains them."""
+    why = lane.instance.complaint()
+    return ArmFailed(lane.instance.arm, f"requests fail while calibrating: {words}" + (f"; {why}" if why and why not in words else ""))
+
+
+def _available_kib() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _expected(costs: NDArray[np.float64], sequences: NDArray[np.uint32], targets: int) -> NDArray[np.float64]:
+    """What each base slot should cost by the targets in it: least squares over the trace, so that the mix is no noise.
+
+    With few slots for each target a fit would explain the noise away; then each slot is held to cost the same.
     """
-    alone = 1 if request_wall_ns >= SINGLE_REQUEST_NS else max(1, math.ceil(SLOT_NS / max(1, request_wall_ns)))
-    return alone if concurrency == 1 else max(alone, REQUESTS_PER_FLIGHT * concurrency)
-
-
-def calibrate(
-    *,
-    request_wall_ns: Mapping[str, int],
-    control: str,
-    control_cpu_ns: int,
-    overhead_s: float,
-    budget_s: float,
-    least_blocks: int,
-    slot_requests: int | None,
-    concurrency: int = 1,
-) -> Calibrated:
-    """Plan blocks so that the budget holds a few more than the interval needs, and share a block's time equally among the treatments.
-
-    `request_wall_ns` is the time of one request per arm; equal time means that an arm with dear requests gets fewer pairs.
-    """
-    treatments = [name for name in request_wall_ns if name != control]
-    slot = slot_requests or slot_length(request_wall_ns[control], concurrency)
-    wanted = least_blocks + SPARE_BLOCKS
-    block_s = min(MOST_BLOCK_S, max(LEAST_BLOCK_S, budget_s / wanted - overhead_s))
-    share_s = block_s / max(1, len(treatments))
-    pairs = {
-        name: max(LEAST_PAIRS, round(share_s * 1e9 / (slot * (request_wall_ns[control] + request_wall_ns[name])))) for name in treatments
-    }
-    planned_s = sum(count * slot * (request_wall_ns[control] + request_wall_ns[name]) for name, count in pairs.items()) / 1e9
-    fitting = int(budget_s / (planned_s + overhead_s)) if planned_s + overhead_s > 0 else 0
-    note = (
-        f"{slot} request(s) per slot, blocks of about {planned_s:.1f} s + {overhead_s:.1f} s to start and warm up; "
-        f"about {fitting} fit in the budget"
-    )
-    if fitting < least_blocks:
-        enough_s = least_blocks * (planned_s + overhead_s)
-        note += f", but no interval is finite below {least_blocks} blocks: nothing can be decided in less than about {enough_s:.0f} s"
-    return Calibrated(
-        slot_requests=slot,
-        request_wall_ns=request_wall_ns[control],
-        request_cpu_ns=control_cpu_ns,
-        pairs=pairs,
-        block_s=planned_s,
-        overhead_s=overhead_s,
-        note=note,
-    )
+    if targets == 1 or costs.size < SLOTS_PER_TARGET * targets:
+        return np.full_like(costs, costs.mean())
+    counts = np.stack([(sequences == target).sum(axis=1) for target in range(targets)], axis=1).astype(np.float64)
+    per_target, *_ = np.linalg.lstsq(counts, costs, rcond=None)
+    expected: NDArray[np.float64] = np.maximum(counts @ per_target, 0.0)
+    return expected

@@ -2,9 +2,10 @@
 
 import time
 
-from phpdyno._native import OUTCOMES, Response
+from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import Comparison, Expectation, expect
+from phpdyno.drive.driver import Response
 from phpdyno.drive.requests import LengthClass, length_class
 from phpdyno.experiment.slot import Lane
 from phpdyno.journal.records import TargetAnswer

@@ -33,7 +33,7 @@ def schedule_block(*, seed: int, block: int, pairs: Mapping[str, int], weights: 
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, block])))
     stretches: list[list[Pair]] = []
     for treatment, count in pairs.items():
-        deck = _deck(generator, weights, count * slot_requests).reshape(count, slot_requests)
+        deck = deal(generator, weights, count * slot_requests).reshape(count, slot_requests)
         coins = generator.random(count) < 0.5
         made = [Pair(treatment, bool(coin), requests) for coin, requests in zip(coins, deck, strict=True)]
         parts = max(1, round(count / STRETCH_PAIRS)) if len(pairs) > 1 else 1
@@ -44,7 +44,8 @@ def schedule_block(*, seed: int, block: int, pairs: Mapping[str, int], weights: 
     return [pair for stretch in stretches for pair in stretch]
 
 
-def _deck(generator: np.random.Generator, weights: Sequence[float], count: int) -> NDArray[np.uint32]:
+def deal(generator: np.random.Generator, weights: Sequence[float], count: int) -> NDArray[np.uint32]:
+    """`count` targets in proportion to their weights, systematically sampled from a random start, in random order."""
     bounds = np.cumsum(np.asarray(weights, dtype=np.float64))
     points = (np.arange(count) + generator.random()) * (bounds[-1] / max(1, count))
     deck: NDArray[np.uint32] = np.minimum(np.searchsorted(bounds, points, side="right"), len(weights) - 1).astype(np.uint32)

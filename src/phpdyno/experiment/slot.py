@@ -1,20 +1,22 @@
 """One slot: drive one instance and read what it cost."""
 
 import time
+from collections import Counter
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from phpdyno.drive.driver import Driver, Samples, failures
-from phpdyno.stack.instance import Instance
+from phpdyno.drive.driver import Driver, Samples, failure_kinds
+from phpdyno.experiment.stage import LiveInstance
+from phpdyno.model.plan import Metric
 from phpdyno.stack.meter import Meter
 
 
 class Lane:
     """A live instance with the driver that loads it, and how much CPU its processes had used when its last slot was read."""
 
-    def __init__(self, instance: Instance, driver: Driver) -> None:
+    def __init__(self, instance: LiveInstance, driver: Driver) -> None:
         self.instance = instance
         self.driver = driver
         self._marks: tuple[int, int] | None = None
@@ -51,7 +53,11 @@ class SharedMeters(Struct, frozen=True):
 
 
 class SlotReading(Struct, frozen=True):
-    """What one slot cost, in nanoseconds of CPU per component and of wall time; `failure` in words, '' when every answer was valid."""
+    """What one slot cost, in nanoseconds of CPU per component and of wall time.
+
+    `drive_ns` is the time from the first request to the last answer, `unfilled_ns` that part of it, summed over the requests that should
+    have been in flight, in which they were not. `failures` counts the requests without a valid answer by kind.
+    """
 
     php_ns: int
     web_ns: int
@@ -59,7 +65,18 @@ class SlotReading(Struct, frozen=True):
     host_ns: int
     wall_ns: int
     samples: Samples
-    failure: str
+    drive_ns: int
+    unfilled_ns: int
+    failures: Counter[str]
+
+    @property
+    def valid(self) -> int:
+        """Requests with a valid answer."""
+        return int(self.samples.outcome.size) - self.failures.total()
+
+    def cost_ns(self, metric: Metric) -> float:
+        """What the metric compares: CPU of PHP, or the time that as many valid completions as requests would have taken."""
+        return float(self.php_ns) if metric == "cpu" else self.drive_ns * self.samples.outcome.size / max(1, self.valid)
 
 
 def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
@@ -73,7 +90,22 @@ def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32])
     end = time.monotonic_ns()
     php, web = lane.advance()
     database, host = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
-    return SlotReading(php, web, database, host, end - start, samples, failures(samples))
+    kinds = failure_kinds(samples)
+    drive_ns = int(samples.ended_ns) - int(samples.started_ns)
+    in_flight = min(lane.driver.concurrency, int(sequence.size))
+    # A failed request has no end to reckon with.
+    unfilled = 0 if kinds else unfilled_ns(samples, in_flight)
+    return SlotReading(php, web, database, host, end - start, samples, drive_ns, unfilled, kinds)
+
+
+def unfilled_ns(samples: Samples, in_flight: int) -> int:
+    """Nanoseconds in which requests that should have been in flight were not, summed over them; 0 when the generator was never late.
+
+    Up to the last request's sending: how a slot drains afterwards is not the generator's doing.
+    """
+    last_ns = samples.sent_ns.max()
+    held = int((np.minimum(samples.done_ns, last_ns) - samples.sent_ns).sum())
+    return max(0, in_flight * (int(last_ns) - int(samples.started_ns)) - held)
 
 
 def service_ns(samples: Samples) -> NDArray[np.uint64]:

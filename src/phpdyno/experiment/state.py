@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, Record
+from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, Record, Spent
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import Metric, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
 FAILED = "failed block"
@@ -20,7 +20,7 @@ class RunState:
         self.verdicts: dict[str, Verdict] = {}
         self.proofs: dict[str, tuple[ProofOutcome, ...]] = {}
         self.failed_blocks: dict[str, int] = {}
-        self.calibrated: Calibrated | None = None
+        self.calibrated: dict[Metric, Calibrated] = {}
         self.host: HostFacts | None = None
         self.next_block = 0
         self.spent_s = 0.0
@@ -41,6 +41,8 @@ class RunState:
                 self.observations += record.observations
                 self.next_block = record.block + 1
                 self.spent_s = max(self.spent_s, record.ended_s)
+            case Spent(spent_s):
+                self.spent_s = max(self.spent_s, spent_s)
             case Concluded(verdict):
                 self.verdicts[verdict.treatment] = verdict
             case Proved(arm=arm, proofs=proofs):
@@ -48,7 +50,7 @@ class RunState:
             case Preflight(host=host):
                 self.host = host
             case Calibrated():
-                self.calibrated = record
+                self.calibrated[record.metric] = record
             case Incident(kind=kind, arm=arm, block=block) if kind == FAILED:
                 self.failed_blocks[arm] = self.failed_blocks.get(arm, 0) + 1
                 self.next_block = max(self.next_block, block + 1)

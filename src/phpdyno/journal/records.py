@@ -138,6 +138,12 @@ class Concluded(Struct, frozen=True, tag="verdict"):
     verdict: Verdict
 
 
+class Spent(Struct, frozen=True, tag="spent"):
+    """How much of the budget a session had used up when it ended; a resumed one goes on from there."""
+
+    spent_s: float
+
+
 class Ended(Struct, frozen=True, tag="end"):
     """Last line of a session: `finished`, `interrupted` or `failed` with the reason."""
 
@@ -146,4 +152,4 @@ class Ended(Struct, frozen=True, tag="end"):
     elapsed_s: float
 
 
-Record = Header | Planned | Preflight | Answers | Proved | Calibrated | CarriedOver | BlockDone | Incident | Concluded | Ended
+Record = Header | Planned | Preflight | Answers | Proved | Calibrated | CarriedOver | BlockDone | Incident | Concluded | Spent | Ended

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
+from msgspec import Struct
 
 from phpdyno.errors import DynoError
-from phpdyno.journal.records import Record
 
 
 class JournalWriter:
@@ -24,7 +24,7 @@ class JournalWriter:
         except OSError as error:
             raise cannot_write(path, error) from error
 
-    def append(self, record: Record) -> None:
+    def append(self, record: Struct) -> None:
         """Write one line and wait until it is on disk."""
         line = self._encoder.encode(record) + b"\n"
         before = os.fstat(self._fd).st_size

@@ -20,7 +20,7 @@ class PreparedApp(Struct, frozen=True):
 
     `docroot` is our copy. `front_controller` is relative to it (`index.php`); requests for paths that are no file go there.
     `datadir` is a prepared MariaDB data directory to be copied for a run, or None for an app without a database.
-    `settings` are those that an arm may change as `app.NAME`.
+    `settings` are those that an arm may change as `app.NAME`. `commit` is set for the export of one commit: its id.
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
@@ -33,3 +33,4 @@ class PreparedApp(Struct, frozen=True):
     env: dict[str, str] = field(default_factory=dict)
     version: str = ""
     settings: dict[str, AppSetting] = field(default_factory=dict)
+    commit: str = ""

@@ -4,13 +4,17 @@ from msgspec import Struct, field
 
 
 class PhpBuild(Struct, frozen=True):
-    """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not the compiled-in one."""
+    """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not the compiled-in one.
+
+    `extensions` are the shared extensions that an arm names, each path with the first 16 digits of its SHA-256.
+    """
 
     fpm: str
     version: str
     extension_dir: str | None = None
     build_id: str = ""
     ini_names: tuple[str, ...] = ()
+    extensions: dict[str, str] = field(default_factory=dict)
 
 
 class Arm(Struct, frozen=True):

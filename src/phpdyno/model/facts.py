@@ -33,7 +33,10 @@ class OpcacheFacts(Struct, frozen=True):
 class WorkerFacts(Struct, frozen=True):
     """One worker of a running arm, read after warm-up.
 
-    `preloaded` are the libraries of its LD_PRELOAD that are really mapped.
+    `preloaded` are the libraries of its LD_PRELOAD that are really mapped, `mapped_extensions` the files of shared
+    extensions. `ini_files` are the php.ini ('' when there is none) and the scanned files that it read.
+    `app` holds the app's settings as its environment has them, by name. `source` is the commit whose files it was given to serve,
+    `served_files` how many files below that document root it has opened.
     `ini` holds the values in force inside the worker. `exe`, `build_id`, `opcache_so` (the mapped file, or '') and the huge-page
     figures come from /proc/PID.
     """
@@ -53,10 +56,19 @@ class WorkerFacts(Struct, frozen=True):
     hugetlb_kib: int
     opcache: OpcacheFacts | None = None
     preloaded: tuple[str, ...] = ()
+    mapped_extensions: tuple[str, ...] = ()
+    ini_files: tuple[str, ...] = ()
+    app: dict[str, str] = field(default_factory=dict)
+    source: str = ""
+    served_files: int = 0
 
 
 class HostFacts(Struct, frozen=True):
-    """The machine as the preflight saw it."""
+    """The machine as the preflight saw it.
+
+    `virtual` and `container` are names, '' without. `pmu` is what came of counting cycles: counts, absent, forbidden or unknown. `siblings`
+    are the hardware threads beside the measured cores. `cpu_quota_cores` is what our cgroup gets, None without a limit.
+    """
 
     kernel: str
     cpu_model: str
@@ -72,3 +84,10 @@ class HostFacts(Struct, frozen=True):
     measured_cores: tuple[int, ...]
     helper_cores: tuple[int, ...]
     versions: dict[str, str] = field(default_factory=dict)
+    virtual: str = "unknown"
+    container: str = ""
+    pmu: str = "unknown"
+    aslr: int | None = None
+    turbo: bool | None = None
+    siblings: tuple[int, ...] = ()
+    cpu_quota_cores: float | None = None

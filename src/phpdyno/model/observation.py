@@ -1,12 +1,13 @@
 """What measuring yields: one observation per treatment and block."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class Cost(Struct, frozen=True):
     """Totals of one arm over its slots of one block. CPU is nanoseconds per component; `host_cpu_ns` is the busy time of all cores.
 
-    `requests` were sent, `failed` of them got no valid answer; `drive_ns` is the time from each slot's first request to its last answer.
+    `requests` were sent, `failed` of them got no valid answer: `kinds` counts those by kind (`wrong_status (502)`, `timed_out`).
+    `drive_ns` is the time from each slot's first request to its last answer. Service times are those of valid answers.
     """
 
     requests: int
@@ -19,6 +20,7 @@ class Cost(Struct, frozen=True):
     service_p99_ns: int
     failed: int = 0
     drive_ns: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)
 
 
 class Observation(Struct, frozen=True):
@@ -26,7 +28,8 @@ class Observation(Struct, frozen=True):
 
     `log_ratio` = log(total control cost / total treatment cost), positive when the treatment is cheaper; `clipped_log_ratio` is the same
     with each pair's ratio clipped at 2.5 sigma around the block's median (a sensitivity check, never the estimate).
-    For throughput the cost is the time per valid completion. `pair_sigma` is the standard deviation of the log ratios of its pairs.
+    For throughput the cost is the time per valid completion. `pair_sigma` is the standard deviation of the log ratios of its pairs,
+    `pair_spread` / sqrt(pairs) the standard error of `log_ratio` within the block.
     `steal_fraction` is the share of the block stolen by the hypervisor, `lag_fraction` the share of the driving in which the generator
     kept the server waiting. `excluded` names the covariate, declared beforehand, for which the block does not count; '' when it counts.
     """
@@ -41,4 +44,5 @@ class Observation(Struct, frozen=True):
     treated: Cost
     steal_fraction: float = 0.0
     lag_fraction: float = 0.0
+    pair_spread: float = 0.0
     excluded: str = ""

@@ -35,11 +35,12 @@ class Panel(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """Everything that was decided before measuring.
 
-    `margin` is the relevance margin as a fraction (0.01 = 1 %). `confidence` holds for all treatments together: each gets
-    alpha = (1 - confidence) / len(treatments). `budget_s` bounds the whole measurement, starts and warm-up included.
+    `margin` is the relevance margin as a fraction (0.01 = 1 %), `loaded_margin` that of throughput. `confidence` holds for all treatments
+    together: each gets alpha = (1 - confidence) / len(treatments). `budget_s` bounds the whole measurement, starts and warm-up included.
     `slot_requests` None: chosen from the control's own cost. Orders, coins and targets all follow from `seed`.
     `metrics` names the metric of each treatment that is not judged by `metric`. Throughput is measured with `loaded_concurrency` requests
     in flight against `loaded_control`, the control with as many workers as that load wants.
+    A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is.
     Declared beforehand: a block does not count in which more than `max_steal` of the time was stolen, the generator was late for more than
     `max_lag` of it, or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures is invalid.
     """
@@ -51,6 +52,7 @@ class Plan(Struct, frozen=True):
     treatments: tuple[Arm, ...]
     metric: Metric = "cpu"
     margin: float = 0.01
+    loaded_margin: float = 0.05
     confidence: float = 0.95
     budget_s: float = 300.0
     seed: int = 1
@@ -63,11 +65,16 @@ class Plan(Struct, frozen=True):
     metrics: dict[str, Metric] = field(default_factory=dict)
     loaded_control: Arm | None = None
     loaded_concurrency: int = 10
+    settle: Literal["direction", "relevance"] = "relevance"
     max_failed_blocks: int = 2
 
     def metric_of(self, treatment: str) -> Metric:
         """The metric that was fixed for a treatment."""
         return self.metrics.get(treatment, self.metric)
+
+    def margin_of(self, treatment: str) -> float:
+        """The relevance margin of a treatment's metric."""
+        return self.loaded_margin if self.metric_of(treatment) == "throughput" else self.margin
 
     def panels(self) -> tuple[Panel, ...]:
         """The treatments by metric, each group with its control and its load; CPU first."""

@@ -1,0 +1,136 @@
+"""A crew: one live instance of the control and of every open treatment; brought up, checked, warmed up and proved together."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from phpdyno.experiment.findings import Findings
+from phpdyno.experiment.gate import Gate
+from phpdyno.experiment.logbook import Logbook
+from phpdyno.experiment.slot import Lane, SharedMeters
+from phpdyno.experiment.stage import LiveInstance
+from phpdyno.experiment.warmup import CAP_S, Warm, warm_up
+from phpdyno.journal.records import Answers, Proved
+from phpdyno.knobs.judge import not_effective, prove
+from phpdyno.model.arm import Arm
+from phpdyno.model.plan import Panel
+from phpdyno.model.verdict import ProofOutcome
+from phpdyno.stack.instance import ArmFailed
+
+
+class Crew(Struct, frozen=True):
+    """The lanes of one block after warm-up, what each arm's worker showed, and how long that took."""
+
+    control: Lane
+    treatments: dict[str, Lane]
+    warm: dict[str, Warm]
+    took_s: float
+
+    @property
+    def lanes(self) -> dict[str, Lane]:
+        """All lanes by arm."""
+        return {self.control.instance.arm.name: self.control, **self.treatments}
+
+
+class Muster:
+    """Brings crews of one panel up. A treatment that fails on the way is concluded invalid and left out."""
+
+    def __init__(
+        self, panel: Panel, log: Logbook, findings: Findings, shared: SharedMeters, *, gate: Gate, lane: Callable[[LiveInstance], Lane]
+    ) -> None:
+        self.panel = panel
+        self.gate = gate
+        self.log = log
+        self._findings = findings
+        self._shared = shared
+        self._make_lane = lane
+        self._journaled: set[str] = set()
+
+    def lane(self, instance: LiveInstance) -> Lane:
+        """The lane of an instance under the panel's load."""
+        return self._make_lane(instance)
+
+    def muster(self, instances: Sequence[LiveInstance]) -> Crew:
+        """The first instance is the control's. Raises DynoError when the control fails."""
+        control, *rest = instances
+        if not self.gate.learnt:
+            self.log.phase("learning the control's answers")
+            targets = self.gate.learn(self.lane(control))
+            self.log.record(Answers(control.arm.name, equal=True, detail="reference", targets=targets))
+            self.log.phase("warming up")
+        start = time.monotonic()
+        lane = self.lane(control)
+        warm = {control.arm.name: self.warm(lane)}
+        if control.arm.name not in self.log.state.proofs:
+            self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
+        lanes: dict[str, Lane] = {}
+        for instance in rest:
+            name = instance.arm.name
+            if name in self.log.state.verdicts:
+                continue
+            try:
+                lanes[name] = self.lane(instance)
+                known = dict(self.gate.lengths)
+                self._check_answers(lanes[name], lane)
+                if self.gate.lengths != known:
+                    # The mask has learnt more: what counts as a valid length changed for everybody.
+                    lane = self.lane(control)
+                    lanes = {held: self.lane(each.instance) for held, each in lanes.items()}
+                warm[name] = self.warm(lanes[name])
+                self._prove(instance.arm, warm[control.arm.name], warm[name])
+            except ArmFailed as failure:
+                # The control is asked as well: its failure is its own, and ends the run.
+                self._findings.invalidate(failure.arm, failure.what)
+                lanes.pop(name, None)
+        return Crew(lane, lanes, warm, time.monotonic() - start)
+
+    def warm(self, lane: Lane) -> Warm:
+        """Warm one instance up. Raises ArmFailed when requests fail."""
+        plan = self.log.plan
+        self.log.tick()
+        names = tuple(key.removeprefix("env.") for arm in plan.treatments for key in arm.settings if key.startswith("env."))
+        warm = warm_up(
+            lane,
+            self._shared,
+            metric=self.panel.metric,
+            weights=[target.weight for target in plan.workload.targets],
+            env_names=names,
+            workers=self.panel.concurrency,
+        )
+        if not warm.steady:
+            self.log.incident(lane.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
+        return warm
+
+    def recheck(self, crew: Crew, block: int, turn: int, failed: Sequence[str]) -> None:
+        """After the slots: every arm must still answer as the control; one target a block, all of them in turn."""
+        for name, lane in crew.treatments.items():
+            if name in failed or name in self.log.state.verdicts:
+                continue
+            try:
+                differs = self.gate.still_differs(lane, crew.control, turn)
+            except ArmFailed as failure:
+                self._findings.require_database()
+                self._findings.count_failure(block, lane if failure.arm is lane.instance.arm else crew.control, failure.what)
+                continue
+            if differs:
+                self._findings.invalidate(lane.instance.arm, f"it answers differently from the control after the block: {differs}")
+
+    def _check_answers(self, lane: Lane, control: Lane) -> None:
+        outcome = self.gate.check(lane, control)
+        if not outcome.equal:
+            self._findings.require_database()
+        name = lane.instance.arm.name
+        if name not in self._journaled or not outcome.equal:
+            self._journaled.add(name)
+            self.log.record(Answers(name, equal=outcome.equal, detail=outcome.detail, targets=outcome.targets))
+        if not outcome.equal:
+            raise ArmFailed(lane.instance.arm, f"it answers differently from the control: {outcome.detail}")
+
+    def _prove(self, arm: Arm, control: Warm, warm: Warm) -> None:
+        outcomes: tuple[ProofOutcome, ...] = prove(arm.changed, control.facts, warm.facts, self.panel.control.settings)
+        idle = not_effective(outcomes)
+        if arm.name not in self.log.state.proofs or idle:
+            self.log.record(Proved(arm.name, warm.facts, outcomes))
+        if idle:
+            raise ArmFailed(arm, idle)

@@ -1,0 +1,280 @@
+"""The measuring loop of one panel: waves of live crews, a block on each, one observation per treatment and block."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+from phpdyno.errors import DynoError
+from phpdyno.experiment.block import BlockReading, estimate_pairs, excluded_for, is_measurable, lag_fraction, measure_block, observe
+from phpdyno.experiment.calibration import Calibration, Calibrator
+from phpdyno.experiment.crew import Crew, Muster
+from phpdyno.experiment.findings import Findings
+from phpdyno.experiment.gate import Gate
+from phpdyno.experiment.logbook import Logbook
+from phpdyno.experiment.planning import Wish, carries_over, carry_over_pairs, least_s, make_plan
+from phpdyno.experiment.samples import save_samples
+from phpdyno.experiment.schedule import schedule_block
+from phpdyno.experiment.slot import Lane, SharedMeters
+from phpdyno.experiment.stage import LiveInstance, Stage
+from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
+from phpdyno.model.observation import Observation
+from phpdyno.model.plan import Panel
+from phpdyno.stack.instance import ArmFailed
+from phpdyno.stats.judge import decided
+from phpdyno.stats.sequence import least_blocks
+
+CLOCK_STEP_S = 0.05
+DEFAULT_MARGIN = 0.01
+"""Blocks are planned for this effect where the margin is 0 (an A/A that is to run to its end)."""
+SPARE = 1.2
+ATTEMPTS = 2
+"""A control that fails one request by chance is given another crew; one that crashes is not."""
+CARRY_OVER_SEED = 2_000_003
+
+
+class PanelRunner:
+    """Measures the treatments of one panel."""
+
+    def __init__(
+        self,
+        panel: Panel,
+        *,
+        log: Logbook,
+        findings: Findings,
+        bench: Stage,
+        shared: SharedMeters,
+        run: Path,
+        gate: Gate,
+        lane: Callable[[LiveInstance], Lane],
+    ) -> None:
+        self.panel = panel
+        self.log = log
+        self.spent_s = 0.0
+        self._findings = findings
+        self._bench = bench
+        self._shared = shared
+        self._run = run
+        self._muster = Muster(panel, log, findings, shared, gate=gate, lane=lane)
+        self._last_block_s = math.inf
+        self.found: Calibration | None = None
+
+    def open_treatments(self) -> list[str]:
+        """Names of its treatments without a verdict."""
+        return [arm.name for arm in self.panel.treatments if arm.name not in self.log.state.verdicts]
+
+    @property
+    def share(self) -> float:
+        """Its part of the budget: that of its open treatments among all open ones."""
+        return len(self.open_treatments()) / max(1, len(self.log.state.open_treatments()))
+
+    @property
+    def turn(self) -> int:
+        """How many blocks its treatments have had."""
+        names = {arm.name for arm in self.panel.treatments}
+        return len({seen.block for seen in self.log.state.observations if seen.treatment in names})
+
+    @property
+    def calibrated(self) -> Calibrated | None:
+        """Its plan, once there is one."""
+        return self.log.state.calibrated.get(self.panel.metric)
+
+    def calibrate(self) -> None:
+        """Start one crew, and measure what the plan of the blocks rests on; once, and only while something is open."""
+        if self.calibrated or not self.open_treatments():
+            return
+        self.log.phase("starting the control and the treatments")
+        began = time.monotonic()
+        for attempt in range(ATTEMPTS):
+            with self._live_crews(1) as (instances,):
+                up_s = time.monotonic() - began
+                try:
+                    crew = self._muster.muster(instances)
+                    self.found = self._calibrate(crew, up_s) if crew.treatments else None
+                except ArmFailed as failure:
+                    crashed = any(each.crashes() or each.broken() for each in instances)
+                    if crashed or failure.arm.name != self.panel.control.name or attempt == ATTEMPTS - 1:
+                        self._findings.invalidate(failure.arm, failure.what)
+                    self._findings.require_database()
+                    self.log.incident(failure.arm.name, "calibration repeated", failure.what)
+                else:
+                    return
+
+    def _calibrate(self, crew: Crew, up_s: float) -> Calibration:
+        walls = {name: crew.warm[name].request_wall_ns for name in crew.lanes}
+        least = least_s(
+            request_wall_ns=walls,
+            control=self.panel.control.name,
+            metric=self.panel.metric,
+            concurrency=self.panel.concurrency,
+            overhead_s=up_s + crew.took_s,
+            alpha=self.log.plan.alpha,
+        )
+        if least > self.share * self.log.left_s():
+            self._refuse("not even the fewest and shortest blocks fit", least)
+        calibrator = Calibrator(self._muster, self._shared, self._bench.start, self._bench.stop, self.share * self.log.plan.budget_s, up_s)
+        return calibrator.calibrate(crew)
+
+    def _refuse(self, why: str, needed_s: float) -> NoReturn:
+        enough_s = math.ceil(SPARE * (self.log.spent_s() + needed_s / max(self.share, 1e-9)))
+        raise DynoError(
+            f"this budget can decide nothing: {why}",
+            where=f"--budget {self.log.plan.budget_s:.0f}s",
+            next_step=f"give at least --budget {enough_s}s, or fewer treatments",
+        )
+
+    def plan(self) -> None:
+        """Plan the blocks, journal and tell it. Raises DynoError for a budget in which nothing can be decided."""
+        found, log = self.found, self.log
+        if self.calibrated or found is None or not self.open_treatments():
+            return
+        margin = log.plan.margin_of(self.panel.treatments[0].name)
+        plan = self.forecast(found, margin or DEFAULT_MARGIN, self.share * log.left_s())
+        least = least_blocks(log.plan.alpha, plan.mixture)
+        if plan.blocks < least:
+            log.note(plan.note)
+            needed_s = least * (plan.block_s + plan.overhead_s)
+            self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", needed_s)
+        log.record(plan)
+        log.note(plan.note)
+
+    def forecast(self, found: Calibration, effect: float, budget_s: float) -> Calibrated:
+        """The blocks that find `effect` (a fraction) soonest within a budget."""
+        return make_plan(
+            Wish(self.panel.metric, math.log1p(effect), self.log.plan.alpha, budget_s, self.panel.concurrency),
+            slot=found.slot,
+            request_wall_ns=found.request_wall_ns,
+            control=self.panel.control.name,
+            control_cpu_ns=found.control_cpu_ns,
+            aa=found.aa,
+            timing=found.timing,
+            took_s=found.took_s,
+        )
+
+    def fits(self) -> bool:
+        """Whether another block fits in the budget."""
+        plan = self.calibrated
+        if plan is None:
+            return False
+        # The last block is the better forecast: treatments get settled, and not all that a block takes is in the plan.
+        forecast_s = self._last_block_s if math.isfinite(self._last_block_s) else plan.block_s + plan.overhead_s
+        return forecast_s <= self.log.left_s()
+
+    def wave(self) -> None:
+        """One block on each of the crews that are started together."""
+        began = time.monotonic()
+        count = self._crews()
+        self.log.phase(f"block {self.log.state.next_block + 1}: starting")
+        with self._live_crews(count) as crews:
+            up_s = (time.monotonic() - began) / count
+            for instances in crews:
+                if not self.open_treatments() or not self.fits():
+                    break
+                try:
+                    self._one_block(instances, up_s)
+                except ArmFailed as failure:
+                    self._findings.invalidate(failure.arm, failure.what)
+        self.spent_s += time.monotonic() - began
+
+    def _crews(self) -> int:
+        """How many crews to start at once: as planned, and no more than there is time for."""
+        plan = self.calibrated
+        if plan is None:
+            return 1
+        return max(1, min(plan.alive, int(self.log.left_s() / (plan.block_s + plan.overhead_s))))
+
+    def _one_block(self, instances: Sequence[LiveInstance], up_s: float) -> None:
+        block = self.log.state.next_block
+        started = time.monotonic()
+        self.log.phase(f"block {block + 1}: warming up")
+        crew = self._muster.muster(instances)
+        plan = self.calibrated
+        if not crew.treatments or plan is None:
+            return
+        self.log.phase(f"block {block + 1}: measuring")
+        began = self.log.spent_s()
+        reading = self._measure(crew, plan.pairs, plan.slot_requests, self.log.plan.seed)
+        self._findings.take_failures(block, reading.failed, crew.lanes)
+        turn = self.turn
+        self._muster.recheck(crew, block, turn, list(reading.failed))
+        self._take_block(block, began, reading, tuple(crew.treatments))
+        if not reading.failed:
+            self._last_block_s = up_s + time.monotonic() - started
+            self._carry_over(crew, plan, block, turn)
+
+    def _measure(self, crew: Crew, pairs: dict[str, int], slot_requests: int, seed: int) -> BlockReading:
+        plan = self.log.plan
+        schedule = schedule_block(
+            seed=seed,
+            block=self.log.state.next_block,
+            pairs={name: pairs[name] for name in crew.treatments if name not in self.log.state.verdicts},
+            weights=[target.weight for target in plan.workload.targets],
+            slot_requests=slot_requests,
+        )
+        reading = measure_block(
+            schedule,
+            control=crew.control,
+            treatments=crew.treatments,
+            shared=self._shared,
+            metric=self.panel.metric,
+            tick=self.log.tick,
+        )
+        if abs(reading.clock_step_s) > CLOCK_STEP_S:
+            what = f"the clock of the day was set by {reading.clock_step_s:+.2f} s; we measure with another, but answers may depend on it"
+            self.log.incident("", "clock step", what)
+        return reading
+
+    def _carry_over(self, crew: Crew, plan: Calibrated, block: int, turn: int) -> None:
+        """The effects again at other slot lengths, on the same instances: what switching between arms costs."""
+        if self.panel.concurrency > 1:
+            return
+        for length in carries_over(plan, turn):
+            names = [name for name in crew.treatments if name not in self.log.state.verdicts]
+            if length * plan.request_wall_ns < crew.control.driver.least_slot_ns or not names:
+                continue
+            pairs = dict.fromkeys(names, carry_over_pairs(plan, length))
+            reading = self._measure(crew, pairs, length, self.log.plan.seed + CARRY_OVER_SEED + length)
+            self._findings.take_failures(block, reading.failed, crew.lanes)
+            for name in names:
+                held = reading.of(name)
+                if reading.failed or not is_measurable(held, self.panel.metric):
+                    continue
+                if not excluded_for(self.log.plan, "", reading.steal_fraction, lag_fraction(held)):
+                    found = estimate_pairs(held, self.panel.metric)
+                    self.log.record(CarriedOver(block, name, length, found.log_ratio, found.pairs))
+
+    @contextmanager
+    def _live_crews(self, count: int) -> Iterator[list[Sequence[LiveInstance]]]:
+        """`count` crews of the control and every open treatment; a treatment that does not start is concluded invalid."""
+        by_name = {arm.name: arm for arm in self.panel.treatments}
+        while True:
+            arms = [self.panel.control, *(by_name[name] for name in self.open_treatments())]
+            try:
+                instances = self._bench.start(arms * count)
+            except ArmFailed as failure:
+                self._findings.invalidate(failure.arm, failure.what)
+                continue
+            break
+        try:
+            yield [instances[at : at + len(arms)] for at in range(0, len(instances), len(arms))]
+        finally:
+            self._bench.stop(instances)
+
+    def _take_block(self, block: int, began_s: float, reading: BlockReading, treatments: tuple[str, ...]) -> None:
+        state = self.log.state
+        control_failed = reading.failed.get(self.panel.control.name, "")
+        observations: list[Observation] = []
+        for name in treatments:
+            failure = control_failed or reading.failed.get(name, "")
+            seen = observe(block, name, reading, plan=self.log.plan, metric=self.panel.metric, failure=failure)
+            if seen is not None and name not in state.verdicts:
+                observations.append(seen)
+        samples = save_samples(self._run, block, reading, treatments)
+        self.log.record(BlockDone(block, began_s, self.log.spent_s(), tuple(observations), samples))
+        for name in self.open_treatments():
+            verdict = self._findings.verdict(name)
+            direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}
+            if direction or decided(verdict.kind, verdict.relevance):
+                self._findings.conclude(name)

@@ -1,0 +1,207 @@
+"""Slot length, length of a block and the promise that follows, from what A/A blocks and one round of every arm said. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from phpdyno.journal.records import AllanPoint, Calibrated
+from phpdyno.model.observation import Observation
+from phpdyno.model.plan import Metric, Panel
+from phpdyno.stats.allan import allan_deviations, best_length, pair_cost
+from phpdyno.stats.allocation import MIXTURES, Allocation, allocate
+from phpdyno.stats.noise import Noise, estimate_noise
+from phpdyno.stats.sequence import least_blocks
+
+BASE_SLOT_NS = 2_000_000
+"""A base slot of the trace is one request, or as many as take 2 ms: what the runner does between slots takes about 2 % of that."""
+MOST_SLOT_S = 0.5
+REQUESTS_PER_FLIGHT = 20
+"""With several requests in flight a slot holds 20 for each, so that filling and draining weigh little."""
+LEAST_TRACE = 48
+LEAST_PAIRS: dict[Metric, int] = {"cpu": 4, "throughput": 2}
+MOST_BLOCK_S: dict[Metric, float] = {"cpu": 12.0, "throughput": 40.0}
+CARRY_OVER_LENGTHS = (1, 20)
+CARRY_OVER_SHARE = 0.1
+CARRY_OVER_REQUESTS = 20
+
+
+class Timing(Struct, frozen=True):
+    """What starting costs: seconds until a crew (one instance of each arm) is warm, `alive` crews being started at once; and what a
+    slot takes besides its requests."""
+
+    overhead_s: float
+    slot_overhead_s: float
+    alive: int = 1
+
+
+class SlotChoice(Struct, frozen=True):
+    """Requests per slot, and the curve that it was read from."""
+
+    requests: int
+    allan: tuple[AllanPoint, ...] = ()
+
+
+def base_requests(request_wall_ns: int, least_slot_ns: int = 0) -> int:
+    """Requests per base slot of the trace, which lasts `least_slot_ns` or more."""
+    return max(1, math.ceil(max(BASE_SLOT_NS, least_slot_ns) / max(1, request_wall_ns)))
+
+
+def choose_slot(
+    costs: Sequence[float], expected: Sequence[float], *, base: int, request_wall_ns: int, slot_overhead_s: float
+) -> SlotChoice:
+    """The slot length whose variance x time is least, from base slots of `base` requests that one instance served in a row.
+
+    `costs` are theirs, `expected` what each should have cost by its targets. One base slot where nothing can be told.
+    """
+    points: list[AllanPoint] = []
+    for found in allan_deviations(costs, expected):
+        requests = found.length * base
+        slot_s = requests * request_wall_ns / 1e9
+        if points and slot_s > MOST_SLOT_S:
+            break
+        points.append(AllanPoint(requests, slot_s, found.deviation, pair_cost(found.deviation, slot_s + slot_overhead_s)))
+    if not points:
+        return SlotChoice(base)
+    return SlotChoice(points[best_length([point.cost_s for point in points])].slot_requests, tuple(points))
+
+
+def fixed_slot(slot_requests: int | None, panel: Panel, request_wall_ns: int, trace_s: float) -> SlotChoice | None:
+    """A slot length that needs no trace; None when it is to be measured.
+
+    The given one (for throughput at least two for each request in flight); 20 for each in flight; one request where they are so dear that a
+    trace would take longer than twice its time.
+    """
+    if slot_requests is not None:
+        return SlotChoice(max(slot_requests, 2 * panel.concurrency if panel.metric == "throughput" else 1))
+    if panel.metric == "throughput" or panel.concurrency > 1:
+        return SlotChoice(REQUESTS_PER_FLIGHT * panel.concurrency)
+    return SlotChoice(1) if LEAST_TRACE * request_wall_ns / 1e9 > 2.0 * trace_s else None
+
+
+def noise_of(aa: Sequence[Observation]) -> Noise:
+    """What A/A blocks say about pairs and starts."""
+    return estimate_noise(
+        [each.log_ratio for each in aa], [each.pair_spread or each.pair_sigma for each in aa], [each.pairs for each in aa]
+    )
+
+
+class Wish(Struct, frozen=True):
+    """What the plan of a panel is to achieve: which effect (log ratio) at which alpha within how many seconds."""
+
+    metric: Metric
+    effect: float
+    alpha: float
+    budget_s: float
+    concurrency: int = 1
+
+
+def make_plan(
+    wish: Wish,
+    *,
+    slot: SlotChoice,
+    request_wall_ns: Mapping[str, int],
+    control: str,
+    control_cpu_ns: int,
+    aa: Sequence[Observation],
+    timing: Timing,
+    took_s: float,
+) -> Calibrated:
+    """The blocks of one panel. `request_wall_ns` is the service time of one request per arm.
+
+    Equal time for all treatments: an arm with dear requests gets fewer pairs.
+    """
+    metric = wish.metric
+    budget_s = wish.budget_s * (1.0 - CARRY_OVER_SHARE) if metric == "cpu" else wish.budget_s
+    noise = noise_of(aa)
+    walls = {name: wall_ns / 1e9 / wish.concurrency for name, wall_ns in request_wall_ns.items()}
+
+    def pair_s(treatment: str) -> float:
+        return slot.requests * (walls[control] + walls[treatment]) + 2.0 * timing.slot_overhead_s
+
+    names = [name for name in walls if name != control]
+    chosen = allocate(
+        noise,
+        pair_s=pair_s(control),
+        treatments=len(names),
+        overhead_s=timing.overhead_s,
+        budget_s=budget_s,
+        effect=wish.effect,
+        alpha=wish.alpha,
+        least_pairs=LEAST_PAIRS[metric],
+        most_block_s=MOST_BLOCK_S[metric],
+    )
+    share_s = chosen.pairs * pair_s(control)
+    pairs = {name: max(LEAST_PAIRS[metric], round(share_s / pair_s(name))) for name in names}
+    block_s = sum(count * pair_s(name) for name, count in pairs.items())
+    blocks = int(budget_s / (block_s + timing.overhead_s))
+    return Calibrated(
+        slot_requests=slot.requests,
+        request_wall_ns=request_wall_ns[control],
+        request_cpu_ns=control_cpu_ns,
+        pairs=pairs,
+        block_s=block_s,
+        overhead_s=timing.overhead_s,
+        note=_note(chosen, noise, metric, slot=slot.requests, block_s=block_s, blocks=blocks, timing=timing, effect=wish.effect),
+        metric=metric,
+        sigma_pair=noise.sigma_pair,
+        sigma_start=noise.sigma_start,
+        sigma_block=chosen.sigma_block,
+        mixture=chosen.mixture,
+        blocks=blocks,
+        decidable=None if chosen.decidable is None else math.expm1(chosen.decidable),
+        eta_s=chosen.eta_s,
+        alive=timing.alive,
+        took_s=took_s,
+        allan=slot.allan,
+        aa=tuple(aa),
+    )
+
+
+def carry_over_pairs(plan: Calibrated, length: int) -> int:
+    """Pairs of `length` requests per treatment in a block that looks at carry-over: about 20 requests' worth, more where they are cheap."""
+    return max(1, CARRY_OVER_REQUESTS // length) if plan.request_wall_ns > BASE_SLOT_NS else max(4, 4 * CARRY_OVER_REQUESTS // length)
+
+
+def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
+    """Slot lengths at which the effects of a panel's block number `turn` are looked at besides the plan's own.
+
+    A tenth of the time goes to them, and not before it is earned.
+    """
+    if plan.metric != "cpu" or not plan.pairs:
+        return ()
+    lengths = tuple(length for length in CARRY_OVER_LENGTHS if length != plan.slot_requests)
+    share_s = plan.block_s / len(plan.pairs)
+    # What one request of the control and one of the treatment take follows from how many pairs fit into the treatment's share.
+    request_s = sum(share_s / (count * plan.slot_requests) for count in plan.pairs.values())
+    extra_s = sum(length * carry_over_pairs(plan, length) for length in lengths) * request_s
+    every = max(1, math.ceil(extra_s / (CARRY_OVER_SHARE * (plan.block_s + plan.overhead_s))))
+    return lengths if turn % every == every - 1 else ()
+
+
+def least_s(
+    *, request_wall_ns: Mapping[str, int], control: str, metric: Metric, concurrency: int, overhead_s: float, alpha: float
+) -> float:
+    """Seconds below which no interval can be finite, whatever the calibration will say: the fewest blocks of the fewest, shortest pairs."""
+    slot = 1 if metric == "cpu" else REQUESTS_PER_FLIGHT * concurrency
+    walls = {name: wall / 1e9 / concurrency for name, wall in request_wall_ns.items()}
+    block_s = sum(LEAST_PAIRS[metric] * slot * (walls[control] + walls[name]) for name in walls if name != control)
+    return least_blocks(alpha, MIXTURES[-1]) * (block_s + overhead_s)
+
+
+def _note(
+    chosen: Allocation, noise: Noise, metric: Metric, *, slot: int, block_s: float, blocks: int, timing: Timing, effect: float
+) -> str:
+    starts = f"{timing.alive} crews started at once" if timing.alive > 1 else "a restart for each"
+    text = (
+        f"{metric}: {slot} request(s) per slot; A/A pairs scatter by {noise.sigma_pair:.1%}, starts by about {noise.sigma_start:.1%}; "
+        f"blocks of {block_s:.1f} s + {timing.overhead_s:.1f} s to start and warm up ({starts}), {blocks} fit in the budget"
+    )
+    if chosen.decidable is not None:
+        text += f"; {math.expm1(chosen.decidable):.1%} is decidable"
+    wanted = f"{math.expm1(effect):.1%}"
+    return text + (f", {wanted} after about {_duration(chosen.eta_s)}" if chosen.eta_s is not None else f", {wanted} never")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -1,0 +1,163 @@
+"""The record of a selfcheck, `checks.jsonl`: what was wished, what the planted effect rests on, one line per finished comparison."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.records import Calibrated
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.verdict import VerdictKind
+from phpdyno.stats.line import Line
+
+CHECKS_FILE = "checks.jsonl"
+CHECKS_SCHEMA = 1
+
+CheckKind = Literal["A/A", "zero", "planted"]
+"""`A/A`: the control against itself. `zero`: an environment variable that nothing reads. `planted`: turns of a busy loop more or less."""
+
+
+class Wish(Struct, frozen=True):
+    """What a selfcheck is to do: how many comparisons of each kind on which app, with which budgets (seconds).
+
+    `effect` is the planted difference as a fraction; the relevance margin is half of it. `rounds` of the fit of cost over turns.
+    """
+
+    app: str
+    aa: int
+    zero: int
+    planted: int
+    effect: float = 0.01
+    aa_budget_s: float = 6.0
+    planted_budget_s: float = 60.0
+    rounds: int = 30
+    seed: int = 1
+
+    @property
+    def total(self) -> int:
+        """Comparisons in all."""
+        return self.aa + self.zero + self.planted
+
+
+class ChecksHeader(Struct, frozen=True, tag="header"):
+    """First line. `code` is a digest of the code that measures."""
+
+    schema: int
+    phpdyno: str
+    code: str
+    started: str
+    argv: tuple[str, ...]
+    wish: Wish
+
+
+class Ground(Struct, frozen=True, tag="ground"):
+    """What the planted effect rests on: cost per request (ns) of every round at every number of turns, and the line through them.
+
+    The cheaper arm has `turns`, the dearer `more_turns`; `effect` is log(cost dearer / cost cheaper) by the line.
+    """
+
+    host: HostFacts
+    app_version: str
+    levels: tuple[int, ...]
+    costs_ns: tuple[tuple[float, ...], ...]
+    line: Line
+    turns: int
+    more_turns: int
+    effect: float
+
+
+class SessionBegan(Struct, frozen=True, tag="session"):
+    """A session of measuring: the host, and the plans (blocks, budgets in seconds) that its comparisons share."""
+
+    started: str
+    warnings: tuple[str, ...]
+    aa: Calibrated
+    aa_budget_s: float
+    planted: Calibrated
+    planted_budget_s: float
+
+
+class Compared(Struct, frozen=True, tag="comparison"):
+    """One finished comparison: what was true, and what was found.
+
+    `truth` is log(cost of the control / cost of the treatment). `swapped`: the treatment is the cheaper arm. `seconds` is the measuring
+    time until the verdict, starts and warm-up included, calibration excluded. `kept` names the directory of its journal where something
+    was wrong with it.
+    """
+
+    number: int
+    kind: CheckKind
+    seed: int
+    swapped: bool
+    truth: float
+    verdict: VerdictKind
+    ratio: float | None
+    low: float | None
+    high: float | None
+    blocks: int
+    seconds: float
+    reason: str = ""
+    kept: str = ""
+
+
+CheckRecord = ChecksHeader | Ground | SessionBegan | Compared
+
+
+class Checks(Struct, frozen=True):
+    """All that is known of a selfcheck."""
+
+    header: ChecksHeader
+    ground: Ground | None
+    sessions: tuple[SessionBegan, ...]
+    compared: tuple[Compared, ...]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every comparison is done."""
+        return len(self.compared) >= self.header.wish.total
+
+
+_DECODER: msgspec.json.Decoder[CheckRecord] = msgspec.json.Decoder(CheckRecord)
+
+
+def read_checks(run: Path) -> Checks:
+    """What is recorded; a last line that was cut off is left out. Raises UsageError when there is nothing, DynoError when it is damaged,
+    newer than this version, or holds a comparison twice."""
+    path = run / CHECKS_FILE
+    if not path.is_file():
+        raise UsageError("there is no selfcheck here", where=str(run), next_step="give the directory of one, runs/<time>-selfcheck-<app>")
+    lines = path.read_bytes().split(b"\n")[:-1]
+    records = [_decode(path, number, line) for number, line in enumerate(lines, 1)]
+    if not records or not isinstance(records[0], ChecksHeader):
+        raise DynoError("this selfcheck cannot be used: it does not begin with a header", where=str(path))
+    compared = tuple(record for record in records if isinstance(record, Compared))
+    total = records[0].wish.total
+    numbers = [record.number for record in compared]
+    if len(set(numbers)) < len(numbers) or any(not 0 <= number < total for number in numbers):
+        raise DynoError(f"this selfcheck cannot be used: its comparisons are not {total} different ones", where=str(path))
+    grounds = [record for record in records if isinstance(record, Ground)]
+    sessions = tuple(record for record in records if isinstance(record, SessionBegan))
+    return Checks(records[0], grounds[-1] if grounds else None, sessions, compared)
+
+
+def _decode(path: Path, number: int, line: bytes) -> CheckRecord:
+    try:
+        if number == 1:
+            _check_schema(path, line)
+        record: CheckRecord = _DECODER.decode(line)
+    except msgspec.DecodeError as error:
+        raise DynoError(f"line {number} is damaged: {error}", where=str(path)) from error
+    return record
+
+
+def _check_schema(path: Path, line: bytes) -> None:
+    header = msgspec.json.decode(line)
+    schema = header.get("schema") if isinstance(header, dict) else None
+    if isinstance(schema, int) and schema > CHECKS_SCHEMA:
+        raise DynoError(
+            f"this selfcheck has schema {schema} and this phpdyno reads up to {CHECKS_SCHEMA}",
+            where=str(path),
+            next_step="use the version that wrote it",
+        )

@@ -1,0 +1,78 @@
+"""The record of a study, `study.json`: the study as it began, and which of its parts are done. Replaced whole, so never half written."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, structs
+
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.writer import cannot_write
+from phpdyno.model.study import Study, SyscallCounts
+
+STUDY_FILE = "study.json"
+STUDY_SCHEMA = 1
+
+PartState = Literal["open", "done", "failed", "impossible"]
+"""`failed`: a fault ended it, `--resume` tries again. `impossible`: this host forbids it, and the study is whole without it."""
+
+
+class Part(Struct, frozen=True):
+    """One comparison or syscall pass; `detail` says why it is not done. A comparison's run lies in the directory of its name."""
+
+    name: str
+    kind: Literal["comparison", "syscalls"]
+    state: PartState = "open"
+    detail: str = ""
+
+
+class StudyRecord(Struct, frozen=True):
+    """What is known of a study so far; `scale` is the share of the study file's budgets that it was given."""
+
+    schema: int
+    phpdyno: str
+    started: str
+    argv: tuple[str, ...]
+    study: Study
+    scale: float
+    parts: tuple[Part, ...]
+    counts: tuple[SyscallCounts, ...] = ()
+
+    def with_part(self, part: Part, counts: tuple[SyscallCounts, ...] = ()) -> "StudyRecord":
+        """The record after a part has ended; new counts replace those of the same app and arm."""
+        new = {(each.app, each.arm) for each in counts}
+        kept = tuple(each for each in self.counts if (each.app, each.arm) not in new)
+        parts = tuple(part if each.name == part.name else each for each in self.parts)
+        return structs.replace(self, parts=parts, counts=(*kept, *counts))
+
+
+def write_study(run: Path, record: StudyRecord) -> None:
+    """Replace `study.json`; it is on disk when this returns. Raises DynoError when the disk takes no more."""
+    path = run / STUDY_FILE
+    temporary = path.with_suffix(".new")
+    try:
+        with temporary.open("wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def read_study(run: Path) -> StudyRecord:
+    """The record of a study's directory. Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
+    path = run / STUDY_FILE
+    if not path.is_file():
+        raise UsageError("there is no study here", where=str(run), next_step="give the directory of one, runs/<time>-study-<name>")
+    data = path.read_bytes()
+    try:
+        head = msgspec.json.decode(data)
+        schema = head.get("schema") if isinstance(head, dict) else None
+        if isinstance(schema, int) and schema > STUDY_SCHEMA:
+            what = f"this study has schema {schema} and this phpdyno reads up to {STUDY_SCHEMA}"
+            raise DynoError(what, where=str(path), next_step="use the version that wrote it")
+        return msgspec.json.decode(data, type=StudyRecord)
+    except msgspec.DecodeError as error:
+        raise DynoError(f"this study cannot be used: {error}", where=str(path)) from error

@@ -1,0 +1,138 @@
+"""A study: arms made of factors, which comparisons and syscall passes they go through, and what somebody else found."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from phpdyno.model.plan import Metric
+
+Side = Literal["smaller", "larger", "alike"]
+"""Where our interval lies beside the reference's ratio: all of it below, all of it above, or around it."""
+
+
+class Load(Struct, frozen=True):
+    """The fixed load of a study: workers of a static pool, and requests in flight."""
+
+    workers: int
+    concurrency: int
+
+
+class StudyArm(Struct, frozen=True):
+    """One arm with everything that it inherited: its level of every factor, and all its settings by full knob name."""
+
+    name: str
+    levels: dict[str, str]
+    settings: dict[str, str]
+
+
+class StudyComparison(Struct, frozen=True):
+    """Treatments against one control on one app by one metric; names of arms and of an app.
+
+    Throughput is measured under the study's load; CPU per request with one worker and one request in flight. `slot_reason` says why
+    a throughput slot may be shorter than 20 requests for each in flight.
+    """
+
+    name: str
+    app: str
+    metric: Metric
+    control: str
+    treatments: tuple[str, ...]
+    budget_s: float
+    margin: float
+    slot_requests: int | None = None
+    slot_reason: str = ""
+
+
+class StudyPass(Struct, frozen=True):
+    """Counting the syscalls of some arms of one app over a number of requests; nothing is timed."""
+
+    name: str
+    app: str
+    arms: tuple[str, ...]
+    requests: int
+
+
+class Contrast(Struct, frozen=True):
+    """Two arms whose ratio the reference gives as well: how many times better `arm` is than `against`."""
+
+    title: str
+    arm: str
+    against: str
+
+
+class Reference(Struct, frozen=True):
+    """Somebody else's figures, as data: valid completions per second and host CPU by arm, calls by arm and syscall, the set-up in words."""
+
+    source: str
+    setup: dict[str, str] = field(default_factory=dict)
+    throughput_per_s: dict[str, float] = field(default_factory=dict)
+    host_busy: dict[str, float] = field(default_factory=dict)
+    remarks: dict[str, str] = field(default_factory=dict)
+    syscall_requests: int = 0
+    syscalls: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+class Note(Struct, frozen=True):
+    """A remark on the page, shown when its conditions hold: where our interval of a contrast lies, on one app or on every one measured."""
+
+    text: str
+    app: str = ""
+    contrast: str = ""
+    ours: Side | None = None
+
+
+class Study(Struct, frozen=True):
+    """A whole study. `apps` maps its names of apps to what opens them (built-in name or absolute path of an app.toml)."""
+
+    name: str
+    title: str
+    about: str
+    seed: int
+    confidence: float
+    apps: dict[str, str]
+    load: Load
+    factors: dict[str, tuple[str, ...]]
+    arms: tuple[StudyArm, ...]
+    comparisons: tuple[StudyComparison, ...]
+    passes: tuple[StudyPass, ...]
+    contrasts: tuple[Contrast, ...]
+    reference: Reference | None
+    notes: tuple[Note, ...]
+
+    def arm(self, name: str) -> StudyArm:
+        """The arm of that name."""
+        return next(arm for arm in self.arms if arm.name == name)
+
+    def control_spec(self, comparison: StudyComparison) -> str:
+        """The SPEC of a comparison's control; for throughput with the load's workers in a static pool."""
+        pool = {"pool.pm": "static", "pool.pm.max_children": str(self.load.workers)} if comparison.metric == "throughput" else {}
+        return spec_of({**pool, **self.arm(comparison.control).settings})
+
+    def treatment_spec(self, comparison: StudyComparison, name: str) -> str:
+        """The SPEC of a treatment, which is also its name in the comparison's journal: only what differs from the control."""
+        control = self.arm(comparison.control).settings
+        return spec_of({key: value for key, value in self.arm(name).settings.items() if control.get(key) != value})
+
+
+def spec_of(settings: Mapping[str, str]) -> str:
+    """Settings as a SPEC."""
+    return ";".join(f"{key}={value}" for key, value in settings.items())
+
+
+class SyscallCount(Struct, frozen=True):
+    """How often one syscall was made, and how many of those calls failed."""
+
+    name: str
+    calls: int
+    errors: int
+
+
+class SyscallCounts(Struct, frozen=True):
+    """What one arm's php-fpm asked of the kernel while it answered `requests` requests, one at a time, after warm-up."""
+
+    app: str
+    arm: str
+    requests: int
+    processes: int
+    syscalls: tuple[SyscallCount, ...]

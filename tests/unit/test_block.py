@@ -1,0 +1,92 @@
+"""What a block's slots are reduced to. The slots are made up: `FakeSamples` stands for what a driver returns."""
+
+import math
+from collections import Counter
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+
+from phpdyno.drive.driver import Samples
+from phpdyno.experiment.block import BlockReading, PairReading, is_measurable, lag_fraction, observe
+from phpdyno.experiment.schedule import Pair
+from phpdyno.experiment.slot import SlotReading
+from phpdyno.model.plan import Metric
+from tests.support.journals import AA, plan
+
+MS = 1_000_000
+
+
+def slot(*, valid: int = 10, failed: int = 0, php_ms: float = 20.0, drive_ms: float = 30.0, unfilled_ms: float = 0.0) -> SlotReading:
+    count = valid + failed
+    fake_samples = SimpleNamespace(
+        sent_ns=np.zeros(count, dtype=np.uint64),
+        done_ns=np.full(count, int(drive_ms * MS / max(1, valid)), dtype=np.uint64),
+        outcome=np.array([0] * valid + [1] * failed, dtype=np.uint8),
+    )
+    kinds = Counter({"wrong_status (502)": failed}) if failed else Counter()
+    wall = int(drive_ms * MS)
+    return SlotReading(int(php_ms * MS), 0, 0, 0, wall, cast(Samples, fake_samples), wall, int(unfilled_ms * MS), kinds)
+
+
+def reading(*pairs: tuple[SlotReading, SlotReading], steal: float = 0.0) -> BlockReading:
+    pair = Pair(AA.name, control_first=True, sequence=np.zeros(1, dtype=np.uint32))
+    return BlockReading(tuple(PairReading(pair, *both) for both in pairs), {}, steal)
+
+
+def observed(block: BlockReading, metric: Metric = "cpu") -> float:
+    seen = observe(0, AA.name, block, plan=plan(AA), metric=metric)
+    assert seen is not None
+    return seen.log_ratio
+
+
+def test_cpu_is_the_ratio_of_totals() -> None:
+    block = reading((slot(php_ms=10), slot(php_ms=5)), (slot(php_ms=90), slot(php_ms=45)))
+    assert observed(block) == pytest.approx(math.log(2))
+
+
+def test_throughput_is_valid_completions_over_time_both_in_total() -> None:
+    # Nine slots at 0.95 s, and one in which nearly all answers were quick failures: 1802 valid in 8.59 s against 2000 in 10 s.
+    good = [(slot(valid=200, drive_ms=1000), slot(valid=200, drive_ms=950))] * 9
+    bad = (slot(valid=200, drive_ms=1000), slot(valid=2, failed=198, drive_ms=40))
+    assert observed(reading(*good, bad), "throughput") == pytest.approx(math.log((1802 / 8.59) / (2000 / 10.0)))
+
+
+def test_failures_are_counted_by_kind() -> None:
+    seen = observe(0, AA.name, reading((slot(), slot(valid=7, failed=3))), plan=plan(AA), metric="throughput")
+    assert seen is not None
+    assert (seen.treated.requests, seen.treated.failed, seen.treated.kinds) == (10, 3, {"wrong_status (502)": 3})
+
+
+def test_slots_that_cost_php_nothing_yield_no_observation() -> None:
+    static = reading((slot(php_ms=0), slot(php_ms=0)), (slot(php_ms=3), slot(php_ms=0)))
+    assert not is_measurable(static.pairs, "cpu")
+    assert observe(0, AA.name, static, plan=plan(AA), metric="cpu") is None
+    assert observe(0, AA.name, reading(), plan=plan(AA), metric="cpu") is None
+
+
+@pytest.mark.parametrize(
+    ("steal", "unfilled_ms", "expected"), [(0.0, 0.0, ""), (0.2, 0.0, "steal 20.0%"), (0.0, 30.0, "generator late for 50.0%")]
+)
+def test_covariates_declared_beforehand_exclude_a_block(steal: float, unfilled_ms: float, expected: str) -> None:
+    block = reading((slot(unfilled_ms=unfilled_ms), slot(unfilled_ms=unfilled_ms)), steal=steal)
+    seen = observe(0, AA.name, block, plan=plan(AA), metric="cpu")
+    assert seen is not None
+    assert seen.excluded == expected
+
+
+def test_the_lag_of_slots_with_failures_is_not_reckoned() -> None:
+    assert lag_fraction(reading((slot(valid=5, failed=5, unfilled_ms=30), slot())).pairs) == 0.0
+
+
+def test_dear_requests_weigh_more_in_the_spread_than_in_the_pairs_own_ratios() -> None:
+    rng = np.random.default_rng(1)
+    pairs = []
+    for _ in range(400):
+        cost = 200.0 if rng.random() < 0.05 else 5.0
+        pairs.append((slot(php_ms=cost * math.exp(rng.normal(0, 0.05))), slot(php_ms=cost * math.exp(rng.normal(0, 0.05)))))
+    seen = observe(0, AA.name, reading(*pairs), plan=plan(AA), metric="cpu")
+    assert seen is not None
+    assert seen.pair_sigma == pytest.approx(0.05 * math.sqrt(2), rel=0.1)
+    assert seen.pair_spread > 2 * seen.pair_sigma

@@ -1,0 +1,128 @@
+import math
+
+import numpy as np
+import pytest
+
+from phpdyno.experiment.planning import (
+    SlotChoice,
+    Timing,
+    Wish,
+    base_requests,
+    carries_over,
+    carry_over_pairs,
+    choose_slot,
+    fixed_slot,
+    least_s,
+    make_plan,
+)
+from phpdyno.journal.records import Calibrated
+from phpdyno.model.observation import Observation
+from phpdyno.model.plan import Metric, Panel
+from tests.support.journals import AA, CONTROL, cost
+
+MS = 1_000_000
+EVEN = [1.0] * 256
+
+
+def aa(sigma_pair: float = 0.08, pairs: int = 60, *log_ratios: float) -> list[Observation]:
+    ratios = log_ratios or (0.001, -0.002)
+    return [Observation("A/A", block, ratio, ratio, sigma_pair, pairs, cost(20), cost(20)) for block, ratio in enumerate(ratios)]
+
+
+def planned(
+    budget_s: float = 300.0,
+    *,
+    walls: dict[str, int] | None = None,
+    metric: Metric = "cpu",
+    slot: int = 1,
+    overhead_s: float = 2.0,
+    alive: int = 1,
+    margin: float = 0.01,
+) -> Calibrated:
+    return make_plan(
+        Wish(metric, math.log1p(margin), 0.05, budget_s),
+        slot=SlotChoice(slot),
+        request_wall_ns=walls or {"control": 25 * MS, "A/A": 25 * MS},
+        control="control",
+        control_cpu_ns=20 * MS,
+        aa=aa(),
+        timing=Timing(overhead_s, 0.0001, alive),
+        took_s=5.0,
+    )
+
+
+def test_a_base_slot_is_one_request_or_two_milliseconds_of_them() -> None:
+    assert base_requests(25 * MS) == 1
+    assert base_requests(200_000) == 10
+    assert base_requests(0) == 2 * MS
+
+
+def test_the_trace_chooses_among_lengths_of_at_most_half_a_second() -> None:
+    trace = np.exp(np.random.default_rng(1).normal(0, 0.1, 256))
+    slow = choose_slot(trace.tolist(), EVEN, base=1, request_wall_ns=300 * MS, slot_overhead_s=0.0)
+    assert slow.requests == 1
+    assert [point.slot_requests for point in slow.allan] == [1]
+    fast = choose_slot(trace.tolist(), EVEN, base=5, request_wall_ns=200_000, slot_overhead_s=0.005)
+    assert fast.requests > 5
+    assert fast.allan[0].slot_s == pytest.approx(0.001)
+
+
+def loaded(metric: Metric = "throughput", concurrency: int = 8) -> Panel:
+    return Panel(metric, CONTROL, (AA,), concurrency)
+
+
+def test_a_given_length_and_a_load_need_no_trace() -> None:
+    assert fixed_slot(7, loaded("cpu", 1), MS, 1.0) == SlotChoice(7)
+    assert fixed_slot(None, loaded(), MS, 1.0) == SlotChoice(160)
+    assert fixed_slot(1, loaded(), MS, 1.0) == SlotChoice(16)
+    assert fixed_slot(None, loaded("throughput", 1), MS, 1.0) == SlotChoice(20)
+    assert fixed_slot(None, loaded("cpu", 1), MS, 1.0) is None
+
+
+def test_requests_too_dear_for_a_trace_are_measured_one_by_one() -> None:
+    assert fixed_slot(None, loaded("cpu", 1), 500 * MS, 1.0) == SlotChoice(1)
+
+
+def test_a_budget_below_the_least_is_known_before_anything_is_calibrated() -> None:
+    walls = {"control": 500 * MS, "A/A": 500 * MS}
+    least = least_s(request_wall_ns=walls, control="control", metric="cpu", concurrency=1, overhead_s=2.0, alpha=0.05)
+    assert least == pytest.approx(4 * (4 * 1.0 + 2.0))
+
+
+def test_dear_arms_get_fewer_pairs_and_the_same_time() -> None:
+    plan = planned(walls={"control": 25 * MS, "cheap": 25 * MS, "dear": 125 * MS})
+    assert plan.pairs["cheap"] == pytest.approx(3 * plan.pairs["dear"], abs=3)
+    assert plan.block_s == pytest.approx(2 * plan.pairs["cheap"] * 0.05, rel=0.2)
+
+
+def test_the_note_promises_what_the_budget_decides() -> None:
+    plan = planned()
+    assert plan.decidable is not None
+    assert plan.eta_s is not None
+    assert plan.eta_s < 300.0
+    assert f"{plan.decidable:.1%} is decidable, 1.0% after about" in plan.note
+    assert "a restart for each" in plan.note
+    assert "4 crews started at once" in planned(alive=4).note
+
+
+def test_a_budget_too_small_promises_nothing() -> None:
+    plan = planned(5.0)
+    assert plan.blocks < 4
+    assert plan.decidable is None
+    assert "is decidable" not in plan.note
+
+
+def test_carry_over_takes_a_tenth_of_the_time_at_most_and_not_before_it_is_earned() -> None:
+    plan = planned()
+    looked = [carries_over(plan, turn) for turn in range(200)]
+    assert set(looked) == {(), (20,)}
+    each_s = 2 * 20 * carry_over_pairs(plan, 20) * 0.025
+    for turn in range(1, 201):
+        assert sum(each_s for lengths in looked[:turn] if lengths) <= 0.11 * turn * (plan.block_s + plan.overhead_s)
+    assert {carries_over(planned(slot=5), turn) for turn in range(200)} == {(), (1, 20)}
+
+
+def test_throughput_has_no_carry_over() -> None:
+    plan = planned(metric="throughput", slot=160, margin=0.05)
+    assert {carries_over(plan, block) for block in range(50)} == {()}
+    assert min(plan.pairs.values()) >= 2
