@@ -92,8 +92,11 @@ need() { for package; do installed "$package" || missing="$missing $package"; do
 have nginx || need nginx
 { have mariadbd && have mariadb-install-db; } || need mariadb-server-core
 have mariadb || need mariadb-client-core
-need php8.2-fpm php8.2-cli php8.2-opcache php8.2-mysql php8.2-mbstring php8.2-xml php8.2-gd php8.2-curl
+# The last three are what mediawiki needs.
+need php8.2-fpm php8.2-cli php8.2-opcache php8.2-mysql php8.2-mbstring php8.2-xml php8.2-gd php8.2-curl php8.2-sqlite3 php8.2-intl php8.2-apcu
 have cc || need gcc libc6-dev
+have strace || need strace # syscalls per request
+have git || need git       # source=REF
 python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv
 
 rust_needed=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml)

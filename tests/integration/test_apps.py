@@ -1,32 +1,19 @@
 """Apps are prepared for real: copies, private databases, installers; and every target answers."""
 
-import contextlib
 import gzip
-import http.client
 import os
-import socket
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import expect
-from phpdyno.apps.databases import live_datadir, serving
-from phpdyno.apps.packages import candidate_versions
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
-from phpdyno.apps.wordpress import PACKAGES, TARGETS
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.records import Answers
-from phpdyno.model.app import PreparedApp
-from phpdyno.render.php import render_ini, scan_path
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Supervisor
-from tests.support.command import phpdyno, records_of, row
+from tests.support.apps import fetch, served
 
 pytestmark = pytest.mark.integration
 
@@ -83,62 +70,6 @@ def store(tmp_path: Path) -> Path:
     (site / "app.toml").write_text(TOML)
     (site / "dump.sql.gz").write_bytes(gzip.compress(DUMP.encode()))
     return site
-
-
-@contextlib.contextmanager
-def served(supervisor: Supervisor, app: PreparedApp) -> Iterator[tuple[int, Database | None]]:
-    """The app on PHP's own server, as the servers' account; its port, and its database."""
-    with contextlib.ExitStack() as stack:
-        database = stack.enter_context(serving(supervisor, live_datadir(supervisor, app.datadir))) if app.datadir else None
-        place = str(database.socket) if database else ""
-        fragment = supervisor.directory("serve", private=False)
-        (fragment / "phpdyno.ini").write_text(render_ini({name: value.replace("{db_socket}", place) for name, value in app.ini.items()}))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        env = {name: value.replace("{db_socket}", place) for name, value in app.env.items()}
-        child = supervisor.spawn(
-            "php-s",
-            [find_program("php"), "-S", f"127.0.0.1:{port}", "-t", str(app.docroot)],
-            env={"PHP_INI_SCAN_DIR": scan_path(fragment), **env},
-        )
-        stack.callback(child.stop)
-        deadline = time.monotonic() + 10
-        while child.alive() and time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            time.sleep(0.02)
-        yield port, database
-
-
-def fetch(port: int, app: PreparedApp) -> list[Answer]:
-    answers = []
-    for target in app.workload.targets:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        connection.request("GET", target.path, headers={"Host": app.workload.host})
-        response = connection.getresponse()
-        answers.append(Answer(response.status, tuple(response.getheaders()), response.read()))
-        connection.close()
-    return answers
-
-
-def writes(supervisor: Supervisor, database: Database) -> str:
-    """The server's counters of statements that write."""
-    names = "'Com_insert','Com_update','Com_delete','Com_replace','Com_insert_select','Com_update_multi'"
-    child = supervisor.run(
-        "status",
-        [
-            find_program("mariadb"),
-            "--no-defaults",
-            f"--socket={database.socket}",
-            "-e",
-            f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})",
-        ],
-    )
-    assert child.status == 0, child.tail()
-    text = child.log.read_text()
-    child.log.unlink()
-    return text
 
 
 def test_hello(supervisor: Supervisor, cache: Path) -> None:
@@ -249,62 +180,3 @@ def test_a_dump_of_newer_mariadb_tools_loads(supervisor: Supervisor, cache: Path
 
     with served(supervisor, app) as (port, _):
         assert b"dumped" in fetch(port, app)[0].body
-
-
-def need_wordpress_packages() -> None:
-    """Skip where apt has no lists; fail there when this is the CI, where nobody would notice."""
-    try:
-        candidate_versions(PACKAGES)
-    except DynoError as error:
-        if os.environ.get("CI"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-
-
-def test_wordpress(tmp_path: Path, cache: Path) -> None:
-    need_wordpress_packages()
-    told: list[str] = []
-    with Supervisor(tmp_path / "first") as supervisor:
-        open_app("wordpress").prepare(supervisor, cache=cache, progress=told.append)
-    assert told[0].startswith("downloading WordPress")
-
-    told.clear()
-    with Supervisor(tmp_path / "second") as supervisor:
-        app = open_app("wordpress").prepare(supervisor, cache=cache, progress=told.append)
-        assert told == ["copying WordPress"]
-        with served(supervisor, app) as (port, database):
-            assert database is not None
-            before = writes(supervisor, database)
-            answers = [fetch(port, app) for _ in range(3)]
-            assert writes(supervisor, database) == before
-        expectation = expect(app.workload.targets, list(zip(*answers, strict=True)))
-        assert expectation.compare(answers[0]).equal
-        assert [answer.status for answer in answers[0]] == [200] * 4
-        assert min(len(answer.body) for answer in answers[0]) > 20_000
-        assert b"Bench note 30" in answers[0][0].body
-        check_read_only(app.docroot)
-
-
-def test_wordpress_compared_with_itself_by_the_real_command(tmp_path: Path, cache: Path) -> None:
-    need_wordpress_packages()
-    runs = tmp_path / "runs"
-    env = {**os.environ, "PHPDYNO_CACHE": str(cache)}
-    answer = phpdyno("compare", "wordpress", "--aa", "--budget", "20s", "--runs", runs, "--json", timeout_s=400, env=env)
-
-    assert answer.returncode == 0, answer.stderr
-    assert row(answer, "A/A")["kind"] != "invalid", row(answer, "A/A")["reason"]
-    checked = [record for record in records_of(runs) if isinstance(record, Answers)]
-    assert checked
-    for record in checked:
-        assert record.equal, record.detail
-        assert [(target.path, target.status) for target in record.targets] == [(target.path, 200) for target in TARGETS]
-        assert min(target.body_bytes for target in record.targets) > 20_000
-
-
-def check_read_only(docroot: Path) -> None:
-    for path in [docroot, *docroot.rglob("*")]:
-        mode = path.lstat().st_mode
-        assert path.lstat().st_uid == os.geteuid()
-        assert not path.is_symlink()
-        assert not mode & 0o022, path
-        assert mode & 0o044 == 0o044, path

@@ -9,11 +9,11 @@ from pathlib import Path
 from phpdyno.apps import databases
 from phpdyno.apps.copies import copy_as, copy_entries, give_to_service, tree_digest
 from phpdyno.apps.links import mend_links
-from phpdyno.apps.source import Progress
+from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE as JOURNAL
-from phpdyno.model.app import PreparedApp
+from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.render.php import render_ini, scan_path
 from phpdyno.stack.supervise import Supervisor
@@ -53,14 +53,24 @@ class FolderApp:
         """The file's targets."""
         return Workload(self.described.targets, self.described.host)
 
-    def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
-        """Copy, load the dump (once per content), run the prepare command. Raises DynoError."""
+    @property
+    def settings(self) -> dict[str, AppSetting]:
+        """The file's `[setting.NAME]` tables."""
+        return self.described.settings
+
+    def prepare(
+        self, supervisor: Supervisor, *, cache: Path, progress: Progress, place: str = "app", shared: Path | None = None
+    ) -> PreparedApp:
+        """Copy to `place`, load the dump (once per content), run the prepare command. Raises DynoError.
+
+        Where another revision of the app was prepared before, its data directory is `shared`: then this one's command runs on it too.
+        """
         described = self.described
-        root = self._copy(supervisor, progress)
+        root = self._copy(supervisor, progress, place)
         files = tree_digest(root)
         docroot = root / described.docroot.relative_to(described.root)
         seed = ""
-        datadir, ini, env = None, dict(described.ini), dict(described.env)
+        datadir, ini, env = None, dict(described.ini), {**default_env(described.settings), **described.env}
         if described.database is not None:
             datadir = databases.seeded(supervisor, cache=cache, dump=described.sql, database=described.database, progress=progress)
             seed = datadir.parent.name
@@ -71,7 +81,7 @@ class FolderApp:
             if datadir is None:
                 self._run(supervisor, root, ini, env)
             else:
-                datadir = databases.live_datadir(supervisor, datadir, "prepared-datadir")
+                datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
                 with databases.serving(supervisor, datadir):
                     self._run(supervisor, root, ini, env)
         return PreparedApp(
@@ -83,9 +93,10 @@ class FolderApp:
             ini=ini,
             env=env,
             version=_version(described, files, seed),
+            settings=described.settings,
         )
 
-    def _copy(self, supervisor: Supervisor, progress: Progress) -> Path:
+    def _copy(self, supervisor: Supervisor, progress: Progress, place: str) -> Path:
         source = self.described.root
         if supervisor.live.resolve().is_relative_to(source.resolve()):
             raise UsageError(
@@ -94,7 +105,7 @@ class FolderApp:
         progress(f"copying {source}")
         logs = supervisor.logs.resolve()
         entries = [entry for entry in sorted(source.iterdir()) if entry.name not in NOT_COPIED and not _is_ours(entry, logs)]
-        into = supervisor.live / "app"
+        into = supervisor.live / place
         into.mkdir()
         copy_entries(supervisor, entries, into)
         mend_links(into, source, lambda what, place: copy_as(supervisor, what, place))
@@ -135,7 +146,7 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "database": described.database,
         "prepare": described.prepare,
         "ini": described.ini,
-        "env": described.env,
+        "env": {**default_env(described.settings), **described.env},
     }
     text = json.dumps({"files": files, "seed": seed, **settings}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]

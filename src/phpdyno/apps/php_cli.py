@@ -3,14 +3,17 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from phpdyno.errors import DynoError
+from phpdyno.stack.php import newest_cli
 from phpdyno.stack.programs import program_path
 
-_ASK = 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION, extension_loaded("mysqli") ? " mysqli" : "";'
+_ASK = "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION, ' ', strtolower(implode(' ', get_loaded_extensions()));"
+_PACKAGES = {"mysqli": "mysql", "pdo_sqlite": "sqlite3", "dom": "xml", "simplexml": "xml"}
+"""Debian's package of an extension (after `php8.2-`) where it is not called like the extension."""
 
 
 class PhpCli(Struct, frozen=True):
@@ -20,25 +23,23 @@ class PhpCli(Struct, frozen=True):
     minor: str
 
 
-def find_php_cli() -> PhpCli:
-    """`php` of the PATH, else the newest php8.2-like program. Raises DynoError when there is none, or none with mysqli."""
-    path = shutil.which("php", path=program_path()) or _newest()
+def find_php_cli(extensions: Sequence[str]) -> PhpCli:
+    """`php` of the PATH, else the newest php8.2-like program. Raises DynoError when there is none, or one without these extensions."""
+    path = shutil.which("php", path=program_path()) or newest_cli()
     if path is None:
         raise DynoError(
             "there is no command-line PHP", next_step="install it with: sudo apt-get install --no-install-recommends php8.2-cli"
         )
     answer = subprocess.run([path, "-r", _ASK], capture_output=True, text=True, timeout=30, check=False)
-    match = re.match(r"(\d+\.\d+)( mysqli)?", answer.stdout)
+    match = re.match(r"(\d+\.\d+)((?: \S+)*)", answer.stdout)
     if answer.returncode != 0 or match is None:
         raise DynoError(f"this PHP does not run: {(answer.stderr or answer.stdout).strip()[-200:]}", where=path)
-    if match[2] is None:
-        package = f"php{match[1]}-mysql"
+    missing = [name for name in extensions if name not in match[2].split()]
+    if missing:
+        packages = " ".join(dict.fromkeys(f"php{match[1]}-{_PACKAGES.get(name, name)}" for name in missing))
         raise DynoError(
-            "this PHP has no mysqli", where=path, next_step=f"install it with: sudo apt-get install --no-install-recommends {package}"
+            f"this PHP has no {', '.join(missing)}",
+            where=path,
+            next_step=f"install it with: sudo apt-get install --no-install-recommends {packages}",
         )
     return PhpCli(path, match[1])
-
-
-def _newest() -> str | None:
-    found = [path for folder in program_path().split(":") if folder for path in Path(folder).glob("php[0-9].[0-9]*")]
-    return str(max(found, key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])) if found else None

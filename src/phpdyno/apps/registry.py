@@ -4,20 +4,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from phpdyno.apps.folder import FolderApp, plain_docroot
+from phpdyno.apps.mediawiki import MediaWiki
 from phpdyno.apps.source import PHP_FILES, App
+from phpdyno.apps.symfony_hello import SymfonyHello
 from phpdyno.apps.wordpress import WordPress
 from phpdyno.config.app_toml import FILE_NAME, load_app_toml
 from phpdyno.config.nearest import nearest
 from phpdyno.errors import UsageError
 
-HOW = "name a built-in app ({names}), an app.toml or its directory, or give --docroot DIR --url /"
+HOW = "name a built-in app ({names}), an app.toml or its directory, or give --docroot DIR --url /, or --script FILE.php"
 
 
 def _hello() -> App:
     return FolderApp(load_app_toml(PHP_FILES / "hello" / FILE_NAME))
 
 
-BUILT_IN: dict[str, Callable[[], App]] = {"hello": _hello, "wordpress": WordPress}
+BUILT_IN: dict[str, Callable[[], App]] = {"hello": _hello, "mediawiki": MediaWiki, "symfony-hello": SymfonyHello, "wordpress": WordPress}
 
 
 def open_app(reference: str | None = None, *, docroot: Path | None = None, urls: Sequence[str] = ()) -> App:

@@ -1,10 +1,10 @@
 """What every kind of app offers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from phpdyno.model.app import PreparedApp
+from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Workload
 from phpdyno.stack.supervise import Supervisor
 
@@ -25,8 +25,17 @@ class App(Protocol):
     def workload(self) -> Workload:
         """What is asked of it."""
 
+    @property
+    def settings(self) -> dict[str, AppSetting]:
+        """What an arm may set as `app.NAME`, by name."""
+
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """Copy it into the supervisor's live directory and make its database ready. Raises DynoError."""
+
+
+def default_env(settings: Mapping[str, AppSetting]) -> dict[str, str]:
+    """The environment in which every setting has its default: what prepares the app, and an arm that sets nothing, see it."""
+    return {setting.env: setting.default for setting in settings.values()}
 
 
 def silent(_: str) -> None:

@@ -1,17 +1,16 @@
 """WordPress from Debian's packages, unpacked into the cache and filled with a small blog that is the same everywhere."""
 
-import hashlib
 import shutil
 from pathlib import Path
 
 from phpdyno.apps import databases
 from phpdyno.apps.copies import copy_tree, make_readable
-from phpdyno.apps.packages import candidate_versions, fetch_packages
+from phpdyno.apps.debian import Recipe, prepared, scripts_digest
+from phpdyno.apps.packages import fetch_packages
 from phpdyno.apps.php_cli import PhpCli, find_php_cli
-from phpdyno.apps.source import PHP_FILES, Progress
-from phpdyno.apps.store import newest, stored
+from phpdyno.apps.source import PHP_FILES, Progress, default_env
 from phpdyno.errors import DynoError
-from phpdyno.model.app import PreparedApp
+from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.supervise import Supervisor
@@ -22,13 +21,13 @@ PACKAGES = ("wordpress", "wordpress-theme-twentytwentyone", "php-getid3", "libjs
 SCRIPTS = PHP_FILES / "wordpress"
 INSTALL_LOG = "prepare-wordpress"
 LAYOUT = "1"
-PACKAGE = "package "
 TARGETS = (
     Target("/", 4),
     Target("/bench-note-12/", 3),
     Target("/?s=steady+valve", 1),
     Target("/feed/", 1),
 )
+SETTINGS = {"debug": AppSetting("WP_DEBUG", ("0", "1"), "0")}
 
 
 class WordPress:
@@ -36,10 +35,11 @@ class WordPress:
 
     name = "wordpress"
     workload = Workload(TARGETS)
+    settings = SETTINGS
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """The document root as a copy that the servers can read but not write, and the cached database. Raises DynoError."""
-        entry, version = _prepared(supervisor, cache, progress)
+        entry, version = prepared(_recipe(supervisor, progress), cache, progress)
         progress("copying WordPress")
         docroot = supervisor.live / "app"
         copy_tree(supervisor, entry / "docroot", docroot)
@@ -49,33 +49,18 @@ class WordPress:
             workload=self.workload,
             datadir=entry / databases.DATADIR,
             ini=dict(databases.INI),
+            env=default_env(SETTINGS),
             version=version,
+            settings=SETTINGS,
         )
 
 
-def _prepared(supervisor: Supervisor, cache: Path, progress: Progress) -> tuple[Path, str]:
-    """The cache's entry and the version of WordPress in it; where apt names no versions, what was prepared last."""
-    php = find_php_cli()
-    key = {
-        "kind": "wordpress",
-        "layout": LAYOUT,
-        "mariadb": Database.version(),
-        "php": php.minor,
-        "scripts": _scripts_digest(),
-    }
-    try:
-        versions = candidate_versions(PACKAGES)
-    except DynoError as error:
-        last = newest(cache, WordPress.name, key)
-        if last is None:
-            raise
-        entry, whole = last
-        version = whole.get(f"{PACKAGE}wordpress", "")
-        progress(f"using the WordPress {version} of the cache, as {error.what}")
-        return entry, version
-    key |= {PACKAGE + name: version for name, version in versions.items()}
-    entry = stored(cache, WordPress.name, key, lambda partial: _build(supervisor, partial, versions, php, progress), progress)
-    return entry, versions["wordpress"]
+def _recipe(supervisor: Supervisor, progress: Progress) -> Recipe:
+    php = find_php_cli(["mysqli"])
+    key = {"layout": LAYOUT, "mariadb": Database.version(), "php": php.minor, "scripts": scripts_digest(SCRIPTS)}
+    return Recipe(
+        WordPress.name, "WordPress", PACKAGES, key, lambda partial, versions: _build(supervisor, partial, versions, php, progress)
+    )
 
 
 def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], php: PhpCli, progress: Progress) -> None:
@@ -126,10 +111,3 @@ def _php(supervisor: Supervisor, php: PhpCli, database: Database, script: str, *
     child = supervisor.run(INSTALL_LOG, [php.path, *settings, str(place / script), *map(str, arguments)], timeout_s=300.0)
     if child.status != 0:
         raise DynoError(f"preparing WordPress failed in {script}: it {child.ended_how()}: {child.tail()}", next_step=f"see {child.log}")
-
-
-def _scripts_digest() -> str:
-    total = hashlib.sha256()
-    for script in sorted(SCRIPTS.glob("*.php")):
-        total.update(script.name.encode() + b"\0" + script.read_bytes())
-    return total.hexdigest()

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml
 from phpdyno.errors import UsageError
+from phpdyno.model.app import AppSetting
 from phpdyno.model.workload import Target
 
 FILE_NAME = "app.toml"
@@ -18,6 +19,7 @@ DB_SOCKET = "{db_socket}"
 DEFAULT_DATABASE = "app"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SETTING = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,255}")
 _PATH = re.compile(r"/[!-~]*")
 _AT = re.compile(r" - at `\$?\.?(.*?)`$")
@@ -28,6 +30,8 @@ _EXAMPLES = {
     "docroot": 'add docroot = "public", relative to this file',
     "target": 'add [[target]] with path = "/"',
     "path": 'add path = "/"',
+    "env": 'add env = "APP_DEBUG", the variable that the app reads',
+    "default": 'add default = "0", what it is in an arm that does not set it',
 }
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -37,6 +41,7 @@ class AppFile(Struct, frozen=True):
 
     `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an app without one; `sql` is the dump
     that fills it. `prepare` is an argv, run in the copy of `root`. `{db_socket}` in `ini` and `env` stands for the database's socket.
+    `settings` are those that an arm may change as `app.NAME`.
     """
 
     file: Path
@@ -51,6 +56,13 @@ class AppFile(Struct, frozen=True):
     prepare: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     ini: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, AppSetting] = field(default_factory=dict)
+
+
+class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
+    env: str
+    default: Any
+    values: tuple[Any, ...] = ()
 
 
 class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +77,7 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     root: str | None = None
     env: dict[str, Any] = field(default_factory=dict)
     ini: dict[str, Any] = field(default_factory=dict)
+    setting: dict[str, Any] = field(default_factory=dict)
 
 
 def load_app_toml(path: Path) -> AppFile:
@@ -94,8 +107,10 @@ def load_app_toml(path: Path) -> AppFile:
         prepare=raw.prepare,
         env=_texts(raw.env, path, "env"),
         ini=_texts(raw.ini, path, "ini"),
+        settings={name: _setting(name, setting, path) for name, setting in raw.setting.items()},
     )
-    _check_settings(app)
+    _check_env_and_ini(app)
+    _check_variables(app)
     return app
 
 
@@ -139,7 +154,7 @@ def _check_target(target: Target, where: str) -> None:
         raise UsageError(f"{target.status} is no HTTP status", where=f"{where}.status", next_step="use 100 to 599")
 
 
-def _check_settings(app: AppFile) -> None:
+def _check_env_and_ini(app: AppFile) -> None:
     for layer, settings in (("env", app.env), ("ini", app.ini)):
         for name, value in settings.items():
             where = f"{app.file}: {layer}.{name}"
@@ -149,15 +164,42 @@ def _check_settings(app: AppFile) -> None:
                 raise UsageError(f"{DB_SOCKET} is used but the app has no database", where=where, next_step="add sql or database")
 
 
+def _setting(name: str, table: object, path: Path) -> AppSetting:
+    """One `[setting.NAME]`. Raises UsageError."""
+    where = f"{path}: setting.{name}"
+    try:
+        raw = msgspec.convert(table, _RawSetting)
+    except msgspec.ValidationError as error:
+        raise _translated(error, path, f"setting.{name}") from error
+    if not _SETTING.fullmatch(name):
+        raise UsageError(f"{name!r} cannot stand in app.NAME=value", where=where, next_step="use letters, digits, '_' and '-'")
+    check_env_name(raw.env, where=f"{where}.env")
+    values = tuple(as_text(value, where=f"{where}.values[{number}]") for number, value in enumerate(raw.values))
+    default = as_text(raw.default, where=f"{where}.default")
+    if values and default not in values:
+        raise UsageError(f"{default!r} is none of the values", where=f"{where}.default", next_step="the values are " + ", ".join(values))
+    return AppSetting(raw.env, values, default)
+
+
+def _check_variables(app: AppFile) -> None:
+    """Refuse a variable with two masters."""
+    masters = {name: f"env.{name}" for name in app.env}
+    for name, setting in app.settings.items():
+        other = masters.setdefault(setting.env, f"setting.{name}")
+        if other != f"setting.{name}":
+            what = f"{other} sets {setting.env} as well"
+            raise UsageError(what, where=f"{app.file}: setting.{name}.env", next_step="keep one of the two")
+
+
 def _texts(table: Mapping[str, Any], path: Path, layer: str) -> dict[str, str]:
     return {name: as_text(value, where=f"{path}: {layer}.{name}") for name, value in flatten(table)}
 
 
-def _translated(error: msgspec.ValidationError, path: Path) -> UsageError:
-    """msgspec's message (`Expected `str`, got `int` - at `$.target[0].path``) as one of ours."""
+def _translated(error: msgspec.ValidationError, path: Path, table: str = "") -> UsageError:
+    """msgspec's message (`Expected `str`, got `int` - at `$.target[0].path``) about the file, or one table of it, as one of ours."""
     text = str(error)
     at = _AT.search(text)
-    place = at[1] if at else ""
+    place = ".".join(part for part in (table, at[1] if at else "") if part)
     what = _AT.sub("", text)
     unknown = _UNKNOWN.search(what)
     if unknown is None:
@@ -166,7 +208,8 @@ def _translated(error: msgspec.ValidationError, path: Path) -> UsageError:
         hint = 'use "body" or "status"' if place.endswith(".answers") else hint
         what = what.replace("Object missing required field", "misses the key").replace("enum value", "value").replace("`", "")
         return UsageError(what, where=f"{path}: {place}" if place else str(path), next_step=hint)
-    known = Target.__struct_fields__ if place.startswith("target") else _Raw.__struct_fields__
+    kind: type[Struct] = Target if place.startswith("target") else _RawSetting if place.startswith("setting") else _Raw
+    known = kind.__struct_fields__
     key = f"{place}.{unknown[1]}" if place else unknown[1]
     prefix = _INDEX.sub("", place) + "." if place else ""
     return UsageError("unknown key", where=f"{path}: {key}", next_step=suggestion(unknown[1], known, prefix=prefix))

@@ -1,6 +1,6 @@
 <?php
-// Facts of the worker that answers, as JSON. Asked for over FastCGI only: it lies outside every document root.
-// The names of the environment variables to report come in QUERY_STRING: env[]=NAME.
+// Facts of the process that runs it. Asked for over FastCGI it prints them as JSON (it lies outside every document root), and the names of
+// the environment variables to report come in QUERY_STRING: env[]=NAME (root=DIR: count the known files in it). script_host.php includes it, names in $names, and takes what it returns.
 declare(strict_types=1);
 
 $ini = [];
@@ -8,7 +8,7 @@ foreach (ini_get_all(null, false) as $name => $value) {
     $ini[$name] = $value === null ? '' : (string) $value;
 }
 $env = [];
-foreach ((array) ($_GET['env'] ?? []) as $name) {
+foreach (PHP_SAPI === 'cli' ? $names : (array) ($_GET['env'] ?? []) as $name) {
     $value = getenv((string) $name);
     if ($value !== false) {
         $env[(string) $name] = $value;
@@ -37,13 +37,32 @@ if (is_array($status) && ($status['opcache_enabled'] ?? false)) {
         ],
     ];
 }
-header('Content-Type: application/json');
-echo json_encode([
+$root = (string) ($_GET['root'] ?? '');
+$served = [];
+if ($root !== '') {
+    // Both caches: opcache may be off, and open_basedir switches the realpath cache off.
+    $scripts = is_array($status) ? (@opcache_get_status(true)['scripts'] ?? []) : [];
+    foreach ([$scripts, realpath_cache_get()] as $known) {
+        foreach ($known as $path => $_) {
+            if (strncmp((string) $path, $root . '/', strlen($root) + 1) === 0) {
+                $served[$path] = true;
+            }
+        }
+    }
+}
+$facts = [
     'pid' => getmypid(),
     'php_version' => PHP_VERSION,
     'ini' => (object) $ini,
     'env' => (object) $env,
     'extensions' => get_loaded_extensions(),
     'realpath_cache_bytes' => realpath_cache_size(),
+    'ini_files' => [(string) php_ini_loaded_file(), ...array_map('trim', array_filter(explode(',', (string) php_ini_scanned_files())))],
+    'served_files' => count($served),
     'opcache' => $opcache,
-], JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE);
+];
+if (PHP_SAPI === 'cli') {
+    return $facts;
+}
+header('Content-Type: application/json');
+echo json_encode($facts, JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE);

@@ -105,9 +105,16 @@ def test_an_earlier_run_beside_the_app_is_no_part_of_it(shop: Path, version: Cal
         ('sql = "dump.sql"', 'sql = "dump.sql"\nfront_controller = "app.php"'),
         ('sql = "dump.sql"', 'sql = "dump.sql"\ndatabase = "other"'),
         ('sql = "dump.sql"', 'sql = "dump.sql"\nprepare = ["true"]'),
+        ('[env]\nMODE = "a"', '[setting.mode]\nenv = "MODE"\ndefault = "b"'),
     ],
 )
 def test_the_version_changes_with_the_settings(shop: Path, version: Callable[[], str], old: str, new: str) -> None:
     before = version()
     (shop / "../described/app.toml").write_text(TOML.replace(old, new))
     assert version() != before
+
+
+def test_a_variable_and_a_setting_with_that_default_are_the_same_app(shop: Path, version: Callable[[], str]) -> None:
+    before = version()
+    (shop / "../described/app.toml").write_text(TOML.replace('[env]\nMODE = "a"', '[setting.mode]\nenv = "MODE"\ndefault = "a"'))
+    assert version() == before

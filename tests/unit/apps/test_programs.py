@@ -23,8 +23,8 @@ theme:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for module in ("packages", "php_cli"):
-        monkeypatch.setattr(f"phpdyno.apps.{module}.program_path", lambda: str(tmp_path))
+    for module in ("apps.packages", "apps.php_cli", "stack.php"):
+        monkeypatch.setattr(f"phpdyno.{module}.program_path", lambda: str(tmp_path))
     return tmp_path
 
 
@@ -56,29 +56,33 @@ def test_no_apt() -> None:
 
 
 def test_php_of_the_path(programs: Path) -> None:
-    script(programs, "php", "8.2 mysqli")
-    assert find_php_cli() == PhpCli(str(programs / "php"), "8.2")
+    script(programs, "php", "8.2 core mysqli zend opcache")
+    assert find_php_cli(["mysqli"]) == PhpCli(str(programs / "php"), "8.2")
 
 
 def test_newest_php_where_none_is_called_php(programs: Path) -> None:
-    script(programs, "php8.2", "8.2 mysqli")
-    script(programs, "php8.10", "8.10 mysqli")
-    assert find_php_cli() == PhpCli(str(programs / "php8.10"), "8.10")
+    script(programs, "php8.2", "8.2 core mysqli zend opcache")
+    script(programs, "php8.10", "8.10 core mysqli")
+    assert find_php_cli(["mysqli"]) == PhpCli(str(programs / "php8.10"), "8.10")
 
 
-def test_php_without_mysqli(programs: Path) -> None:
-    script(programs, "php", "8.4")
-    with pytest.raises(DynoError, match=r"no mysqli; install it with: .* php8\.4-mysql"):
-        find_php_cli()
+def test_php_without_extensions(programs: Path) -> None:
+    script(programs, "php", "8.4 core mysqlnd intl")
+    with pytest.raises(DynoError) as caught:
+        find_php_cli(["mysqli", "intl", "dom", "pdo_sqlite", "xml", "apcu"])
+    assert str(caught.value) == (
+        f"{programs / 'php'}: this PHP has no mysqli, dom, pdo_sqlite, xml, apcu; install it with: "
+        "sudo apt-get install --no-install-recommends php8.4-mysql php8.4-xml php8.4-sqlite3 php8.4-apcu"
+    )
 
 
 def test_php_that_does_not_run(programs: Path) -> None:
     script(programs, "php", "Segmentation fault", 139)
     with pytest.raises(DynoError, match="does not run: Segmentation fault"):
-        find_php_cli()
+        find_php_cli(["mysqli"])
 
 
 @pytest.mark.usefixtures("programs")
 def test_no_php() -> None:
     with pytest.raises(DynoError, match=r"install it with: .* php8\.2-cli"):
-        find_php_cli()
+        find_php_cli(["mysqli"])

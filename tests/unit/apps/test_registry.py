@@ -4,6 +4,7 @@ import pytest
 
 from phpdyno.apps.registry import open_app
 from phpdyno.errors import UsageError
+from phpdyno.model.app import AppSetting
 from phpdyno.model.workload import Target
 
 TOML = 'name = "shop"\ndocroot = "public"\n[[target]]\npath = "/"\n'
@@ -23,10 +24,30 @@ def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_built_in_apps() -> None:
     hello, wordpress = open_app("hello"), open_app("wordpress")
+    others = open_app("mediawiki"), open_app("symfony-hello")
 
     assert (hello.name, hello.workload.targets) == ("hello", (Target("/"),))
     assert wordpress.name == "wordpress"
     assert [target.weight for target in wordpress.workload.targets] == [4, 3, 1, 1]
+    assert [(app.name, len(app.workload.targets), app.workload.host) for app in others] == [
+        ("mediawiki", 5, "localhost"),
+        ("symfony-hello", 3, "localhost"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("hello", []), ("mediawiki", ["cache", "parser-cache", "l10n"]), ("symfony-hello", ["debug"]), ("wordpress", ["debug"])],
+)
+def test_settings_of_built_in_apps(name: str, settings: list[str]) -> None:
+    found = open_app(name).settings
+    assert list(found) == settings
+    assert all(setting.default in setting.values for setting in found.values())
+
+
+def test_settings_of_an_app_toml(shop: Path) -> None:
+    (shop / "app.toml").write_text(TOML + '[setting.debug]\nenv = "APP_DEBUG"\nvalues = ["0", "1"]\ndefault = "0"\n')
+    assert open_app(str(shop)).settings == {"debug": AppSetting("APP_DEBUG", ("0", "1"), "0")}
 
 
 def test_an_app_toml_or_its_directory(shop: Path) -> None:
@@ -47,8 +68,13 @@ def test_a_docroot_with_urls(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reference", "docroot", "urls", "says"),
     [
-        (None, None, [], "no app is named; name a built-in app (hello, wordpress)"),
-        ("wordpres", None, [], "wordpres: there is no such app; did you mean wordpress? Else name a built-in app (hello, wordpress)"),
+        (None, None, [], "no app is named; name a built-in app (hello, mediawiki, symfony-hello, wordpress)"),
+        (
+            "wordpres",
+            None,
+            [],
+            "wordpres: there is no such app; did you mean wordpress? Else name a built-in app (hello, mediawiki, symfony-hello, wordpress)",
+        ),
         ("xyzzy", None, [], "xyzzy: there is no such app; name a built-in app"),
         ("missing/dir", None, [], "missing/dir: there is no such file or directory"),
         ("missing.toml", None, [], "there is no such file"),

@@ -17,7 +17,10 @@ define('WP_HTTP_BLOCK_EXTERNAL', true);
 define('AUTOMATIC_UPDATER_DISABLED', true);
 define('WP_AUTO_UPDATE_CORE', false);
 define('DISALLOW_FILE_MODS', true);
-define('WP_DEBUG', false);
+
+/* app.debug: what is found goes to PHP's log, so that the page stays the same. */
+define('WP_DEBUG', getenv('WP_DEBUG') === '1');
+define('WP_DEBUG_DISPLAY', false);
 
 /* Fixed, because nobody logs in here, and so that two arms make equal nonces within one tick. */
 define('AUTH_KEY', 'phpdyno-auth-key');
