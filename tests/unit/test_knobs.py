@@ -6,7 +6,8 @@ import pytest
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import CATALOGUE, knob_for
 from phpdyno.knobs.domain import BOOLEAN, JIT, SIZE, integer, size_bytes
-from phpdyno.knobs.judge import check_values, not_effective, prove, risks_of
+from phpdyno.knobs.judge import check_values, metric_for, not_effective, prove, risks_of
+from phpdyno.knobs.secrets import HIDDEN, is_secret, masked
 from tests.support.facts import JIT_OFF, JIT_ON, NO_OPCACHE, PLAIN, with_ini, with_jit
 
 
@@ -160,3 +161,89 @@ def test_a_jit_that_compiled_nothing_is_not_proved() -> None:
 def test_risks_are_named_for_what_has_them() -> None:
     assert risks_of({"ini.memory_limit": "1G"}) == ()
     assert "reload" in risks_of({"ini.opcache.validate_timestamps": "0"})[0]
+
+
+def test_what_changes_waiting_is_judged_by_throughput_and_all_else_by_cpu() -> None:
+    assert metric_for({"ini.opcache.jit": "tracing", "env.MODE": "x", "php": "/x"}) == "cpu"
+    assert metric_for({}) == "cpu"
+    for name in CATALOGUE:
+        assert metric_for([name]) == ("throughput" if name.startswith(("pool.", "web.")) else "cpu"), name
+    assert metric_for({"ini.opcache.jit": "tracing", "web.socket": "tcp"}) == "throughput"
+
+
+def test_an_extension_is_proved_by_its_name_and_its_file() -> None:
+    loaded = msgspec.structs.replace(PLAIN, extensions=("Core", "calendar", "Zend OPcache"), mapped_extensions=("/lib/php/calendar.so",))
+    proof = knob_for("ext.calendar").proof
+    assert proof(loaded, "/lib/php/calendar.so")[0]
+    elsewhere = proof(loaded, "/tmp/calendar.so")
+    assert not elsewhere[0]
+    assert "loaded from /lib/php/calendar.so" in elsewhere[1]
+    assert not proof(PLAIN, "/lib/php/calendar.so")[0]
+    assert proof(PLAIN, "off")[0]
+    assert not proof(loaded, "off")[0]
+    assert not knob_for("ext.opcache").proof(loaded, "off")[0]
+
+
+def test_an_extension_that_the_control_loads_from_the_same_file_is_not_effective() -> None:
+    loaded = msgspec.structs.replace(PLAIN, extensions=("calendar",), mapped_extensions=("/lib/php/calendar.so",))
+    assert prove({"ext.calendar": "/lib/php/calendar.so"}, loaded, loaded, {})[0].same_as_control
+    assert prove({"ext.calendar": "/lib/php/calendar.so"}, PLAIN, loaded, {})[0].proved
+    assert prove({"ext.calendar": "off"}, PLAIN, PLAIN, {})[0].same_as_control
+    assert prove({"ext.calendar": "off"}, loaded, PLAIN, {})[0].proved
+
+
+def test_a_commit_is_proved_by_files_that_the_worker_opened() -> None:
+    commit = "c0ffee" * 6 + "abcd"
+    serving = msgspec.structs.replace(PLAIN, source=commit, served_files=3)
+    assert knob_for("source").proof(serving, commit)[0]
+    assert not knob_for("source").proof(msgspec.structs.replace(serving, served_files=0), commit)[0]
+    assert not knob_for("source").proof(PLAIN, commit)[0]
+    assert prove({"source": commit}, PLAIN, serving, {})[0].proved
+    assert prove({"source": commit}, serving, serving, {})[0].same_as_control
+
+
+def test_a_setting_of_the_app_is_proved_by_the_environment() -> None:
+    on, off = (msgspec.structs.replace(PLAIN, app={"debug": value}) for value in ("1", "0"))
+    assert prove({"app.debug": "1"}, off, on, {})[0].proved
+    assert prove({"app.debug": "1"}, on, on, {})[0].same_as_control
+    assert not prove({"app.debug": "1"}, off, PLAIN, {})[0].proved
+
+
+def test_ini_files_are_proved_by_what_the_worker_read() -> None:
+    facts = msgspec.structs.replace(PLAIN, ini_files=("/etc/php/php.ini", "/etc/php/conf.d/10-a.ini", "/x/20-b.ini"))
+    assert knob_for("php.ini").proof(facts, "/etc/php/php.ini")[0]
+    assert knob_for("php.ini").proof(facts, "/etc/php")[0]
+    assert not knob_for("php.ini").proof(facts, "none")[0]
+    assert knob_for("php.ini").proof(msgspec.structs.replace(facts, ini_files=("", "/x/20-b.ini")), "none")[0]
+    assert knob_for("php.scan_dir").proof(facts, ":/x")[0]
+    assert not knob_for("php.scan_dir").proof(facts, "/y")[0]
+
+
+def test_a_pool_s_own_ini_setting_has_the_domain_and_the_proof_of_that_setting() -> None:
+    with pytest.raises(UsageError, match="it takes a size"):
+        check_values({"pool.php_admin_value[memory_limit]": "much"}, where="x")
+    treated = with_ini(PLAIN, memory_limit="256M")
+    assert prove({"pool.php_admin_value[memory_limit]": "256M"}, PLAIN, treated, {})[0].proved
+    assert prove({"pool.php_admin_value[memory_limit]": "128M"}, PLAIN, PLAIN, {})[0].same_as_control
+    assert metric_for(["pool.php_value[memory_limit]"]) == "cpu"
+
+
+def test_what_may_be_a_password_is_recognised_by_name_or_address() -> None:
+    secret = ["mysqli.default_pw", "newrelic.license", "my.api_key", "redis.auth", "pdo.dsn.shop", "x.passwd", "opentelemetry.token"]
+    assert all(is_secret(name, "x") for name in secret)
+    plain = ["memory_limit", "session.save_path", "openssl.cafile", "session.sid_length", "mysqlnd.sha256_server_public_key"]
+    assert not any(is_secret(name, "/var/x") for name in plain)
+    assert is_secret("session.save_path", "tcp://host:6379?auth=x")
+    assert is_secret("session.save_path", "redis://user:x@host/1")
+    assert not is_secret("session.save_path", "tcp://host:6379")
+    assert not is_secret("mysqli.default_pw", "")
+
+
+def test_secrets_are_replaced_by_what_the_arm_says_instead() -> None:
+    told = {"mysqli.default_pw": "s", "memory_limit": "1G", "x.token": "t"}
+    marked = masked(told, {"mysqli.default_pw": "live:www"}, {"mysqli.default_pw": "s"}, guess=True)
+    assert marked == {"mysqli.default_pw": "live:www", "memory_limit": "1G", "x.token": HIDDEN}
+    other = masked(told, {"mysqli.default_pw": "live:www"}, {"mysqli.default_pw": "another"}, guess=True)
+    assert other["mysqli.default_pw"] == HIDDEN
+    assert masked(told, {"x.token": "t"}, {}, guess=True)["x.token"] == "t"
+    assert masked({"TOKEN": "t"}, {}, {}, guess=False) == {"TOKEN": "t"}

@@ -1,18 +1,21 @@
 """Every knob that phpdyno knows by name. Other php.ini settings are allowed too: their proof is the value in force."""
 
+import re
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.knobs import proof
-from phpdyno.knobs.domain import BOOLEAN, JIT, SIZE, TEXT, Domain, choice, integer
+from phpdyno.knobs.domain import BOOLEAN, DURATION, JIT, SIZE, TEXT, Domain, choice, integer
 from phpdyno.knobs.proof import Proof
+from phpdyno.model.plan import Metric
 
 
 class Knob(Struct, frozen=True):
     """One tunable: full name, what it takes, what applying it costs, how its effect is proved, and what can go wrong.
 
-    `default` is what an arm has that does not name it, where no worker can tell (pool and web server).
+    `default` is what an arm has that does not name it, where no worker can tell (pool and web server). `metric` is what judges it:
+    what changes PHP's work by CPU per request, what changes waiting or concurrency by throughput.
     """
 
     name: str
@@ -21,6 +24,7 @@ class Knob(Struct, frozen=True):
     proof: Proof
     risk: str = ""
     default: str | None = None
+    metric: Metric = "cpu"
 
 
 def _opcache(name: str, domain: Domain, risk: str = "") -> Knob:
@@ -31,10 +35,17 @@ def _ini(name: str, domain: Domain, risk: str = "") -> Knob:
     return Knob(f"ini.{name}", domain, "reload", proof.in_force(name, domain), risk)
 
 
+def _waiting(
+    name: str, domain: Domain, apply: Literal["reload", "restart"], seen: Proof = proof.accepted, default: str | None = None
+) -> Knob:
+    return Knob(name, domain, apply, seen, default=default, metric="throughput")
+
+
 def _realpath(name: str, domain: Domain, risk: str) -> Knob:
     return Knob(f"ini.{name}", domain, "reload", proof.realpath_cache(name, domain), risk)
 
 
+_POOL_INI = re.compile(r"pool\.php_(?:admin_)?(?:value|flag)\[(.+)\]")
 STALE_CODE = "a deployment needs a reload of php-fpm, else old code is served"
 
 CATALOGUE: dict[str, Knob] = {
@@ -59,31 +70,44 @@ CATALOGUE: dict[str, Knob] = {
         _ini("memory_limit", SIZE),
         _ini("zend.assertions", integer(-1, 1)),
         _ini("output_buffering", TEXT),
-        Knob("pool.pm", choice("static", "dynamic", "ondemand"), "reload", proof.accepted, default="static"),
-        Knob("pool.pm.max_children", integer(1, 10_000), "reload", proof.worker_count),
-        Knob("pool.pm.start_servers", integer(1, 10_000), "reload", proof.accepted),
-        Knob("pool.pm.min_spare_servers", integer(1, 10_000), "reload", proof.accepted),
-        Knob("pool.pm.max_spare_servers", integer(1, 10_000), "reload", proof.accepted),
-        Knob("pool.pm.max_requests", integer(0, 1 << 31), "reload", proof.accepted, default="0"),
-        Knob("pool.listen.backlog", integer(-1, 65_535), "restart", proof.accepted, default="511"),
-        Knob("web.socket", choice("unix", "tcp"), "restart", proof.socket_family, default="unix"),
-        Knob("web.workers", integer(1, 256), "reload", proof.accepted, default="1"),
+        _waiting("pool.pm", choice("static", "dynamic", "ondemand"), "reload", default="static"),
+        _waiting("pool.pm.max_children", integer(1, 10_000), "reload", proof.worker_count),
+        _waiting("pool.pm.start_servers", integer(1, 10_000), "reload"),
+        _waiting("pool.pm.min_spare_servers", integer(1, 10_000), "reload"),
+        _waiting("pool.pm.max_spare_servers", integer(1, 10_000), "reload"),
+        _waiting("pool.pm.process_idle_timeout", DURATION, "reload", default="10s"),
+        _waiting("pool.pm.max_requests", integer(0, 1 << 31), "reload", default="0"),
+        _waiting("pool.listen.backlog", integer(-1, 65_535), "restart", default="511"),
+        _waiting("web.socket", choice("unix", "tcp"), "restart", proof.socket_family, "unix"),
+        _waiting("web.workers", integer(1, 256), "reload", default="1"),
     )
 }
 
 
 def knob_for(name: str) -> Knob:
-    """The knob of a full name; one that the catalogue does not list is any php.ini setting, variable or PHP path."""
+    """The knob of a full name; one that the catalogue does not list is any other setting of its layer."""
     if name in CATALOGUE:
         return CATALOGUE[name]
     layer, _, rest = name.partition(".")
-    if layer == "env":
-        return Knob(name, TEXT, "restart", proof.environment(rest))
-    if name == "php":
-        return Knob(name, TEXT, "restart", proof.executable)
-    if name == "php.extension_dir":
-        return Knob(name, TEXT, "restart", proof.in_force("extension_dir"))
-    return Knob(name, TEXT, "restart", proof.in_force(rest))
+    own = pool_ini(name)
+    if own:
+        return structs.replace(knob_for(f"ini.{own}"), name=name, apply="reload")
+    proofs = {"env": proof.environment, "app": proof.app_setting, "ext": proof.extension_file}
+    whole = {
+        "php": proof.executable,
+        "php.extension_dir": proof.in_force("extension_dir"),
+        "php.ini": proof.ini_file,
+        "php.scan_dir": proof.scan_dir,
+        "source": proof.commit,
+    }
+    seen = whole.get(name) or (proofs[layer](rest) if layer in proofs else proof.in_force(rest))
+    return Knob(name, TEXT, "restart", seen)
+
+
+def pool_ini(name: str) -> str:
+    """The php.ini name in `pool.php_admin_value[NAME]` and its kin; '' for any other setting."""
+    match = _POOL_INI.fullmatch(name)
+    return match[1] if match else ""
 
 
 POOL_NAMES = frozenset(name.removeprefix("pool.") for name in CATALOGUE if name.startswith("pool."))

@@ -8,6 +8,7 @@ from msgspec import Struct
 TRUE = frozenset({"1", "on", "yes", "true"})
 FALSE = frozenset({"0", "off", "no", "false", "none", ""})
 _SIZE = re.compile(r"(-?\d+)\s*([kKmMgG]?)")
+_DURATION = re.compile(r"(\d{1,9})([smhd]?)")
 _FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -21,6 +22,11 @@ class Domain(Struct, frozen=True):
     def same(self, one: str, other: str) -> bool:
         """Whether two spellings are the same value (`on` and `1`, `64M` and `67108864`)."""
         return self.canonical(one) == self.canonical(other)
+
+
+def _seconds(value: str) -> str:
+    match = _DURATION.fullmatch(value.strip())
+    return str(int(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]) if match else value
 
 
 def size_bytes(value: str) -> int | None:
@@ -37,6 +43,7 @@ def _boolean(value: str) -> str:
 BOOLEAN = Domain("a boolean (0 or 1)", lambda value: value.strip().lower() in TRUE | FALSE, _boolean)
 SIZE = Domain("a size (64M, 4096K, bytes)", lambda value: size_bytes(value) is not None, lambda value: str(size_bytes(value)))
 TEXT = Domain("text", lambda value: True, lambda value: value)
+DURATION = Domain("seconds, or a number with s, m, h or d", lambda value: _DURATION.fullmatch(value.strip()) is not None, _seconds)
 
 
 def integer(least: int, most: int) -> Domain:

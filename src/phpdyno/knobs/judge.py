@@ -1,10 +1,11 @@
 """Are an arm's changes at work? The proofs of all its changed settings, judged on facts of both arms."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from phpdyno.errors import UsageError
-from phpdyno.knobs.catalogue import Knob, knob_for
+from phpdyno.knobs.catalogue import Knob, knob_for, pool_ini
 from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.plan import Metric
 from phpdyno.model.verdict import ProofOutcome
 
 
@@ -29,22 +30,32 @@ def prove(
 def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts, control_settings: Mapping[str, str]) -> ProofOutcome:
     knob = knob_for(name)
     proved, detail = knob.proof(treated, value)
-    theirs = _value_in_control(knob, control, control_settings)
+    theirs = _value_in_control(knob, value, control, control_settings)
     if proved and theirs is not None and (knob.domain.same(theirs, value) or theirs == value):
         detail = f"the control has the same value already; {detail}"
         return ProofOutcome(name, value, proved=False, detail=detail, same_as_control=True)
     return ProofOutcome(name, value, proved=proved, detail=detail)
 
 
-def _value_in_control(knob: Knob, control: WorkerFacts, settings: Mapping[str, str]) -> str | None:
+def _value_in_control(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str, str]) -> str | None:
     layer, _, rest = knob.name.partition(".")
-    if layer == "ini":
-        return control.ini.get(rest)
+    own = rest if layer == "ini" else pool_ini(knob.name)
+    if own:
+        return control.ini.get(own)
     if layer == "env":
         return control.env.get(rest)
+    if layer == "app":
+        return control.app.get(rest)
     if knob.name == "php":
         return control.exe
+    if layer in {"ext", "source", "php"}:
+        return value if knob.proof(control, value)[0] else None
     return settings.get(knob.name, knob.default)
+
+
+def metric_for(changed: Iterable[str]) -> Metric:
+    """What judges a treatment: throughput as soon as one of its changed settings bears on waiting or concurrency, else CPU per request."""
+    return "throughput" if any(knob_for(name).metric == "throughput" for name in changed) else "cpu"
 
 
 def risks_of(changed: Mapping[str, str]) -> tuple[str, ...]:

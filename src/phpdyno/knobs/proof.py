@@ -122,6 +122,39 @@ def executable(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     return facts.exe == wanted, f"the worker runs {facts.exe}, PHP {facts.php_version}, build id {facts.build_id or 'unknown'}"
 
 
+def app_setting(name: str) -> Proof:
+    """The worker's environment holds the value that the app reads; whether the app heeds it cannot be seen."""
+
+    def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+        if facts.app.get(name) != wanted:
+            return False, f"the app's setting {name} is {facts.app.get(name, '(unset)')!r} in the worker's environment"
+        return True, f"the app's setting {name} is {wanted!r} in the worker's environment"
+
+    return proof
+
+
+def commit(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The worker has opened files of this commit's export."""
+    if facts.source != wanted:
+        return False, f"the worker was given {facts.source[:12] or 'the work tree'} to serve"
+    return facts.served_files > 0, f"the worker knows {facts.served_files} files of commit {wanted[:12]}"
+
+
+def ini_file(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The worker read this php.ini, or one in this directory; `none`: it read none."""
+    read = facts.ini_files[0] if facts.ini_files else ""
+    if wanted == "none":
+        return not read, f"the worker read {read or 'no php.ini'}"
+    return read == wanted or read.rpartition("/")[0] == wanted, f"the worker read {read or 'no php.ini'}"
+
+
+def scan_dir(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The worker read ini files from each of these directories; `none`: from ours only."""
+    places = {path.rpartition("/")[0] for path in facts.ini_files[1:]}
+    missing = [place for place in wanted.split(":") if place and place not in places] if wanted != "none" else []
+    return not missing, f"nothing read from {', '.join(missing)}" if missing else f"{len(facts.ini_files) - 1} ini files scanned"
+
+
 def accepted(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """Nothing in the worker shows it: php-fpm or nginx accepted the configuration, which is all that can be said."""
     return True, f"the server accepted {wanted!r} ({facts.workers} workers run); nothing in the worker shows it"
@@ -132,3 +165,21 @@ def extension(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     name = wanted.rsplit("/", 1)[-1].removesuffix(".so").lower()
     loaded = {known.lower() for known in facts.extensions}
     return name in loaded or (name == "opcache" and "zend opcache" in loaded), f"{len(loaded)} extensions are loaded"
+
+
+def extension_file(name: str) -> Proof:
+    """The worker lists the extension, and exactly the wanted file is mapped; `off`: the worker does not list it."""
+    called = {name.lower(), f"zend {name.lower()}"}
+
+    def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+        loaded = any(known.lower() in called for known in facts.extensions)
+        if wanted == "off":
+            return not loaded, f"the extension {name} is {'still loaded' if loaded else 'not loaded'}"
+        if not loaded:
+            return False, f"the worker has no extension {name}"
+        if wanted in facts.mapped_extensions:
+            return True, f"{name} is loaded, {wanted} is mapped"
+        other = [path for path in facts.mapped_extensions if path.rpartition("/")[2].lower() == f"{name.lower()}.so"]
+        return False, f"{name} is loaded from {', '.join(other) or 'elsewhere'}, not from {wanted}"
+
+    return proof

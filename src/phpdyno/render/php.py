@@ -1,6 +1,6 @@
 """php.ini fragment and php-fpm configuration of an arm."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"}
@@ -22,10 +22,10 @@ def ini_value(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def render_ini(settings: Mapping[str, str], extension_dir: str | None = None) -> str:
-    """The fragment that is scanned after the distribution's own, so that it wins."""
+def render_ini(settings: Mapping[str, str], extension_dir: str | None = None, loading: Sequence[str] = ()) -> str:
+    """The fragment that is scanned after the distribution's own, so that it wins; `loading` are lines that load extensions, in order."""
     values = {**({"extension_dir": extension_dir} if extension_dir else {}), **settings}
-    return "".join(f"{name} = {ini_value(value)}\n" for name, value in sorted(values.items()))
+    return "".join([*(f"{line}\n" for line in loading), *(f"{name} = {ini_value(value)}\n" for name, value in sorted(values.items()))])
 
 
 def render_fpm(listen: str, pool: Mapping[str, str]) -> str:
@@ -33,7 +33,8 @@ def render_fpm(listen: str, pool: Mapping[str, str]) -> str:
     values = {**POOL_DEFAULTS, **pool}
     if values["pm"] == "dynamic":
         _add_spares(values)
-    lines = [f"{name} = {value}" for name, value in sorted(values.items())]
+    # A php.ini setting of the pool is any text; the pool's own are words and numbers.
+    lines = [f"{name} = {ini_value(value) if name.startswith('php_') else value}" for name, value in sorted(values.items())]
     return "\n".join(
         [
             "[global]",

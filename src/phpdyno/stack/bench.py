@@ -3,10 +3,13 @@
 import contextlib
 import shutil
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
+from phpdyno.config.spec import LIVE
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups
 from phpdyno.host.cores import Cores
@@ -14,14 +17,23 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
 from phpdyno.render.nginx import render_nginx
-from phpdyno.render.php import render_fpm, render_ini, scan_path
+from phpdyno.render.php import render_fpm, render_ini
 from phpdyno.stack.instance import ArmFailed, Instance
+from phpdyno.stack.live_pool import secrets_behind
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import CgroupMeter, Meter, SchedstatMeter
+from phpdyno.stack.php import IniFiles, ini_files
+from phpdyno.stack.placement import Placement, ini_options, place_php
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Child, Supervisor
 
 PROBE = Path(__file__).resolve().parent.parent / "php_files" / "probe.php"
+OWN_INI = {
+    # Nothing may be written where the live site writes, nor mailed to its users.
+    "session.save_handler": "files",
+    "error_log": "",
+    "sendmail_path": "/bin/true",
+}
 PORT_ATTEMPTS = 3
 PORT_TAKEN = "ddress already in use"
 
@@ -46,14 +58,19 @@ class Bench:
         groups: CpuGroups | None,
         transport: Transport,
         database: Database | None = None,
+        apps: Mapping[str, PreparedApp] | None = None,
     ) -> None:
+        """`apps` names the app of each arm that serves another one than `app`."""
         self.supervisor = supervisor
         self.app = app
+        self.apps = apps or {}
         self.cores = cores
         self.transport = transport
         self.database = database
         self._groups = groups
         self._started = 0
+        self._ini_files: dict[tuple[str, ...], IniFiles] = {}
+        self._live_values: dict[str, dict[str, str]] = {}
         self.probe = supervisor.live / "probe" / PROBE.name
         self.probe.parent.mkdir()
         shutil.copyfile(PROBE, self.probe)
@@ -65,8 +82,8 @@ class Bench:
         try:
             for arm in arms:
                 instances.append(self._launch(arm))  # noqa: PERF401 (what was started must be stopped when a later one fails)
-            for position, instance in enumerate(instances):
-                instances[position] = self._await(instance)
+            for position in range(len(instances)):
+                self._await(instances, position)
         except BaseException:
             self.stop(instances)
             raise
@@ -93,20 +110,17 @@ class Bench:
                     with contextlib.suppress(OSError):
                         group.rmdir()
 
-    def _await(self, instance: Instance) -> Instance:
-        """Wait for it; where somebody else took its port in the meantime, start it again on another."""
+    def _await(self, instances: list[Instance], position: int) -> None:
+        """Wait for one; where somebody else took its port in the meantime, another one on another port takes its place."""
         for _ in range(PORT_ATTEMPTS):
             try:
-                instance.await_ready()
+                return instances[position].await_ready()
             except ArmFailed as failure:
                 if PORT_TAKEN not in failure.what:
                     raise
-                self.stop([instance])
-                instance = self._launch(instance.arm)
-            else:
-                return instance
-        instance.await_ready()
-        return instance
+                self.stop([instances[position]])
+                instances[position] = self._launch(instances[position].arm)
+        return instances[position].await_ready()
 
     # ---- one instance -------------------------------------------------------------------------
 
@@ -118,7 +132,9 @@ class Bench:
         directory.mkdir()
         run = self.supervisor.directory(f"i{number}/run")
         listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(run / "fpm.sock")
-        fpm = self._start_fpm(arm, number, directory, listen)
+        real = self._real_values(arm)
+        placement = place_php(arm, self._files_of(arm), directory, directory / "ini", self.supervisor.user)
+        fpm = self._start_fpm(_resolved(arm, real), number, directory, listen, placement)
         instance = Instance(
             arm,
             number,
@@ -127,23 +143,57 @@ class Bench:
             fastcgi=f"unix:{listen}" if listen.startswith("/") else f"tcp:{listen}",
             php_meter=self.meter(f"php{number}", fpm),
             probe=self.probe,
+            app=self.app_of(arm),
+            originals=placement.originals,
+            real=real,
         )
         if self.transport == "http":
-            self._start_nginx(instance)
+            try:
+                self._start_nginx(instance)
+            except BaseException:
+                self.stop([instance])
+                raise
         return instance
 
-    def _start_fpm(self, arm: Arm, number: int, directory: Path, listen: str) -> Child:
+    def app_of(self, arm: Arm) -> PreparedApp:
+        """The app that this arm serves."""
+        return self.apps.get(arm.name, self.app)
+
+    def _files_of(self, arm: Arm) -> IniFiles:
+        """The ini files that the arm's PHP reads by itself, asked once."""
+        options, scan_dir = ini_options(arm.settings)
+        key = (arm.php.fpm, *options, str(scan_dir))
+        if key not in self._ini_files:
+            self._ini_files[key] = ini_files(arm.php.fpm, options, scan_dir)
+        return self._ini_files[key]
+
+    def _real_values(self, arm: Arm) -> dict[str, str]:
+        """What the arm's markers stand for in the running pool, by full setting name. Raises DynoError when the pool is gone."""
+        real = {}
+        for key, value in arm.settings.items():
+            if value.startswith(LIVE):
+                if value not in self._live_values:
+                    self._live_values[value] = secrets_behind(value)
+                if key not in self._live_values[value]:
+                    pool = value.removeprefix(LIVE)
+                    raise DynoError(f"the running pool {pool} has no such value any more", where=key, next_step="start a new run")
+                real[key] = self._live_values[value][key]
+        return real
+
+    def _start_fpm(self, arm: Arm, number: int, directory: Path, listen: str, placement: Placement) -> Child:
+        app = self.app_of(arm)
         fragment = directory / "ini"
         fragment.mkdir()
-        ini = {"session.save_path": str(self.sessions), **self._placed(self.app.ini), **arm.layer("ini")}
-        (fragment / "phpdyno.ini").write_text(render_ini(ini, arm.php.extension_dir))
+        ini = {**OWN_INI, "session.save_path": str(self.sessions), **self._placed(app.ini), **arm.layer("ini")}
+        (fragment / "phpdyno.ini").write_text(render_ini(self._reachable(ini), arm.php.extension_dir, placement.lines))
         configuration = directory / "fpm.conf"
-        configuration.write_text(render_fpm(listen, arm.layer("pool")))
+        configuration.write_text(render_fpm(listen, self._reachable(arm.layer("pool"))))
+        chosen = {app.settings[name].env: value for name, value in arm.layer("app").items() if name in app.settings}
         return self._spawn(
             arm,
             f"php-fpm-{number}",
-            [arm.php.fpm, "--nodaemonize", "--force-stderr", "--fpm-config", str(configuration)],
-            env={"PHP_INI_SCAN_DIR": scan_path(fragment), **self._placed(self.app.env), **arm.layer("env")},
+            [arm.php.fpm, "--nodaemonize", "--force-stderr", *placement.options, "--fpm-config", str(configuration)],
+            env={"PHP_INI_SCAN_DIR": placement.scan_dir, **self._placed(app.env), **chosen, **arm.layer("env")},
             cwd=directory,
             cores=self.cores.measured,
             cgroups=self._cgroup(f"php{number}"),
@@ -151,14 +201,15 @@ class Bench:
 
     def _start_nginx(self, instance: Instance) -> None:
         port = free_port()
+        app = instance.app
         prefix = self.supervisor.directory(f"i{instance.number}/nginx")
         configuration = instance.directory / "nginx.conf"
         configuration.write_text(
             render_nginx(
                 listen=f"127.0.0.1:{port}",
                 fastcgi=instance.fastcgi.removeprefix("tcp:"),
-                docroot=self.app.docroot,
-                front_controller=self.app.front_controller,
+                docroot=app.docroot,
+                front_controller=app.front_controller,
                 prefix=prefix,
                 marker=instance.marker,
                 web=instance.arm.layer("web"),
@@ -183,6 +234,11 @@ class Bench:
         except DynoError as error:
             raise ArmFailed(arm, f"{error.where}: {error.what}") from error
 
+    def _reachable(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """The settings with our own files within open_basedir, where there is one."""
+        fenced = {name: value for name, value in settings.items() if value and "open_basedir" in name}
+        return {**settings, **{name: f"{value}:{self.supervisor.live}" for name, value in fenced.items()}}
+
     def _placed(self, values: dict[str, str]) -> dict[str, str]:
         """The app's own settings with the database's socket put in."""
         place = str(self.database.socket) if self.database else ""
@@ -194,6 +250,11 @@ class Bench:
     def meter(self, name: str, child: Child) -> Meter:
         """The meter of a component that runs in the cgroup `name`."""
         return component_meter(self.supervisor, self._groups, name, child)
+
+
+def _resolved(arm: Arm, real: Mapping[str, str]) -> Arm:
+    """The arm with the running pool's values in the place of the markers; never journaled."""
+    return structs.replace(arm, settings={**arm.settings, **real})
 
 
 def component_cgroup(supervisor: Supervisor, groups: CpuGroups | None, name: str, *, make: bool = True) -> list[Path]:

@@ -28,6 +28,8 @@ class ProbeAnswer(Struct, frozen=True):
     extensions: tuple[str, ...]
     realpath_cache_bytes: int
     opcache: OpcacheFacts | None
+    served_files: int = 0
+    ini_files: tuple[str, ...] = ()
 
     @property
     def jit_free_bytes(self) -> int:
@@ -35,9 +37,14 @@ class ProbeAnswer(Struct, frozen=True):
         return self.opcache.jit.buffer_free_bytes if self.opcache and self.opcache.jit else 0
 
 
-def probe_worker(fastcgi: str, probe: Path, env_names: Sequence[str] = (), *, timeout_ns: int = PROBE_TIMEOUT_NS) -> ProbeAnswer | None:
-    """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet, or somebody else's port)."""
-    query = urlencode([("env[]", name) for name in env_names])
+def probe_worker(
+    fastcgi: str, probe: Path, env_names: Sequence[str] = (), *, root: Path | None = None, timeout_ns: int = PROBE_TIMEOUT_NS
+) -> ProbeAnswer | None:
+    """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet, or somebody else's port).
+
+    With `root` it counts the files in that directory which the worker knows.
+    """
+    query = urlencode([*(("env[]", name) for name in env_names), *([("root", str(root))] if root else [])])
     params = request_params(path=f"/{probe.name}?{query}", host="localhost", docroot=probe.parent, script=f"/{probe.name}")
     engine = Engine(fastcgi, [Target.fastcgi(params, status=200)], keep_alive=False, response_timeout_ns=timeout_ns)
     answer = engine.fetch(0)
@@ -49,24 +56,24 @@ def probe_worker(fastcgi: str, probe: Path, env_names: Sequence[str] = (), *, ti
         return None
 
 
-def read_facts(fastcgi: str, probe: Path, env_names: Sequence[str], master: int) -> WorkerFacts:
+def read_facts(fastcgi: str, probe: Path, env_names: Sequence[str], master: int, *, root: Path | None = None) -> WorkerFacts:
     """Facts of one worker of the pool under `master`. Raises DynoError when no worker answers."""
     for _ in range(2):
-        answer = probe_worker(fastcgi, probe, env_names)
+        answer = probe_worker(fastcgi, probe, env_names, root=root)
         if answer is None:
             break
         try:
-            return _facts_of(answer, fastcgi, master)
+            family: Literal["unix", "tcp"] = "unix" if fastcgi.startswith("unix:") else "tcp"
+            return facts_of(answer, family=family, workers=len(children_of(master)))
         except OSError:
             continue  # the probe was this worker's last request (pm.max_requests): ask its successor
     raise DynoError("no worker answers the probe")
 
 
-def _facts_of(answer: ProbeAnswer, fastcgi: str, master: int) -> WorkerFacts:
-    """Raises OSError when the worker is gone."""
+def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: int) -> WorkerFacts:
+    """What a process said of itself, with what /proc says of it. Raises OSError when it is gone."""
     exe = Path(f"/proc/{answer.pid}/exe").readlink()
     anon_huge_kib, hugetlb_kib = _huge_pages(answer.pid)
-    family: Literal["unix", "tcp"] = "unix" if fastcgi.startswith("unix:") else "tcp"
     told: dict[str, Any] = msgspec.structs.asdict(answer)
     return WorkerFacts(
         **told,
@@ -74,11 +81,18 @@ def _facts_of(answer: ProbeAnswer, fastcgi: str, master: int) -> WorkerFacts:
         build_id=read_build_id(exe),
         opcache_so=_mapped(answer.pid, "opcache.so"),
         socket_family=family,
-        workers=len(children_of(master)),
+        workers=workers,
         anon_huge_kib=anon_huge_kib,
         hugetlb_kib=hugetlb_kib,
+        mapped_extensions=_mapped_extensions(answer.pid),
         preloaded=tuple(path for path in answer.env.get("LD_PRELOAD", "").replace(":", " ").split() if _mapped(answer.pid, path)),
     )
+
+
+def _mapped_extensions(pid: int) -> tuple[str, ...]:
+    """Mapped files called *.so: PHP's extensions are, while libraries carry a version after it."""
+    lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return tuple(dict.fromkeys(line.split(None, 5)[-1] for line in lines if line.endswith(".so") and "/" in line))
 
 
 def _mapped(pid: int, name: str) -> str:

@@ -1,14 +1,19 @@
 """One start of an arm: php-fpm, nginx in front of it, their meters."""
 
 import contextlib
+import re
 import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import structs
 
 from phpdyno._native import OUTCOMES, Engine, Target
 from phpdyno.errors import DynoError
+from phpdyno.knobs.catalogue import pool_ini
+from phpdyno.knobs.secrets import masked
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.render.fastcgi import http_request
@@ -17,6 +22,11 @@ from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.supervise import Child
 
 READY_S = 15.0
+REFUSED = re.compile(
+    r"Unable to load dynamic library|Unable to initialize module|odule compiled with|PHP +compiled with|options need to match"
+    r"|requires Zend Engine API|API version|valid Zend extension|Failed loading"
+)
+"""How PHP says that it does not take an extension; it then starts without."""
 READY_PROBE_NS = 1_000_000_000
 
 
@@ -31,8 +41,25 @@ class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot
 class Instance:
     """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web` None without nginx."""
 
-    def __init__(self, arm: Arm, number: int, directory: Path, *, fpm: Child, fastcgi: str, php_meter: Meter, probe: Path) -> None:
+    def __init__(
+        self,
+        arm: Arm,
+        number: int,
+        directory: Path,
+        *,
+        fpm: Child,
+        fastcgi: str,
+        php_meter: Meter,
+        probe: Path,
+        app: PreparedApp,
+        originals: Mapping[str, str],
+        real: Mapping[str, str],
+    ) -> None:
+        """`originals`: what each file that was placed for it stands for; `real`: what the markers in its settings stand for."""
         self.arm = arm
+        self.app = app
+        self._originals = originals
+        self._real = real
         self.number = number
         self.directory = directory
         self.fpm = fpm
@@ -53,9 +80,16 @@ class Instance:
         deadline = time.monotonic() + READY_S
         while (answer := probe_worker(self.fastcgi, self.probe, timeout_ns=READY_PROBE_NS)) is None:
             self._still_starting(self.fpm, "php-fpm", deadline)
+        if refused := self.refused_extension():
+            raise ArmFailed(self.arm, f"php-fpm runs without an extension: {refused}")
         self._jit_free_at_start = answer.jit_free_bytes
         while self.web is not None and not self._nginx_answers():
             self._still_starting(self.web, "nginx", deadline)
+
+    @property
+    def php_pid(self) -> int:
+        """php-fpm's master, whose children are the workers."""
+        return self.fpm.pid
 
     def _nginx_answers(self) -> bool:
         request = http_request(path=f"/.phpdyno/{self.marker}", host="localhost")
@@ -76,13 +110,42 @@ class Instance:
     def read_facts(self, env_names: tuple[str, ...]) -> WorkerFacts:
         """Facts of a running worker, from the worker itself and from /proc."""
         try:
-            facts = read_facts(self.fastcgi, self.probe, env_names, self.fpm.pid)
+            names = (*env_names, *(setting.env for setting in self.app.settings.values()))
+            told = read_facts(self.fastcgi, self.probe, names, self.fpm.pid, root=self.app.docroot if self.app.commit else None)
         except DynoError as error:
             raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
+        facts = self._as_shown(told, env_names)
         if facts.opcache is None or facts.opcache.jit is None:
             return facts
         jit = structs.replace(facts.opcache.jit, free_at_start_bytes=self._jit_free_at_start)
         return structs.replace(facts, opcache=structs.replace(facts.opcache, jit=jit))
+
+    def _as_shown(self, facts: WorkerFacts, env_names: tuple[str, ...]) -> WorkerFacts:
+        """The facts with originals for placed files, the app's settings by name, and no secret."""
+        settings, real = self.arm.settings, self._real
+        env = {name: facts.env[name] for name in env_names if name in facts.env}
+        ini = {pool_ini(key) or key.removeprefix("ini."): key for key in settings if pool_ini(key) or key.startswith("ini.")}
+        return structs.replace(
+            facts,
+            ini=masked(
+                facts.ini,
+                {name: settings[key] for name, key in ini.items()},
+                {name: real[key] for name, key in ini.items() if key in real},
+                guess=True,
+            ),
+            env=masked(env, self.arm.layer("env"), {key[4:]: value for key, value in real.items() if key.startswith("env.")}, guess=False),
+            app={name: facts.env[setting.env] for name, setting in self.app.settings.items() if setting.env in facts.env},
+            mapped_extensions=tuple(self._originals.get(path, path) for path in facts.mapped_extensions),
+            ini_files=tuple(self._originals.get(path, path) for path in facts.ini_files),
+            source=self.app.commit,
+        )
+
+    def refused_extension(self) -> str:
+        """PHP's own words about extensions that it could not load; '' when there are none, or the arm names none."""
+        if not self.arm.layer("ext"):
+            return ""
+        lines = [line.rpartition("PHP message: ")[2].strip() for line in self.fpm.said().splitlines() if REFUSED.search(line)]
+        return " | ".join(lines[:4])
 
     def crashes(self) -> str:
         """What php-fpm's log says of workers that a signal ended; '' when none was."""

@@ -38,8 +38,10 @@ class CgroupMeter:
         return int(text.split(self._key, 1)[1].split(None, 1)[0]) * self._ns_per_unit
 
     def close(self) -> None:
-        """Close the accounting file."""
-        os.close(self._fd)
+        """Close the accounting file. Idempotent: its number may be somebody else's by then."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 class SchedstatMeter:
@@ -106,13 +108,14 @@ def _stat_fields(pid: int) -> list[bytes]:
     return stat[stat.rindex(b")") + 2 :].split()
 
 
-def await_idle(leader: int, timeout_s: float = 0.25) -> bool:
-    """Wait until no worker of `leader` is on a CPU: what a request does after its response belongs to it.
+def await_idle(leader: int, timeout_s: float = 0.25, *, itself: bool = False) -> bool:
+    """Wait until no worker of `leader`, nor the leader when it works `itself`, is on a CPU: work after the response belongs to the request.
 
     False when one still runs after `timeout_s` (a request that goes on in the background).
     """
     deadline = time.monotonic() + timeout_s
-    while any(_is_running(pid) for pid in children_of(leader)):
+    alone = (leader,) if itself else ()
+    while any(_is_running(pid) for pid in (*alone, *children_of(leader))):
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL_S)

@@ -1,11 +1,15 @@
 """What a php-fpm says of itself, asked once before planning."""
 
 import glob
+import os
 import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import PhpBuild
@@ -26,20 +30,75 @@ def default_fpm() -> str:
     return shutil.which("php-fpm", path=program_path()) or find_program("php-fpm8.2")
 
 
-def inspect_php(fpm: str, extension_dir: str | None = None) -> PhpBuild:
-    """Version, build id and the php.ini names that this php-fpm knows. Raises DynoError when it is not one or does not run."""
-    if not Path(fpm).is_file():
-        raise DynoError("there is no such php-fpm", where=fpm, next_step="give the path of a php-fpm binary with php=PATH")
-    argv = [fpm, "-i"] if extension_dir is None else [fpm, "-d", f"extension_dir={extension_dir}", "-i"]
+def newest_cli() -> str | None:
+    """The newest command-line PHP of the distribution (`php8.2`), None where there is none."""
+    found = [path for place in program_path().split(":") if place for path in Path(place).glob("php[0-9].[0-9]*")]
+    return str(max(found, key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])) if found else None
+
+
+def default_cli() -> str:
+    """The newest command-line PHP, else `php`. Raises DynoError with the line that installs one."""
+    return newest_cli() or shutil.which("php", path=program_path()) or find_program("php8.2")
+
+
+def fpm_prefix(fpm: str) -> Path:
+    """The compiled-in directory from which php-fpm's relative includes start; /usr where it does not say."""
+    answer = subprocess.run([fpm, "-h"], capture_output=True, text=True, timeout=30, check=False, errors="replace")
+    found = re.search(r"\(default: (/[^)\n]*)\)", answer.stdout)
+    return Path(found[1] if found else "/usr")
+
+
+class IniFiles(Struct, frozen=True):
+    """What this PHP reads by itself: its php.ini ('' when none), the scanned files in order, and where it looks for extensions."""
+
+    main: str
+    scanned: tuple[str, ...]
+    extension_dir: str
+
+
+def ini_files(fpm: str, options: Sequence[str] = (), scan_dir: str | None = None) -> IniFiles:
+    """The files as PHP lists them, when it is started with these options and PHP_INI_SCAN_DIR. Raises DynoError when it does not run."""
+    text = _told([fpm, *options, "-i"], scan_dir, "PHP")
+    main = re.search(r"^Loaded Configuration File => (.*)$", text, re.MULTILINE)
+    scanned = re.search(r"^Additional \.ini files parsed => ((?:.*,\n)*.*)$", text, re.MULTILINE)
+    place = re.search(r"^extension_dir => (.*?) => ", text, re.MULTILINE)
+    several = [part.strip() for part in scanned[1].split(",")] if scanned else []
+    return IniFiles(
+        main=main[1] if main and main[1] != "(none)" else "",
+        scanned=tuple(part for part in several if part and part != "(none)"),
+        extension_dir=place[1] if place else "",
+    )
+
+
+def _told(argv: Sequence[str], scan_dir: str | None, kind: str) -> str:
+    """What a PHP prints of itself."""
+    env = None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
     try:
-        answer = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False, errors="replace")
+        answer = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False, errors="replace", env=env)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise DynoError(f"this php-fpm does not run: {error}", where=fpm) from error
-    version = re.search(r"^PHP Version => (\S+)", answer.stdout, re.MULTILINE)
-    if answer.returncode != 0 or version is None or "FPM" not in answer.stdout:
+        raise DynoError(f"this {kind} does not run: {error}", where=argv[0]) from error
+    if answer.returncode != 0:
         lines = (answer.stderr or answer.stdout).strip().splitlines() or ["no output"]
-        raise DynoError(f"this is not a working php-fpm: {lines[-1]}", where=fpm)
-    names = sorted({*_INI_LINE.findall(answer.stdout), "zend_extension", "extension"})
+        raise DynoError(f"this is not a working {kind}: {lines[-1]}", where=argv[0])
+    return answer.stdout
+
+
+def inspect_php(
+    fpm: str, extension_dir: str | None = None, *, cli: bool = False, options: Sequence[str] = (), scan_dir: str | None = None
+) -> PhpBuild:
+    """Version, build id and the php.ini names that this php-fpm (or command-line PHP) knows. Raises DynoError when it is none or fails."""
+    kind, mark = ("command-line PHP", "Command Line Interface") if cli else ("php-fpm", "FPM")
+    if not Path(fpm).is_file():
+        raise DynoError(f"there is no such {kind}", where=fpm, next_step=f"give the path of a {kind} binary with php=PATH")
+    place = [] if extension_dir is None else ["-d", f"extension_dir={extension_dir}"]
+    told = _told([fpm, *place, *options, "-i"], scan_dir, kind)
+    api = re.search(r"^Server API => (.*)$", told, re.MULTILINE)
+    if api and mark not in api[1]:
+        raise DynoError(f"this is not a {kind}: its server API is {api[1]}", where=fpm, next_step=f"name a {kind} with php=PATH")
+    version = re.search(r"^PHP Version => (\S+)", told, re.MULTILINE)
+    if version is None or api is None:
+        raise DynoError(f"this is not a working {kind}: {(told.strip().splitlines() or ['no output'])[-1]}", where=fpm)
+    names = sorted({*_INI_LINE.findall(told), "zend_extension", "extension"})
     return PhpBuild(
         fpm=str(Path(fpm).resolve()),
         version=version[1],

@@ -12,6 +12,7 @@ PACKAGES = {
     "mariadb-install-db": "mariadb-server-core",
     "mariadb": "mariadb-client-core",
     "php-fpm8.2": "php8.2-fpm",
+    "php8.2": "php8.2-cli",
 }
 _NO_DATABASE = "apps without a database (hello, --docroot) work without MariaDB"
 WITHOUT = {

@@ -90,10 +90,11 @@ class Child:
 class Supervisor:
     """Starts processes through a guardian of its own. A context manager: leaving it ends all of them and removes `live`."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(self, logs: Path | None = None) -> None:
+        """`logs` None: in the live directory, so that nothing of them stays."""
         sweep_leftovers()
-        self.logs = logs
-        logs.mkdir(parents=True, exist_ok=True)
+        if logs is not None:
+            logs.mkdir(parents=True, exist_ok=True)
         self.user = service_user()
         self.exits: dict[int, int] = {}
         self._buffer = b""
@@ -107,6 +108,8 @@ class Supervisor:
             argv = [sys.executable, "-I", str(Path(guardian_file.__file__)), str(theirs.fileno()), str(live_root())]
             self._guardian = subprocess.Popen(argv, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL)
         self.live = self._await_live()
+        self.logs = logs or self.live / "logs"
+        self.logs.mkdir(exist_ok=True)
         if self.user.switch:
             # The servers' account may pass, nobody else: the copy of an app is as secret as the app.
             os.chown(self.live, os.geteuid(), self.user.gid)

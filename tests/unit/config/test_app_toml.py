@@ -4,10 +4,12 @@ import pytest
 
 from phpdyno.config.app_toml import load_app_toml
 from phpdyno.errors import UsageError
+from phpdyno.model.app import AppSetting
 from phpdyno.model.workload import Target
 
 BASE = 'name = "shop"\ndocroot = "public"\nroot = "."\n'
 TARGET = '[[target]]\npath = "/"\n'
+SETTING = '[setting.debug]\nenv = "APP_DEBUG"\nvalues = [0, 1]\ndefault = 0\n'
 
 
 def write(tmp_path: Path, text: str) -> Path:
@@ -53,6 +55,18 @@ def test_defaults(tmp_path: Path) -> None:
     assert (app.root, app.docroot) == (tmp_path / "www", tmp_path / "www")
     assert (app.front_controller, app.host, app.sql, app.database, app.prepare) == ("index.php", "localhost", None, None, ())
     assert app.targets == (Target("/", 1.0, 200, "body"),)
+    assert app.settings == {}
+
+
+def test_settings_that_an_arm_may_change(tmp_path: Path) -> None:
+    flags = '[setting.cache-dir]\nenv = "CACHE"\ndefault = ""\n[setting.mode]\nenv = "MODE"\nvalues = ["on", true, 2.5]\ndefault = true\n'
+    app = load_app_toml(write(tmp_path, BASE + TARGET + SETTING + flags))
+
+    assert app.settings == {
+        "debug": AppSetting("APP_DEBUG", ("0", "1"), "0"),
+        "cache-dir": AppSetting("CACHE"),
+        "mode": AppSetting("MODE", ("on", "1", "2.5"), "1"),
+    }
 
 
 def test_a_dump_implies_a_database(tmp_path: Path) -> None:
@@ -97,6 +111,21 @@ def test_a_dump_implies_a_database(tmp_path: Path) -> None:
         (BASE + TARGET + '[env]\n"A B" = 1\n', "no name of an environment variable"),
         (BASE + TARGET + '[env]\nPHP_INI_SCAN_DIR = "/x"\n', "set by phpdyno itself"),
         (BASE + TARGET + '[env]\nDSN = "{db_socket}"\n', "the app has no database; add sql or database"),
+        (BASE + TARGET + SETTING + "vlaues = []\n", "setting.debug.vlaues: unknown key; did you mean setting.debug.values?"),
+        (BASE + TARGET + "[setting]\ndebug = 1\n", "setting.debug: Expected object, got int"),
+        ("setting = 1\n" + BASE + TARGET, "setting: Expected object, got int"),
+        (BASE + TARGET + '[setting.debug]\nenv = "A"\n', "setting.debug: misses the key default"),
+        (BASE + TARGET + "[setting.debug]\ndefault = 1\n", 'setting.debug: misses the key env; add env = "APP_DEBUG"'),
+        (BASE + TARGET + SETTING.replace('"APP_DEBUG"', "1"), "setting.debug.env: Expected str, got int"),
+        (BASE + TARGET + SETTING.replace("APP_DEBUG", "A B"), "setting.debug.env: 'A B' is no name of an environment variable"),
+        (BASE + TARGET + SETTING.replace("APP_DEBUG", "PHP_INI_SCAN_DIR"), "set by phpdyno itself"),
+        (BASE + TARGET + SETTING.replace("debug", '"de;bug"'), "setting.de;bug: 'de;bug' cannot stand in app.NAME=value"),
+        (BASE + TARGET + SETTING.replace("debug", '"app.debug"'), "cannot stand in app.NAME=value"),
+        (BASE + TARGET + SETTING.replace("[0, 1]", "[0, [1]]"), "setting.debug.values[1]: an array"),
+        (BASE + TARGET + SETTING.replace("default = 0", "default = 2"), "'2' is none of the values; the values are 0, 1"),
+        (BASE + TARGET + SETTING.replace("default = 0", 'default = "a\\nb"'), "holds a control character"),
+        (BASE + TARGET + SETTING + "[env]\nAPP_DEBUG = 1\n", "setting.debug.env: env.APP_DEBUG sets APP_DEBUG as well; keep one"),
+        (BASE + TARGET + SETTING + SETTING.replace("debug]", "verbose]"), "setting.verbose.env: setting.debug sets APP_DEBUG as well"),
         ("name = \n", "is not valid TOML: Invalid value (at line 1"),
     ],
 )

@@ -10,6 +10,7 @@ KNOWN = KnownNames(
     ini=frozenset({"opcache.jit", "opcache.enable", "memory_limit", "zend.assertions"}),
     pool=frozenset({"pm", "pm.max_children"}),
     web=frozenset({"socket", "workers"}),
+    app=frozenset({"debug", "mode"}),
 )
 
 
@@ -107,11 +108,18 @@ def test_known_names_may_depend_on_the_php_named() -> None:
         ("env.PHP_INI_SCAN_DIR=/x", "set by phpdyno itself"),
         ("ini.memory_limit=1\n2", "control character"),
         ("os.vm.nr_hugepages=128", "not available in this version"),
-        ("ext.x=/x.so", "not available in this version"),
         ("build=fast", "not available in this version"),
-        ("source=HEAD", "not available in this version"),
-        ("app.debug=1", "not available in this version"),
-        ("live:www", "not available in this version"),
+        ("ext=/x.so", "names no setting of the layer ext"),
+        ("ext.a-b=/x.so", "no name of an extension"),
+        ("source=", "names no commit"),
+        ("source.x=HEAD", "names no commit"),
+        ("app.debgu=1", "did you mean app.debug?"),
+        ("live:www", "a running pool can be the control only"),
+        ("live=www", "takes no value"),
+        ("ini.memory_limit=live:www", "only a variable"),
+        ("pool.php_value[memory_limti]=1", "did you mean memory_limit?"),
+        ("pool.php_admin_value[opcache.jit]=1", "write ini.opcache.jit=1"),
+        ("php.scan_dir=~nobodyhere/a", "home directory"),
         ("@missing.toml", "no such file"),
         ("@a\0b", "cannot be the name of a file"),
         ("@~nobodyhere/a.toml", "home directory"),
@@ -137,6 +145,9 @@ def test_refused(text: str, says: str) -> None:
         ("[ini]\nmemory_limit = \n", "line 2"),
         ('[pool]\npm = "static"\npm.max_children = 3\n', 'written in quotes: "pm.max_children" = 8'),
         ("[build]\nname = 1\n", "not available in this version"),
+        ("[source]\nref = 1\n", "a table where a string belongs"),
+        ("source = 3\n", "a whole number where a string belongs"),
+        ('live = "www"\n', "a running pool can be the control only"),
     ],
 )
 def test_refused_in_a_file(tmp_path: Path, content: str, says: str) -> None:
@@ -155,3 +166,52 @@ def test_not_utf8(tmp_path: Path) -> None:
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
     assert "cannot be read" in refusal(f"@{tmp_path}")
+
+
+def test_the_layers_of_extensions_commits_and_the_app(tmp_path: Path) -> None:
+    text = "ext.redis=redis.so;ext.calendar=;ext.xdebug=off;source=v1.2;app.debug=0;pool.php_admin_value[memory_limit]=1G"
+    expected = {
+        "ext.redis": "/base/redis.so",
+        "ext.calendar": "off",
+        "ext.xdebug": "off",
+        "source": "v1.2",
+        "app.debug": "0",
+        "pool.php_admin_value[memory_limit]": "1G",
+    }
+    assert parse(text) == expected
+    (tmp_path / "arm.toml").write_text(
+        'source = "v1.2"\n[ext]\nredis = "/base/redis.so"\ncalendar = ""\nxdebug = false\n[app]\ndebug = false\n'
+        '[pool]\n"php_admin_value[memory_limit]" = "1G"\n'
+    )
+    assert parse("@arm.toml", tmp_path) == expected
+
+
+def test_where_php_finds_its_ini_files() -> None:
+    assert parse("php.ini=php.ini;php.scan_dir=:conf.d:/etc/more") == {
+        "php.ini": "/base/php.ini",
+        "php.scan_dir": ":/base/conf.d:/etc/more",
+    }
+    assert parse("php.ini=none;php.scan_dir=none") == {"php.ini": "none", "php.scan_dir": "none"}
+
+
+def test_a_running_pool_is_for_the_control_and_comes_before_what_changes_it(tmp_path: Path) -> None:
+    asked: list[Mapping[str, str]] = []
+
+    def known(php: Mapping[str, str]) -> KnownNames:
+        asked.append(dict(php))
+        return KNOWN
+
+    def control(text: str) -> dict[str, str]:
+        return parse_spec(text, known=known, base_dir=tmp_path, live=True)
+
+    assert control("live") == {"live": ""}
+    assert control("ini.memory_limit=1G; live:www2 ;env.KEY=live:www2") == {
+        "ini.memory_limit": "1G",
+        "live": "www2",
+        "env.KEY": "live:www2",
+    }
+    assert asked[-1] == {"live": "www2"}
+    (tmp_path / "arm.toml").write_text('live = "www2"\n')
+    assert control("@arm.toml") == {"live": "www2"}
+    with pytest.raises(UsageError, match="live is set twice"):
+        control("live:a;live:b")

@@ -1,0 +1,152 @@
+"""Every PHP on this host, asked what it can do, and whether the servers' account can be used and traced. Nothing of it stays."""
+
+import re
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from phpdyno.host.checkup.programs import PhpFound, TraceTrial
+from phpdyno.paths import ServiceUser
+from phpdyno.stack.php import read_build_id
+from phpdyno.stack.programs import program_path
+from phpdyno.stack.supervise import BASE_PATH
+
+ASK_S = 20.0
+ATTACH_S = 5.0
+_JIT = [f"-dopcache.{name}" for name in ("enable=1", "enable_cli=1", "jit=tracing", "jit_buffer_size=16M")]
+_FPM, _CLI = re.compile(r"php-fpm\d*(\.\d+)?"), re.compile(r"php\d*(\.\d+)?")
+
+
+def find_fpms() -> list[PhpFound]:
+    """Every php-fpm where programs are looked for, newest version first."""
+    return _asked(_FPM)
+
+
+def find_clis() -> list[PhpFound]:
+    """Every command-line PHP."""
+    return _asked(_CLI)
+
+
+def find_tool(*names: str) -> str:
+    """The path of the first program of these names; '' when there is none. A name that ends in - stands for any version after it."""
+    for name in names:
+        if not name.endswith("-"):
+            if found := shutil.which(name, path=program_path()):
+                return found
+        elif versions := _programs(re.compile(re.escape(name) + r"\d+")):
+            return str(max(versions, key=_numbers))
+    return ""
+
+
+def _asked(name: re.Pattern[str]) -> list[PhpFound]:
+    found = [describe_php(path) for path in _programs(name)]
+    return sorted(found, key=lambda php: ([int(part) for part in re.findall(r"\d+", php.version)], php.path), reverse=True)
+
+
+def _programs(name: re.Pattern[str]) -> list[Path]:
+    """Programs of that name, one for those that are links to the same file; the longest name of it, which has the version in it."""
+    by_file: dict[Path, Path] = {}
+    for place in filter(None, program_path().split(":")):
+        for path in _listed(Path(place)):
+            if name.fullmatch(path.name) and shutil.which(path):
+                file = path.resolve()
+                by_file[file] = max(by_file.get(file, path), path, key=lambda each: len(each.name))
+    return list(by_file.values())
+
+
+def _listed(place: Path) -> Iterable[Path]:
+    try:
+        return sorted(place.iterdir())
+    except OSError:
+        return ()
+
+
+def _numbers(path: Path) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", path.name)]
+
+
+def describe_php(path: Path) -> PhpFound:
+    """What a PHP says of itself when it is started with the JIT asked for."""
+    try:
+        answer = subprocess.run(
+            [str(path), *_JIT, "-i"], capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"PATH": BASE_PATH}
+        )
+        build_id = read_build_id(path)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return PhpFound(str(path), problem=f"it does not run: {error}")
+    said = answer.stdout
+    version = re.search(r"^PHP Version => (\S+)", said, re.MULTILINE)
+    if answer.returncode != 0 or version is None:
+        lines = (answer.stderr or said).strip().splitlines() or [f"exit code {answer.returncode}"]
+        return PhpFound(str(path), problem=f"it does not run: {lines[-1]}")
+    opcache = re.search(r"with Zend OPcache v([^\s,]+)", said)
+    complaint = next((line.strip() for line in answer.stderr.splitlines() + said.splitlines() if "JIT" in line and "Warning" in line), "")
+    return PhpFound(
+        path=str(path),
+        version=version[1],
+        build_id=build_id,
+        opcache=opcache[1] if opcache else "",
+        jit=re.search(r"^JIT => On", said, re.MULTILINE) is not None,
+        jit_problem=complaint,
+    )
+
+
+# ---- the servers' account -------------------------------------------------------------------------
+
+
+def try_account(user: ServiceUser) -> str:
+    """Start a trivial process as the servers' account; the kernel's word where that fails, else ''."""
+    try:
+        subprocess.run(["/bin/true"], check=True, timeout=ASK_S, **_as(user))
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    return ""
+
+
+def try_strace(strace: str, user: ServiceUser) -> TraceTrial:
+    """Attach strace to a trivial process of the servers' account, as counting syscalls does.
+
+    That process reads from a pipe of ours: it ends with us whatever happens, and strace ends with it.
+    """
+    if not strace:
+        return TraceTrial("no strace")
+    try:
+        with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **_as(user)) as traced:
+            return _attach(strace, traced.pid)
+    except OSError as error:
+        return TraceTrial("unknown", str(error))
+
+
+def _attach(strace: str, pid: int) -> TraceTrial:
+    with subprocess.Popen(
+        [strace, "-f", "-c", "-o", "/dev/null", "-p", str(pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as strace_itself:
+        try:
+            said = _first_words(strace_itself)
+        finally:
+            strace_itself.terminate()
+    if "attached" in said:
+        return TraceTrial("attached")
+    refused = "not permitted" in said or "denied" in said.lower()
+    return TraceTrial("forbidden" if refused else "unknown", said or f"it said nothing within {ATTACH_S:.0f} s")
+
+
+def _first_words(process: subprocess.Popen[bytes]) -> str:
+    """What it writes to standard error, until its first whole line."""
+    said, deadline = b"", time.monotonic() + ATTACH_S
+    pipe = process.stderr
+    while pipe is not None and b"\n" not in said and (left := deadline - time.monotonic()) > 0:
+        if select.select([pipe], [], [], left)[0]:
+            part = pipe.read1(4096)  # type: ignore[attr-defined]
+            if not part:
+                break
+            said += part
+    return " ".join(said.decode(errors="replace").split())
+
+
+def _as(user: ServiceUser) -> dict[str, Any]:
+    return {"user": user.uid, "group": user.gid, "extra_groups": []} if user.switch else {}

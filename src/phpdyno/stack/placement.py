@@ -1,0 +1,132 @@
+"""Which ini files and extensions an instance's PHP reads: the operator's own, and copies only of those that must differ or are closed."""
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from phpdyno.config.spec import NONE
+from phpdyno.errors import UsageError
+from phpdyno.model.arm import Arm
+from phpdyno.paths import ServiceUser
+from phpdyno.render.php import scan_path
+from phpdyno.stack.extensions import extension_kind, loads, with_other_extensions
+from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.php import IniFiles
+
+NO_INI = "/dev/null"
+
+
+class Placement(Struct, frozen=True):
+    """`options` for the command line, `scan_dir` for PHP_INI_SCAN_DIR, `lines` that our own fragment loads extensions with.
+
+    `originals` maps each file that was placed in the live directory to the one that it stands for.
+    """
+
+    options: tuple[str, ...]
+    scan_dir: str
+    lines: tuple[str, ...] = ()
+    originals: dict[str, str] = field(default_factory=dict)
+
+
+def ini_options(settings: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:
+    """Options and PHP_INI_SCAN_DIR (None: the compiled-in one) with which a PHP reads what an arm's php.ini and php.scan_dir say."""
+    main, scanned = settings.get("php.ini"), settings.get("php.scan_dir")
+    options = ("-c", NO_INI if main == NONE else main) if main else ()
+    return options, "" if scanned == NONE else scanned
+
+
+def extension_lines(settings: Mapping[str, str]) -> dict[str, str]:
+    """For each extension that the arm names, the ini line that loads it; '' for one to be left out. Raises UsageError for a bad file."""
+    lines = {}
+    for key, value in settings.items():
+        if key.startswith("ext."):
+            lines[key[4:].lower()] = "" if value == "off" else f"{extension_kind(Path(value), where=key)} = {value}"
+    return lines
+
+
+def place_php(arm: Arm, files: IniFiles, directory: Path, fragment: Path, user: ServiceUser) -> Placement:
+    """Decide, and write into `directory` (which the servers' account can read) what has to be placed. Raises ArmFailed."""
+    placer = _Placer(directory, user)
+    try:
+        wanted = {name: placer.readable_extension(line) for name, line in extension_lines(arm.settings).items()}
+    except UsageError as error:
+        raise ArmFailed(arm, str(error)) from error
+    options, scanned = ini_options(arm.settings)
+    main = placer.changed(files.main, wanted) if files.main not in {"", NO_INI} else None
+    if main is not None:
+        options = ("-c", placer.write("php.ini", main, files.main))
+    texts = [placer.changed(path, wanted) for path in files.scanned]
+    if any(text is not None for text in texts):
+        (directory / "conf.d").mkdir()
+        for number, (path, text) in enumerate(zip(files.scanned, texts, strict=True)):
+            name = f"conf.d/{number:03d}-{Path(path).name}"
+            if text is None:
+                (directory / name).symlink_to(path)
+                placer.originals[str(directory / name)] = path
+            else:
+                placer.write(name, text, path)
+        place = scan_path(fragment, str(directory / "conf.d"))
+    else:
+        place = str(fragment) if scanned == "" else scan_path(fragment, scanned)
+    lines = tuple(line for name, line in wanted.items() if line and name not in placer.loaded)
+    return Placement(options, place, lines, placer.originals)
+
+
+class _Placer:
+    """Copies into an instance's directory. `loaded` are the extensions whose own line in an ini file was changed."""
+
+    def __init__(self, directory: Path, user: ServiceUser) -> None:
+        self.directory = directory
+        self.user = user
+        self.originals: dict[str, str] = {}
+        self.loaded: set[str] = set()
+
+    def readable_extension(self, line: str) -> str:
+        """The line, loading a copy where the servers' account may not read the file."""
+        kind, _, path = line.partition(" = ")
+        if not line or may_read(Path(path), self.user):
+            return line
+        copy = self.directory / Path(path).name
+        shutil.copyfile(path, copy)
+        self.originals[str(copy)] = path
+        return f"{kind} = {copy}"
+
+    def changed(self, path: str, wanted: Mapping[str, str]) -> str | None:
+        """The text that has to stand for an ini file; None where PHP can read the file as it is."""
+        try:
+            text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError:
+            return None  # PHP, which listed it, will say what is wrong with it
+        named = [name for name in loads(text) if name in wanted]
+        self.loaded.update(named)
+        if not named and may_read(Path(path), self.user):
+            return None
+        return with_other_extensions(text, {name: wanted[name] for name in named})
+
+    def write(self, name: str, text: str, original: str) -> str:
+        """A copy with this text; its path."""
+        copy = self.directory / name
+        copy.write_text(text, encoding="utf-8", errors="surrogateescape")
+        self.originals[str(copy)] = original
+        return str(copy)
+
+
+def may_read(path: Path, user: ServiceUser) -> bool:
+    """Whether the servers' account may read a file, by the mode bits of it and of the directories above."""
+    if not user.switch:
+        return os.access(path, os.R_OK)
+    real = path.resolve()
+    return all(_allows(place, user, stat.S_IXOTH) for place in real.parents) and _allows(real, user, stat.S_IROTH)
+
+
+def _allows(place: Path, user: ServiceUser, bit: int) -> bool:
+    try:
+        status = place.stat()
+    except OSError:
+        return False
+    shift = 6 if status.st_uid == user.uid else 3 if status.st_gid == user.gid else 0
+    return bool(status.st_mode & (bit << shift))

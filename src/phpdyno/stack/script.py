@@ -1,0 +1,259 @@
+"""Instances of a script: a long-lived command-line PHP that performs operations on command."""
+
+import contextlib
+import functools
+import json
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, structs
+
+from phpdyno.errors import DynoError
+from phpdyno.host.cgroup import CpuGroups
+from phpdyno.host.channel import Channel
+from phpdyno.host.cores import Cores
+from phpdyno.knobs.secrets import masked
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.model.facts import WorkerFacts
+from phpdyno.render.php import render_ini
+from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
+from phpdyno.stack.facts import ProbeAnswer, facts_of
+from phpdyno.stack.instance import REFUSED, ArmFailed
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.meter import Meter, await_idle
+from phpdyno.stack.php import IniFiles, ini_files
+from phpdyno.stack.placement import ini_options, place_php
+from phpdyno.stack.supervise import Child, Supervisor
+
+PHP_FILES = Path(__file__).resolve().parent.parent / "php_files"
+HOST_FILES = ("script_host.php", "script_operations.php", "probe.php")
+HOST_INI = {
+    # php-fpm's default, so that a script is measured as what runs in production is.
+    "opcache.enable_cli": "1",
+    # Our copy is complete before it is run; else opcache leaves out, and the JIT with it, what was written two seconds ago.
+    "opcache.file_update_protection": "0",
+}
+SETUP_S = 120.0
+HELLO_S = 10.0
+END_S = 0.3
+TOLD = "phpdyno: "
+
+
+class HostCommand(Struct, frozen=True):
+    """How the host of a script is started under an arm's settings. `originals` maps each file placed for it to what it stands for."""
+
+    argv: list[str]
+    env: dict[str, str]
+    originals: dict[str, str]
+
+
+def host_command(supervisor: Supervisor, app: PreparedApp, arm: Arm, *, mode: str, place: Path, directory: Path) -> HostCommand:
+    """The host with `app`'s script, in a `mode` of script_host.php that needs `place`; what PHP reads is placed below `directory`.
+
+    Raises ArmFailed for an extension that cannot be one, DynoError when the PHP does not run.
+    """
+    fragment = directory / "ini"
+    fragment.mkdir()
+    placement = place_php(arm, _read_by(arm.php.fpm, *ini_options(arm.settings)), directory, fragment, supervisor.user)
+    ini = {**OWN_INI, **HOST_INI, "session.save_path": str(supervisor.directory("sessions")), **app.ini, **arm.layer("ini")}
+    if ini.get("open_basedir"):
+        ini["open_basedir"] += f":{supervisor.live}"
+    (fragment / "phpdyno.ini").write_text(render_ini(ini, arm.php.extension_dir, placement.lines))
+    host = [str(_place_host(supervisor)), mode, str(place), str(app.docroot / app.front_controller)]
+    env = {"PHP_INI_SCAN_DIR": placement.scan_dir, **app.env, **arm.layer("env")}
+    return HostCommand([arm.php.fpm, *placement.options, *host], env, placement.originals)
+
+
+@functools.cache
+def _read_by(php: str, options: tuple[str, ...], scan_dir: str | None) -> IniFiles:
+    """Asked once: an answer costs as much CPU as a start."""
+    return ini_files(php, options, scan_dir)
+
+
+def last_words(child: Child) -> str:
+    """What the host said last of what went wrong; '' when nothing did."""
+    told = [line.removeprefix(TOLD) for line in child.said().splitlines() if line.startswith(TOLD)]
+    return told[-1] if told else ""
+
+
+def _place_host(supervisor: Supervisor) -> Path:
+    """The host where the servers' account can read it; this package may lie in a directory that is closed to it."""
+    folder = supervisor.live / "host"
+    if not folder.exists():
+        folder.mkdir(mode=0o755)
+        for name in HOST_FILES:
+            shutil.copy2(PHP_FILES / name, folder / name)
+            (folder / name).chmod(0o644)
+    return folder / HOST_FILES[0]
+
+
+class _Hello(Struct, frozen=True):
+    operations: tuple[str, ...]
+    jit_free_bytes: int
+
+
+class ScriptInstance:
+    """A started arm. `path` is the unix socket on which its host listens."""
+
+    def __init__(
+        self, arm: Arm, number: int, directory: Path, *, child: Child, path: Path, php_meter: Meter, originals: Mapping[str, str]
+    ) -> None:
+        self.arm = arm
+        self.number = number
+        self.directory = directory
+        self.child = child
+        self.path = path
+        self.php_meter = php_meter
+        self.web_meter: Meter | None = None
+        self._originals = originals
+        self._jit_free_at_start = 0
+
+    def await_ready(self, operations: Sequence[str]) -> None:
+        """Wait until the script is set up. Raises ArmFailed when it does not come so far, or offers other operations."""
+        deadline = time.monotonic() + SETUP_S
+        while (hello := self._hello()) is None:
+            if not self.child.alive():
+                raise ArmFailed(
+                    self.arm, f"the script does not start: {self.child.ended_how()}: {last_words(self.child) or self.child.tail()}"
+                )
+            if time.monotonic() > deadline:
+                raise ArmFailed(self.arm, f"the script was not set up within {SETUP_S:.0f} s")
+            time.sleep(0.005)
+        if self.arm.layer("ext") and (refused := [line.strip() for line in self.child.said().splitlines() if REFUSED.search(line)]):
+            raise ArmFailed(self.arm, f"PHP runs without an extension: {' | '.join(refused[:4])}")
+        if hello.operations != tuple(operations):
+            theirs, ours = (", ".join(names) for names in (hello.operations, operations))
+            raise ArmFailed(self.arm, f"the script offers the operations {theirs} here, and {ours} when it was listed")
+        self._jit_free_at_start = hello.jit_free_bytes
+
+    @property
+    def php_pid(self) -> int:
+        """The process that performs the operations."""
+        return self.child.pid
+
+    def await_idle(self) -> None:
+        """Wait until neither it nor a child of it is on a CPU: what an operation leaves to be done belongs to it."""
+        await_idle(self.child.pid, itself=True)
+
+    def read_facts(self, env_names: tuple[str, ...]) -> WorkerFacts:
+        """Facts of the process, from itself and from /proc. Raises ArmFailed."""
+        try:
+            answer = msgspec.json.decode(self._ask(b"I" + json.dumps(env_names).encode()), type=ProbeAnswer)
+            facts = self._as_shown(facts_of(answer, family="unix", workers=1))
+        except (OSError, msgspec.DecodeError) as error:
+            raise ArmFailed(self.arm, f"the script's process tells no facts: {self.complaint() or error}") from error
+        if facts.opcache is None or facts.opcache.jit is None:
+            return facts
+        jit = structs.replace(facts.opcache.jit, free_at_start_bytes=self._jit_free_at_start)
+        return structs.replace(facts, opcache=structs.replace(facts.opcache, jit=jit))
+
+    def _as_shown(self, facts: WorkerFacts) -> WorkerFacts:
+        """The facts with originals for placed files, and no secret."""
+        return structs.replace(
+            facts,
+            ini=masked(facts.ini, self.arm.layer("ini"), {}, guess=True),
+            mapped_extensions=tuple(self._originals.get(path, path) for path in facts.mapped_extensions),
+            ini_files=tuple(self._originals.get(path, path) for path in facts.ini_files),
+        )
+
+    def crashes(self) -> str:
+        """By which signal it ended, in words; '' when by none."""
+        return self.broken() if self._ended() and (self.child.status or 0) < 0 else ""
+
+    def complaint(self) -> str:
+        """How it ended, else what an operation failed of; '' when neither."""
+        return self.broken() or last_words(self.child)
+
+    def broken(self) -> str:
+        """How it ended, in words; '' while it runs."""
+        if not self._ended():
+            return ""
+        return f"{self.child.name} {self.child.ended_how()}: {last_words(self.child) or self.child.tail()}"
+
+    def ask_to_end(self) -> None:
+        """Signal it without waiting."""
+        self.child.terminate()
+
+    def stop(self) -> None:
+        """End it and close its meter."""
+        self.child.stop(timeout_s=3.0)
+        with contextlib.suppress(OSError):
+            self.php_meter.close()
+
+    def _ended(self) -> bool:
+        """Its socket closes a moment before the guardian tells of its end."""
+        return self.child.wait(END_S)
+
+    def _hello(self) -> _Hello | None:
+        try:
+            return msgspec.json.decode(self._ask(b"O"), type=_Hello)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def _ask(self, message: bytes) -> bytes:
+        with contextlib.closing(Channel(self.path)) as channel:
+            channel.send(message)
+            return channel.receive(HELLO_S)
+
+
+class ScriptBench:
+    """Starts and stops instances of a script, as `Bench` does those of an app. Processes belong to the supervisor."""
+
+    def __init__(self, supervisor: Supervisor, app: PreparedApp, *, cores: Cores, groups: CpuGroups | None) -> None:
+        self.supervisor = supervisor
+        self.app = app
+        self.cores = cores
+        self.database: Database | None = None
+        self._groups = groups
+        self._started = 0
+
+    def start(self, arms: Sequence[Arm]) -> list[ScriptInstance]:
+        """Start one instance of each arm, all at once, and wait until each is set up. Raises ArmFailed; then none is left running."""
+        operations = [target.path for target in self.app.workload.targets]
+        instances: list[ScriptInstance] = []
+        try:
+            for arm in arms:
+                instances.append(self._launch(arm))  # noqa: PERF401 (what was started must be stopped when a later one fails)
+            for instance in instances:
+                instance.await_ready(operations)
+        except BaseException:
+            self.stop(instances)
+            raise
+        return instances
+
+    def stop(self, instances: Sequence[ScriptInstance]) -> None:
+        """End them side by side, and remove their directories and cgroups."""
+        for instance in instances:
+            instance.ask_to_end()
+        for instance in instances:
+            instance.stop()
+            shutil.rmtree(instance.directory, ignore_errors=True)
+            for group in component_cgroup(self.supervisor, self._groups, f"php{instance.number}", make=False):
+                with contextlib.suppress(OSError):
+                    group.rmdir()
+
+    def _launch(self, arm: Arm) -> ScriptInstance:
+        self._started += 1
+        number = self._started
+        directory = self.supervisor.live / f"i{number}"
+        directory.mkdir()
+        path = self.supervisor.directory(f"i{number}/run") / "host.sock"
+        command = host_command(self.supervisor, self.app, arm, mode="serve", place=path, directory=directory)
+        name = f"php{number}"
+        try:
+            child = self.supervisor.spawn(
+                f"php-script-{number}",
+                command.argv,
+                env=command.env,
+                cwd=self.app.docroot,
+                cores=self.cores.measured,
+                cgroups=component_cgroup(self.supervisor, self._groups, name),
+            )
+        except DynoError as error:
+            raise ArmFailed(arm, f"{error.where}: {error.what}") from error
+        meter = component_meter(self.supervisor, self._groups, name, child)
+        return ScriptInstance(arm, number, directory, child=child, path=path, php_meter=meter, originals=command.originals)

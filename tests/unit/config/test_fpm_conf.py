@@ -1,0 +1,80 @@
+"""php-fpm's configuration: values as its ini scanner gives them, includes, and errors with file and line."""
+
+from pathlib import Path
+
+import pytest
+
+from phpdyno.config.fpm_conf import read_fpm_conf
+from phpdyno.errors import UsageError
+
+
+def values(tmp_path: Path, text: str, env: dict[str, str] | None = None) -> list[str]:
+    (tmp_path / "fpm.conf").write_text(f"[www]\n{text}\n")
+    return [entry.value for entry in read_fpm_conf(tmp_path / "fpm.conf", prefix=tmp_path, env=env or {})["www"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("pm = static ; a comment", "static"),
+        ("a[b] = on", "1"),
+        ("a[b] = none", ""),
+        ("a[b] =", ""),
+        ("a[b] = 'x;y ${HOME}'", "x;y ${HOME}"),
+        ('a[b] = "x;y ${HOME}"', "x;y /root"),
+        ("a[b]=${HOME}/bin", "/root/bin"),
+        ("a[b] = $HOSTNAME", "$HOSTNAME"),
+        ("a[b] = /var/log/$pool.log", "/var/log/$pool.log"),
+        ("a[b] = one two   three", "one two   three"),
+        ("a[b] = E_ALL", "32767"),
+        ("a[b] = E_ALL & ~E_DEPRECATED & ~E_STRICT", str(32767 & ~8192 & ~2048)),
+        ("a[b] = E_ALL & ~(E_NOTICE|E_DEPRECATED)", str(32767 & ~(8 | 8192))),
+        ("a[b] = 5 ^ 1", "4"),
+    ],
+)
+def test_values(tmp_path: Path, line: str, value: str) -> None:
+    assert values(tmp_path, line, {"HOME": "/root"}) == [value]
+
+
+def test_includes_go_on_in_the_open_section_and_lie_below_the_prefix(tmp_path: Path) -> None:
+    (tmp_path / "pool.d").mkdir()
+    (tmp_path / "pool.d" / "a.conf").write_text("[a]\npm = static\n")
+    (tmp_path / "pool.d" / "b.conf").write_text("[b]\npm = dynamic\ninclude = common.conf\n")
+    (tmp_path / "common.conf").write_text("pm.max_children = 3\n")
+    (tmp_path / "fpm.conf").write_text("; x\n[global]\npid = /run/x\ninclude=pool.d/*.conf\n")
+    sections = read_fpm_conf(tmp_path / "fpm.conf", prefix=tmp_path, env={})
+    assert list(sections) == ["global", "a", "b"]
+    assert [(entry.key, entry.where) for entry in sections["b"]] == [
+        ("pm", f"{tmp_path}/pool.d/b.conf:2"),
+        ("pm.max_children", f"{tmp_path}/common.conf:1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("this is no setting", 2, "not understood: this is no setting"),
+        ("a = 'open", 2, "not understood from"),
+        ("\na = E_ALL & ~SOMETHING", 3, "expression is not understood"),
+        ("a = 1 & (2", 2, "expression is not understood"),
+        ("a = 1 2 | 3", 2, "'2' in the expression"),
+        ("include = fpm.conf", 2, "leads back to"),
+    ],
+)
+def test_what_is_not_understood_names_file_and_line(tmp_path: Path, text: str, line: int, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        values(tmp_path, text)
+    assert str(caught.value).startswith(f"{tmp_path}/fpm.conf:{line}: ")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cycle_over_two_files_names_the_line_that_closes_it(tmp_path: Path) -> None:
+    (tmp_path / "other.conf").write_text("\ninclude = fpm.conf\n")
+    with pytest.raises(UsageError, match=r"other\.conf:2: the include leads back to .*fpm\.conf"):
+        values(tmp_path, "include = other.conf")
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        read_fpm_conf(tmp_path / "none.conf", prefix=tmp_path, env={})

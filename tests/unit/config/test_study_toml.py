@@ -1,0 +1,180 @@
+"""Study files: what they become, and one clear line for everything that cannot be."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from phpdyno.config.study_toml import load_study
+from phpdyno.errors import UsageError
+
+HEAD = """\
+name = "small"
+title = "A small study"
+[apps]
+hello = "hello"
+[load]
+workers = 4
+concurrency = 4
+[factor.opcache]
+on = "ini.opcache.enable=1"
+off = "ini.opcache.enable=0"
+[factor.socket]
+unix = "web.socket=unix"
+tcp = "web.socket=tcp"
+"""
+ARMS = """\
+[[arm]]
+name = "control"
+levels = { opcache = "on", socket = "unix" }
+[[arm]]
+name = "off"
+based_on = "control"
+levels = { opcache = "off" }
+[[arm]]
+name = "off, tcp"
+based_on = "off"
+levels = { socket = "tcp" }
+spec = "ini.memory_limit=64M"
+"""
+COMPARISON = """\
+[[comparison]]
+name = "cpu"
+app = "hello"
+metric = "cpu"
+control = "control"
+treatments = ["off"]
+budget_s = 60
+"""
+REFERENCE = '[reference]\nsource = "x"\n'
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def test_arms_inherit_levels_and_settings_along_the_line(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, HEAD + ARMS + COMPARISON))
+    assert study.arm("off, tcp").levels == {"opcache": "off", "socket": "tcp"}
+    assert study.arm("off, tcp").settings == {"ini.opcache.enable": "0", "web.socket": "tcp", "ini.memory_limit": "64M"}
+    assert study.arm("off").settings == {"ini.opcache.enable": "0", "web.socket": "unix"}
+    assert (study.load.workers, study.confidence, study.seed) == (4, 0.95, 1)
+
+
+def test_a_treatment_says_only_what_differs_and_load_goes_into_the_control(tmp_path: Path) -> None:
+    loaded = COMPARISON.replace('"cpu"', '"throughput"').replace('["off"]', '["off", "off, tcp"]')
+    study = load_study(write(tmp_path, HEAD + ARMS + COMPARISON + loaded))
+    cpu, throughput = study.comparisons
+    assert study.treatment_spec(cpu, "off") == "ini.opcache.enable=0"
+    assert study.treatment_spec(throughput, "off, tcp") == "ini.opcache.enable=0;web.socket=tcp;ini.memory_limit=64M"
+    assert study.control_spec(cpu) == "ini.opcache.enable=1;web.socket=unix"
+    assert study.control_spec(throughput).startswith("pool.pm=static;pool.pm.max_children=4;ini.opcache.enable=1")
+    assert (cpu.margin, throughput.margin) == (0.01, 0.05)
+
+
+def test_without_a_list_all_other_arms_are_treatments(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, HEAD + ARMS + COMPARISON.replace('treatments = ["off"]\n', "")))
+    assert study.comparisons[0].treatments == ("off", "off, tcp")
+
+
+def test_an_app_toml_is_relative_to_the_study_file(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, HEAD.replace('hello = "hello"', 'hello = "../shop/app.toml"') + ARMS + COMPARISON))
+    assert study.apps == {"hello": str(tmp_path.parent / "shop" / "app.toml")}
+
+
+def test_the_committed_studies_can_be_read() -> None:
+    files = sorted((Path(__file__).parents[3] / "studies").glob("*.toml"))
+    assert files
+    for file in files:
+        study = load_study(file)
+        assert study.reference is not None, file
+        # Each contrast of the reference can be made from some comparison.
+        for contrast in study.contrasts:
+            assert any({contrast.arm, contrast.against} <= {each.control, *each.treatments} for each in study.comparisons), contrast.title
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("name =", "is not valid TOML"),
+        ("titel = 1\n" + HEAD + ARMS + COMPARISON, "titel: unknown key; did you mean title?"),
+        (HEAD + ARMS + COMPARISON + "buget = 3\n", "comparison[0].buget: unknown key; did you mean comparison.budget_s?"),
+        (HEAD + ARMS + COMPARISON.replace("budget_s = 60\n", ""), "comparison[0]: misses the key budget_s; add budget_s = 300"),
+        (HEAD + ARMS + COMPARISON.replace("60", "0"), "comparison[0].budget_s: Expected float > 0"),
+        (HEAD + ARMS + COMPARISON.replace("60", '"5m"'), "comparison[0].budget_s: Expected float, got str; add budget_s = 300"),
+        (HEAD + ARMS, "misses the key comparison; add [[comparison]]"),
+        (HEAD + COMPARISON, "misses the key arm; add [[arm]]"),
+        ("arm = []\n" + HEAD + COMPARISON, "arm: there is none; add [[arm]]"),
+        ("comparison = []\n" + HEAD + ARMS, "comparison: there is none; add [[comparison]]"),
+        (HEAD.replace('hello = "hello"\n', "") + ARMS + COMPARISON, "apps: there is none; add [apps]"),
+        (HEAD.replace("small", "a/b") + ARMS + COMPARISON, "name: Expected str matching regex"),
+        (HEAD + ARMS + ARMS + COMPARISON, "arm[3].name: there are two arms 'control'; rename or drop one"),
+        (HEAD + ARMS.replace('"off"\nlevels', '"of"\nlevels') + COMPARISON, "arm[2].based_on: there is no arm 'of'; did you mean off?"),
+        (HEAD + ARMS.replace('name = "control"\n', 'name = "control"\nbased_on = "off"\n') + COMPARISON, "in a cycle: "),
+        (HEAD + ARMS.replace('name = "control"\n', 'name = "control"\nbased_on = "control"\n') + COMPARISON, "cycle: control -> control"),
+        (
+            HEAD + ARMS.replace('opcache = "off"', 'opcache = "of"') + COMPARISON,
+            "arm[1].levels.opcache: opcache has no level 'of'; did you",
+        ),
+        (HEAD + ARMS.replace("levels = { socket", "levels = { sockt") + COMPARISON, "no factor 'sockt'; did you mean socket?"),
+        (HEAD + ARMS.replace(', socket = "unix"', "") + COMPARISON, "arm[0].levels: 'control' has no level of socket; choose one of: unix"),
+        (HEAD + ARMS.replace('levels = { opcache = "off" }', "") + COMPARISON, "arm[1]: 'off' is the same as 'control'"),
+        (HEAD + ARMS.replace('name = "off"', 'name = " "') + COMPARISON, "arm[1].name: the name is empty"),
+        (HEAD + ARMS.replace("ini.memory", "@ini.memory") + COMPARISON, "arm[2].spec: a study file is data only"),
+        (HEAD + ARMS.replace("=64M", "") + COMPARISON, "arm[2].spec: 'ini.memory_limit' is no setting"),
+        (HEAD + ARMS.replace("=64M", "=64M;ini.memory_limit=1") + COMPARISON, "arm[2].spec: ini.memory_limit is set twice"),
+        (HEAD.replace("web.socket=tcp", "ini.opcache.enable=1") + ARMS + COMPARISON, "factor.socket.tcp: another factor sets ini.opcache"),
+        (HEAD + ARMS + COMPARISON.replace('"hello"', '"helo"'), "comparison[0].app: [apps] names no 'helo'; did you mean hello?"),
+        (HEAD + ARMS + COMPARISON.replace('["off"]', '["of"]'), "comparison[0].treatments[0]: there is no arm 'of'; did you mean off?"),
+        (HEAD + ARMS + COMPARISON.replace('["off"]', '["off", "off"]'), "treatments[1]: 'off' is listed twice"),
+        (HEAD + ARMS + COMPARISON.replace('["off"]', '["control"]'), "treatments[0]: 'control' is the control itself"),
+        (HEAD + ARMS + COMPARISON.replace('["off"]', "[]"), "comparison[0].treatments: there is nothing to compare"),
+        (
+            HEAD + ARMS + COMPARISON.replace('= "control"', '= "cntrol"'),
+            "comparison[0].control: there is no arm 'cntrol'; did you mean cont",
+        ),
+        (
+            HEAD + ARMS + COMPARISON.replace('["off"]', '["control"]').replace('l = "control"', 'l = "off, tcp"'),
+            "does not say what ini.mem",
+        ),
+        (HEAD + ARMS + COMPARISON.replace('"cpu"\ncontrol', '"p99"\ncontrol'), "comparison[0].metric: Invalid value 'p99'; use \"cpu\""),
+        (HEAD + ARMS + COMPARISON + COMPARISON, "comparison: two parts are called 'cpu'"),
+        (HEAD + ARMS + COMPARISON.replace('"cpu"', '"throughput"') + "slot_requests = 3\n", "slot of 3 cannot hold 4 requests in flight"),
+        (HEAD + ARMS + COMPARISON.replace('"cpu"', '"throughput"') + "slot_requests = 79\n", "79 is below 20 requests for each of 4 in"),
+        (
+            HEAD + ARMS + COMPARISON + '[[syscalls]]\napp = "hello"\narms = ["x"]\nrequests = 5\n',
+            "syscalls[0].arms[0]: there is no arm 'x'",
+        ),
+        (HEAD + ARMS + COMPARISON + '[[syscalls]]\napp = "hello"\narms = []\nrequests = 5\n', "syscalls[0].arms: Expected array of length"),
+        (
+            HEAD + ARMS + COMPARISON + '[[contrast]]\ntitle = "x"\narm = "off"\nagainst = "on"\n',
+            "contrast[0].against: there is no arm 'on'",
+        ),
+        (HEAD + ARMS + COMPARISON + REFERENCE + "throughput_per_s = { of = 3 }\n", "throughput_per_s.of: there is no arm 'of'; did you"),
+        (HEAD + ARMS + COMPARISON + REFERENCE + "syscalls = { off = { read = 3 } }\n", "syscall_requests: is missing"),
+        (HEAD + ARMS + COMPARISON + REFERENCE + "sorce = 3\n", "reference.sorce: unknown key; did you mean reference.source?"),
+        (
+            HEAD + ARMS + COMPARISON + '[[note]]\ntext = "x"\ncontrast = "y"\nours = "smaller"\n',
+            "note[0].contrast: there is no contrast 'y'",
+        ),
+        (HEAD + ARMS + COMPARISON + '[[note]]\ntext = "x"\nours = "smaller"\n', "note[0]: contrast and ours belong together"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_study(write(tmp_path, text))
+    assert said in str(caught.value)
+    assert str(tmp_path / "study.toml") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such file"):
+        load_study(tmp_path / "none.toml")
+
+
+def test_the_texts_above_are_what_they_seem() -> None:
+    assert tomllib.loads(HEAD + ARMS + COMPARISON)

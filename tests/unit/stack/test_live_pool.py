@@ -1,0 +1,165 @@
+"""A pool's file as settings of an arm, from masters made up for the test (the real ones are in tests/integration/test_live.py)."""
+
+from pathlib import Path
+
+import pytest
+
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.stack import live_pool
+from phpdyno.stack.live_master import LiveMaster, Masters
+from phpdyno.stack.live_pool import LivePool, import_pool, secrets_behind
+
+FPM = "/usr/sbin/php-fpm8.2"
+
+
+class FakeMasters:
+    """Masters that do not run; their configuration is real."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.all: list[LiveMaster] = []
+        self.refused: list[DynoError] = []
+
+    def add(self, text: str, *, argv: tuple[str, ...] | None = (FPM,), env: dict[str, str] | None = None, exe: str = FPM) -> None:
+        """One more, with this configuration; `env` None: it cannot be read."""
+        pid = 100 + len(self.all)
+        config = self.folder / f"{pid}.conf"
+        config.write_text(text)
+        self.all.append(LiveMaster(pid, exe, config, Path("/home/x"), 4e9, argv, env))
+
+    def __call__(self) -> Masters:
+        return Masters(tuple(self.all), tuple(self.refused))
+
+
+@pytest.fixture
+def masters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMasters:
+    fake = FakeMasters(tmp_path)
+    monkeypatch.setattr(live_pool, "live_masters", fake)
+    monkeypatch.setattr(live_pool, "fpm_prefix", lambda fpm: tmp_path)
+    return fake
+
+
+def imported(masters: FakeMasters, lines: str, **more: object) -> LivePool:
+    masters.add(f"[www]\nlisten = /run/x.sock\n{lines}\n", **{"env": {}, **more})  # type: ignore[arg-type]
+    return import_pool("")
+
+
+def test_the_pool_becomes_ordinary_settings(masters: FakeMasters) -> None:
+    pool = imported(masters, "pm = dynamic\npm.max_children = 9\nphp_admin_value[memory_limit] = 1G\nphp_flag[display_errors] = off\n")
+    assert pool.settings == {
+        "php": FPM,
+        "web.socket": "unix",
+        "pool.pm": "dynamic",
+        "pool.pm.max_children": "9",
+        "pool.php_admin_value[memory_limit]": "1G",
+        "pool.php_flag[display_errors]": "0",
+    }
+    assert imported_tcp(masters) == "tcp"
+
+
+def imported_tcp(masters: FakeMasters) -> str:
+    masters.all.clear()
+    masters.add("[www]\nlisten = 9000\n", env={})
+    return import_pool("www").settings["web.socket"]
+
+
+def test_values_that_may_be_passwords_stay_in_the_running_pool(masters: FakeMasters) -> None:
+    pool = imported(
+        masters,
+        "env[DB] = hunter2\nenv[HOST] = $HOSTNAME\nphp_value[mysqli.default_pw] = hunter3\n"
+        'php_value[redis.session] = "tcp://h?auth=hunter4"\nphp_value[newrelic.license] = hunter5',
+        env={"HOSTNAME": "hunter6"},
+        argv=(FPM, "-d", "my.secret=hunter7"),
+    )
+    assert "hunter" not in str(pool.settings) + str(pool.in_words())
+    keys = {key for key, value in pool.settings.items() if value == "live:www"}
+    assert keys == set(pool.secrets)
+    assert {value[-7:] for value in pool.secrets.values()} == {f"hunter{number}" for number in range(2, 8)}
+    assert secrets_behind("live:www") == pool.secrets
+
+
+def test_what_is_left_out_is_named_with_the_reason(masters: FakeMasters) -> None:
+    left = "user\ngroup\nlisten.owner\nchroot\nslowlog\naccess.log\nchdir\nrequest_terminate_timeout\nrlimit_files"
+    lines = "\n".join(f"{name} = 1" for name in left.splitlines())
+    pool = imported(masters, f"{lines}\nphp_admin_value[error_log] = /x\nphp_value[session.save_path] = /y\nphp_value[sendmail_path] = /z")
+    told = " ".join(pool.in_words())
+    names = [*left.splitlines(), "listen", "php_admin_value[error_log]", "php_value[session.save_path]", "php_value[sendmail_path]"]
+    assert set(pool.left_out) == set(names)
+    assert all(name in told for name in names)
+    assert set(pool.settings) == {"php", "web.socket"}
+
+
+def test_the_command_line_and_where_ini_files_lie(masters: FakeMasters) -> None:
+    argv = (FPM, "-c", "etc/php.ini", "-dprecision=7", "-d", "zend_extension=xdebug", "--define=html_errors", "-y", "/x")
+    pool = imported(masters, "", argv=argv, env={"PHP_INI_SCAN_DIR": ":extra"})
+    assert pool.settings["php.ini"] == "/home/x/etc/php.ini"
+    assert pool.settings["php.scan_dir"] == ":/home/x/extra"
+    assert (pool.settings["ini.precision"], pool.settings["ini.html_errors"]) == ("7", "1")
+    assert pool.settings["ext.xdebug"] == "xdebug"
+
+
+def test_without_php_ini(masters: FakeMasters) -> None:
+    pool = imported(masters, "", argv=(FPM, "-n"))
+    assert (pool.settings["php.ini"], pool.settings["php.scan_dir"]) == ("none", "none")
+
+
+def test_the_environment_counts_as_far_as_workers_see_it(masters: FakeMasters) -> None:
+    env = {"LD_PRELOAD": "/lib/j.so", "PATH": "/bin", "API_KEY": "k", "INVOCATION_ID": "1"}
+    assert {key for key in imported(masters, "", env=env).settings if key.startswith("env.")} == {"env.LD_PRELOAD"}
+    masters.all.clear()
+    open_to_all = imported(masters, "clear_env = no", env=env)
+    assert open_to_all.settings["env.API_KEY"] == "live:www"
+    assert open_to_all.settings["env.LD_PRELOAD"] == "/lib/j.so"
+    assert "env.PATH" not in open_to_all.settings
+    assert "env.INVOCATION_ID" not in open_to_all.settings
+
+
+def test_what_cannot_be_read_of_the_master_is_said(masters: FakeMasters) -> None:
+    told = " ".join(imported(masters, "", argv=None, env=None).in_words())
+    assert "by hand" in told
+    assert "environment of php-fpm cannot be read" in told
+
+
+def test_no_php_fpm_runs(masters: FakeMasters) -> None:
+    with pytest.raises(DynoError, match="no php-fpm runs here; start it, or give its settings by hand"):
+        import_pool("")
+
+
+def test_several_pools_and_none_named(masters: FakeMasters) -> None:
+    masters.add("[shop]\nlisten = 1\n[blog]\nlisten = 2\n")
+    with pytest.raises(UsageError, match="more than one pool runs: shop, blog; name one, as in live:shop"):
+        import_pool("")
+    with pytest.raises(UsageError, match=r"live:shp: no such pool runs; did you mean shop\?"):
+        import_pool("shp")
+
+
+def test_pools_of_the_same_name_are_told_apart_by_program_or_process(masters: FakeMasters) -> None:
+    for exe in (FPM, "/opt/php-fpm8.3", "/opt/php-fpm8.3"):
+        masters.add("[www]\nlisten = 1\n", exe=exe)
+    with pytest.raises(UsageError, match=r"called www: php-fpm8\.2/www, 101/www, 102/www"):
+        import_pool("www")
+    assert import_pool("php-fpm8.2/www").settings["php"] == FPM
+    assert import_pool("102/www").selector == "102/www"
+
+
+def test_a_pool_s_file_that_is_newer_than_its_master_is_said(masters: FakeMasters) -> None:
+    masters.add("[www]\nlisten = 1\n", env={})
+    assert import_pool("").notes == ()
+    old = masters.all[0]
+    masters.all = [LiveMaster(old.pid, old.exe, old.config, old.cwd, 1.0, old.argv, old.env)]
+    assert "newer" in import_pool("").notes[0]
+
+
+def test_a_master_that_cannot_be_read_stands_in_nobody_s_way(masters: FakeMasters) -> None:
+    masters.refused.append(DynoError("this pool cannot be looked into", where="php-fpm, process 9"))
+    with pytest.raises(DynoError, match="process 9: this pool cannot be looked into"):
+        import_pool("")
+    masters.add("[shop]\nlisten = 1\n")
+    masters.add("[broken]\nthis is not understood\n")
+    assert import_pool("shop").selector == "shop"
+    assert import_pool("").selector == "shop"
+    with pytest.raises(DynoError, match="process 9"):
+        import_pool("other")
+    masters.refused.clear()
+    with pytest.raises(UsageError, match=r"101\.conf:2: this line is not understood"):
+        import_pool("broken")

@@ -1,0 +1,93 @@
+"""Which ini files an instance's PHP reads, and which of them have to be copied."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.paths import ServiceUser
+from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.php import IniFiles
+from phpdyno.stack.placement import ini_options, may_read, place_php
+
+CALENDAR = Path("/usr/lib/php/20220829/calendar.so")
+ME = ServiceUser("me", "me", 0, 0, switch=False)
+NOBODY = ServiceUser("nobody", "nogroup", 65534, 65534, switch=True)
+needs_php = pytest.mark.skipif(not CALENDAR.is_file(), reason="Debian's php8.2 is not installed")
+
+
+def arm(**settings: str) -> Arm:
+    return Arm("arm", PhpBuild("/usr/sbin/php-fpm8.2", "8.2"), {name.replace("__", "."): value for name, value in settings.items()})
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> IniFiles:
+    """A php.ini and two scanned files."""
+    for name, text in {"php.ini": "a = 1\n", "10-a.ini": "extension=mysqlnd.so\n", "20-calendar.ini": "extension=calendar\n"}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "instance").mkdir()
+    return IniFiles(str(tmp_path / "php.ini"), (str(tmp_path / "10-a.ini"), str(tmp_path / "20-calendar.ini")), "/ext")
+
+
+def test_as_a_rule_php_reads_its_own_files(tmp_path: Path, files: IniFiles) -> None:
+    placed = place_php(arm(), files, tmp_path / "instance", Path("/f"), ME)
+    assert (placed.options, placed.scan_dir, placed.lines, placed.originals) == ((), ":/f", (), {})
+
+
+def test_other_places_of_ini_files_are_passed_on(tmp_path: Path) -> None:
+    nothing = IniFiles("", (), "/ext")
+    placed = place_php(arm(php__ini="/x/php.ini", php__scan_dir=":/more"), nothing, tmp_path, Path("/f"), ME)
+    assert (placed.options, placed.scan_dir) == (("-c", "/x/php.ini"), ":/more:/f")
+    none = place_php(arm(php__ini="none", php__scan_dir="none"), nothing, tmp_path, Path("/f"), ME)
+    assert (none.options, none.scan_dir) == (("-c", "/dev/null"), "/f")
+    assert ini_options({"php.scan_dir": "none"}) == ((), "")
+
+
+def test_an_extension_is_left_out_by_a_scan_directory_with_all_else(tmp_path: Path, files: IniFiles) -> None:
+    placed = place_php(arm(ext__calendar="off"), files, tmp_path / "instance", Path("/f"), ME)
+    place = tmp_path / "instance" / "conf.d"
+    assert placed.scan_dir == f"{place}:/f"
+    assert [path.name for path in sorted(place.iterdir())] == ["000-10-a.ini", "001-20-calendar.ini"]
+    assert (place / "000-10-a.ini").readlink() == tmp_path / "10-a.ini"
+    assert (place / "001-20-calendar.ini").read_text().strip() == ""
+    assert placed.originals[str(place / "001-20-calendar.ini")] == str(tmp_path / "20-calendar.ini")
+    assert placed.lines == ()
+
+
+@needs_php
+def test_another_file_takes_the_place_of_the_line_that_loads_the_extension(tmp_path: Path, files: IniFiles) -> None:
+    placed = place_php(arm(ext__calendar=str(CALENDAR)), files, tmp_path / "instance", Path("/f"), ME)
+    assert (tmp_path / "instance" / "conf.d" / "001-20-calendar.ini").read_text() == f"extension = {CALENDAR}\n"
+    assert placed.lines == ()
+    new = place_php(arm(ext__new=str(CALENDAR)), files, tmp_path, Path("/f"), ME)
+    assert (new.lines, new.scan_dir) == ((f"extension = {CALENDAR}",), ":/f")
+
+
+@needs_php
+def test_what_is_closed_to_the_servers_account_is_copied(tmp_path: Path, files: IniFiles) -> None:
+    closed = tmp_path / "closed.so"
+    shutil.copyfile(CALENDAR, closed)
+    for path in (closed, Path(files.main), Path(files.scanned[0])):
+        path.chmod(0o600)
+    instance = tmp_path / "instance"
+    placed = place_php(arm(ext__calendar=str(closed)), files, instance, Path("/f"), NOBODY)
+    assert placed.options == ("-c", str(instance / "php.ini"))
+    assert (instance / "conf.d" / "001-20-calendar.ini").read_text() == f"extension = {instance / 'closed.so'}\n"
+    assert placed.originals[str(instance / "closed.so")] == str(closed)
+    assert placed.originals[str(instance / "php.ini")] == files.main
+
+
+def test_the_servers_account_needs_the_directories_above_too(tmp_path: Path) -> None:
+    assert may_read(Path("/etc/passwd"), NOBODY)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "file").write_text("x")
+    assert not may_read(closed / "file", NOBODY)
+    assert may_read(closed / "file", ME)
+    assert not may_read(tmp_path / "none", NOBODY)
+
+
+def test_an_extension_that_vanished_is_the_arm_s_failure(tmp_path: Path, files: IniFiles) -> None:
+    with pytest.raises(ArmFailed, match="no such extension"):
+        place_php(arm(ext__new="/none.so"), files, tmp_path, Path("/f"), ME)

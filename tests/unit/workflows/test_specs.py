@@ -1,0 +1,145 @@
+"""SPECs for one comparison: the app's settings, commits, extensions, a running pool below what changes it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from phpdyno.apps.folder import FolderApp
+from phpdyno.apps.registry import open_app
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.arm import PhpBuild
+from phpdyno.stack.live_pool import LivePool
+from phpdyno.workflows import specs
+from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.specs import SpecReader, overlaid
+
+FPM = "/usr/sbin/php-fpm8.2"
+INI = ("memory_limit", "precision", "opcache.enable")
+TOML = """name = "shop"
+docroot = "public"
+root = "."
+[setting.mode]
+env = "MODE"
+values = ["fast", "slow"]
+default = "fast"
+[[target]]
+path = "/"
+"""
+
+
+@pytest.fixture(autouse=True)
+def fake_php(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """A PHP that is not asked; the list holds how it would have been."""
+    asked: list[tuple[object, ...]] = []
+
+    def fake_inspect(fpm: str, extension_dir: str | None = None, **more: object) -> PhpBuild:
+        asked.append((fpm, extension_dir, more["options"], more["scan_dir"]))
+        return PhpBuild(fpm, "8.2.0", extension_dir, "", INI)
+
+    monkeypatch.setattr(specs, "inspect_php", fake_inspect)
+    monkeypatch.setattr(specs, "default_fpm", lambda: FPM)
+    return asked
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> FolderApp:
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "index.php").write_text("<?php echo 1;")
+    (tmp_path / "app.toml").write_text(TOML)
+    found = open_app(str(tmp_path))
+    assert isinstance(found, FolderApp)
+    return found
+
+
+def git(folder: Path, *argv: str) -> str:
+    identity = ["-c", "user.name=n", "-c", "user.email=e@x"]
+    return subprocess.run(["git", "-C", str(folder), *identity, *argv], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_settings_of_the_app(app: FolderApp) -> None:
+    made = make_arms("app.mode=slow", ["app.mode=fast"], app=app)
+    assert made.control.settings["app.mode"] == "slow"
+    assert made.treatments[0].changed == {"app.mode": "fast"}
+    with pytest.raises(UsageError, match=r"did you mean app\.mode"):
+        make_arms("", ["app.mod=fast"], app=app)
+    with pytest.raises(UsageError, match=r"app\.mode cannot be 'fats'; did you mean fast"):
+        make_arms("", ["app.mode=fats"], app=app)
+    with pytest.raises(UsageError, match="the app has no settings"):
+        make_arms("", ["app.mode=fast"])
+
+
+def test_a_commit_is_resolved_before_anything_starts(app: FolderApp, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "--quiet", "--message=one")
+    git(tmp_path, "tag", "v1")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    made = make_arms("", ["source=v1"], app=app)
+    assert made.treatments[0].changed == {"source": commit}
+    with pytest.raises(UsageError, match=r"--treatment source=v9: git knows no such commit: Needed a single revision"):
+        make_arms("", ["source=v9"], app=app)
+    with pytest.raises(UsageError, match="git knows no such commit"):
+        make_arms("", ["source=--output=x"], app=app)
+
+
+def test_commits_need_a_work_tree_an_own_app_and_git(app: FolderApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="lies in no git work tree: not a git repository"):
+        make_arms("", ["source=v1"], app=app)
+    with pytest.raises(UsageError, match="a built-in app has no commits"):
+        make_arms("", ["source=v1"], app=open_app("hello"))
+    monkeypatch.setenv("PHPDYNO_PATH", str(tmp_path))
+    with pytest.raises(DynoError, match="git is not installed; install it with: sudo apt-get install"):
+        make_arms("", ["source=v1"], app=app)
+
+
+def test_extensions_are_checked_before_anything_starts(fake_php: list[tuple[object, ...]], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"ext\.x: /none\.so: there is no such extension"):
+        make_arms("", ["ext.x=/none.so"])
+    calendar = Path("/usr/lib/php/20220829/calendar.so")
+    if calendar.is_file():
+        link = tmp_path / "link.so"
+        link.symlink_to(calendar)
+        made = make_arms("", [f"ext.calendar={link}"])
+        assert made.treatments[0].changed == {"ext.calendar": str(calendar)}
+        assert ("-d", f"extension={link}") in [call[2] for call in fake_php]
+
+
+@pytest.fixture
+def fake_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"php": FPM, "php.scan_dir": ":/more", "pool.pm": "dynamic", "pool.pm.max_children": "7"}
+    own = {"pool.php_admin_value[memory_limit]": "77M", "pool.php_value[precision]": "9", "env.KEY": "live:www"}
+    pool = LivePool("www", {**settings, **own}, {"user": "why not"}, ("a note",), {"env.KEY": "s"})
+    monkeypatch.setattr(specs, "import_pool", lambda selector: pool)
+
+
+@pytest.mark.usefixtures("fake_pool")
+def test_a_running_pool_lies_below_what_the_spec_says(fake_php: list[tuple[object, ...]]) -> None:
+    made = make_arms("ini.memory_limit=1G;live", ["ini.precision=5", "pool.pm.max_children=3"], aa=True)
+    control = made.control.settings
+    assert control["ini.memory_limit"] == "1G"
+    assert "pool.php_admin_value[memory_limit]" not in control
+    assert control["pool.php_value[precision]"] == "9"
+    assert (control["pool.pm.max_children"], made.loaded_control.settings["pool.pm.max_children"]) == ("7", "7")
+    assert control["env.KEY"] == "live:www"
+    assert "live" not in control
+    _, first, second = made.treatments
+    assert first.settings["ini.precision"] == "5"
+    assert "pool.php_value[precision]" not in first.settings
+    assert second.settings["pool.pm.max_children"] == "3"
+    assert made.notes == ("not taken over from the pool www: user (why not)", "a note")
+    assert all(call[3] == ":/more" for call in fake_php)
+    with pytest.raises(UsageError, match="control only"):
+        make_arms("", ["live"])
+
+
+def test_a_script_takes_no_settings_of_servers() -> None:
+    reader = SpecReader(script=True)
+    with pytest.raises(UsageError):
+        reader.read("live", "--control", {})
+
+
+def test_one_kind_of_pool_value_replaces_another() -> None:
+    base = {"pool.php_admin_value[a]": "1", "pool.php_value[b]": "2", "pool.pm": "static"}
+    assert overlaid(base, {"pool.php_value[a]": "3"}) == {"pool.php_value[a]": "3", "pool.php_value[b]": "2", "pool.pm": "static"}
+    assert overlaid(base, {"ini.b": "3"}) == {"pool.php_admin_value[a]": "1", "pool.pm": "static", "ini.b": "3"}
