@@ -23,24 +23,35 @@ class ServiceUser(Struct, frozen=True):
 
 def service_user() -> ServiceUser:
     """`nobody` for root (the servers' own accounts may own the live site's files), else the calling user."""
-    switch = os.geteuid() == 0
-    entry = pwd.getpwnam("nobody") if switch else pwd.getpwuid(os.geteuid())
+    if os.geteuid() == 0:
+        entry = pwd.getpwnam("nobody")
+        return ServiceUser(entry.pw_name, grp.getgrgid(entry.pw_gid).gr_name, entry.pw_uid, entry.pw_gid, switch=True)
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        return ServiceUser(pwd.getpwuid(uid).pw_name, grp.getgrgid(gid).gr_name, uid, gid, switch=False)
+    except KeyError:  # a container started with a number for a user
+        return ServiceUser(str(uid), str(gid), uid, gid, switch=False)
 
-    return ServiceUser(entry.pw_name, grp.getgrgid(entry.pw_gid).gr_name, entry.pw_uid, entry.pw_gid, switch)
 
-
-def cache_dir() -> Path:
+def cache_path() -> Path:
     """Prepared apps and databases: $PHPDYNO_CACHE, else /var/cache/phpdyno for root, else ~/.cache/phpdyno.
 
-    Root's home is closed to the account that our servers run as, hence the difference.
+    Root's home is closed to the account that our servers run as, hence the difference. Raises DynoError for an account without a home.
     """
     named = os.environ.get("PHPDYNO_CACHE")
     if named:
-        path = Path(named)
-    elif os.geteuid() == 0:
-        path = Path("/var/cache/phpdyno")
-    else:
-        path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phpdyno"
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/var/cache/phpdyno")
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phpdyno"
+    except RuntimeError as error:
+        raise DynoError("this account has no home directory for a cache", next_step="set PHPDYNO_CACHE") from error
+
+
+def cache_dir() -> Path:
+    """`cache_path`, made where it is not there yet. Raises DynoError where that cannot be."""
+    path = cache_path()
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,58 +1,47 @@
 """The host before measuring: facts for the journal and warnings for the user."""
 
 import os
-import platform
 import time
-from pathlib import Path
 
+from phpdyno.host.checkup.readings import FOLLOWS_LOAD, read_host_files, siblings_beside
+from phpdyno.host.checkup.trials import try_cycles
 from phpdyno.host.clock import read_host_cpu, steal_fraction
 from phpdyno.host.cores import Cores
 from phpdyno.model.facts import HostFacts
 
 SAMPLE_S = 0.3
+UNKNOWN = "unknown"
 STEAL_WARNING = 0.02
 LOAD_WARNING_PER_CORE = 0.5
-
-
-def _line(path: str, default: str = "unknown") -> str:
-    try:
-        return Path(path).read_text().strip() or default
-    except OSError:
-        return default
-
-
-def _field(path: str, name: str, default: str = "unknown") -> str:
-    for line in _line(path, "").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == name:
-            return value.strip()
-    return default
-
-
-def _selected(text: str) -> str:
-    """The bracketed choice of a kernel setting such as `always [madvise] never`."""
-    return text.partition("[")[2].partition("]")[0] or text
 
 
 def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFacts:
     """Facts of this host; takes 0.3 s to look at the steal time."""
     before = read_host_cpu()
     time.sleep(SAMPLE_S)
+    host = read_host_files()
     return HostFacts(
-        kernel=platform.release(),
-        cpu_model=_field("/proc/cpuinfo", "model name"),
-        cores=len(os.sched_getaffinity(0)),
-        memory_kib=int(_field("/proc/meminfo", "MemTotal", "0").split()[0]),
-        clock_source=_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        governor=_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        thp=_selected(_line("/sys/kernel/mm/transparent_hugepage/enabled")),
-        hugetlb_pages=int(_field("/proc/meminfo", "HugePages_Total", "0")),
+        kernel=host.kernel.release,
+        cpu_model=host.cpu.model or UNKNOWN,
+        cores=len(host.cpu.allowed),
+        memory_kib=host.memory.total_kib or 0,
+        clock_source=host.cpu.clock_source or UNKNOWN,
+        governor=", ".join(host.cpu.governors) or UNKNOWN,
+        thp=host.memory.thp or UNKNOWN,
+        hugetlb_pages=host.memory.hugetlb_pages or 0,
         load_1min=os.getloadavg()[0],
         steal_fraction=steal_fraction(before, read_host_cpu()),
         cpu_source=cpu_source,
         measured_cores=cores.measured,
         helper_cores=cores.helpers,
         versions=versions,
+        virtual=UNKNOWN if host.virtual is None else host.virtual,
+        container=host.container,
+        pmu=try_cycles().outcome,
+        aslr=host.kernel.aslr,
+        turbo=host.cpu.turbo,
+        siblings=siblings_beside(host.cpu, cores.measured),
+        cpu_quota_cores=host.limits.cpu_cores if host.limits else None,
     )
 
 
@@ -67,8 +56,14 @@ def warnings_for(host: HostFacts, max_steal: float) -> tuple[str, ...]:
         found.append(f"the hypervisor takes {host.steal_fraction:.1%} of the time (steal): expect wider intervals")
     if host.load_1min > LOAD_WARNING_PER_CORE * host.cores:
         found.append(f"load average {host.load_1min:.1f} on {host.cores} cores: something else is running here")
-    if host.governor in {"powersave", "ondemand", "conservative", "schedutil"}:
+    if not FOLLOWS_LOAD.isdisjoint(host.governor.split(", ")):
         found.append(f"CPU governor {host.governor}: the clock follows the load; `performance` gives narrower intervals")
+    if host.cpu_quota_cores is not None and host.cpu_quota_cores < host.cores:
+        found.append(f"a CPU quota of {host.cpu_quota_cores:.2f} of {host.cores} cores: when it is used up everything stands still")
+    if set(host.siblings) & set(host.helper_cores):
+        found.append("the measured core is a hardware thread beside one of the helpers': what runs there makes it dearer")
+    if host.aslr == 0:
+        found.append("address-space randomisation is off: the luck of one layout is in every block")
     if host.cpu_source == "schedstat":
         found.append("no permission to make cgroups: CPU time is read from each process's schedstat")
     return tuple(found)

@@ -1,0 +1,1 @@
+"""What this host can and cannot measure: readings and trials on one side, pure judgement on the other."""

@@ -1,0 +1,1 @@
+"""The check-up of a host."""

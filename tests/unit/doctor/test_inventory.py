@@ -1,0 +1,70 @@
+"""PHPs and tools in made-up directories, and what a PHP says of itself; the programs are stand-ins."""
+
+from pathlib import Path
+
+import pytest
+
+from phpdyno.stack import inventory
+from phpdyno.stack.inventory import describe_php, find_clis, find_fpms, find_tool
+
+SAYS = """PHP Version => {version}
+Server API => FPM/FastCGI
+    with Zend OPcache v{version}, Copyright (c), by Zend Technologies
+Opcode Caching => Up and Running
+JIT => {jit}
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PHPDYNO_PATH", str(tmp_path))
+    return tmp_path
+
+
+def fake_program(place: Path, name: str, output: str = "", code: int = 0, errors: str = "") -> Path:
+    (place / name).write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\necho '{errors}' >&2\nexit {code}\n")
+    (place / name).chmod(0o755)
+    return place / name
+
+
+def test_every_php_is_found_once_the_newest_first(programs: Path) -> None:
+    for version in ("8.2", "8.10", "7.4"):
+        fake_program(programs, f"php-fpm{version}", SAYS.format(version=f"{version}.1", jit="On"))
+    fake_program(programs, "php8.2", SAYS.format(version="8.2.1", jit="On"))
+    (programs / "php").symlink_to("php8.2")
+    (programs / "php-config8.2").write_text("")
+    (programs / "php-fpm9.9").write_text("not executable")
+    assert [php.version for php in find_fpms()] == ["8.10.1", "8.2.1", "7.4.1"]
+    assert [php.path for php in find_clis()] == [str(programs / "php8.2")]
+
+
+def test_what_a_php_says(programs: Path) -> None:
+    php = describe_php(fake_program(programs, "php", SAYS.format(version="8.2.1", jit="On")))
+    assert (php.version, php.opcache, php.jit, php.problem) == ("8.2.1", "8.2.1", True, "")
+    words = "PHP Warning:  JIT is incompatible with third party extensions"
+    stopped = describe_php(fake_program(programs, "php", SAYS.format(version="8.2.1", jit="Disabled"), errors=words))
+    assert (stopped.jit, stopped.jit_problem) == (False, words)
+    assert describe_php(fake_program(programs, "php", "PHP Version => 8.2.1")).opcache == ""
+
+
+@pytest.mark.parametrize(("output", "code", "words"), [("", 127, "cannot open libxml"), ("Hello", 0, "cannot open libxml")])
+def test_a_php_that_does_not_run(programs: Path, output: str, code: int, words: str) -> None:
+    assert words in describe_php(fake_program(programs, "php", output, code, errors="cannot open libxml")).problem
+
+
+def test_a_php_that_is_no_program_or_hangs(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (programs / "php").write_bytes(b"\x7fELF nonsense")
+    (programs / "php").chmod(0o755)
+    assert "it does not run" in describe_php(programs / "php").problem
+    monkeypatch.setattr(inventory, "ASK_S", 0.2)
+    (programs / "php").write_text("#!/bin/sh\nexec sleep 5\n")
+    assert "timed out" in describe_php(programs / "php").problem
+
+
+def test_tools_with_a_version_in_their_name(programs: Path) -> None:
+    assert find_tool("llvm-bolt", "llvm-bolt-") == ""
+    for name in ("llvm-bolt-9", "llvm-bolt-16"):
+        fake_program(programs, name)
+    assert find_tool("llvm-bolt", "llvm-bolt-") == str(programs / "llvm-bolt-16")
+    fake_program(programs, "llvm-bolt")
+    assert find_tool("llvm-bolt", "llvm-bolt-") == str(programs / "llvm-bolt")
