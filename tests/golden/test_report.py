@@ -8,22 +8,25 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Ended, Record
 from phpdyno.report.document import document
 from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
 from tests.support.journals import JIT, TIMESTAMPS, blocks, finished, opening, plan
+from tests.support.protocol import full
+from tests.unit.report.test_old_journal import OLD
 
 STARTED = blocks({JIT.name: 1.07, TIMESTAMPS.name: 1.0}, 5)
 INTERRUPTED: list[Record] = [*opening(plan(JIT, TIMESTAMPS)), *STARTED, Ended("interrupted", "SIGINT", 37.0)]
+RUNS = {"finished": finished(), "interrupted": INTERRUPTED, "full": full(), "schema 1": read_journal(OLD)}
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("run", ["finished", "interrupted"])
+@pytest.mark.parametrize("run", RUNS)
 def test_terminal(run: str, width: int, snapshot: SnapshotAssertion) -> None:
     out = io.StringIO()
-    records = finished() if run == "finished" else INTERRUPTED
-    Console(file=out, width=width, no_color=True).print(summary(view_of(records, "20260102-030405-compare-wordpress")))
+    Console(file=out, width=width, no_color=True).print(summary(view_of(RUNS[run], "20260102-030405-compare-wordpress")))
     assert "\n".join(line.rstrip() for line in out.getvalue().splitlines()) == snapshot
 
 
@@ -34,8 +37,15 @@ def test_document(snapshot: SnapshotAssertion) -> None:
 
 def test_document_of_a_finished_run(snapshot: SnapshotAssertion) -> None:
     made = rounded(document(view_of(finished(), "20260102-030405-compare-wordpress")))
-    made |= {"blocks": made["blocks"][:6], "control_costs": made["control_costs"][:2]}
+    made |= {"blocks": made["blocks"][:6], "control_costs": made["control_costs"][:2], "noise": made["noise"][:2]}
     assert json.dumps(made, indent=2, ensure_ascii=False) == snapshot
+
+
+def test_document_of_the_whole_protocol(snapshot: SnapshotAssertion) -> None:
+    made = rounded(document(view_of(full(), "20260102-030405-compare-wordpress")))
+    parts = {name: made[name] for name in ("metric", "loaded_control", "calibrations", "carry_over", "exclusions", "environment")}
+    parts |= {"rows": made["rows"][1:3], "noise": made["noise"][9:11], "control_costs": made["control_costs"][23:25]}
+    assert json.dumps(parts, indent=2, ensure_ascii=False) == snapshot
 
 
 def rounded(value: Any) -> Any:

@@ -96,6 +96,7 @@ def cost(php_ms: float, requests: int = REQUESTS, *, web_ms: float = 0.09, datab
         wall_ns=round(1.1 * total_ms * requests * 1e6),
         service_p50_ns=round(1.05 * total_ms * 1e6),
         service_p99_ns=round(1.6 * total_ms * 1e6),
+        drive_ns=round(1.06 * total_ms * requests * 1e6),
     )
 
 
@@ -123,6 +124,7 @@ def blocks(
                     control=cost(control_ms),
                     treated=cost(control_ms / math.exp(log_ratio)),
                     steal_fraction=0.21 if stole else 0.002,
+                    lag_fraction=0.01,
                     excluded="steal 21.0%" if stole else "",
                 )
             )
@@ -151,11 +153,13 @@ def opening(made: Plan, *warnings: str, argv: tuple[str, ...] = ()) -> list[Reco
     ]
 
 
-def conclusion(made: Plan, done: list[BlockDone], of: Arm, *, reason: str = "") -> Concluded:
+def conclusion(made: Plan, done: list[BlockDone], of: Arm, *, reason: str = "", mixture: float | None = None) -> Concluded:
     """The verdict that the runner would write."""
     seen = [each for block in done for each in block.observations]
     proofs = proved(of).proofs
-    return Concluded(conclude(of.name, seen, alpha=made.alpha, margin=made.margin, reason=reason, proofs=proofs))
+    metric = made.metric_of(of.name)
+    margin = made.margin_of(of.name)
+    return Concluded(conclude(of.name, seen, alpha=made.alpha, margin=margin, mixture=mixture, metric=metric, reason=reason, proofs=proofs))
 
 
 JIT = tuned("ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M")

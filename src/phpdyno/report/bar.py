@@ -2,10 +2,10 @@
 
 import math
 
-from phpdyno.report.shape import Row
+from phpdyno.report.words import Spanned
 
 
-def bar(row: Row, limit: float, width: int) -> str:
+def bar(row: Spanned, limit: float, width: int) -> str:
     """`├─●─┤` beside a `│` at no effect, on the scale +-limit (log ratios), in `width` cells (odd); `◄` or `►` for what lies beyond it."""
     middle_at = width // 2
     cells = [" "] * width

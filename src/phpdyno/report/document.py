@@ -33,8 +33,8 @@ def reference() -> str:
         "",
         f"`phpdyno compare --json` and `phpdyno report RUN --json` print one document of the format `{SCHEMA}`. This page is made from",
         "the code, as is [compare.schema.json](compare.schema.json) for machines. Version 1 may gain fields; none changes its meaning",
-        "or unit. Units are in the names: `_ms` milliseconds, `_s` seconds. Ratios are control / treatment, so above 1 the treatment is",
-        "cheaper; a ratio is null until it has an interval.",
+        "or unit. Units are in the names: `_ms` milliseconds, `_s` seconds. Ratios are control cost / treatment cost, so above 1 the",
+        "treatment is better, whichever the metric; a ratio is null until it has an interval.",
         "",
     ]
     # The whole first, then its parts in the order in which they are first mentioned.

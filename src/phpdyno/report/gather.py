@@ -18,11 +18,13 @@ from phpdyno.journal.records import (
     Preflight,
     Proved,
     Record,
+    Spent,
 )
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import Metric, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
+from phpdyno.stats.sequence import MIXTURE
 
 
 class Seen(Struct, frozen=True):
@@ -40,13 +42,17 @@ class Said(Struct, frozen=True):
 
 
 class Gathered(Struct, frozen=True):
-    """One run, sorted. Dictionaries are keyed by the arm's name; `seen` is in the order of the journal, each block once per treatment."""
+    """One run, sorted. Dictionaries are keyed by the arm's name, calibrations by their metric.
+
+    `seen` is in the order of the journal, each block once per treatment; so is `carried`, once per slot length.
+    """
 
     header: Header
     plan: Plan
     host: HostFacts | None
     preflight_warnings: tuple[str, ...]
-    calibration: Calibrated | None
+    calibrations: dict[Metric, Calibrated]
+    carried: tuple[CarriedOver, ...]
     answers: dict[str, Answers]
     proofs: dict[str, tuple[ProofOutcome, ...]]
     verdicts: dict[str, Said]
@@ -55,12 +61,18 @@ class Gathered(Struct, frozen=True):
     end: Ended | None
     elapsed_s: float
 
+    def mixture(self, metric: Metric) -> float:
+        """g of the confidence sequences of a metric: the calibration chose it."""
+        found = self.calibrations.get(metric)
+        return found.mixture if found is not None else MIXTURE
+
 
 class _Pile(Struct):
     header: Header = field(default_factory=lambda: Header(0, "", "", "", ()))
     plan: Plan | None = None
     preflight: Preflight | None = None
-    calibration: Calibrated | None = None
+    calibrations: dict[Metric, Calibrated] = field(default_factory=dict)
+    carried: dict[tuple[str, int, int], CarriedOver] = field(default_factory=dict)
     answers: dict[str, Answers] = field(default_factory=dict)
     proofs: dict[str, tuple[ProofOutcome, ...]] = field(default_factory=dict)
     verdicts: dict[str, Said] = field(default_factory=dict)
@@ -87,7 +99,8 @@ def gather(records: Iterable[Record], run_name: str) -> Gathered:
         plan=pile.plan,
         host=pile.preflight.host if pile.preflight else None,
         preflight_warnings=pile.preflight.warnings if pile.preflight else (),
-        calibration=pile.calibration,
+        calibrations=pile.calibrations,
+        carried=tuple(pile.carried.values()),
         answers=pile.answers,
         proofs=pile.proofs,
         verdicts=pile.verdicts,
@@ -107,9 +120,11 @@ def _put(pile: _Pile, record: Record) -> None:
         case Preflight():
             pile.preflight = record
         case Calibrated():
-            pile.calibration = record
-        case CarriedOver():
+            pile.calibrations[record.metric] = record
+        case Spent():
             pass
+        case CarriedOver():
+            pile.carried[record.treatment, record.slot_requests, record.block] = record
         case Incident():
             pile.incidents.append(record)
         case BlockDone():

@@ -5,11 +5,27 @@ block at which anyone looks (an anytime-valid sequence for each, at alpha = 5 % 
 """
 
 import math
+from collections.abc import Iterable
+from typing import get_args
 
-from phpdyno.report.shape import ProofRow, Row, RunView
+from phpdyno.model.plan import Metric, Transport
+from phpdyno.report.shape import ArmCost, ProofRow, Row, RunView
+from phpdyno.report.shape_measured import AaRow, CarriedEffect
 
-METRIC = {"cpu": "CPU per request"}
-"""A plan's metric as it is said."""
+METRIC: dict[Metric, str] = {"cpu": "CPU per request", "throughput": "requests per second"}
+"""A metric as it is said."""
+
+QUOTIENT: dict[Metric, str] = {"cpu": "control / treatment", "throughput": "treatment / control"}
+"""The two figures whose quotient is the ratio; above 1 the treatment is better, whichever the metric."""
+
+PHP_NAME: dict[Transport, str] = {"http": "php-fpm", "fastcgi": "php-fpm", "script": "php"}
+"""What the arm's PHP processes are called."""
+
+Spanned = Row | AaRow | CarriedEffect
+"""Whatever has a ratio with an interval."""
+
+_MORE: dict[Metric, tuple[str, str]] = {"cpu": ("less", "more"), "throughput": ("more", "fewer")}
+"""What improved and what regressed is said to be."""
 
 _MOST_DECIMALS = 6
 
@@ -21,7 +37,7 @@ def sentence(row: Row) -> str:
 
 def finding(row: Row) -> str:
     """The middle of the sentence, between the name and the verdict."""
-    metric = METRIC["cpu"]
+    metric = METRIC[row.metric]
     match row.kind:
         case "invalid":
             return f"no number ({row.reason})" if row.reason else "no number"
@@ -30,14 +46,26 @@ def finding(row: Row) -> str:
         case "improved" | "regressed":
             return f"{change(row)} {metric} ({evidence(row)})"
         case "equivalent":
-            return f"no effect beyond ±{percent(row.margin)} of {metric} (control / treatment {middle(row)}, {evidence(row)})"
+            return f"no effect beyond ±{percent(row.margin)} of {metric} ({QUOTIENT[row.metric]} {middle(row)}, {evidence(row)})"
         case _:
-            return f"undecided, control / treatment {middle(row)} ({evidence(row)})"
+            return f"undecided, {QUOTIENT[row.metric]} {middle(row)} ({evidence(row)})"
 
 
 def sentences(view: RunView) -> tuple[str, ...]:
     """One sentence per treatment, A/A arms first: the last line is a finding."""
-    return tuple(row.sentence for row in sorted(view.rows, key=lambda row: not row.is_aa))
+    return tuple(row.sentence for row in ordered(view.rows))
+
+
+def ordered(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows with A/A arms first."""
+    return tuple(sorted(rows, key=lambda row: not row.is_aa))
+
+
+def by_metric(rows: Iterable[Row]) -> dict[Metric, tuple[Row, ...]]:
+    """The rows of each metric that has any, A/A arms first: one scale, one control, one load each."""
+    held = ordered(rows)
+    groups: dict[Metric, tuple[Row, ...]] = {metric: tuple(row for row in held if row.metric == metric) for metric in get_args(Metric)}
+    return {metric: group for metric, group in groups.items() if group}
 
 
 def verdict(row: Row) -> str:
@@ -67,21 +95,24 @@ def label(row: Row) -> str:
 
 
 def change(row: Row) -> str:
-    """`1.073× less` or `4.71× more`; a regression swaps the two costs, so that the factor is above 1. '' without a direction."""
+    """`1.073× less`, `4.71× more`; for throughput `1.05× more`, `1.20× fewer`. A regression is turned over, so that the factor is above 1.
+
+    '' without a direction.
+    """
     numbers = _outward(row)
     if numbers is None or row.kind not in {"improved", "regressed"}:
         return ""
     ratio, low, high = numbers
-    return f"{ratio:.{_decimals(low, high)}f}× {'less' if row.kind == 'improved' else 'more'}"
+    return f"{ratio:.{_decimals(low, high)}f}× {_MORE[row.metric][row.kind == 'regressed']}"
 
 
-def middle(row: Row) -> str:
-    """The ratio control / treatment as a number, for what has no direction. '' without an interval."""
+def middle(row: Spanned) -> str:
+    """The ratio as a number, for what has no direction. '' without an interval."""
     numbers = _outward(row)
     return f"{numbers[0]:.{_decimals(numbers[1], numbers[2])}f}" if numbers else ""
 
 
-def interval(row: Row) -> str:
+def interval(row: Spanned) -> str:
     """`1.062 to 1.084`, on the scale of `change` or `middle`. '' while infinite."""
     numbers = _outward(row)
     if numbers is None:
@@ -97,11 +128,55 @@ def evidence(row: Row) -> str:
     return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}"
 
 
-def waiting(row: Row) -> str:
+def waiting(row: Spanned) -> str:
     """Why there is no interval yet."""
     if row.blocks >= row.blocks_needed:
         return f"interval too wide to be written ({count(row.blocks, 'block')})"
     return f"interval still infinite: {row.blocks} of at least {row.blocks_needed} blocks"
+
+
+def aa_of(view: RunView, metric: Metric) -> AaRow | None:
+    """The calibration's A/A blocks, unless the plan has an A/A arm, which says it better."""
+    if any(row.is_aa and row.kind != "invalid" for row in view.rows if row.metric == metric):
+        return None
+    return next((each.aa for each in view.calibrations if each.metric == metric), None)
+
+
+def margin_of(view: RunView, metric: Metric) -> float:
+    """The relevance margin of a metric."""
+    return next((row.margin for row in view.rows if row.metric == metric), view.margin)
+
+
+def aa_finding(aa: AaRow) -> str:
+    """What the calibration's A/A blocks say of the control against itself: where they lie, while there is no interval."""
+    if aa.ratio is None:
+        ratios = [math.exp(value) for value in aa.log_ratios]
+        return f"single blocks from {min(ratios):.3f} to {max(ratios):.3f}; {waiting(aa)}"
+    return f"control / control {middle(aa)} ({percent(aa.confidence)} CI {interval(aa)}, {count(aa.blocks, 'block')})"
+
+
+def carried(effect: CarriedEffect) -> str:
+    """`1.073 (1.062 to 1.084, 21 blocks)`, or why there is no interval."""
+    return waiting(effect) if effect.ratio is None else f"{middle(effect)} ({interval(effect)}, {count(effect.blocks, 'block')})"
+
+
+def failures(cost: ArmCost) -> str:
+    """`none`, or `12 of 1200 (10 timed_out, 2 wrong_status (502))`."""
+    if not cost.failed:
+        return "none"
+    kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(cost.failures.items(), key=lambda each: (-each[1], each[0])))
+    return f"{cost.failed} of {cost.requests}" + (f" ({kinds})" if kinds else "")
+
+
+def visible(text: str) -> str:
+    """Control characters (a hostile server's escape sequences, marks that turn the writing round) are shown instead of being obeyed."""
+    return "".join(each if each.isprintable() else " " if each in "\t\r\n" else "�" for each in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, its middle left out when it is longer than `most` characters."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
 def count(number: int, thing: str) -> str:
@@ -119,6 +194,13 @@ def milliseconds(value: float) -> str:
     return f"{value:.{1 if value >= 100 else 2 if value >= 10 else 3 if value >= 0.1 or value == 0 else 4}f}"
 
 
+def rate(value: float | None) -> str:
+    """Requests per second, four digits or the whole number: `0.912`, `31.42`, `982.1`, `12041`; `-` when not recorded."""
+    if value is None:
+        return "-"
+    return f"{value:.{0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3}f}"
+
+
 def duration(seconds: float) -> str:
     """`45 s`, `3 min 20 s`, `1 h 5 min`."""
     whole = round(seconds)
@@ -131,11 +213,11 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def _outward(row: Row) -> tuple[float, float, float] | None:
+def _outward(row: Spanned) -> tuple[float, float, float] | None:
     """Ratio, low, high; inverted for a regression."""
     if row.ratio is None or row.low is None or row.high is None:
         return None
-    if row.kind == "regressed":
+    if isinstance(row, Row) and row.kind == "regressed":
         return 1 / row.ratio, 1 / row.high, 1 / row.low
     return row.ratio, row.low, row.high
 

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -6,6 +7,7 @@ from msgspec.structs import replace
 
 from phpdyno.report.bar import bar, scale
 from phpdyno.report.forest import reach, ticks
+from phpdyno.report.shape import Row
 from phpdyno.report.view import view_of
 from tests.support.journals import JIT, OPCACHE_OFF, finished
 from tests.unit.report.test_words import ROW
@@ -13,15 +15,20 @@ from tests.unit.report.test_words import ROW
 LIMIT = math.log(1.1)
 
 
+def reach_of(rows: Sequence[Row]) -> float:
+    ends = {row.name: (row.low, row.high, row.margin) for row in rows if row.is_aa}
+    return reach([(row.low, row.high, row.margin) for row in rows if not row.is_aa], ends.values())
+
+
 def test_a_far_outlier_does_not_set_the_scale() -> None:
     rows = view_of(finished(), "run").rows
-    assert 0.07 < reach(rows) < 0.1
-    assert reach([row for row in rows if row.name == OPCACHE_OFF.name]) > 1.5
-    assert reach([]) > 0
+    assert 0.07 < reach_of(rows) < 0.1
+    assert reach_of([row for row in rows if row.name == OPCACHE_OFF.name]) > 1.5
+    assert reach_of([]) > 0
 
 
 def test_the_margin_always_fits() -> None:
-    assert reach([replace(ROW, ratio=1.0, low=0.9999, high=1.0001, margin=0.05)]) > math.log(1.05)
+    assert reach_of([replace(ROW, ratio=1.0, low=0.9999, high=1.0001, margin=0.05)]) > math.log(1.05)
 
 
 def test_bars() -> None:
@@ -61,5 +68,13 @@ def test_the_improvement_lies_right_of_no_effect() -> None:
 def test_an_effect_of_ten_percent_stays_on_the_scale_of_effects_of_one() -> None:
     hoped_for = replace(ROW, ratio=1.10, low=1.02, high=1.19)
     narrow = replace(ROW, ratio=1.0, low=0.99, high=1.01)
-    assert reach([narrow, narrow, hoped_for]) > math.log(1.19)
-    assert reach([narrow, narrow, replace(ROW, ratio=0.2, low=0.17, high=0.25)]) < math.log(1.19)
+    assert reach_of([narrow, narrow, hoped_for]) > math.log(1.19)
+    assert reach_of([narrow, narrow, replace(ROW, ratio=0.2, low=0.17, high=0.25)]) < math.log(1.19)
+
+
+def test_a_narrow_aa_makes_no_outlier_of_the_only_effect() -> None:
+    aa = replace(ROW, is_aa=True, ratio=1.0, low=0.998, high=1.002)
+    far = replace(ROW, ratio=0.2, low=0.19, high=0.21)
+    assert reach_of([aa, far]) > -math.log(0.19)
+    wide = replace(aa, low=0.5, high=2.0)
+    assert reach_of([wide, replace(ROW, ratio=1.0, low=0.99, high=1.01)]) > math.log(2.0)

@@ -4,17 +4,25 @@ import json
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from phpdyno.journal.records import Ended, Incident, Record
+from phpdyno.journal.records import Calibrated, Ended, Incident, Record
 from phpdyno.model.arm import Arm
-from phpdyno.report.figures import forest
+from phpdyno.model.plan import Metric
+from phpdyno.model.workload import Target
+from phpdyno.report.figures.forest import forest
 from phpdyno.report.page import embedded_json, render_page
 from phpdyno.report.view import view_of
+from phpdyno.report.words import visible
 from tests.support.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, plan
+from tests.support.protocol import calibrated, carried, full, loaded_blocks
 
-HOSTILE = "</script><script>alert(1)</script>[red]<img src=x onerror=alert(2)>{{ 7 * 7 }}\"'&lt;\u2028"
+HOSTILE = "</script><script>alert(1)</script>[red]<img src=x onerror=alert(2)>{{7*191}}\"'&lt;\u2028\u202egnp\u2066"
+SHOWN = visible(HOSTILE)
+LONG = "x" * 2000
 BAD = Arm(HOSTILE, PHP, {HOSTILE: HOSTILE}, {HOSTILE: HOSTILE})
 
 
@@ -57,10 +65,20 @@ def page_of(records: list[Record]) -> Page:
 
 
 def hostile_run() -> list[Record]:
-    made = plan(BAD, JIT)
+    """Names from outside wherever the journal has one, in both metrics, with everything that draws."""
+    long = Arm(LONG, PHP, {LONG: LONG}, {LONG: LONG})
+    throughput: Metric = "throughput"
+    asked = plan(BAD, JIT, long, targets=(Target("/" + HOSTILE), Target("/" + LONG)))
+    made = replace(asked, app=HOSTILE, app_version=HOSTILE, metrics={LONG: throughput})
+    start = [record for record in opening(made, HOSTILE, argv=(HOSTILE,)) if not isinstance(record, Calibrated)]
+    cpu = blocks({BAD.name: 1.05, JIT.name: 1.07}, 12)
+    loaded = loaded_blocks({LONG: 1.05}, 12)
     return [
-        *opening(made, HOSTILE, argv=(HOSTILE,)),
-        *blocks({BAD.name: 1.05, JIT.name: 1.07}, 12),
+        *start,
+        replace(calibrated(made), note=HOSTILE),
+        calibrated(made, "throughput", aa=3, slot=200),
+        *(replace(one, observations=one.observations + two.observations) for one, two in zip(cpu, loaded, strict=True)),
+        *carried(BAD.name, 20, 1.2, 9),
         Incident(3, HOSTILE, HOSTILE, HOSTILE),
         Ended("interrupted", HOSTILE, 60.0),
     ]
@@ -87,9 +105,17 @@ def test_hostile_strings_stay_text() -> None:
     assert page.elements.count("script") == 3
     assert "img" not in page.elements
     assert page.fetching == []
-    assert page.text.count(HOSTILE) >= 5
+    assert page.text.count(SHOWN) >= 12
+    assert "1337" not in page.text
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", page.text + page.scripts[0])
+    assert not re.search("<(?!/?b>|br>|/?extra>)", json.dumps(json.loads(page.scripts[0]), ensure_ascii=False))
+
+
+def test_long_names_are_shortened_in_plots_and_whole_in_the_text() -> None:
+    page = page_of(hostile_run())
+    assert LONG in page.text
     figures = json.loads(page.scripts[0])
-    assert "<script" not in json.dumps([note["text"] for note in figures["forest"]["layout"]["annotations"]])
+    assert max(len(note["text"]) for note in figures["forest-throughput"]["layout"]["annotations"]) < 400
 
 
 def test_embedded_json_cannot_end_its_element() -> None:
@@ -101,13 +127,51 @@ def test_embedded_json_cannot_end_its_element() -> None:
 def test_every_plot_has_its_place() -> None:
     html = render_page(view_of(finished(), "run"))
     figures = json.loads(Page(html).scripts[0])
-    assert set(figures) == {"forest", "control", "blocks-0", "blocks-1", "blocks-2", "blocks-3", "blocks-4"}
+    blocks_over_time = {f"blocks-{number}" for number in range(5)}
+    assert set(figures) == {"forest-cpu", "split", "control-cpu", "steal", "lag"} | blocks_over_time
+    _placed(html, figures)
+
+
+def test_a_run_by_the_whole_protocol_has_every_plot() -> None:
+    html = render_page(view_of(full(), "run"))
+    figures = json.loads(Page(html).scripts[0])
+    wanted = {"forest-cpu", "forest-throughput", "split", "allan-deviation-cpu", "allan-cost-cpu", "carry-0", "carry-1"}
+    wanted |= {"control-cpu", "control-throughput", "steal", "lag", "blocks-0", "blocks-1", "blocks-2", "blocks-3"}
+    assert set(figures) == wanted
+    _placed(html, figures)
+
+
+def _placed(html: str, figures: dict[str, Any]) -> None:
+    assert html.count('class="plot"') == len(figures)
     for name in figures:
         assert html.count(f'<div id="{name}" class="plot"></div>') == 1
 
 
+def test_what_is_said_of_throughput_is_on_the_page() -> None:
+    text = page_of(full()).text
+    for said in (
+        "more requests per second",
+        "Requests per second against the control. A difference matters from ±5 % on.",
+        "Effects on requests per second",
+        "failed: control none, treatment 192 of 96000 (144 wrong_status (502), 48 timed_out)",
+        "For requests per second",
+        "20 for each of the 10 in flight",
+        "the effect depends on the slot length",
+        "2 observations in 1 block excluded",
+        "generator kept the server waiting",
+    ):
+        assert said in text, said
+
+
+def test_an_operation_of_a_script_is_not_called_php_fpm() -> None:
+    made = replace(plan(JIT), transport="script")
+    text = page_of([*opening(made), *blocks({JIT.name: 1.07}, 8), Ended("finished", "", 60.0)]).text
+    assert "operations of a long-lived PHP process" in text
+    assert "php-fpm," not in text.split("Environment", maxsplit=1)[0]
+
+
 def test_labels_of_the_forest_stand_clear_of_each_other_and_of_the_strips() -> None:
-    figure = forest(view_of(finished(), "run"))
+    figure = forest(view_of(finished(), "run"), "cpu")
     strips = sorted({(shape["y0"], shape["y1"]) for shape in figure["layout"]["shapes"]})
     notes = [(note["y"], note["y"] + 16 * (1 + note["text"].count("<br>"))) for note in figure["layout"]["annotations"]]
     assert len(strips) == len(notes) == 6
@@ -117,7 +181,7 @@ def test_labels_of_the_forest_stand_clear_of_each_other_and_of_the_strips() -> N
 
 
 def test_what_lies_beyond_the_scale_is_an_arrow() -> None:
-    figure = forest(view_of(finished(), "run"))
+    figure = forest(view_of(finished(), "run"), "cpu")
     low, high = figure["layout"]["xaxis"]["range"]
     assert -0.1 < low < high < 0.2
     arrows = [trace for trace in figure["data"] if trace.get("marker", {}).get("symbol") == "triangle-left"]
@@ -139,7 +203,7 @@ def test_what_lies_beyond_the_scale_is_an_arrow() -> None:
 def test_pages_without_an_effect(records: list[Record], said: str) -> None:
     page = page_of(records)
     assert said in page.text
-    assert "forest" not in json.loads(page.scripts[0])
+    assert not any(name.startswith("forest") for name in json.loads(page.scripts[0]))
 
 
 def test_an_interruption_is_said_first() -> None:

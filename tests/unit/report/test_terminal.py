@@ -10,6 +10,7 @@ from phpdyno.model.verdict import Verdict
 from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
 from tests.support.journals import HUGE, JIT, OPCACHE_OFF, blocks, finished, opening, plan, proved, tuned
+from tests.support.protocol import TCP, full
 from tests.unit.report.test_page import HOSTILE, hostile_run
 
 
@@ -24,7 +25,7 @@ def shown(records: list[Record], width: int = 80, *, color: bool = False) -> str
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_fits_the_width(width: int) -> None:
     wide = [*opening(plan(*(tuned(f"ini.x={'y' * size}") for size in (3, 90, 200)))), Ended("finished", "", 1.0)]
-    for records in (finished(), wide):
+    for records in (finished(), full(), wide, hostile_run()):
         assert max(len(line) for line in shown(records, width).splitlines()) <= width
 
 
@@ -83,3 +84,38 @@ def test_importing_the_report_loads_nothing_slow() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_the_whole_protocol_is_told() -> None:
+    text = shown(full(), 200)
+    for said in (
+        "CPU per request against the control (95 % CI, simultaneous over 4 treatments):",
+        "Requests per second against the control (95 % CI, simultaneous over 4 treatments):",
+        "Valid requests per second, failed requests, and CPU milliseconds per valid request:",
+        "failed: control none; treatment 192 of 96000 (144 wrong_status (502), 48 timed_out)",
+        "Calibration for CPU per request",
+        "variance × time in ms by requests per slot: 1: 0.216 (chosen), 2: 0.288",
+        "one pair 6.6 %, a start 0.5 %, so a block about 1.4 % (one standard deviation)",
+        "42 blocks fit in the budget of 5 min",
+        "Carry-over: the effect in shorter and longer slots:",
+        "they differ: see the warning below",
+        "2 observations excluded for a covariate declared beforehand, none for being slow:",
+        "block 10: steal 21.0% (2 treatments)",
+        "at most 21 %; the generator late for at most 5 %",
+    ):
+        assert said in text, said
+    assert text.splitlines()[-1].startswith(f"{TCP.name}: 1.056× fewer requests per second")
+
+
+def test_each_metric_has_a_scale_of_its_own() -> None:
+    lines = shown(full(), 120).splitlines()
+    scales = [line for line in lines if "blocks verdict" in line]
+    assert len(scales) == 2
+    assert scales[0] != scales[1]
+
+
+def test_many_excluded_blocks_are_cut_short() -> None:
+    done = [block for number in range(12) for block in blocks({JIT.name: 1.07}, 1, first=number, stolen=number)]
+    text = shown([*opening(plan(JIT)), *done])
+    assert "12 observations excluded" in text
+    assert "and 7 more, listed on the page" in text

@@ -6,6 +6,7 @@ from phpdyno.report.words import duration, milliseconds, percent, sentence
 
 ROW = Row(
     name="ini.opcache.jit=tracing",
+    metric="cpu",
     sentence="",
     changed={"ini.opcache.jit": "tracing"},
     is_aa=False,

@@ -3,6 +3,7 @@
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const variable = /^var\((--[a-z]+)\)$/;
   const config = { displayModeBar: false, scrollZoom: false, doubleClick: false };
+  const root = document.documentElement;
 
   const themed = (value, styles) => {
     if (typeof value === "string") {
@@ -15,15 +16,21 @@
   };
 
   const draw = (element) => {
-    const { data, layout } = themed(figures[element.id], getComputedStyle(document.documentElement));
+    const { data, layout } = themed(figures[element.id], getComputedStyle(root));
     Plotly.react(element, data, { ...layout, width: element.clientWidth }, config);
   };
 
   const elements = Object.keys(figures).map((id) => document.getElementById(id));
-  elements.forEach(draw);
+  const drawn = new WeakMap();
+  const redraw = () => {
+    for (const element of elements) {
+      drawn.set(element, element.clientWidth);
+      draw(element);
+    }
+  };
+  redraw();
 
-  // A plot follows its own element, which also changes when a phone is turned or the page is printed.
-  const drawn = new WeakMap(elements.map((element) => [element, element.clientWidth]));
+  // A plot follows its own element, which also changes when a phone is turned.
   const follow = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       if (drawn.get(target) === target.clientWidth) continue;
@@ -32,5 +39,18 @@
     }
   });
   elements.forEach((element) => follow.observe(element));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => elements.forEach(draw));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+  // Paper is white and narrow, whatever the screen is; the page is laid out for it before the plots are measured.
+  const folded = [...document.querySelectorAll("details:not([open])")];
+  addEventListener("beforeprint", () => {
+    root.classList.add("paper");
+    folded.forEach((each) => { each.dataset.folded = each.open ? "" : "yes"; each.open = true; });
+    redraw();
+  });
+  addEventListener("afterprint", () => {
+    root.classList.remove("paper");
+    folded.forEach((each) => { if (each.dataset.folded) each.open = false; });
+    redraw();
+  });
 })();

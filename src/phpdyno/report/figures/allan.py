@@ -1,0 +1,65 @@
+"""The Allan curve of the calibration: why slots have the length that they have."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from phpdyno.report.figures.base import Figure, caption, layout
+from phpdyno.report.shape_measured import AllanRow
+
+_MOST_TICKS = 7
+
+
+def allan_deviation(points: Sequence[AllanRow]) -> Figure:
+    """Deviation between adjacent slots over their length, both logarithmic, the chosen length marked."""
+    return _curve(points, [100 * point.deviation for point in points], "deviation, %", "%{y:.3g} %")
+
+
+def allan_cost(points: Sequence[AllanRow]) -> Figure:
+    """Variance × time over the length, both logarithmic, the chosen length marked: the lower, the sooner an effect is decided."""
+    return _curve(points, [1e3 * point.cost_s for point in points], "variance × time, ms", "%{y:.3g} ms")
+
+
+def _curve(points: Sequence[AllanRow], values: Sequence[float], unit: str, shown: str) -> Figure:
+    lengths = [point.slot_requests for point in points]
+    step = math.ceil(len(lengths) / _MOST_TICKS) if lengths else 1
+    made = layout(200, left=62)
+    made["xaxis"] |= {"type": "log", "title": caption("requests per slot"), "tickmode": "array"}
+    made["xaxis"] |= {"tickvals": lengths[::step], "ticktext": [str(each) for each in lengths[::step]]}
+    if lengths:
+        made["xaxis"]["range"] = [math.log10(min(lengths)) - 0.12, math.log10(max(lengths)) + 0.12]
+    made["yaxis"] |= {"type": "log", "title": caption(unit), **_log_range(values)}
+    chosen = [point.slot_requests for point in points if point.chosen]
+    line = {"color": "var(--improved)", "width": 1.5, "dash": "dot"}
+    made["shapes"] = [
+        {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": each, "x1": each, "line": line, "layer": "below"} for each in chosen
+    ]
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": lengths,
+        "y": [value if value > 0 else None for value in values],
+        "text": [f"{point.slot_requests} per slot ({1e3 * point.slot_s:.3g} ms){', chosen' if point.chosen else ''}" for point in points],
+        "hovertemplate": "%{text}: " + shown + "<extra></extra>",
+        "line": {"color": "var(--muted)", "width": 1},
+        "marker": {
+            "color": ["var(--improved)" if point.chosen else "var(--accent)" for point in points],
+            "symbol": ["diamond" if point.chosen else "circle" for point in points],
+            "size": [12 if point.chosen else 7 for point in points],
+            "opacity": 1,
+        },
+    }
+    return {"data": [trace], "layout": made}
+
+
+def _log_range(values: Sequence[float]) -> dict[str, Any]:
+    """At least a factor of two, with ticks at 1, 2, 3, 5 and 7, so that a flat curve looks flat and has readable ticks."""
+    positive = [value for value in values if value > 0]
+    if not positive:
+        return {}
+    middle = math.log10(min(positive) * max(positive)) / 2
+    half = max(math.log10(2.2) / 2, 0.58 * math.log10(max(positive) / min(positive)))
+    low, high = middle - half, middle + half
+    round_ones = [base * 10.0**power for power in range(math.floor(low), math.ceil(high) + 1) for base in (1, 2, 3, 5, 7)]
+    inside = [each for each in round_ones if low <= math.log10(each) <= high]
+    return {"range": [low, high], "tickmode": "array", "tickvals": inside, "ticktext": [f"{each:.4g}" for each in inside]}

@@ -1,0 +1,137 @@
+"""What a run was about and what its verdicts hold for, in words: workload, arms, machine, how to repeat it."""
+
+import shlex
+from pathlib import PurePath
+
+from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.plan import Plan
+from phpdyno.report.gather import Gathered
+from phpdyno.report.shape import EnvironmentRow, TargetRow
+from phpdyno.report.words import METRIC, count, duration, percent
+
+_TRANSPORT = {
+    "http": "HTTP keep-alive through nginx",
+    "fastcgi": "FastCGI straight to php-fpm",
+    "script": "operations of a long-lived PHP process",
+}
+
+
+def title(plan: Plan) -> str:
+    """`wordpress 6.1: NAME against the control`."""
+    subject = plan.treatments[0].name if len(plan.treatments) == 1 else count(len(plan.treatments), "treatment")
+    return f"{_app(plan)}: {subject} against the control"
+
+
+def targets(plan: Plan) -> tuple[TargetRow, ...]:
+    """The requests of the workload with their shares."""
+    total = sum(target.weight for target in plan.workload.targets) or 1.0
+    return tuple(TargetRow(each.path, each.weight / total, each.status, each.answers) for each in plan.workload.targets)
+
+
+def workload(plan: Plan) -> str:
+    """The requests, the load of each metric and the way to PHP."""
+    asked = targets(plan)
+    shown = asked[0].path if len(asked) == 1 else ", ".join(f"{each.path} ({100 * each.share:.3g} %)" for each in asked[:5])
+    more = f" and {len(asked) - 5} more" if len(asked) > 5 else ""
+    what = f"GET {shown}{more} as {plan.workload.host}"
+    if plan.transport == "script":
+        what = f"script {PurePath(plan.source.script).name}, operation{'' if len(asked) == 1 else 's'} {shown}{more}"
+    return f"{what}; closed loop, {_load(plan)}, {_TRANSPORT[plan.transport]}"
+
+
+def _load(plan: Plan) -> str:
+    panels = plan.panels()
+    if len(panels) < 2:
+        return f"{panels[0].concurrency if panels else plan.concurrency} at a time"
+    return " and ".join(f"{panel.concurrency} at a time for {METRIC[panel.metric]}" for panel in panels)
+
+
+def metrics(plan: Plan) -> str:
+    """What is compared."""
+    return " and ".join(METRIC[panel.metric] for panel in plan.panels()) or METRIC[plan.metric]
+
+
+def arm_in_words(arm: Arm) -> str:
+    """PHP and settings."""
+    settings = "; ".join(f"{key}={value}" for key, value in sorted(arm.settings.items()))
+    return f"{_build(arm.php)}, {settings or 'settings as the app and the distribution have them'}"
+
+
+def loaded_control(plan: Plan) -> str:
+    """The control of the throughput treatments in words; '' when it is the only one."""
+    others = [panel.control for panel in plan.panels() if panel.control != plan.control]
+    return arm_in_words(others[0]) if others else ""
+
+
+def scope(plan: Plan, host: HostFacts | None) -> str:
+    """What nothing is claimed beyond."""
+    builds = dict.fromkeys(_build(arm.php) for arm in (plan.control, *plan.treatments))
+    machine = f"{host.cpu_model}, {count(host.cores, 'core')}, Linux {host.kernel}" if host else "not recorded"
+    mix = f"{_app(plan)}, {count(len(plan.workload.targets), 'target')}"
+    return f"This host ({machine}), this mix ({mix}), these builds ({', '.join(builds)}), seed {plan.seed}; nothing is claimed beyond."
+
+
+def host_in_words(host: HostFacts | None) -> str:
+    """The machine in one line; '' when it was not recorded."""
+    if host is None:
+        return ""
+    versions = "".join(f", {name} {said}" for name, said in _servers(host))
+    return (
+        f"{host.cpu_model}, {count(host.cores, 'core')}, {host.memory_kib / 2**20:.1f} GiB, Linux {host.kernel}{versions}; "
+        f"CPU time from {host.cpu_source}, {_cores(host.measured_cores)} measured, {_cores(host.helper_cores)} for the rest; "
+        f"clock {host.clock_source}, governor {host.governor or 'unknown'}, huge pages {host.thp or 'unknown'}, "
+        f"steal {percent(host.steal_fraction)}"
+    )
+
+
+def environment(gathered: Gathered) -> tuple[EnvironmentRow, ...]:
+    """Machine, servers, builds and what was fixed beforehand, one fact each."""
+    plan, host = gathered.plan, gathered.host
+    facts: list[tuple[str, str]] = []
+    if host is not None:
+        facts += [
+            ("processor", f"{host.cpu_model}, {count(host.cores, 'core')}"),
+            ("cores", f"{_cores(host.measured_cores)} measured, {_cores(host.helper_cores)} for generator, database and runner"),
+            ("memory", f"{host.memory_kib / 2**20:.1f} GiB, huge pages {host.thp or 'unknown'}, {host.hugetlb_pages} hugetlb pages"),
+            ("kernel", f"Linux {host.kernel}, clock {host.clock_source}, governor {host.governor or 'unknown'}"),
+            ("CPU time", f"from {host.cpu_source}"),
+            ("before", f"load {host.load_1min:.2f}, steal {percent(host.steal_fraction)}"),
+            *_servers(host),
+        ]
+    facts += [("PHP", said) for said in dict.fromkeys(_build(arm.php) for arm in (plan.control, *plan.treatments))]
+    facts.append(("decided beforehand", _decided(plan)))
+    return tuple(EnvironmentRow(name, value) for name, value in facts)
+
+
+def _decided(plan: Plan) -> str:
+    margins = dict.fromkeys(f"±{percent(plan.margin_of(arm.name))} of {METRIC[plan.metric_of(arm.name)]}" for arm in plan.treatments)
+    margin = f"margin {' and '.join(margins)}, " if margins else ""
+    until = ", measured until the direction is settled" if plan.settle == "direction" else ""
+    return f"{margin}confidence {percent(plan.confidence)}, budget {duration(plan.budget_s)}, seed {plan.seed}{until}"
+
+
+def repeat(argv: tuple[str, ...], seed: int) -> str:
+    """The command line that measures it again, with its seed."""
+    words = list(argv[1:]) if argv and PurePath(argv[0]).name == "phpdyno" else list(argv)
+    if not any(word == "--seed" or word.startswith("--seed=") for word in words):
+        words += ["--seed", str(seed)]
+    return shlex.join(["phpdyno", *words])
+
+
+def _app(plan: Plan) -> str:
+    return f"{plan.app} {plan.app_version}".strip()
+
+
+def _build(php: PhpBuild) -> str:
+    build_id = f", build id {php.build_id[:12]}" if php.build_id else ""
+    return f"PHP {php.version} ({php.fpm}{build_id})"
+
+
+def _servers(host: HostFacts) -> list[tuple[str, str]]:
+    # The builds of PHP are said beside the arms.
+    return [(name, said.removeprefix(name + "/")) for name, said in sorted(host.versions.items()) if not name.startswith("php")]
+
+
+def _cores(cores: tuple[int, ...]) -> str:
+    return f"core{'' if len(cores) == 1 else 's'} {', '.join(str(core) for core in cores)}" if cores else "no core"

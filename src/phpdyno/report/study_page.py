@@ -1,0 +1,232 @@
+"""A study as a Markdown page: the machine, the method, our tables beside the reference's figures, what differs. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from phpdyno.model.facts import HostFacts
+from phpdyno.report.study_cells import (
+    METRIC,
+    NOTHING,
+    against_control,
+    app_words,
+    busy,
+    components,
+    contrast_cells,
+    cpu_ratio,
+    failed,
+    heading,
+    per_s,
+    reference_per_s,
+    share,
+)
+from phpdyno.report.study_shape import ComparisonFigures, StudyView, SyscallTable
+from phpdyno.report.words import duration, percent
+
+LEAST_CALLS = 10.0
+"""Calls per 1,000 requests below which a syscall is left out of the table, unless the reference has it."""
+
+
+def study_page(view: StudyView) -> str:
+    """The whole page. Nothing in it names a path of the machine."""
+    parts = [
+        f"# {_plain(view.title)}",
+        "This page was made by `phpdyno study` from the run that it describes; edit the study file, not the page.",
+        view.about.strip(),
+        *_machine(view),
+        *_method(view),
+        *(block for each in view.comparisons if each.arms for block in _comparison(view, each)),
+        *_contrasts(view),
+        *(block for table in view.syscalls for block in _syscalls(view, table)),
+        *_differences(view),
+        *_missing(view),
+        *_repeat(view),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+    """A Markdown table, the first `left` columns to the left and numbers to the right."""
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    lines = [head, rule, *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """On one line, and no HTML of somebody else's."""
+    return " ".join(text.split()).replace("<", "&lt;")
+
+
+# ---- machine and method -----------------------------------------------------------------------
+
+
+def _machine(view: StudyView) -> list[str]:
+    host = view.host
+    facts = [("measured", f"{view.started[:10]}, phpdyno {view.phpdyno}, {duration(view.elapsed_s)} of measuring, seed {view.seed}")]
+    if host is not None:
+        facts += _host_facts(host)
+    if view.php:
+        facts.append(("servers", ", ".join([f"PHP {view.php}", *(f"{name} {said}" for name, said in view.servers.items())])))
+    facts += [("warning", warning) for warning in view.warnings]
+    return ["## Machine", table(("", ""), facts, left=2)]
+
+
+def _host_facts(host: HostFacts) -> list[tuple[str, str]]:
+    return [
+        ("processor", f"{host.cpu_model}, {host.cores} cores, {host.memory_kib / 2**20:.1f} GiB"),
+        ("system", f"Linux {host.kernel}, clock {host.clock_source}, steal {percent(host.steal_fraction)}"),
+        ("cores", f"{_cores(host.measured_cores)} for the instance under test, {_cores(host.helper_cores)} for all else"),
+    ]
+
+
+def _cores(cores: Sequence[int]) -> str:
+    return "core " + ", ".join(map(str, cores)) if cores else "none"
+
+
+def _method(view: StudyView) -> list[str]:
+    loaded = [each for each in view.comparisons if each.metric == "throughput" and each.arms]
+    confidence = percent(view.comparisons[0].confidence) if view.comparisons else ""
+    first = (
+        "Each arm runs on real nginx and php-fpm (and MariaDB where the app has one) beside its control, in pairs of short slots that ask "
+        "for the same requests, the order decided by a coin. Every block starts fresh instances; the block is the observation. An interval "
+        f"holds at every look, and all intervals of one comparison together with {confidence}. Before anything is timed both arms must "
+        "give equal answers, and every changed setting must be seen at work in the running worker."
+    )
+    second = (
+        "CPU per request is the CPU of all php-fpm processes per valid answer, with one worker and one request in flight. Throughput is "
+        f"valid completions per second in a closed loop of {view.concurrency} requests in flight on {view.workers} static workers, "
+        "generator and servers on the same machine; failed requests are counted and do not end a slot."
+    )
+    return ["## Method", first, " ".join([second, *(_slot_words(each) for each in loaded)])]
+
+
+def _slot_words(comparison: ComparisonFigures) -> str:
+    slot = comparison.slot_requests
+    if slot is None:
+        return ""
+    tail = share(comparison.concurrency / slot)
+    reason = f": {comparison.slot_reason.rstrip('.')}" if comparison.slot_reason else ""
+    return f"A slot of `{comparison.name}` holds {slot} requests, so that {tail} of them end while the slot drains{reason}."
+
+
+# ---- tables -----------------------------------------------------------------------------------
+
+
+def _comparison(view: StudyView, comparison: ComparisonFigures) -> list[str]:
+    made = [f"## {_plain(heading(comparison))}"]
+    made += _throughput(view, comparison) if comparison.metric == "throughput" else _cpu(comparison)
+    unclear = [f"`{each.arm}`: {each.verdict}" + (f" ({each.reason})" if each.reason else "") for each in comparison.arms[1:]]
+    excluded = (
+        f" {comparison.blocks_excluded} observations excluded for a covariate declared beforehand." if comparison.blocks_excluded else ""
+    )
+    return [*made, f"Verdicts at a margin of {percent(comparison.margin)}: {_plain('; '.join(unclear))}.{excluded}"]
+
+
+def _throughput(view: StudyView, comparison: ComparisonFigures) -> list[str]:
+    rows = [
+        (
+            each.arm,
+            *each.levels,
+            per_s(each),
+            against_control(each),
+            *failed(each.cost)[1:],
+            busy(each.host_busy),
+            reference_per_s(view, each.arm),
+        )
+        for each in comparison.arms
+    ]
+    head = ("arm", *view.factors, "requests per s", "against the control", "502", "time-outs", "other failures", "host busy", "reference")
+    costs = [(each.arm, failed(each.cost)[0], *components(each.cost), cpu_ratio(each)) for each in comparison.arms]
+    names = ("arm", "requests", "php-fpm", "nginx", "database", "host", "CPU of php-fpm, control / arm")
+    return [
+        table(head, rows, left=1 + len(view.factors)),
+        "The same slots, milliseconds of CPU per valid request (totals, without an interval), and the ratio of php-fpm's:",
+        table(names, costs),
+    ]
+
+
+def _cpu(comparison: ComparisonFigures) -> list[str]:
+    head = ("arm", "php-fpm, control / arm", "php-fpm ms", "nginx ms", "database ms", "host ms", "requests", "blocks")
+    rows = [(each.arm, against_control(each), *components(each.cost), failed(each.cost)[0], str(each.blocks)) for each in comparison.arms]
+    return [table(head, rows), "The ratio has its interval; the milliseconds of CPU per request are totals that describe, without one."]
+
+
+def _contrasts(view: StudyView) -> list[str]:
+    if not view.contrasts:
+        return []
+    head, rows = contrast_cells(view)
+    said = (
+        "A contrast of two arms neither of which is the control is the quotient of their ratios; its interval is made of both intervals, "
+        "so it is wider than it would be if the two had been measured side by side. The reference gives no intervals."
+    )
+    return ["## Beside the reference", table(head, rows), said]
+
+
+def _syscalls(view: StudyView, found: SyscallTable) -> list[str]:
+    known = [position for position in range(len(found.arms)) if any(row.reference[position] is not None for row in found.rows)]
+    head = ["syscall", *found.arms, *(f"reference, {found.arms[position]}" for position in known)]
+    shown = [row for row in found.rows if max(row.ours) >= LEAST_CALLS or any(value is not None for value in row.reference)]
+    rows = [[row.name, *map(_calls, row.ours), *(_calls(row.reference[position]) for position in known)] for row in shown]
+    rows.append(["all", *map(_calls, found.totals), *(NOTHING for _ in known)])
+    counted = ", ".join(
+        f"{requests:,} requests of `{arm}` ({processes} processes traced)"
+        for arm, requests, processes in zip(found.arms, found.requests, found.processes, strict=True)
+    )
+    said = (
+        f"Counted by `strace -c` in a pass of its own, after warm-up, one request at a time: {counted}. Included is all that php-fpm's "
+        "master and worker do between attaching and the last answer: accepting the connection, the request, what follows the answer, the "
+        "master's own timer; nothing is subtracted. Calls that do the same are one row."
+    )
+    return [f"## {_plain(found.app)}: syscalls per 1,000 requests", table(head, rows), said]
+
+
+def _calls(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+# ---- what differs, what is missing -------------------------------------------------------------
+
+
+def _differences(view: StudyView) -> list[str]:
+    made = ["## What differs, and why"]
+    if view.reference is not None:
+        ours = _our_setup(view)
+        names = list(dict.fromkeys([*ours, *view.reference.setup]))
+        rows = [(name, ours.get(name, NOTHING), view.reference.setup.get(name, NOTHING)) for name in names]
+        made += [table(("", "here", "reference"), rows, left=3), f"The reference: {_plain(view.reference.source)}"]
+    made += ["\n".join(f"- {_plain(note)}" for note in view.notes)]
+    return made if len(made) > 2 or view.notes else []
+
+
+def _our_setup(view: StudyView) -> dict[str, str]:
+    host = view.host
+    setup = {
+        "processor": f"{host.cpu_model}, {host.cores} cores" if host else "",
+        "memory": f"{host.memory_kib / 2**20:.0f} GiB" if host else "",
+        "PHP": view.php,
+        **{name: said for name, said in view.servers.items() if name == "nginx"},
+        "php-fpm": f"{view.workers} static workers",
+        "app": ", ".join(dict.fromkeys(app_words(each) for each in view.comparisons)),
+        "load": f"closed loop, {view.concurrency} in flight, keep-alive, on the same machine",
+    }
+    return {name: said for name, said in setup.items() if said}
+
+
+def _missing(view: StudyView) -> list[str]:
+    if not view.missing:
+        return []
+    word = {"open": "not measured", "failed": "failed", "impossible": "not possible on this host", "done": "done"}
+    lines = [f"- `{each.name}`: {word[each.state]}" + (f": {_plain(each.detail)}" if each.detail else "") for each in view.missing]
+    return ["## What is missing", "\n".join(lines)]
+
+
+def _repeat(view: StudyView) -> list[str]:
+    scaled = "" if view.scale == 1 else f" The budgets of this run were {share(view.scale)} of those in the study file."
+    metrics = " and ".join(dict.fromkeys(METRIC[each.metric] for each in view.comparisons))
+    said = (
+        f"`phpdyno study studies/{_plain(view.name)}.toml` measures it again ({metrics}). The figures hold for this host, these builds and "
+        f"these requests; nothing is claimed beyond.{scaled}"
+    )
+    return ["## Repeat it", said]

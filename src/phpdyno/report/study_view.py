@@ -1,0 +1,162 @@
+"""From a study's record and its comparisons' journals to the view that page and terminal show. Pure: no files, no clock."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from phpdyno.journal.records import Record
+from phpdyno.journal.study import StudyRecord
+from phpdyno.model.study import Note, Reference, Side, Study, SyscallCounts
+from phpdyno.report.gather import Gathered, gather
+from phpdyno.report.shape import Ratio
+from phpdyno.report.study_figures import comparison_figures
+from phpdyno.report.study_shape import (
+    ArmFigures,
+    ComparisonFigures,
+    ContrastFigures,
+    Missing,
+    StudyView,
+    SyscallRow,
+    SyscallTable,
+)
+
+SCHEMA: Final = "phpdyno.study/1"
+PER = 1000
+_FAMILY = {
+    **dict.fromkeys(("open", "openat"), "open, openat"),
+    **dict.fromkeys(("stat", "lstat", "fstat", "newfstatat", "statx"), "stat, lstat, fstat, newfstatat"),
+    **dict.fromkeys(("accept", "accept4"), "accept, accept4"),
+    **dict.fromkeys(("clone", "clone3", "fork", "vfork"), "clone, fork"),
+}
+"""Calls that do the same; which of them a program makes depends on its C library's age."""
+
+
+def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]]) -> StudyView:
+    """The view of a study; `journals` holds the records of each comparison that got as far as a plan, by its name."""
+    study = record.study
+    runs = {name: gather(records, name) for name, records in journals.items()}
+    parts = {part.name: part for part in record.parts}
+    comparisons = tuple(comparison_figures(study, each, parts[each.name], runs.get(each.name)) for each in study.comparisons)
+    contrasts = _contrasts(study, comparisons)
+    last = list(runs.values())[-1] if runs else None
+    return StudyView(
+        schema=SCHEMA,
+        name=study.name,
+        title=study.title,
+        about=study.about,
+        phpdyno=record.phpdyno,
+        started=record.started,
+        seed=study.seed,
+        scale=record.scale,
+        elapsed_s=sum(each.elapsed_s for each in comparisons),
+        workers=study.load.workers,
+        concurrency=study.load.concurrency,
+        factors=tuple(study.factors),
+        host=last.host if last else None,
+        php=last.plan.control.php.version if last else "",
+        servers=_servers(list(runs.values())),
+        comparisons=comparisons,
+        contrasts=contrasts,
+        syscalls=_syscall_tables(study, record.counts),
+        missing=tuple(Missing(part.name, part.state, part.detail) for part in record.parts if part.state != "done"),
+        warnings=tuple(dict.fromkeys(each for run in runs.values() for each in run.preflight_warnings)),
+        reference=study.reference,
+        notes=tuple(note.text for note in study.notes if _holds(note, contrasts)),
+    )
+
+
+def quotient(one: ArmFigures, other: ArmFigures) -> Ratio | None:
+    """How many times better `one` is than `other`, from their ratios against the same control.
+
+    Both intervals hold together with the comparison's confidence, so the quotient's does as well; it is wider than a pair of the two
+    measured beside each other would have. None while one of them is infinite.
+    """
+    exact = Ratio(1.0, 1.0, 1.0)
+    upper = exact if one.verdict == "control" else one.ratio
+    lower = exact if other.verdict == "control" else other.ratio
+    if upper is None or lower is None:
+        return None
+    return Ratio(upper.ratio / lower.ratio, upper.low / lower.high, upper.high / lower.low)
+
+
+def side_of(ours: Ratio, reference: float) -> Side:
+    """Our interval beside the reference's ratio."""
+    return "smaller" if ours.high < reference else "larger" if ours.low > reference else "alike"
+
+
+def _contrasts(study: Study, comparisons: Sequence[ComparisonFigures]) -> tuple[ContrastFigures, ...]:
+    """Each contrast once per app and metric, from the first comparison that measured both arms: never from two."""
+    found: dict[tuple[str, str, str], ContrastFigures] = {}
+    for contrast in study.contrasts:
+        reference = _reference_ratio(study.reference, contrast.arm, contrast.against)
+        for comparison in comparisons:
+            arms = {each.arm: each for each in comparison.arms}
+            key = (contrast.title, comparison.app, comparison.metric)
+            if contrast.arm not in arms or contrast.against not in arms or key in found:
+                continue
+            ours = quotient(arms[contrast.arm], arms[contrast.against])
+            loaded = comparison.metric == "throughput"
+            side = side_of(ours, reference) if loaded and ours is not None and reference is not None else None
+            found[key] = ContrastFigures(*key[:2], comparison.metric, ours, reference, side)
+    return tuple(found.values())
+
+
+def _reference_ratio(reference: Reference | None, arm: str, against: str) -> float | None:
+    per_s = reference.throughput_per_s if reference else {}
+    return per_s[arm] / per_s[against] if arm in per_s and against in per_s else None
+
+
+def _holds(note: Note, contrasts: Sequence[ContrastFigures]) -> bool:
+    """A note without a condition always holds; one on a contrast where every app that has it agrees, and one at least."""
+    if not note.contrast:
+        return True
+    sides = [each.side for each in contrasts if each.title == note.contrast and each.side and note.app in {"", each.app}]
+    return bool(sides) and all(side == note.ours for side in sides)
+
+
+def _servers(runs: Sequence[Gathered]) -> dict[str, str]:
+    """Versions of all servers but PHP, whose builds have a place of their own."""
+    found: dict[str, str] = {}
+    for run in runs:
+        for name, said in sorted(run.host.versions.items()) if run.host else ():
+            if not name.startswith("php"):
+                found[name] = said.removeprefix(name + "/")
+    return found
+
+
+def _syscall_tables(study: Study, counts: Sequence[SyscallCounts]) -> tuple[SyscallTable, ...]:
+    apps = dict.fromkeys(each.app for each in counts)
+    return tuple(_syscall_table(study.reference, app, [each for each in counts if each.app == app]) for app in apps)
+
+
+def _syscall_table(reference: Reference | None, app: str, counts: Sequence[SyscallCounts]) -> SyscallTable:
+    arms = tuple(each.arm for each in counts)
+    ours = [_per_thousand({call.name: call.calls for call in each.syscalls}, each.requests) for each in counts]
+    theirs = [_reference_calls(reference, arm) for arm in arms]
+    names = dict.fromkeys(name for column in (*ours, *theirs) for name in column)
+    rows = [
+        SyscallRow(name, tuple(column.get(name, 0.0) for column in ours), tuple(column.get(name) for column in theirs)) for name in names
+    ]
+    rows.sort(key=lambda row: (-max(row.ours), -max((value or 0.0) for value in row.reference), row.name))
+    return SyscallTable(
+        app=app,
+        arms=arms,
+        requests=tuple(each.requests for each in counts),
+        processes=tuple(each.processes for each in counts),
+        rows=tuple(rows),
+        totals=tuple(sum(column.values()) for column in ours),
+    )
+
+
+def _reference_calls(reference: Reference | None, arm: str) -> dict[str, float]:
+    if reference is None or not reference.syscall_requests:
+        return {}
+    return _per_thousand(reference.syscalls.get(arm, {}), reference.syscall_requests)
+
+
+def _per_thousand(calls: Mapping[str, int], requests: int) -> dict[str, float]:
+    """Calls per 1,000 requests by family."""
+    found: dict[str, float] = {}
+    for name, number in calls.items():
+        family = _FAMILY.get(name, name)
+        found[family] = found.get(family, 0.0) + PER * number / requests
+    return found

@@ -1,0 +1,24 @@
+"""Small pieces of the terminal report that its tables share."""
+
+from collections.abc import Iterable
+
+from rich.table import Table
+from rich.text import Text
+
+from phpdyno.report.shape import Row
+from phpdyno.report.words import label, visible
+
+
+def labelled(lines: Iterable[tuple[str, Text]]) -> Table:
+    """Names in a dim column, what is said of them beside it."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, said in lines:
+        grid.add_row(Text(name), said)
+    return grid
+
+
+def name_of(row: Row) -> Text:
+    """A treatment's name; an A/A arm's leans."""
+    return Text(visible(label(row)), style="italic" if row.is_aa else "bold", overflow="fold")

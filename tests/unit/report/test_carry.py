@@ -1,0 +1,101 @@
+import math
+
+from msgspec.structs import replace
+
+from phpdyno.journal.records import Calibrated, Concluded, Record
+from phpdyno.model.verdict import Verdict
+from phpdyno.report.figures.forest import carry_over_plot
+from phpdyno.report.shape_measured import CarryOverRow
+from phpdyno.report.view import view_of
+from tests.support.journals import JIT, blocks, conclusion, opening, plan
+from tests.support.protocol import calibrated, carried
+
+MADE = plan(JIT)
+
+
+def check(*more: Record, number: int = 20, slot: int = 1, stolen: int = -1) -> CarryOverRow:
+    start = [record for record in opening(MADE) if not isinstance(record, Calibrated)]
+    done = blocks({JIT.name: 1.07}, number, stolen=stolen)
+    (found,) = view_of([*start, calibrated(MADE, slot=slot), *done, *more], "run").carry_over
+    return found
+
+
+def test_the_verdicts_own_blocks_stand_for_its_slot_length() -> None:
+    found = check(*carried(JIT.name, 20, 1.07, 10))
+    assert [(each.slot_requests, each.main, each.blocks) for each in found.effects] == [(1, True, 20), (20, False, 10)]
+    assert not found.differs
+    assert found.said == "the intervals overlap: no sign that the effect depends on the slot length"
+
+
+def test_a_main_length_between_is_shown_beside_both() -> None:
+    found = check(*carried(JIT.name, 1, 1.05, 10), *carried(JIT.name, 20, 1.09, 10), slot=4)
+    assert [(each.slot_requests, each.main) for each in found.effects] == [(1, False), (4, True), (20, False)]
+
+
+def test_intervals_that_do_not_overlap_are_warned_of_in_words() -> None:
+    records = [*opening(MADE), calibrated(MADE), *(done := blocks({JIT.name: 1.07}, 20)), *carried(JIT.name, 20, 1.12, 12)]
+    view = view_of([*records, conclusion(MADE, done, JIT, mixture=0.5)], "run")
+    (found,) = view.carry_over
+    assert found.differs
+    assert "1.07" in found.said
+    assert "with 1 request per slot, 1.1" in found.said
+    assert found.said in view.rows[0].warnings
+
+
+def test_the_furthest_lengths_that_differ_are_named() -> None:
+    found = check(*carried(JIT.name, 2, 1.3, 10), *carried(JIT.name, 20, 1.3, 10))
+    assert "with 1 request per slot" in found.said
+    assert found.said.split("with ")[2].startswith("20;")
+
+
+def test_too_few_blocks_are_said_so_and_have_no_number() -> None:
+    found = check(*carried(JIT.name, 20, 1.2, 4))
+    few = found.effects[1]
+    assert (few.ratio, few.low, few.high, few.blocks) == (None, None, None, 4)
+    assert few.blocks_needed > 4
+    assert "too few blocks" in found.said
+
+
+def test_excluded_blocks_do_not_count_here_either() -> None:
+    found = check(*carried(JIT.name, 20, 1.07, 10), stolen=3)
+    assert [each.blocks for each in found.effects] == [19, 9]
+
+
+def test_a_block_said_twice_counts_once() -> None:
+    again = replace(carried(JIT.name, 20, 1.07, 1)[0], log_ratio=0.5)
+    found = check(*carried(JIT.name, 20, 1.07, 10), again)
+    assert found.effects[1].blocks == 10
+    assert max(found.effects[1].log_ratios) == 0.5
+
+
+def test_no_check_without_another_length_and_none_of_an_invalid_arm() -> None:
+    assert view_of([*opening(MADE), *blocks({JIT.name: 1.07}, 9)], "run").carry_over == ()
+    invalid = Concluded(Verdict(JIT.name, "invalid", reason="answers differ"))
+    assert view_of([*opening(MADE), *blocks({JIT.name: 1.07}, 9), *carried(JIT.name, 20, 1.1, 9), invalid], "run").carry_over == ()
+
+
+def test_before_a_calibration_the_lengths_stand_alone() -> None:
+    start = [record for record in opening(MADE) if not isinstance(record, Calibrated)]
+    (found,) = view_of([*start, *carried(JIT.name, 20, 1.1, 9)], "run").carry_over
+    assert [(each.slot_requests, each.main) for each in found.effects] == [(20, False)]
+
+
+def test_the_plot_has_one_strip_per_length() -> None:
+    found = check(*carried(JIT.name, 20, 1.2, 4))
+    figure = carry_over_plot(found)
+    assert [note["text"].split("<br>")[0] for note in figure["layout"]["annotations"]] == [
+        "<b>1 request per slot (the verdict)</b>",
+        "<b>20 requests per slot</b>",
+    ]
+    dots = [trace for trace in figure["data"] if trace["mode"] == "markers" and trace["marker"]["size"] == 5]
+    assert sum(len(trace["x"]) for trace in dots) == 24
+    assert all(math.isfinite(value) for trace in dots for value in trace["x"])
+
+
+def test_blocks_beyond_the_scale_are_an_arrow_and_not_lost() -> None:
+    found = check(*carried(JIT.name, 20, 4.0, 4))
+    figure = carry_over_plot(found)
+    arrows = [trace for trace in figure["data"] if trace.get("marker", {}).get("symbol") == "triangle-right"]
+    _, high = figure["layout"]["xaxis"]["range"]
+    assert high < math.log(2)
+    assert [trace["x"] for trace in arrows] == [[high]]

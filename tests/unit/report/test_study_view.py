@@ -1,0 +1,150 @@
+"""A study's view: figures beside the reference's, contrasts with honest intervals, notes that the data choose."""
+
+import math
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.report.shape import Ratio
+from phpdyno.report.study_cells import against_control, contrast_cells, factor, failed, number, per_s, ratio
+from phpdyno.report.study_shape import ComparisonFigures, StudyView
+from phpdyno.report.study_view import quotient, side_of, study_view
+from tests.support.studies import counts, cpu_journal, journals_of, loaded_journal, record_of, small_study
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> StudyView:
+    study = small_study(tmp_path)
+    return study_view(record_of(study, {"blog-cpu": "failed"}, counts()), journals_of(study))
+
+
+def named(view: StudyView, name: str) -> ComparisonFigures:
+    return next(each for each in view.comparisons if each.name == name)
+
+
+def test_every_arm_has_its_levels_and_its_ratio_to_the_control(view: StudyView) -> None:
+    arms = {each.arm: each for each in named(view, "shop-throughput").arms}
+    assert list(arms) == ["control", "tcp", "no opcache", "no opcache, tcp"]
+    assert arms["no opcache, tcp"].levels == ("off", "tcp")
+    found = arms["no opcache"].ratio
+    assert found is not None
+    assert found.low < 0.1 < found.high
+    assert arms["no opcache, tcp"].ratio is None
+
+
+def test_throughput_has_an_interval_of_its_own_and_failures_are_told_apart(view: StudyView) -> None:
+    arms = {each.arm: each for each in named(view, "shop-throughput").arms}
+    assert arms["control"].per_s is not None
+    assert arms["control"].per_s.low < 880 < arms["control"].per_s.high
+    # 12 of 4,000 fail in each of 14 blocks: a quarter by time-out.
+    assert failed(arms["tcp"].cost) == ("56,000", "126", "42", "0")
+    assert failed(arms["control"].cost) == ("112,000", "0", "0", "0")
+
+
+def test_without_enough_blocks_a_number_says_that_it_has_no_interval(view: StudyView) -> None:
+    arms = {each.arm: each for each in named(view, "shop-cpu").arms}
+    assert arms["no opcache"].ratio is None
+    assert against_control(arms["no opcache"]) == "no interval (3 of 6 blocks)"
+    assert per_s(structs.replace(arms["control"], per_s=None)).endswith("(no interval)")
+
+
+def test_a_comparison_that_never_began_has_no_arms_and_is_named_as_missing(view: StudyView) -> None:
+    assert named(view, "blog-cpu").arms == ()
+    assert [(each.name, each.state) for each in view.missing] == [("blog-cpu", "failed")]
+
+
+def test_a_quotient_is_as_wide_as_both_intervals_together(view: StudyView) -> None:
+    arms = {each.arm: each for each in named(view, "shop-throughput").arms}
+    over, under = arms["tcp"], arms["no opcache"]
+    found = quotient(over, under)
+    assert found is not None
+    assert over.ratio is not None
+    assert under.ratio is not None
+    assert found.ratio == pytest.approx(over.ratio.ratio / under.ratio.ratio)
+    width = math.log(found.high / found.low)
+    assert width == pytest.approx(math.log(over.ratio.high / over.ratio.low) + math.log(under.ratio.high / under.ratio.low))
+    # Against the control itself the interval is only turned over.
+    alone = quotient(arms["control"], under)
+    assert alone == Ratio(1 / under.ratio.ratio, 1 / under.ratio.high, 1 / under.ratio.low)
+    assert quotient(arms["no opcache, tcp"], under) is None
+
+
+def test_contrasts_stand_beside_the_references_ratio(view: StudyView) -> None:
+    head, rows = contrast_cells(view)
+    assert head == ("how many times better", "reference, throughput", "shop, throughput", "shop, CPU per request")
+    # 5480 / 520; of CPU per request the reference says nothing.
+    assert rows[0][:2] == ("opcache on against off", "10.5×")
+    assert rows[0][3] == "no interval"
+    # The reference has no figure for TCP without opcache, and ours no interval.
+    assert rows[1] == ("unix against TCP (opcache off)", "–", "no interval", "–")
+
+
+def test_a_contrast_is_never_made_of_two_comparisons(tmp_path: Path) -> None:
+    study = small_study(tmp_path)
+    loaded, *rest = study.comparisons
+    alone = [
+        structs.replace(loaded, name=f"shop-{number}", treatments=(name,)) for number, name in enumerate(("no opcache", "no opcache, tcp"))
+    ]
+    split = structs.replace(study, comparisons=(*alone, *rest))
+    made = study_view(record_of(split), {each.name: loaded_journal() for each in alone})
+    titles = {each.title for each in made.contrasts}
+    assert titles == {"opcache on against off"}
+    # The same contrast from a second comparison of the app adds no second row.
+    twice = structs.replace(study, comparisons=(loaded, structs.replace(loaded, name="again"), *rest))
+    made = study_view(record_of(twice), {"shop-throughput": loaded_journal(), "again": loaded_journal()})
+    assert len(made.contrasts) == 2
+
+
+def test_the_data_choose_the_notes(view: StudyView, tmp_path: Path) -> None:
+    assert view.notes == ("Always said.", "Ours is smaller.")
+    study = small_study(tmp_path)
+    assert study.reference is not None
+    reference = structs.replace(study.reference, throughput_per_s={"control": 900.0, "no opcache": 450.0})
+    larger = study_view(record_of(structs.replace(study, reference=reference)), journals_of(study))
+    assert larger.notes == ("Always said.", "Ours is larger.")
+    nothing = study_view(record_of(study), {})
+    assert nothing.notes == ("Always said.",)
+
+
+def test_cpu_stands_beside_the_references_ratio_but_chooses_no_note(tmp_path: Path) -> None:
+    study = small_study(tmp_path)
+    made = study_view(record_of(study), {"shop-cpu": cpu_journal(12)})
+    (contrast,) = made.contrasts
+    assert (contrast.metric, contrast.reference, contrast.side) == ("cpu", 5480 / 520, None)
+    assert made.notes == ("Always said.",)
+
+
+def test_where_an_interval_lies_beside_a_number() -> None:
+    assert [side_of(Ratio(2.0, 1.5, 2.5), other) for other in (1.2, 2.0, 3.0)] == ["larger", "alike", "smaller"]
+
+
+def test_syscalls_of_old_and_new_names_share_a_row(view: StudyView) -> None:
+    (table,) = view.syscalls
+    rows = {row.name: row for row in table.rows}
+    assert rows["open, openat"].ours == (58_000.0, 0.0)
+    assert rows["open, openat"].reference == (58_059.0, None)
+    assert rows["stat, lstat, fstat, newfstatat"].reference == (185_063.0, None)
+    assert table.totals == (206_000.0, 19_204.0)
+
+
+def test_an_arm_that_is_invalid_gets_no_number(tmp_path: Path) -> None:
+    study = small_study(tmp_path)
+    made = study_view(record_of(study), {"shop-cpu": cpu_journal(12)})
+    (_, treated) = named(made, "shop-cpu").arms
+    assert against_control(treated).startswith("0.2")
+    invalid = structs.replace(treated, verdict="invalid", ratio=None, reason="it does not start")
+    assert against_control(invalid) == "invalid: it does not start"
+
+
+@pytest.mark.parametrize(("value", "said"), [(5480.4, "5,480"), (82.14, "82.1"), (5.321, "5.32"), (0.5321, "0.532")])
+def test_numbers_have_the_digits_that_count(value: float, said: str) -> None:
+    assert number(value) == said
+
+
+def test_ratios_have_the_digits_that_their_interval_deserves() -> None:
+    assert ratio(Ratio(4.713, 4.62, 4.801)) == "4.71× (4.62 to 4.80)"
+    assert ratio(Ratio(10.04, 9.841, 10.3)) == "10.04× (9.84 to 10.30)"
+    assert ratio(Ratio(1.0012, 1.0008, 1.0016)) == "1.00120× (1.00080 to 1.00160)"
+    assert ratio(None) == "no interval"
+    assert (factor(10.54), factor(4.566), factor(1.529)) == ("10.5×", "4.57×", "1.529×")
