@@ -25,8 +25,9 @@ class UsageError(DynoError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user ended a run that can go on later; `run` is its directory."""
+    """The user ended a run that can go on later; `run` is its directory, `command` the one whose --resume takes it."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, command: str = "compare") -> None:
         self.run = run
+        self.command = command
         super().__init__(run)

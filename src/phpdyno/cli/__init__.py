@@ -21,7 +21,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     try:
         code = run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt as interrupt:
-        go_on = f"; go on with: phpdyno compare --resume {interrupt.run}" if isinstance(interrupt, Interrupted) else ""
+        go_on = f"; go on with: phpdyno {interrupt.command} --resume {interrupt.run}" if isinstance(interrupt, Interrupted) else ""
         print(f"phpdyno: interrupted{go_on}", file=sys.stderr)
         code = EXIT_INTERRUPTED
     except DynoError as error:

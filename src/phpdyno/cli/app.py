@@ -27,18 +27,30 @@ def compare(
         tuple[str, ...],
         Parameter(negative="", show_default=False, help="a SPEC to try, e.g. 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M'"),
     ] = (),
-    control: Annotated[str, Parameter(show_default=False, help="a SPEC on top of the distribution's own settings")] = "",
+    control: Annotated[
+        str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
+    ] = "",
     aa: Annotated[bool, Parameter(negative="", show_default=False, help="add an A/A arm: the control against itself")] = False,
     docroot: Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")] = None,
     url: Annotated[
         tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
     ] = (),
-    metric: Annotated[Literal["cpu"], Parameter(show_choices=False, help="cpu: CPU time of php-fpm per request")] = "cpu",
-    margin: Annotated[str, Parameter(help="relevance margin: the smallest effect worth acting on")] = "1%",
+    script: Annotated[
+        Path | None, Parameter(help="measure operations of a command-line script: a PHP file that returns a callable, or named ones")
+    ] = None,
+    metric: Annotated[
+        Literal["auto", "cpu", "throughput"],
+        Parameter(help="auto: throughput for what changes waiting (pool, sockets, web server), else CPU time per request"),
+    ] = "auto",
+    margin: Annotated[
+        str | None, Parameter(help="relevance margin: the smallest effect worth acting on; default: 1% of CPU, 5% of throughput")
+    ] = None,
     confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
     budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = "5m",
     transport: Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")] = "http",
-    concurrency: Annotated[int, Parameter(help="requests in flight, and workers")] = 1,
+    concurrency: Annotated[
+        int | None, Parameter(help="requests in flight, and workers; default: 1 for CPU, 2 per core for throughput")
+    ] = None,
     slot: Annotated[int | None, Parameter(help="requests per slot; default: from the cost of a request")] = None,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
     runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
@@ -57,6 +69,8 @@ def compare(
         aa=aa,
         docroot=docroot,
         urls=url,
+        script=script,
+        metric=metric,
         margin=margin,
         confidence=confidence,
         budget=budget,
@@ -85,6 +99,62 @@ def report(
 
     show.report(run, json=json)
     return 0
+
+
+@app.command
+def doctor(
+    *,
+    app: Annotated[str, Parameter(name="--app", help="what the estimate measures: a built-in app or an app.toml")] = "hello",
+    estimate: Annotated[
+        bool, Parameter(negative="--no-estimate", help="measure what this host can decide; --no-estimate only looks")
+    ] = True,
+    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    seed: Annotated[int, Parameter(help="orders and targets of the estimate follow from it")] = 1,
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+) -> int:
+    """Say what this host can and cannot measure, and how to fix it. Changes nothing."""
+    from phpdyno.cli import doctor as command  # noqa: PLC0415 (not for --help)
+
+    return command.run(app, runs, estimate=estimate, seed=seed, json=json)
+
+
+@app.command
+def study(
+    file: Annotated[Path | None, Parameter(name="FILE", show_default=False, help="a study file, e.g. studies/opcache.toml")] = None,
+    /,
+    *,
+    budget: Annotated[
+        str | None, Parameter(show_default=False, help="time for all comparisons together; default: what the file says")
+    ] = None,
+    only: Annotated[str, Parameter(show_default=False, help="one part: a comparison, an app, cpu, throughput or syscalls")] = "",
+    resume: Annotated[Path | None, Parameter(help="go on with a study; finished parts are kept")] = None,
+    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    page: Annotated[Path | None, Parameter(show_default=False, help="where the page goes; default: study.md in the study's run")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+) -> int:
+    """Carry out a study file: its comparisons and syscall passes, with a page beside the reference's figures."""
+    from phpdyno.cli import study as command  # noqa: PLC0415 (numpy and the native core: not for --help)
+
+    return command.run(command.Options(file=file, budget=budget, only=only, resume=resume, runs=runs, page=page, json=json))
+
+
+@app.command
+def selfcheck(
+    *,
+    quick: Annotated[bool, Parameter(negative="", show_default=False, help="a handful of comparisons, about three minutes")] = False,
+    comparisons: Annotated[
+        int | None, Parameter(show_default=False, help="A/A comparisons, and as many with a planted effect; default: 200, about an hour")
+    ] = None,
+    effect: Annotated[str | None, Parameter(show_default=False, help="size of the planted effect; default: 1%")] = None,
+    seed: Annotated[int | None, Parameter(show_default=False, help="order, coins and seeds of all comparisons; default: 1")] = None,
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted selfcheck; finished comparisons count")] = None,
+    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+) -> int:
+    """Make comparisons whose answer is known beforehand and count how often the answer was right."""
+    from phpdyno.cli import selfcheck as command  # noqa: PLC0415 (numpy and the native core: not for --help)
+
+    return command.run(command.Options(quick=quick, comparisons=comparisons, effect=effect, seed=seed, resume=resume, runs=runs, json=json))
 
 
 def run(argv: list[str]) -> int:

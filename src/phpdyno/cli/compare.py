@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 from rich.console import Console
@@ -29,11 +30,13 @@ class Options(Struct, frozen=True):
     aa: bool
     docroot: Path | None
     urls: tuple[str, ...]
-    margin: str
+    script: Path | None
+    metric: Literal["auto", "cpu", "throughput"]
+    margin: str | None
     confidence: str
     budget: str
     transport: Transport
-    concurrency: int
+    concurrency: int | None
     slot: int | None
     seed: int
     runs: Path
@@ -56,27 +59,46 @@ def run(options: Options) -> int:
 
 
 def _question(options: Options) -> Question:
-    if not 1 <= options.concurrency <= MOST_CONCURRENCY:
+    if options.concurrency is not None and not 1 <= options.concurrency <= MOST_CONCURRENCY:
         raise UsageError(f"{options.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")
-    if options.slot is not None and options.slot < options.concurrency:
+    if options.slot is not None and options.slot < (options.concurrency or 1):
         raise UsageError(f"a slot of {options.slot} cannot hold --concurrency {options.concurrency} requests", where="--slot")
+    if options.script is not None:
+        _refuse_servers(options)
     if options.seed < 0:
         raise UsageError("a seed is a whole number from 0 on", where="--seed")
     return Question(
         source=AppSource(
-            reference=_absolute(options.reference), docroot=str(options.docroot.absolute()) if options.docroot else "", urls=options.urls
+            reference=_absolute(options.reference),
+            docroot=str(options.docroot.absolute()) if options.docroot else "",
+            urls=options.urls,
+            script=str(options.script.expanduser().absolute()) if options.script else "",
         ),
         control=options.control,
         treatments=options.treatments,
         aa=options.aa,
-        margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
+        metric=None if options.metric == "auto" else options.metric,
+        margin=None if options.margin is None else fraction(options.margin, option="--margin", least=0.0, most=1.0),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
         budget_s=seconds(options.budget, option="--budget"),
         seed=options.seed,
-        transport=options.transport,
+        transport="script" if options.script else options.transport,
         concurrency=options.concurrency,
         slot_requests=options.slot,
     )
+
+
+def _refuse_servers(options: Options) -> None:
+    """A script is one process that performs one operation at a time."""
+    where = f"--script {options.script}"
+    if options.reference or options.docroot or options.urls:
+        raise UsageError("both a script and an app are given", where=where, next_step="give one of the two")
+    if options.transport != "http":
+        raise UsageError(f"--transport {options.transport} belongs to an app; a script has no server", where=where)
+    if options.metric == "throughput":
+        raise UsageError("a script is judged by CPU per operation only", where=where, next_step="leave --metric out")
+    if (options.concurrency or 1) > 1:
+        raise UsageError("a script performs one operation at a time", where=where, next_step="leave --concurrency out")
 
 
 def _absolute(reference: str) -> str:

@@ -1,59 +1,69 @@
 """From SPECs on the command line to arms."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-from phpdyno.config.spec import KnownNames, parse_spec
+from msgspec import Struct
+
+from phpdyno.apps.source import App
 from phpdyno.errors import UsageError
-from phpdyno.knobs.catalogue import POOL_NAMES, WEB_NAMES
-from phpdyno.knobs.judge import check_values
-from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.stack.php import default_fpm, inspect_php
+from phpdyno.knobs.judge import metric_for
+from phpdyno.model.arm import Arm
+from phpdyno.model.plan import Metric
+from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader, overlaid
 
 CONTROL = "control"
+LOADED_CONTROL = "control, loaded"
 AA = "A/A"
 
 
-def make_arms(control: str, treatments: Sequence[str], *, aa: bool, concurrency: int) -> tuple[Arm, tuple[Arm, ...]]:
-    """The control and the treatments. Raises UsageError for a SPEC that cannot be, or when there is nothing to compare."""
-    builds: dict[tuple[str, str | None], PhpBuild] = {}
+class Arms(Struct, frozen=True):
+    """What is compared: the control, the same under the load that throughput wants, the treatments, and the metric of each.
+
+    `notes` say what of a running pool was not taken over.
+    """
+
+    control: Arm
+    loaded_control: Arm
+    treatments: tuple[Arm, ...]
+    metrics: dict[str, Metric]
+    notes: tuple[str, ...] = ()
+
+
+def make_arms(
+    control: str,
+    treatments: Sequence[str],
+    *,
+    aa: bool = False,
+    metric: Metric | None = None,
+    workers: int = 1,
+    loaded_workers: int = 1,
+    script: bool = False,
+    app: App | None = None,
+) -> Arms:
+    """The arms of a comparison, of a `script` or of an `app`; `metric` None: each treatment is judged by what its knobs change.
+
+    A pool has `workers` where CPU is measured and `loaded_workers` where throughput is, unless a SPEC says how many. Raises UsageError for
+    a SPEC that cannot be, or when there is nothing to compare.
+    """
+    reader = SpecReader(app, script=script)
     if not treatments and not aa:
         raise UsageError("nothing to compare", next_step="give --treatment SPEC (more than once if you like), or --aa")
-    base = _settings(control, "--control", {}, builds)
-    base.setdefault("pool.pm.max_children", str(concurrency))
-    control_arm = _arm(CONTROL, base, {}, builds)
-    made = [Arm(AA, control_arm.php, dict(base), {})] if aa else []
-    names = {CONTROL, *(arm.name for arm in made)}
+    given = reader.read(control, CONTROL_OPTION, {})
+    bases: dict[Metric, dict[str, str]] = {
+        "cpu": {"pool.pm.max_children": str(workers), **given},
+        "throughput": {"pool.pm.max_children": str(loaded_workers), **given},
+    }
+    if script:
+        bases = {"cpu": given, "throughput": given}
+    metrics: dict[str, Metric] = {AA: metric or "cpu"} if aa else {}
+    made = [reader.arm(AA, bases[metrics[AA]], {})] if aa else []
     for spec in treatments:
-        changed = _settings(spec, "--treatment", base, builds)
+        changed = reader.read(spec, "--treatment", given)
         if not changed:
             raise UsageError("this treatment changes nothing", where="--treatment", next_step="use --aa to compare the control with itself")
-        if spec in names:
+        if spec in {CONTROL, LOADED_CONTROL, *metrics}:
             raise UsageError("this treatment is named twice", where=f"--treatment {spec}")
-        names.add(spec)
-        made.append(_arm(spec, {**base, **changed}, changed, builds))
-    return control_arm, tuple(made)
-
-
-def _settings(spec: str, option: str, base: Mapping[str, str], builds: dict[tuple[str, str | None], PhpBuild]) -> dict[str, str]:
-    """Checked settings of a SPEC; which PHP it names decides which php.ini settings there are."""
-
-    def known(php: Mapping[str, str]) -> KnownNames:
-        return KnownNames(ini=frozenset(_build({**base, **php}, builds).ini_names), pool=POOL_NAMES, web=WEB_NAMES)
-
-    settings = parse_spec(spec, known=known, base_dir=Path.cwd())
-    check_values(settings, where=f"{option} {spec}")
-    if "php" in settings:
-        settings["php"] = _build({**base, **settings}, builds).fpm
-    return settings
-
-
-def _build(settings: Mapping[str, str], builds: dict[tuple[str, str | None], PhpBuild]) -> PhpBuild:
-    key = (settings.get("php") or default_fpm(), settings.get("php.extension_dir"))
-    if key not in builds:
-        builds[key] = inspect_php(*key)
-    return builds[key]
-
-
-def _arm(name: str, settings: dict[str, str], changed: dict[str, str], builds: dict[tuple[str, str | None], PhpBuild]) -> Arm:
-    return Arm(name, _build(settings, builds), settings, changed)
+        metrics[spec] = metric or metric_for(changed)
+        made.append(reader.arm(spec, overlaid(bases[metrics[spec]], changed), changed))
+    controls = reader.arm(CONTROL, bases["cpu"], {}), reader.arm(LOADED_CONTROL, bases["throughput"], {})
+    return Arms(*controls, tuple(made), metrics, tuple(reader.notes))

@@ -1,73 +1,89 @@
 """phpdyno compare: one control, any number of treatments, one verdict each."""
 
+import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from phpdyno import __version__
-from phpdyno.apps.databases import database_socket, live_datadir
 from phpdyno.apps.registry import open_app
+from phpdyno.apps.revisions import prepare_commit
+from phpdyno.apps.script import ScriptApp
 from phpdyno.apps.source import App
-from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.state import RunState
-from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
-from phpdyno.host.cores import Cores, split_cores
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
-from phpdyno.journal.records import SCHEMA, Ended, Header, Incident, Planned, Preflight, Record
+from phpdyno.journal.records import SCHEMA, Header, Incident, Planned
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import AppSource, Plan, Transport
+from phpdyno.model.plan import AppSource, Metric, Plan, Transport
 from phpdyno.paths import cache_dir
-from phpdyno.stack.bench import Bench, component_cgroup, component_meter
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.meter import Meter, host_meter
+from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.php import inspect_php
-from phpdyno.stack.programs import find_program, nginx_version
+from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.arms import Arms, make_arms
 from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.workflows.session import arms_of, ending, measure
+
+MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
+"""Smallest effects worth acting on, by default. Throughput scatters more, and hangs on more than the change."""
 
 
 class Question(Struct, frozen=True):
-    """What the user asked to compare; times in seconds, margin and confidence as fractions."""
+    """What the user asked to compare; times in seconds, margin and confidence as fractions.
+
+    None stands for what fits the metric: each treatment's own; a margin of 1 % for CPU and 5 % for throughput; one request in flight for
+    CPU, two for each core for throughput.
+    """
 
     source: AppSource
     control: str = ""
     treatments: tuple[str, ...] = ()
     aa: bool = False
-    margin: float = 0.01
+    metric: Metric | None = None
+    margin: float | None = None
     confidence: float = 0.95
     budget_s: float = 300.0
     seed: int = 1
     transport: Transport = "http"
-    concurrency: int = 1
+    concurrency: int | None = None
     slot_requests: int | None = None
 
 
 def compare(question: Question, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Measure, journal everything, and return the run's directory. What can be refused is refused before anything starts."""
-    control, treatments = make_arms(question.control, question.treatments, aa=question.aa, concurrency=question.concurrency)
-    definition = _open(question.source)
-    _require_servers(question.transport, [control, *treatments])
+    app_first = None if question.source.script else _open(question.source)
+    arms = make_arms(
+        question.control,
+        question.treatments,
+        aa=question.aa,
+        metric=question.metric,
+        workers=question.concurrency or 1,
+        loaded_workers=question.concurrency or loaded_concurrency(),
+        script=question.transport == "script",
+        app=app_first,
+    )
+    definition = app_first or _open(question.source, arms.control)
+    _require_servers(question.transport, [arms.control, *arms.treatments])
     with MeasuringLock():
         run = make_run_dir(runs, "compare", definition.name)
         with JournalWriter(run / FILE) as journal:
             journal.append(_header(argv))
-            with _ending(journal, run), Supervisor(run / "logs") as supervisor:
+            with ending(journal, run), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
-                plan = _plan(question, app, control, treatments)
+                plan = make_plan(question, app, arms)
                 journal.append(Planned(plan))
-                _measure(RunState(plan), app, supervisor, journal=journal, run=run, progress=progress)
+                for note in arms.notes:
+                    progress.note(note)
+                    journal.append(Incident(0, arms.control.name, "not taken over", note))
+                apps = prepare_commits(definition, app, arms_of(plan), supervisor, progress.phase)
+                measure(RunState(plan), app, supervisor, apps=apps, journal=journal, run=run, progress=progress)
     return run
 
 
@@ -81,21 +97,36 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     if not state.open_treatments():
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     plan = state.plan
-    definition = _open(plan.source)
-    _require_servers(plan.transport, [plan.control, *plan.treatments])
+    definition = _open(plan.source, plan.control)
+    _require_servers(plan.transport, arms_of(plan))
     with MeasuringLock():
         dropped = drop_cut_off_line(path)
         with JournalWriter(path) as journal:
             note = "an unfinished last line was dropped" if dropped else "the journal was whole"
             journal.append(Incident(state.next_block, "", "resumed", f"{note}; phpdyno {__version__}; {' '.join(argv)}"))
-            with _ending(journal, run), Supervisor(run / "logs") as supervisor:
+            with ending(journal, run), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
                 _refuse_changed(plan, app)
-                _measure(state, app, supervisor, journal=journal, run=run, progress=progress)
+                apps = prepare_commits(definition, app, arms_of(plan), supervisor, progress.phase)
+                measure(state, app, supervisor, apps=apps, journal=journal, run=run, progress=progress)
     return run
 
 
-def _open(source: AppSource) -> App:
+def prepare_commits(
+    definition: App, app: PreparedApp, arms: Sequence[Arm], supervisor: Supervisor, progress: Callable[[str], None]
+) -> dict[str, PreparedApp]:
+    """The app of each arm that serves a commit, by the arm's name; one copy for each commit. Raises DynoError."""
+    made: dict[str, PreparedApp] = {}
+    for arm in arms:
+        commit = arm.settings.get("source")
+        if commit and commit not in made:
+            made[commit] = prepare_commit(definition, commit, supervisor, cache=cache_dir(), progress=progress, shared=app.datadir)
+    return {arm.name: made[arm.settings["source"]] for arm in arms if "source" in arm.settings}
+
+
+def _open(source: AppSource, control: Arm | None = None) -> App:
+    if source.script and control is not None:
+        return ScriptApp(Path(source.script), control)
     return open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
 
 
@@ -104,24 +135,34 @@ def _require_servers(transport: Transport, arms: Sequence[Arm]) -> None:
         find_program("nginx")
     for arm in arms:
         if not Path(arm.php.fpm).is_file():
-            raise DynoError("this php-fpm is gone", where=arm.php.fpm)
+            raise DynoError("this PHP is gone", where=arm.php.fpm)
 
 
-def _plan(question: Question, app: PreparedApp, control: Arm, treatments: tuple[Arm, ...]) -> Plan:
+def loaded_concurrency() -> int:
+    """Requests in flight that saturate a host of this size: two for each core."""
+    return 2 * len(os.sched_getaffinity(0))
+
+
+def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
+    """The frozen plan of a question, once its app and its arms are known."""
     return Plan(
         app=app.name,
         app_version=app.version,
         workload=app.workload,
-        control=control,
-        treatments=treatments,
-        margin=question.margin,
+        control=arms.control,
+        treatments=arms.treatments,
+        metrics=arms.metrics,
+        loaded_control=arms.loaded_control if "throughput" in arms.metrics.values() else None,
+        loaded_concurrency=question.concurrency or loaded_concurrency(),
         confidence=question.confidence,
         budget_s=question.budget_s,
         seed=question.seed,
         transport=question.transport,
-        concurrency=question.concurrency,
+        concurrency=question.concurrency or 1,
         slot_requests=question.slot_requests,
         source=question.source,
+        margin=MARGINS["cpu"] if question.margin is None else question.margin,
+        loaded_margin=MARGINS["throughput"] if question.margin is None else question.margin,
     )
 
 
@@ -133,8 +174,11 @@ def _refuse_changed(plan: Plan, app: PreparedApp) -> None:
             where=plan.app,
             next_step="start a new run",
         )
-    for arm in (plan.control, *plan.treatments):
-        now = inspect_php(arm.php.fpm, arm.php.extension_dir)
+    for arm in arms_of(plan):
+        now = inspect_php(arm.php.fpm, arm.php.extension_dir, cli=plan.transport == "script")
+        changed = [path for path, digest in extension_digests(arm.settings).items() if arm.php.extensions.get(path) != digest]
+        if changed:
+            raise DynoError("this extension is not the one that the run began with", where=changed[0], next_step="start a new run")
         if (now.version, now.build_id) != (arm.php.version, arm.php.build_id):
             raise DynoError(
                 f"PHP is now {now.version}, the run began with {arm.php.version}", where=arm.php.fpm, next_step="start a new run"
@@ -143,94 +187,3 @@ def _refuse_changed(plan: Plan, app: PreparedApp) -> None:
 
 def _header(argv: Sequence[str]) -> Header:
     return Header(SCHEMA, __version__, "compare", time.strftime("%Y-%m-%dT%H:%M:%S%z"), tuple(argv))
-
-
-@contextmanager
-def _ending(journal: JournalWriter, run: Path) -> Iterator[None]:
-    """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
-    start = time.monotonic()
-    outcome, detail = "failed", ""
-    try:
-        yield
-        outcome = "finished"
-    except KeyboardInterrupt:
-        outcome = "interrupted"
-        if any(isinstance(record, Planned) for record in read_journal(journal.path)):
-            raise Interrupted(str(run)) from None
-        raise
-    except BaseException as error:
-        detail = str(error)
-        raise
-    finally:
-        _append_last(journal, Ended(outcome, detail, time.monotonic() - start))
-
-
-def _append_last(journal: JournalWriter, record: Record) -> None:
-    try:
-        journal.append(record)
-    except DynoError:
-        if isinstance(record, Ended) and record.outcome == "finished":
-            raise
-
-
-def _measure(state: RunState, app: PreparedApp, supervisor: Supervisor, *, journal: JournalWriter, run: Path, progress: Progress) -> None:
-    plan = state.plan
-    cores = split_cores(workers=plan.concurrency)
-    groups = find_cpu_groups()
-    with ExitStack() as stack:
-        database, meter = _start_database(stack, app, supervisor, cores, groups)
-        if groups is None:
-            _refuse_passing_workers([plan.control, *plan.treatments])
-        host = read_host(cores, "cgroup" if groups else "schedstat", _versions(plan, database))
-        _refuse_another_host(state.host, host)
-        journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
-        bench = Bench(supervisor, app, cores=cores, groups=groups, transport=plan.transport, database=database)
-        Runner(state, bench, SharedMeters(meter, host_meter(groups)), journal, run=run, progress=progress).measure()
-
-
-def _refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
-    """A resumed run goes on only with the servers, the kernel and the accounting that it began with."""
-    if before is None:
-        return
-    for what in ("versions", "kernel", "cpu_model", "cpu_source"):
-        then, today = getattr(before, what), getattr(now, what)
-        if then != today:
-            raise DynoError(f"{what.replace('_', ' ')} changed since the run began: {then}, now {today}", next_step="start a new run")
-
-
-def _refuse_passing_workers(arms: Sequence[Arm]) -> None:
-    """Without a cgroup, what an ended worker had used is known to a tick only: pools whose workers come and go have no honest figure."""
-    for arm in arms:
-        pool = arm.layer("pool")
-        if pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0:
-            raise DynoError(
-                "workers of this pool come and go, and without a cgroup the CPU time of one that ended is not known exactly",
-                where=arm.name,
-                next_step="run as root, where cgroups can be made, or use pool.pm=static without pm.max_requests",
-            )
-
-
-def _start_database(
-    stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores, groups: CpuGroups | None
-) -> tuple[Database | None, Meter | None]:
-    if app.datadir is None:
-        return None, None
-    database = stack.enter_context(
-        Database.start(
-            supervisor,
-            datadir=live_datadir(supervisor, app.datadir, "database"),
-            socket_path=database_socket(supervisor),
-            cores=cores.helpers,
-            cgroups=component_cgroup(supervisor, groups, "database"),
-        )
-    )
-    return database, component_meter(supervisor, groups, "database", database.child)
-
-
-def _versions(plan: Plan, database: Database | None) -> dict[str, str]:
-    versions = {f"php ({arm.php.fpm})": arm.php.version for arm in (plan.control, *plan.treatments)}
-    if database is not None:
-        versions["mariadb"] = Database.version()
-    if plan.transport == "http":
-        versions["nginx"] = nginx_version()
-    return versions

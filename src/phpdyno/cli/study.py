@@ -1,0 +1,76 @@
+"""`phpdyno study`: a study file carried out, shown, and written as a page."""
+
+import sys
+from pathlib import Path
+
+from msgspec import Struct, json
+from rich.console import Console
+
+from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.units import seconds
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.reader import FILE, read_journal
+from phpdyno.journal.study import StudyRecord
+from phpdyno.report.study_page import study_page
+from phpdyno.report.study_shape import StudyView
+from phpdyno.report.study_terminal import study_summary
+from phpdyno.report.study_view import study_view
+from phpdyno.workflows.study import begun_in, resume_study, study
+
+PAGE = "study.md"
+
+
+class Options(Struct, frozen=True):
+    """The options of the command as they were typed."""
+
+    file: Path | None
+    budget: str | None
+    only: str
+    resume: Path | None
+    runs: Path
+    page: Path | None
+    json: bool
+
+
+def run(options: Options) -> int:
+    """Carry out the command; 1 when a part failed."""
+    argv = tuple(sys.argv[1:])
+    with LiveProgress(Console(stderr=True), quiet=options.json) as progress:
+        if options.resume is not None:
+            if options.file is not None or options.budget is not None:
+                raise UsageError("a study that is resumed keeps its file and its budgets", where="--resume", next_step="leave them out")
+            place, record = resume_study(options.resume.absolute(), only=options.only, argv=argv, progress=progress)
+        elif options.file is not None:
+            budget_s = None if options.budget is None else seconds(options.budget, option="--budget")
+            place, record = study(
+                options.file, budget_s=budget_s, only=options.only, runs=options.runs.absolute(), argv=argv, progress=progress
+            )
+        else:
+            raise UsageError("no study file is named", next_step="give one, for example studies/opcache.toml, or --resume RUN")
+    view = view_of_study(place, record)
+    _show(view, options.page or place / PAGE, as_json=options.json)
+    return 1 if any(part.state == "failed" for part in record.parts) else 0
+
+
+def view_of_study(place: Path, record: StudyRecord) -> StudyView:
+    """The view of a study's directory: its record, and the journal of every comparison that has a plan."""
+    begun = {part.name: begun_in(place / part.name) for part in record.parts if part.kind == "comparison"}
+    return study_view(record, {name: read_journal(run / FILE) for name, run in begun.items() if run is not None})
+
+
+def _show(view: StudyView, page: Path, *, as_json: bool) -> None:
+    """Print it and write the page; a page that cannot be written is said after what can be shown."""
+    unwritten = ""
+    try:
+        page.write_text(study_page(view), encoding="utf-8")
+    except OSError as error:
+        unwritten = error.strerror or str(error)
+    if as_json:
+        sys.stdout.write(json.format(json.encode(view), indent=2).decode() + "\n")
+    else:
+        console = Console()
+        console.print(study_summary(view))
+        if not unwritten:
+            console.print(f"page: {page}", soft_wrap=True, markup=False, highlight=False)
+    if unwritten:
+        raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))

@@ -1,0 +1,209 @@
+"""What all comparisons of a selfcheck share (app, stage, calibration, the control's answers), and one comparison on it."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from phpdyno import __version__
+from phpdyno.apps.folder import FolderApp
+from phpdyno.apps.registry import open_app
+from phpdyno.apps.source import PHP_FILES
+from phpdyno.config.app_toml import FILE_NAME, load_app_toml
+from phpdyno.errors import DynoError
+from phpdyno.experiment.gate import Gate
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.runner import Runner
+from phpdyno.experiment.slot import SharedMeters
+from phpdyno.experiment.state import RunState
+from phpdyno.host.cgroup import find_cpu_groups
+from phpdyno.host.cores import split_cores
+from phpdyno.host.preflight import read_host, warnings_for
+from phpdyno.journal.checks import Compared, Ground, SessionBegan, Wish
+from phpdyno.journal.reader import FILE
+from phpdyno.journal.records import SCHEMA, Calibrated, Header, Planned, Preflight
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.plan import AppSource, Plan
+from phpdyno.model.verdict import Verdict
+from phpdyno.paths import cache_dir
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.meter import host_meter
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.stats.sequence import least_blocks
+from phpdyno.workflows.arms import Arms, make_arms
+from phpdyno.workflows.check_ground import SPIN, Loop
+from phpdyno.workflows.check_schedule import Job
+from phpdyno.workflows.session import start_database
+
+PLANTED = PHP_FILES / "planted"
+SPIN_FILE = "spin.php"
+NOTHING = "env.PHPDYNO_NOTHING=1"
+CURRENT = "current"
+CALIBRATION_BUDGET_S = 60.0
+LEAST_LOOKS = 9
+"""An A/A comparison is looked at after each block; one that ends with the first finite interval would be looked at once."""
+LONGER = 1.25
+
+
+class Scene(Struct, frozen=True):
+    """All that comparisons share within a session."""
+
+    loop: Loop
+    gate: Gate
+    host: HostFacts
+    run: Path
+    wish: Wish
+    progress: Progress
+
+
+@contextmanager
+def open_scene(wish: Wish, run: Path, progress: Progress) -> Iterator[Scene]:
+    """Prepare the app and start what all instances share; logs go to the run. Raises DynoError."""
+    alone = wish.app == PLANTED.name
+    cores, groups = split_cores(), find_cpu_groups()
+    with Supervisor(run / "logs") as supervisor, ExitStack() as stack:
+        definition = FolderApp(load_app_toml(PLANTED / FILE_NAME)) if alone else open_app(wish.app)
+        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
+        if not alone:
+            app = _with_loop(app, supervisor)
+        database, meter = start_database(stack, app, supervisor, cores, groups)
+        php = make_arms("", (), aa=True).control.php
+        versions = {f"php ({php.fpm})": php.version, **({"mariadb": Database.version()} if database else {})}
+        host = read_host(cores, "cgroup" if groups else "schedstat", versions)
+        bench = Bench(supervisor, app, cores=cores, groups=groups, transport="fastcgi", database=database)
+        loop = Loop(bench, SharedMeters(meter, host_meter(groups)), alone)
+        yield Scene(loop, Gate(app.workload), host, run, wish, progress)
+
+
+def _with_loop(app: PreparedApp, supervisor: Supervisor) -> PreparedApp:
+    """The loop before every request of any app."""
+    place = supervisor.live / "spin" / SPIN_FILE
+    place.parent.mkdir()
+    shutil.copyfile(PLANTED / "public" / SPIN_FILE, place)
+    return structs.replace(app, ini={**app.ini, "auto_prepend_file": str(place), "opcache.jit_buffer_size": "0"})
+
+
+def calibrate(scene: Scene, ground: Ground) -> SessionBegan:
+    """Calibrate once for all comparisons of this session, and learn the control's answers. Raises DynoError."""
+    arms = make_arms(f"{SPIN}={ground.turns}", (), aa=True)
+    plan = _plan(scene, arms, margin=0.0, budget_s=CALIBRATION_BUDGET_S, seed=scene.wish.seed)
+    with _current(scene.run) as current, JournalWriter(current / FILE) as journal:
+        runner = _runner(scene, RunState(plan), journal, current)
+        runner.calibrate()
+        margin = _margin(scene.wish)
+        aa, aa_s = _enough(runner, margin, scene.wish.aa_budget_s)
+        planted, planted_s = _enough(runner, margin, scene.wish.planted_budget_s)
+    started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    return SessionBegan(started, warnings_for(scene.host, plan.max_steal), aa, aa_s, planted, planted_s)
+
+
+def _enough(runner: Runner, effect: float, budget_s: float) -> tuple[Calibrated, float]:
+    """The plan for a budget, which grows on a host where it holds too few blocks."""
+    while True:
+        found = runner.forecast(effect, budget_s)
+        if found is None:
+            raise DynoError("the control cannot be calibrated against itself", next_step="see phpdyno doctor")
+        if found.blocks >= max(LEAST_LOOKS, 1 + least_blocks(runner.state.plan.alpha, found.mixture)):
+            return found, budget_s
+        budget_s *= LONGER
+
+
+def measure_one(scene: Scene, ground: Ground, session: SessionBegan, job: Job, progress: Progress) -> tuple[Compared, Path]:
+    """One comparison on fresh instances, and the directory of its journal (the caller's to keep or remove). Raises DynoError."""
+    budget_s = session.planted_budget_s if job.kind == "planted" else session.aa_budget_s
+    arms, truth = _arms(ground, job)
+    plan = _plan(scene, arms, margin=_margin(scene.wish) if job.kind == "planted" else 0.0, budget_s=budget_s, seed=job.seed)
+    name = arms.treatments[0].name
+    calibrated = session.planted if job.kind == "planted" else session.aa
+    calibrated = structs.replace(calibrated, pairs=dict.fromkeys((name,), *calibrated.pairs.values()))
+    state, current = RunState(plan), _fresh(scene.run)
+    with JournalWriter(current / FILE) as journal:
+        journal.append(Header(SCHEMA, __version__, "selfcheck", time.strftime("%Y-%m-%dT%H:%M:%S%z"), (f"comparison {job.number}",)))
+        journal.append(Planned(plan))
+        journal.append(Preflight(scene.host, session.warnings))
+        journal.append(calibrated)
+        state.take(calibrated)
+        began = time.monotonic()
+        _runner(scene, state, journal, current, progress).measure()
+        seconds = time.monotonic() - began
+    # The logs of servers that ended well: some twenty files for each of hundreds of comparisons.
+    for log in (scene.run / "logs").glob("php-fpm-*.log"):
+        log.unlink()
+    return _compared(job, truth, state.verdicts[name], seconds), current
+
+
+def _compared(job: Job, truth: float, verdict: Verdict, seconds: float) -> Compared:
+    effect = verdict.effect
+    return Compared(
+        number=job.number,
+        kind=job.kind,
+        seed=job.seed,
+        swapped=job.swapped,
+        truth=truth,
+        verdict=verdict.kind,
+        ratio=effect.ratio if effect else None,
+        low=effect.low if effect else None,
+        high=effect.high if effect else None,
+        blocks=effect.blocks if effect else 0,
+        seconds=seconds,
+        reason=verdict.reason,
+    )
+
+
+def _arms(ground: Ground, job: Job) -> tuple[Arms, float]:
+    """The arms of a comparison, and log(cost of the control / cost of the treatment) by construction."""
+    if job.kind == "A/A":
+        return make_arms(f"{SPIN}={ground.turns}", (), aa=True), 0.0
+    if job.kind == "zero":
+        return make_arms(f"{SPIN}={ground.turns}", (NOTHING,)), 0.0
+    cheap, dear = f"{SPIN}={ground.turns}", f"{SPIN}={ground.more_turns}"
+    return (make_arms(dear, (cheap,)), ground.effect) if job.swapped else (make_arms(cheap, (dear,)), -ground.effect)
+
+
+def _margin(wish: Wish) -> float:
+    return wish.effect / 2
+
+
+def _plan(scene: Scene, arms: Arms, *, margin: float, budget_s: float, seed: int) -> Plan:
+    app = scene.loop.stage.app
+    return Plan(
+        app=app.name,
+        app_version=app.version,
+        workload=app.workload,
+        control=arms.control,
+        treatments=arms.treatments,
+        margin=margin,
+        budget_s=budget_s,
+        seed=seed,
+        transport="fastcgi",
+        source=AppSource(reference=str(PLANTED) if scene.loop.alone else scene.wish.app),
+        settle="direction",
+    )
+
+
+def _runner(scene: Scene, state: RunState, journal: JournalWriter, place: Path, progress: Progress | None = None) -> Runner:
+    shared, stage = scene.loop.shared, scene.loop.stage
+    return Runner(state, stage, shared, journal, run=place, progress=progress or scene.progress, gate=scene.gate)
+
+
+def _fresh(run: Path) -> Path:
+    current = run / CURRENT
+    shutil.rmtree(current, ignore_errors=True)
+    current.mkdir()
+    return current
+
+
+@contextmanager
+def _current(run: Path) -> Iterator[Path]:
+    """A directory for what is not kept."""
+    current = _fresh(run)
+    try:
+        yield current
+    finally:
+        shutil.rmtree(current, ignore_errors=True)

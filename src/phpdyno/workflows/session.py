@@ -1,0 +1,144 @@
+"""One session of measuring a plan: its servers, the host before it, the runner, and how the journal ends."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from phpdyno.apps.databases import database_socket, live_datadir
+from phpdyno.errors import DynoError, Interrupted
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.runner import Runner
+from phpdyno.experiment.slot import SharedMeters
+from phpdyno.experiment.stage import Stage
+from phpdyno.experiment.state import RunState
+from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
+from phpdyno.host.cores import Cores, split_cores
+from phpdyno.host.preflight import read_host, warnings_for
+from phpdyno.journal.reader import read_journal
+from phpdyno.journal.records import Ended, Planned, Preflight, Record
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.plan import Plan
+from phpdyno.stack.bench import Bench, component_cgroup, component_meter
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.meter import Meter, host_meter
+from phpdyno.stack.programs import nginx_version
+from phpdyno.stack.script import ScriptBench
+from phpdyno.stack.supervise import Supervisor
+
+
+def arms_of(plan: Plan) -> list[Arm]:
+    """All arms that are started: the controls of its panels and the treatments."""
+    return [arm for panel in plan.panels() for arm in (panel.control, *panel.treatments)]
+
+
+@contextmanager
+def ending(journal: JournalWriter, run: Path) -> Iterator[None]:
+    """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
+    start = time.monotonic()
+    outcome, detail = "failed", ""
+    try:
+        yield
+        outcome = "finished"
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+        if any(isinstance(record, Planned) for record in read_journal(journal.path)):
+            raise Interrupted(str(run)) from None
+        raise
+    except BaseException as error:
+        detail = str(error)
+        raise
+    finally:
+        _append_last(journal, Ended(outcome, detail, time.monotonic() - start))
+
+
+def _append_last(journal: JournalWriter, record: Record) -> None:
+    try:
+        journal.append(record)
+    except DynoError:
+        if isinstance(record, Ended) and record.outcome == "finished":
+            raise
+
+
+def measure(
+    state: RunState,
+    app: PreparedApp,
+    supervisor: Supervisor,
+    *,
+    journal: JournalWriter,
+    run: Path,
+    progress: Progress,
+    apps: Mapping[str, PreparedApp] | None = None,
+) -> None:
+    """Start what all instances share, look at the host, and run the plan to its end; `apps`: of the arms that serve another than `app`.
+
+    Raises DynoError.
+    """
+    plan = state.plan
+    cores = split_cores(workers=max(panel.concurrency for panel in plan.panels()))
+    groups = find_cpu_groups()
+    with ExitStack() as stack:
+        database, meter = start_database(stack, app, supervisor, cores, groups)
+        if groups is None:
+            _refuse_passing_workers(arms_of(plan))
+        host = read_host(cores, "cgroup" if groups else "schedstat", _versions(plan, database))
+        refuse_another_host(state.host, host)
+        journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
+        stage: Stage = (
+            ScriptBench(supervisor, app, cores=cores, groups=groups)
+            if plan.transport == "script"
+            else Bench(supervisor, app, cores=cores, groups=groups, transport=plan.transport, database=database, apps=apps)
+        )
+        Runner(state, stage, SharedMeters(meter, host_meter(groups)), journal, run=run, progress=progress).measure()
+
+
+def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
+    """A resumed run goes on only with the servers, the kernel and the accounting that it began with."""
+    if before is None:
+        return
+    for what in ("versions", "kernel", "cpu_model", "cpu_source"):
+        then, today = getattr(before, what), getattr(now, what)
+        if then != today:
+            raise DynoError(f"{what.replace('_', ' ')} changed since the run began: {then}, now {today}", next_step="start a new run")
+
+
+def _refuse_passing_workers(arms: Sequence[Arm]) -> None:
+    """Without a cgroup, what an ended worker had used is known to a tick only: pools whose workers come and go have no honest figure."""
+    for arm in arms:
+        pool = arm.layer("pool")
+        if pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0:
+            raise DynoError(
+                "workers of this pool come and go, and without a cgroup the CPU time of one that ended is not known exactly",
+                where=arm.name,
+                next_step="run as root, where cgroups can be made, or use pool.pm=static without pm.max_requests",
+            )
+
+
+def start_database(
+    stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores, groups: CpuGroups | None
+) -> tuple[Database | None, Meter | None]:
+    """The app's private database with its meter, for as long as `stack` lives; neither for an app without one."""
+    if app.datadir is None:
+        return None, None
+    database = stack.enter_context(
+        Database.start(
+            supervisor,
+            datadir=live_datadir(supervisor, app.datadir, "database"),
+            socket_path=database_socket(supervisor),
+            cores=cores.helpers,
+            cgroups=component_cgroup(supervisor, groups, "database"),
+        )
+    )
+    return database, component_meter(supervisor, groups, "database", database.child)
+
+
+def _versions(plan: Plan, database: Database | None) -> dict[str, str]:
+    versions = {f"php ({arm.php.fpm})": arm.php.version for arm in arms_of(plan)}
+    if database is not None:
+        versions["mariadb"] = Database.version()
+    if plan.transport == "http":
+        versions["nginx"] = nginx_version()
+    return versions

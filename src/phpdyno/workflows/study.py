@@ -1,0 +1,206 @@
+"""phpdyno study: the comparisons and syscall passes of a study file, one after the other, each finished one kept."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from phpdyno import __version__
+from phpdyno.apps.registry import open_app
+from phpdyno.config.nearest import suggestion
+from phpdyno.config.study_toml import load_study
+from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.state import RunState
+from phpdyno.explain.syscalls import CannotTrace
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.journal.reader import FILE, read_journal
+from phpdyno.journal.records import Planned
+from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study
+from phpdyno.model.plan import AppSource
+from phpdyno.model.study import Study, StudyComparison, StudyPass, SyscallCounts
+from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.workflows.syscall_pass import count_pass, pass_arm
+
+LEAST_PASS_REQUESTS = 20
+
+
+def study(
+    file: Path, *, budget_s: float | None, only: str, runs: Path, argv: Sequence[str], progress: Progress
+) -> tuple[Path, StudyRecord]:
+    """Carry out a study file; `budget_s` scales the budgets of all its comparisons to that sum. Gives its directory and record.
+
+    Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on. Raises UsageError.
+    """
+    wanted = load_study(file)
+    scale = budget_s / sum(each.budget_s for each in wanted.comparisons) if budget_s else 1.0
+    check_study(wanted, scale)
+    parts = (
+        *(Part(each.name, "comparison") for each in wanted.comparisons),
+        *(Part(each.name, "syscalls") for each in wanted.passes),
+    )
+    selected = _selected(wanted, only)
+    with MeasuringLock():
+        run = make_run_dir(runs, "study", wanted.name)
+    record = StudyRecord(STUDY_SCHEMA, __version__, time.strftime("%Y-%m-%dT%H:%M:%S%z"), tuple(argv), wanted, scale, parts)
+    write_study(run, record)
+    return run, _go(run, record, selected, argv=argv, progress=progress)
+
+
+def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progress) -> tuple[Path, StudyRecord]:
+    """Go on with the parts that are not done; a finished study is only shown again. Raises UsageError, DynoError."""
+    record = read_study(run)
+    selected = _selected(record.study, only)
+    if any(part.name in selected and part.state != "done" for part in record.parts):
+        check_study(record.study, record.scale)
+        record = _go(run, record, selected, argv=argv, progress=progress)
+    return run, record
+
+
+def _selected(wanted: Study, only: str) -> set[str]:
+    """Names of the parts that `only` stands for: a part, all parts of an app, of a metric, or the syscall passes; '' for all."""
+    tags = {each.name: {each.name, each.app, each.metric} for each in wanted.comparisons}
+    tags |= {each.name: {each.name, each.app, "syscalls"} for each in wanted.passes}
+    found = {name for name, said in tags.items() if not only or only in said}
+    if not found:
+        known = sorted(set().union(*tags.values()))
+        raise UsageError(
+            f"this study has no part {only!r}", where="--only", next_step=suggestion(only, known) or "known: " + ", ".join(known)
+        )
+    return found
+
+
+def check_study(wanted: Study, scale: float) -> None:
+    """Look up every app and every setting now: the third comparison should not fail over a typing error after ten minutes."""
+    apps = {}
+    for name, reference in wanted.apps.items():
+        try:
+            apps[name] = open_app(reference)
+        except UsageError as error:
+            raise UsageError(error.what, where=f"apps.{name}: {error.where}", next_step=error.next_step) from error
+    for each in wanted.comparisons:
+        question = question_of(wanted, each, scale)
+        make_arms(question.control, question.treatments, metric=question.metric, app=apps[each.app])
+    for pass_ in wanted.passes:
+        for name in pass_.arms:
+            pass_arm(wanted, name, apps[pass_.app])
+
+
+def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> Question:
+    """A comparison as `phpdyno compare` asks it. A shorter study gets shorter slots, never below one request for each in flight."""
+    loaded = comparison.metric == "throughput"
+    flight = wanted.load.concurrency if loaded else 1
+    slot = comparison.slot_requests
+    if slot is not None and loaded and scale < 1:
+        slot = min(slot, max(flight, round(slot * scale)))
+    return Question(
+        source=AppSource(reference=wanted.apps[comparison.app]),
+        control=wanted.control_spec(comparison),
+        treatments=tuple(wanted.treatment_spec(comparison, name) for name in comparison.treatments),
+        metric=comparison.metric,
+        margin=comparison.margin,
+        confidence=wanted.confidence,
+        budget_s=comparison.budget_s * scale,
+        seed=wanted.seed,
+        concurrency=flight,
+        slot_requests=slot,
+    )
+
+
+def pass_requests(wanted: StudyPass, scale: float) -> int:
+    """Requests of a syscall pass; fewer in a shorter study, which changes no count per request that is the same at every request."""
+    return wanted.requests if scale >= 1 else min(wanted.requests, max(LEAST_PASS_REQUESTS, round(wanted.requests * scale)))
+
+
+class _Turn(Struct, frozen=True):
+    """One part to do: the `number`th of `of`, begun when `before_s` of `total_s` seconds of budget are behind us."""
+
+    part: Part
+    number: int
+    of: int
+    before_s: float
+    total_s: float
+
+
+class _PartProgress:
+    """What a part tells, with its place in the study; time counts over all parts."""
+
+    def __init__(self, inner: Progress, turn: _Turn) -> None:
+        self._inner = inner
+        self._turn = turn
+
+    def phase(self, text: str) -> None:
+        """A new phase of this part began."""
+        turn = self._turn
+        self._inner.phase(f"{turn.number} of {turn.of}, {turn.part.name}: {text}")
+
+    def note(self, text: str) -> None:
+        """Something to be read, with the part's name."""
+        self._inner.note(f"{self._turn.part.name}: {text}")
+
+    def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
+        """Time went by in this part."""
+        self._inner.tick(self._turn.before_s + min(elapsed_s, budget_s), self._turn.total_s, text)
+
+
+def _go(run: Path, record: StudyRecord, selected: set[str], *, argv: Sequence[str], progress: Progress) -> StudyRecord:
+    todo = [part for part in record.parts if part.name in selected and part.state != "done"]
+    budgets = {each.name: each.budget_s * record.scale for each in record.study.comparisons}
+    total_s = sum(budgets.get(part.name, 0.0) for part in todo)
+    before_s = 0.0
+    try:
+        for number, part in enumerate(todo, 1):
+            turn = _Turn(part, number, len(todo), before_s, total_s)
+            done, counts = _one(run, record, part, argv=argv, progress=_PartProgress(progress, turn))
+            if done.detail:
+                progress.note(f"{part.name}: {done.detail}")
+            record = record.with_part(done, counts)
+            write_study(run, record)
+            before_s += budgets.get(part.name, 0.0)
+    except KeyboardInterrupt:
+        raise Interrupted(str(run), "study") from None
+    return record
+
+
+def _one(run: Path, record: StudyRecord, part: Part, *, argv: Sequence[str], progress: Progress) -> tuple[Part, tuple[SyscallCounts, ...]]:
+    """Do one part. A fault is that part's: the study goes on, and `--resume` tries it again."""
+    study, place = record.study, run / part.name
+    counts: tuple[SyscallCounts, ...] = ()
+    try:
+        if part.kind == "comparison":
+            comparison = next(each for each in study.comparisons if each.name == part.name)
+            _compare(question_of(study, comparison, record.scale), place, argv=argv, progress=progress)
+        else:
+            wanted = next(each for each in study.passes if each.name == part.name)
+            requests = pass_requests(wanted, record.scale)
+            counts = count_pass(study, wanted, requests=requests, logs=place / "logs", progress=progress)
+    except CannotTrace as error:
+        said = f"{error.what}; {error.next_step}" if error.next_step else error.what
+        return structs.replace(part, state="impossible", detail=said), ()
+    except DynoError as error:
+        return structs.replace(part, state="failed", detail=error.what), ()
+    return structs.replace(part, state="done", detail=""), counts
+
+
+def _compare(question: Question, place: Path, *, argv: Sequence[str], progress: Progress) -> None:
+    """Go on with what was begun in `place`, else begin."""
+    begun = begun_in(place)
+    if begun is None:
+        compare(question, runs=place, argv=argv, progress=progress)
+    elif RunState.replay(read_journal(begun / FILE)).open_treatments():
+        resume(begun, argv=argv, progress=progress)
+
+
+def begun_in(place: Path) -> Path | None:
+    """The latest run below `place` that got as far as a plan."""
+    for journal in sorted(place.glob(f"*/{FILE}"), reverse=True):
+        try:
+            records = read_journal(journal)
+        except DynoError:
+            continue
+        if any(isinstance(record, Planned) for record in records):
+            return journal.parent
+    return None
