@@ -1,5 +1,6 @@
 """What a section yields, and how it is kept so that a bench that was cut short goes on where it stopped."""
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,11 @@ class Sizes(Struct, frozen=True):
     start_ups: int = 3
     budget_s: float = 60.0
     idle_s: float = 5.0
+    truth_comparisons: int = 200
+    truth_wordpress: int = 16
+    truth_rounds: int = 30
+    truth_budget_s: float = 60.0
+    truth_wordpress_budget_s: float = 240.0
 
 
 QUICK = Sizes(
@@ -43,6 +49,11 @@ QUICK = Sizes(
     start_ups=1,
     budget_s=15.0,
     idle_s=1.0,
+    truth_comparisons=2,
+    truth_wordpress=1,
+    truth_rounds=5,
+    truth_budget_s=10.0,
+    truth_wordpress_budget_s=20.0,
 )
 """A rehearsal: every path is walked, no figure is worth anything."""
 
@@ -110,8 +121,9 @@ class Store:
         partial.replace(self._path(result.name))
 
     def forget(self, name: str) -> None:
-        """Start a section anew."""
+        """Start a section anew; what it has kept of unfinished work goes as well."""
         self._path(name).unlink(missing_ok=True)
+        shutil.rmtree(self.directory / name, ignore_errors=True)
 
     def _path(self, name: str) -> Path:
         return self.directory / f"{name}.json"

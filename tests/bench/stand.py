@@ -72,8 +72,7 @@ def running_database(supervisor: Supervisor, kept: Path, cores: Cores) -> Iterat
 
 def control_arm(workers: int = 1) -> Arm:
     """The distribution's own PHP with our defaults, as `compare` makes it."""
-    control, _ = make_arms("", (), aa=True, concurrency=workers)
-    return control
+    return make_arms("", (), aa=True, workers=workers).control
 
 
 def require_answer(stand: Stand, instance: Instance) -> None:

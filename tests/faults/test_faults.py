@@ -45,7 +45,7 @@ def runs(tmp_path: Path) -> Iterator[Path]:
 
 def test_an_arm_that_answers_differently_is_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index="<?php echo str_repeat(getenv('WORD') ?: 'same ', 100);")
-    argv: list[str | Path] = ["--treatment", "env.WORD=other", "--aa", "--budget", "5s", "--runs", runs, "--json"]
+    argv: list[str | Path] = ["--treatment", "env.WORD=other", "--aa", "--budget", "12s", "--runs", runs, "--json"]
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
     assert answer.returncode == 0, answer.stderr
     other = row(answer, "env.WORD=other")
@@ -58,7 +58,7 @@ def test_a_treatment_whose_php_fpm_does_not_start_is_invalid_with_its_last_log_l
     docroot = site(tmp_path / "site")
     broken = "pool.pm=dynamic;pool.pm.max_children=2;pool.pm.start_servers=9"
     answer = phpdyno(
-        "compare", "--docroot", docroot, "--url", "/", "--treatment", broken, "--aa", "--budget", "5s", "--runs", runs, "--json"
+        "compare", "--docroot", docroot, "--url", "/", "--treatment", broken, "--aa", "--budget", "12s", "--runs", runs, "--json"
     )
     assert answer.returncode == 0, answer.stderr
     assert row(answer, broken)["kind"] == "invalid"
@@ -78,7 +78,7 @@ def test_a_control_whose_php_fpm_does_not_start_ends_the_run_with_its_last_log_l
 
 def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=CRASHING)
-    argv: list[str | Path] = ["--treatment", "env.CRASH=1", "--aa", "--budget", "6s", "--slot", "5", "--runs", runs, "--json"]
+    argv: list[str | Path] = ["--treatment", "env.CRASH=1", "--aa", "--budget", "12s", "--slot", "5", "--runs", runs, "--json"]
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
     assert answer.returncode == 0, answer.stderr
     crashed = row(answer, "env.CRASH=1")
@@ -101,7 +101,7 @@ def test_a_control_that_segfaults_ends_the_run(tmp_path: Path, runs: Path) -> No
         "--treatment",
         "env.CRASH=",
         "--budget",
-        "9s",
+        "15s",
         "--runs",
         runs,
     )
@@ -236,14 +236,14 @@ def test_a_server_that_is_not_installed_is_named_with_the_line_that_installs_it(
 
 def test_without_nginx_and_mariadb_fastcgi_still_measures(only: Callable[..., dict[str, str]], tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--aa", "--transport", "fastcgi", "--budget", "5s", "--runs", runs]
+    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--aa", "--transport", "fastcgi", "--budget", "12s", "--runs", runs]
     answer = phpdyno("compare", *argv, env=only(FPM))
     assert answer.returncode == 0, answer.stderr
 
 
 def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "8s"]
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "15s"]
     first = start(*argv, "--runs", runs)
     await_journal(runs, "plan")
     second = phpdyno(*argv, "--runs", tmp_path / "other")
@@ -257,7 +257,7 @@ def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: 
 
 def test_a_page_with_a_clock_is_compared_all_the_same(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index="<?php echo str_repeat('steady ', 200), 'build ', intdiv(time(), 3), ' at ', date('H:i:s');")
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "9s", "--runs", runs, "--json")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "15s", "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "A/A")["kind"] != "invalid", row(answer, "A/A")["reason"]
 
@@ -265,7 +265,7 @@ def test_a_page_with_a_clock_is_compared_all_the_same(tmp_path: Path, runs: Path
 def test_static_files_beside_pages_are_measured_and_static_files_alone_are_refused(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     (docroot / "style.css").write_text("body { color: red }" * 50)
-    argv: list[str | Path] = ["compare", "--docroot", docroot, "--aa", "--slot", "1", "--budget", "5s"]
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--aa", "--slot", "1", "--budget", "12s"]
     mixed = phpdyno(*argv, "--url", "/", "--url", "/style.css", "--runs", runs)
     assert mixed.returncode == 0, mixed.stderr
     alone = phpdyno(*argv, "--url", "/style.css", "--runs", tmp_path / "other")

@@ -1,12 +1,14 @@
 """`phpdyno compare` on real servers: verdicts, proofs, interleaving, resume, reports from the journal alone."""
 
+import os
+import re
 import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Ended, Header, Planned, Proved, Record
+from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver, Concluded, Ended, Header, Planned, Proved, Record
 from tests.support.command import await_journal, compared, document, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
@@ -89,8 +91,9 @@ def test_fastcgi_and_tcp_and_several_workers(tmp_path: Path, runs: Path) -> None
     tcp = row(answer, "web.socket=tcp")
     assert tcp["kind"] != "invalid", tcp["reason"]
     facts = {record.arm: record.facts for record in records_of(runs) if isinstance(record, Proved)}
-    assert (facts["control"].socket_family, facts["web.socket=tcp"].socket_family) == ("unix", "tcp")
-    assert facts["control"].workers == 3
+    assert (facts["control, loaded"].socket_family, facts["web.socket=tcp"].socket_family) == ("unix", "tcp")
+    assert facts["control, loaded"].workers == 3
+    assert tcp["metric"] == "throughput"
 
 
 def test_an_interrupted_run_goes_on_where_it_was_and_its_report_comes_from_the_journal(tmp_path: Path, runs: Path) -> None:
@@ -133,5 +136,89 @@ def test_exit_codes_that_were_asked_for(tmp_path: Path, runs: Path) -> None:
     argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--control", "env.TURNS=10000", "--runs", runs]
     worse = phpdyno(*argv, "--treatment", "env.TURNS=200000", "--budget", "25s", "--fail-on", "regression")
     assert worse.returncode == 3, worse.stdout + worse.stderr
-    undecided = phpdyno(*argv, "--aa", "--margin", "0", "--budget", "5s", "--require-verdict")
+    undecided = phpdyno(*argv, "--aa", "--margin", "0", "--budget", "10s", "--require-verdict")
     assert undecided.returncode == 4, undecided.stdout + undecided.stderr
+
+
+def test_the_calibration_is_journaled_and_told_before_the_first_block(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "busy", index=BUSY)
+    answer = phpdyno(
+        "compare", "--docroot", docroot, "--url", "/", "--aa", "--control", "env.TURNS=20000", "--budget", "12s", "--runs", runs
+    )
+    assert answer.returncode == 0, answer.stderr
+    (told,) = [line for line in answer.stderr.splitlines() if line.startswith("plan: ")]
+    records = records_of(runs)
+    kinds = [type(record) for record in records]
+    (planned,) = [record for record in records if isinstance(record, Calibrated)]
+    assert kinds.index(Calibrated) < kinds.index(BlockDone)
+    assert told == f"plan: {planned.note}"
+    assert planned.sigma_pair > 0.0
+    assert planned.blocks >= 4
+    assert planned.allan[0].slot_requests <= planned.slot_requests <= planned.allan[-1].slot_requests
+    assert len(planned.aa) == 2
+    assert all(abs(seen.log_ratio) < 0.5 for seen in planned.aa)
+
+
+def test_carry_over_is_looked_at_at_one_and_at_twenty_requests(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "busy", index=BUSY)
+    compared(docroot, runs, "--aa", "--control", "env.TURNS=2000", "--margin", "0", "--budget", "12s", "--slot", "5")
+    seen = [record for record in records_of(runs) if isinstance(record, CarriedOver)]
+    assert {record.slot_requests for record in seen} == {1, 20}
+    assert {record.treatment for record in seen} == {"A/A"}
+
+
+def test_each_treatment_has_the_metric_of_its_knobs(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site")
+    answer = compared(
+        docroot, runs, "--aa", "--treatment", "pool.pm.max_children=1", "--concurrency", "2", "--margin", "30%", "--budget", "60s"
+    )
+    assert {entry["name"]: entry["metric"] for entry in document(answer)["rows"]} == {"A/A": "cpu", "pool.pm.max_children=1": "throughput"}
+    records = records_of(runs)
+    assert {record.metric for record in records if isinstance(record, Calibrated)} == {"cpu", "throughput"}
+    loaded = [seen for record in records if isinstance(record, BlockDone) for seen in record.observations if seen.treatment != "A/A"]
+    assert loaded
+    assert all(seen.control.drive_ns > 0 and seen.control.requests == seen.pairs * 40 for seen in loaded)
+
+
+def test_throughput_goes_on_through_failed_requests_and_counts_them(tmp_path: Path, runs: Path) -> None:
+    alone = "<?php $f = fopen('/dev/shm/' . getenv('ALONE'), 'c'); if (!flock($f, LOCK_EX | LOCK_NB)) { http_response_code(503); } "
+    docroot = site(tmp_path / "crowded", index=alone + "usleep(3000); echo str_repeat('x', 400);")
+    lock = Path("/dev/shm") / f"phpdyno-test-{os.getpid()}"
+    lock.touch()
+    lock.chmod(0o666)
+    try:
+        argv = ["--aa", "--metric", "throughput", "--concurrency", "4", "--control", f"env.ALONE={lock.name}", "--budget", "20s"]
+        answer = compared(docroot, runs, *argv)
+    finally:
+        lock.unlink()
+    assert row(answer, "A/A")["kind"] != "invalid"
+    costs = [seen.control for record in records_of(runs) if isinstance(record, BlockDone) for seen in record.observations]
+    assert sum(cost.failed for cost in costs) > 0
+    assert {kind for cost in costs for kind in cost.kinds} == {"wrong_status (503)"}
+    assert all(cost.failed < cost.requests for cost in costs)
+
+
+def test_a_budget_that_can_decide_nothing_is_refused_with_one_that_can(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "busy", index=BUSY)
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--control", "env.TURNS=300000", "--aa", "--runs", runs]
+    answer = phpdyno(*argv, "--budget", "3s")
+    assert answer.returncode == 1
+    fault = fault_of(answer.stderr)
+    assert "this budget can decide nothing" in fault
+    assert re.search(r"give at least --budget \d+s", fault)
+    again = phpdyno("compare", "--resume", the_run(runs))
+    assert again.returncode == 1
+    assert "this budget can decide nothing" in fault_of(again.stderr)
+    assert not [record for record in records_of(runs) if isinstance(record, BlockDone)]
+    assert wait_for_no_traces() == []
+
+
+def test_a_mix_in_which_few_requests_reach_php_goes_on(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "mixed", index=BUSY)
+    (docroot / "a.css").write_text("p { color: red }\n" * 40)
+    description = tmp_path / "app.toml"
+    target = '[[target]]\npath = "{}"\nweight = {}\n'
+    description.write_text('name = "mixed"\ndocroot = "mixed"\n' + target.format("/index.php", 1) + target.format("/a.css", 200))
+    answer = phpdyno("compare", description, "--aa", "--margin", "0", "--budget", "12s", "--runs", runs, "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert row(answer, "A/A")["kind"] != "invalid"

@@ -9,10 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from phpdyno.journal.reader import read_journal
-from phpdyno.journal.records import Preflight
+from phpdyno.journal.records import BlockDone, Preflight
+from phpdyno.workflows.doctor import CheckUp
 from tests.support.command import site, the_run
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user already")]
@@ -55,10 +57,53 @@ def test_an_ordinary_user_gets_verdicts_from_schedstat(home: Path, python: tuple
     interpreter, env = python
     docroot = site(home / "site")
     runs = home / "runs"
-    argv = [interpreter, "-m", "phpdyno", "compare", "--docroot", str(docroot), "--url", "/", "--aa", "--budget", "8s", "--runs", str(runs)]
+    argv = [
+        interpreter,
+        "-m",
+        "phpdyno",
+        "compare",
+        "--docroot",
+        str(docroot),
+        "--url",
+        "/",
+        "--aa",
+        "--budget",
+        "15s",
+        "--runs",
+        str(runs),
+    ]
     answer = run_as_nobody(argv, env, home)
     assert answer.returncode == 0, answer.stderr
     assert "CPU time is read from each process's schedstat" in " ".join(answer.stdout.replace("!", "").split())
     host = next(record.host for record in read_journal(the_run(runs) / "journal.jsonl") if isinstance(record, Preflight))
     assert host.cpu_source == "schedstat"
+    assert not list(home.glob("phpdyno-*"))
+
+
+def test_doctor_tells_an_ordinary_user_what_only_root_may(home: Path, python: tuple[str, dict[str, str]]) -> None:
+    interpreter, env = python
+    answer = run_as_nobody([interpreter, "-m", "phpdyno", "doctor", "--no-estimate", "--json"], env, home)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    seen = msgspec.json.decode(answer.stdout, type=CheckUp)
+    states = {check.name: check for check in seen.checks}
+    assert seen.possible
+    assert states["cgroups"].fix == "run phpdyno as root"
+    assert "schedstat" in states["CPU time"].found
+    assert states["huge pages (hugetlb)"].state in {"limits", "ok"}
+    assert "as phpdyno itself" in states["account"].found
+    assert list(home.iterdir()) == []
+
+
+def test_an_ordinary_user_measures_a_script(home: Path, python: tuple[str, dict[str, str]]) -> None:
+    interpreter, env = python
+    script = home / "script" / "bench.php"
+    script.parent.mkdir()
+    script.write_text("<?php return fn (): string => hash('sha256', str_repeat('x', 100_000));")
+    runs = home / "runs"
+    argv = [interpreter, "-m", "phpdyno", "compare", "--script", str(script), "--aa", "--budget", "15s", "--runs", str(runs), "--json"]
+    answer = run_as_nobody(argv, env, home)
+    assert answer.returncode == 0, answer.stderr
+    records = read_journal(the_run(runs) / "journal.jsonl")
+    assert [record.host.cpu_source for record in records if isinstance(record, Preflight)] == ["schedstat"]
+    assert any(isinstance(record, BlockDone) for record in records)
     assert not list(home.glob("phpdyno-*"))

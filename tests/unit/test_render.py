@@ -37,6 +37,17 @@ def test_ini_is_sorted_and_carries_the_extension_directory() -> None:
 
 def test_our_fragment_is_scanned_after_the_distributions() -> None:
     assert scan_path(Path("/live/ini")) == ":/live/ini"
+    assert scan_path(Path("/live/ini"), "/opt/conf.d") == "/opt/conf.d:/live/ini"
+
+
+def test_extensions_are_loaded_in_their_own_order_and_before_what_sets_them() -> None:
+    assert render_ini({"a": "1"}, None, ["extension = /z.so", "extension = /b.so"]) == "extension = /z.so\nextension = /b.so\na = 1\n"
+
+
+def test_a_php_value_of_the_pool_is_quoted_and_its_own_words_are_not() -> None:
+    text = render_fpm("/run/x.sock", {"php_admin_value[mail.x]": "a;b", "php_flag[display_errors]": "1", "pm.process_idle_timeout": "10s"})
+    for line in ("php_admin_value[mail.x] = 'a;b'", "php_flag[display_errors] = 1", "pm.process_idle_timeout = 10s"):
+        assert line in text.splitlines()
 
 
 def test_a_dynamic_pool_gets_the_spares_that_php_fpm_insists_on() -> None:

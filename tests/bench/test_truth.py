@@ -1,0 +1,82 @@
+"""Section `truth` without servers: what is gone on with, and how rows become figures."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.errors import DynoError
+from phpdyno.journal.checks import CHECKS_FILE, Checks, read_checks
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.report.checks import checks_view
+from phpdyno.workflows.selfcheck import Changed, code_digest
+from tests.bench import truth
+from tests.bench.figures import reached
+from tests.bench.results import Store
+from tests.support.checks import WISH, checks, compared, header
+
+
+def silent(_: str) -> None:
+    """Says nothing."""
+
+
+def begun(run: Path, code: str) -> Path:
+    run.mkdir(parents=True)
+    with JournalWriter(run / CHECKS_FILE) as writer:
+        writer.append(header(WISH, code))
+        writer.append(compared(2))
+    return run
+
+
+def test_the_same_wish_of_the_same_code_is_gone_on_with(tmp_path: Path) -> None:
+    assert truth.continues(begun(tmp_path / "same", code_digest()), WISH)
+    assert not truth.continues(begun(tmp_path / "code", "other"), WISH)
+    assert not truth.continues(tmp_path / "same", structs.replace(WISH, planted=99))
+    assert not truth.continues(tmp_path / "nothing", WISH)
+
+
+def test_what_cannot_be_gone_on_with_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[int] = []
+
+    def fake_resume(run: Path, progress: object) -> tuple[Path, Checks]:
+        turns.append(len(read_checks(run).compared))
+        if len(turns) == 1:
+            raise Changed("kernel changed")
+        return run, read_checks(run)
+
+    monkeypatch.setattr(truth, "resume_selfcheck", fake_resume)
+    run = begun(tmp_path / "kept", code_digest())
+    truth.made(run, WISH, silent)
+    assert turns == [1, 0]
+
+
+def test_another_fault_is_not_taken_for_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fake_resume(run: Path, progress: object) -> tuple[Path, Checks]:
+        raise DynoError("the disk is full")
+
+    monkeypatch.setattr(truth, "resume_selfcheck", fake_resume)
+    run = begun(tmp_path / "kept", code_digest())
+    with pytest.raises(DynoError, match="disk is full"):
+        truth.made(run, WISH, silent)
+    assert len(read_checks(run).compared) == 1
+
+
+def test_figures_are_judged_as_the_rows_are() -> None:
+    some = checks(*(compared(number, "planted", "improved") for number in range(60)), compared(60, "A/A", "inconclusive", truth=0.0))
+    rows = checks_view(some).rows
+    word = {"reached": "yes", "not reached": "no", "open": "open"}
+    for row in rows:
+        assert reached(truth.figure_of(row, some)) == word[row.outcome], row
+    assert len(rows) == 6
+
+
+def test_one_wrong_sign_misses_a_target_that_no_interval_could_prove() -> None:
+    some = checks(*(compared(number, "planted", "regressed" if number == 3 else "improved") for number in range(60)))
+    row = next(row for row in checks_view(some).rows if row.target == "never")
+    assert reached(truth.figure_of(row, some)) == "no"
+
+
+def test_a_fresh_section_forgets_its_comparisons(tmp_path: Path) -> None:
+    begun(tmp_path / "truth" / "planted", code_digest())
+    Store(tmp_path).forget("truth")
+    assert not (tmp_path / "truth").exists()

@@ -1,0 +1,97 @@
+"""`phpdyno selfcheck` on real servers: from end to end, and interrupted and killed on the way."""
+
+import math
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from phpdyno.journal.checks import CHECKS_FILE, read_checks
+from tests.support.command import document, fault_of, phpdyno, start, the_run
+from tests.support.traces import wait_for_no_traces
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+TINY = ["selfcheck", "--quick", "--comparisons", "2", "--effect", "20%"]
+
+
+def await_comparisons(runs: Path, count: int, process: subprocess.Popen[str], timeout_s: float = 120.0) -> None:
+    """Wait until so many comparisons are on disk."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        found = list(runs.glob(f"*/{CHECKS_FILE}"))
+        if found and found[0].read_bytes().count(b'{"type":"comparison"') >= count:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    raise AssertionError(f"no {count} comparison(s) within {timeout_s:.0f} s")
+
+
+def test_a_tiny_selfcheck_finds_what_was_planted_and_leaves_its_record_only(tmp_path: Path) -> None:
+    answer = phpdyno(*TINY, "--runs", tmp_path, "--json")
+    assert answer.returncode == 0, answer.stderr + answer.stdout
+    found, run = document(answer), the_run(tmp_path)
+    assert (found["schema"], found["done"], found["wanted"]) == ("phpdyno.selfcheck/1", 4, 4)
+    checks = read_checks(run)
+    assert checks.ground is not None
+    assert checks.ground.effect == pytest.approx(math.log(1.2), rel=1e-3)
+    assert 0.0 < checks.ground.line.base_ns < 0.4 * checks.ground.line.cost_ns(checks.ground.turns)
+    planted = [each for each in checks.compared if each.kind == "planted"]
+    assert sorted(each.verdict for each in planted) == ["improved", "regressed"]
+    for each in planted:
+        # The size is the selfcheck's own business; that it is the planted one and nothing else must show here as well.
+        assert each.truth == pytest.approx(math.log(1.2 if each.swapped else 1 / 1.2), rel=1e-3)
+        assert each.ratio is not None
+        assert 0.5 < math.log(each.ratio) / each.truth < 1.5
+        assert each.seconds < checks.sessions[0].planted_budget_s + 10
+    assert all(each.blocks >= 4 for each in checks.compared)
+    assert not (run / "current").exists()
+    assert not list((run / "logs").glob("php-fpm-*"))
+    assert wait_for_no_traces() == []
+
+
+def test_an_interrupted_and_then_killed_selfcheck_loses_the_comparison_in_progress_only(tmp_path: Path) -> None:
+    first = start(*TINY, "--runs", tmp_path)
+    await_comparisons(tmp_path, 1, first)
+    first.send_signal(signal.SIGINT)
+    _, errors = first.communicate(timeout=60)
+    run = the_run(tmp_path)
+    assert first.returncode == 130
+    assert f"phpdyno: interrupted; go on with: phpdyno selfcheck --resume {run}" in errors
+    assert not (run / "current").exists()
+    assert wait_for_no_traces() == []
+    after_interrupt = read_checks(run)
+
+    second = start("selfcheck", "--resume", run)
+    await_comparisons(tmp_path, len(after_interrupt.compared) + 1, second)
+    second.kill()
+    second.communicate(timeout=60)
+    assert wait_for_no_traces() == []
+    after_kill = read_checks(run)
+
+    answer = phpdyno("selfcheck", "--resume", run, "--json")
+    assert answer.returncode == 0, answer.stderr
+    checks = read_checks(run)
+    assert checks.finished
+    assert checks.compared[: len(after_kill.compared)] == after_kill.compared
+    assert after_kill.compared[: len(after_interrupt.compared)] == after_interrupt.compared
+    assert checks.ground == after_interrupt.ground
+    assert len(checks.sessions) == 3
+    assert not (run / "current").exists()
+    assert wait_for_no_traces() == []
+
+
+def test_wishes_that_cannot_be_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    for argv, why in (
+        (["--comparisons", "0"], "--comparisons: 0 is not from 1 to 100000"),
+        (["--effect", "80%"], "--effect: '80%' is not a share"),
+        (["--seed", "-1"], "--seed: a seed is a whole number from 0 on"),
+        (["--resume", str(tmp_path), "--quick"], "--resume: a selfcheck that is resumed keeps what it was asked for"),
+        (["--resume", str(tmp_path)], f"{tmp_path}: there is no selfcheck here"),
+    ):
+        answer = phpdyno("selfcheck", *argv, "--runs", tmp_path / "runs")
+        assert answer.returncode == 2
+        assert why in fault_of(answer.stderr)
+    assert not (tmp_path / "runs").exists()
