@@ -10,7 +10,7 @@ from phpdyno.answers.answer import Answer, excerpt
 from phpdyno.answers.mask import Mask, WideMaskError, learn
 from phpdyno.errors import DynoError
 from phpdyno.journal.records import TargetAnswer
-from phpdyno.model.workload import Target
+from phpdyno.model.workload import OPERATION_DONE, OPERATION_FAILED, Target
 
 ERROR_PAGES = (
     (re.compile(rb"(?:Fatal|Parse) error(?:</b>)?:"), "PHP's fatal error"),
@@ -131,11 +131,15 @@ def _require_valid(target: Target, answer: Answer, quoted: Collection[str]) -> N
     if found is not None:
         page = answer.status == target.status and target.answers == "body"
         hint = 'if the page only quotes it, declare answers = "status" for the target' if page and answer.body else ""
-        raise DynoError(f"this target cannot be timed: {found}", where=target.path, next_step=hint or f"expected is status {target.status}")
+        if target.status != OPERATION_DONE:
+            hint = hint or f"expected is status {target.status}"
+        raise DynoError(f"this target cannot be timed: {found}", where=target.path, next_step=hint)
 
 
 def fault(target: Target, answer: Answer, quoted: Collection[str] = ()) -> str | None:
     """Why an answer is not valid: another status, an empty page, an error page (none of `quoted`) that says 200; None when it is valid."""
+    if (target.status, answer.status) == (OPERATION_DONE, OPERATION_FAILED):
+        return f"it fails: {answer.body[:400].decode('utf-8', 'replace')}"
     if answer.status != target.status:
         return f"status {answer.status} instead of {target.status}{_explained(answer)}"
     if answer.status == 200 and not answer.body:
