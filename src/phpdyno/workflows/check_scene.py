@@ -46,7 +46,7 @@ SPIN_FILE = "spin.php"
 NOTHING = "env.PHPDYNO_NOTHING=1"
 CURRENT = "current"
 CALIBRATION_BUDGET_S = 60.0
-LEAST_LOOKS = 9
+LEAST_LOOKS = 10
 """An A/A comparison is looked at after each block; one that ends with the first finite interval would be looked at once."""
 LONGER = 1.25
 
@@ -124,7 +124,7 @@ def measure_one(scene: Scene, ground: Ground, session: SessionBegan, job: Job, p
     calibrated = structs.replace(calibrated, pairs=dict.fromkeys((name,), *calibrated.pairs.values()))
     state, current = RunState(plan), _fresh(scene.run)
     with JournalWriter(current / FILE) as journal:
-        journal.append(Header(SCHEMA, __version__, "selfcheck", time.strftime("%Y-%m-%dT%H:%M:%S%z"), (f"comparison {job.number}",)))
+        journal.append(Header(SCHEMA, __version__, "selfcheck", time.strftime("%Y-%m-%dT%H:%M:%S%z"), _command(scene, plan)))
         journal.append(Planned(plan))
         journal.append(Preflight(scene.host, session.warnings))
         journal.append(calibrated)
@@ -164,6 +164,18 @@ def _arms(ground: Ground, job: Job) -> tuple[Arms, float]:
         return make_arms(f"{SPIN}={ground.turns}", (NOTHING,)), 0.0
     cheap, dear = f"{SPIN}={ground.turns}", f"{SPIN}={ground.more_turns}"
     return (make_arms(dear, (cheap,)), ground.effect) if job.swapped else (make_arms(cheap, (dear,)), -ground.effect)
+
+
+def _command(scene: Scene, plan: Plan) -> tuple[str, ...]:
+    """What repeats one comparison by itself; with the loop in front of another app only a selfcheck does."""
+    if not scene.loop.alone:
+        return ("selfcheck",)
+    treatment = plan.treatments[0]
+    changed = [f"{name}={value}" for name, value in treatment.changed.items()]
+    what = ["--treatment", changed[0]] if changed else ["--aa"]
+    turns = f"{SPIN}={plan.control.settings[SPIN]}"
+    options = ["--transport", "fastcgi", "--margin", f"{100 * plan.margin:g}%", "--budget", f"{plan.budget_s:.0f}s"]
+    return ("compare", plan.source.reference, "--control", turns, *what, *options)
 
 
 def _margin(wish: Wish) -> float:
