@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.reader import decode_lines
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.verdict import VerdictKind
@@ -129,7 +130,7 @@ def read_checks(run: Path) -> Checks:
     if not path.is_file():
         raise UsageError("there is no selfcheck here", where=str(run), next_step="give the directory of one, runs/<time>-selfcheck-<app>")
     lines = path.read_bytes().split(b"\n")[:-1]
-    records = [_decode(path, number, line) for number, line in enumerate(lines, 1)]
+    records = decode_lines(lines, _DECODER, path=path, what="selfcheck", schema=CHECKS_SCHEMA)
     if not records or not isinstance(records[0], ChecksHeader):
         raise DynoError("this selfcheck cannot be used: it does not begin with a header", where=str(path))
     compared = tuple(record for record in records if isinstance(record, Compared))
@@ -140,24 +141,3 @@ def read_checks(run: Path) -> Checks:
     grounds = [record for record in records if isinstance(record, Ground)]
     sessions = tuple(record for record in records if isinstance(record, SessionBegan))
     return Checks(records[0], grounds[-1] if grounds else None, sessions, compared)
-
-
-def _decode(path: Path, number: int, line: bytes) -> CheckRecord:
-    try:
-        if number == 1:
-            _check_schema(path, line)
-        record: CheckRecord = _DECODER.decode(line)
-    except msgspec.DecodeError as error:
-        raise DynoError(f"line {number} is damaged: {error}", where=str(path)) from error
-    return record
-
-
-def _check_schema(path: Path, line: bytes) -> None:
-    header = msgspec.json.decode(line)
-    schema = header.get("schema") if isinstance(header, dict) else None
-    if isinstance(schema, int) and schema > CHECKS_SCHEMA:
-        raise DynoError(
-            f"this selfcheck has schema {schema} and this phpdyno reads up to {CHECKS_SCHEMA}",
-            where=str(path),
-            next_step="use the version that wrote it",
-        )

@@ -1,6 +1,8 @@
 """Reading a journal back, whole or cut off in the middle of its last line."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -8,6 +10,7 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.records import SCHEMA, Header, Record
 
 FILE = "journal.jsonl"
+Line = TypeVar("Line")
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
@@ -30,7 +33,7 @@ def read_journal(path: Path) -> list[Record]:
     """
     lines = path.read_bytes().split(b"\n")
     cut_off = lines.pop()
-    records = [_decode(path, number, line) for number, line in enumerate(lines, 1)]
+    records = decode_lines(lines, _DECODER, path=path, what="journal", schema=SCHEMA)
     if not records or not isinstance(records[0], Header):
         why = "its only line was cut off" if cut_off and not records else "it does not begin with a header"
         raise DynoError(f"this journal cannot be used: {why}", where=str(path))
@@ -48,22 +51,25 @@ def drop_cut_off_line(path: Path) -> bool:
     return True
 
 
-def _decode(path: Path, number: int, line: bytes) -> Record:
-    try:
-        if number == 1:
-            _check_schema(path, line)
-        record: Record = _DECODER.decode(line)
-    except msgspec.DecodeError as error:
-        raise DynoError(f"line {number} is damaged: {error}", where=str(path)) from error
-    return record
+def decode_lines(lines: Sequence[bytes], decoder: "msgspec.json.Decoder[Line]", *, path: Path, what: str, schema: int) -> list[Line]:
+    """Whole lines of a versioned file, `what` in words. Raises DynoError: a damaged line, or a schema newer than `schema`."""
+    found: list[Line] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if number == 1:
+                refuse_newer(msgspec.json.decode(line), path=path, what=what, schema=schema)
+            found.append(decoder.decode(line))
+        except msgspec.DecodeError as error:
+            raise DynoError(f"line {number} is damaged: {error}", where=str(path)) from error
+    return found
 
 
-def _check_schema(path: Path, line: bytes) -> None:
-    header = msgspec.json.decode(line)
-    schema = header.get("schema") if isinstance(header, dict) else None
-    if isinstance(schema, int) and schema > SCHEMA:
+def refuse_newer(head: object, *, path: Path, what: str, schema: int) -> None:
+    """Raise DynoError when the first object of a file says that a newer version wrote it."""
+    theirs = head.get("schema") if isinstance(head, dict) else None
+    if isinstance(theirs, int) and theirs > schema:
         raise DynoError(
-            f"this journal has schema {schema} and this phpdyno reads up to {SCHEMA}",
+            f"this {what} has schema {theirs} and this phpdyno reads up to {schema}",
             where=str(path),
             next_step="use the version that wrote it",
         )

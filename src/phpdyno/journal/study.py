@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.reader import refuse_newer
 from phpdyno.journal.writer import cannot_write
 from phpdyno.model.study import Study, SyscallCounts
 
@@ -68,11 +69,7 @@ def read_study(run: Path) -> StudyRecord:
         raise UsageError("there is no study here", where=str(run), next_step="give the directory of one, runs/<time>-study-<name>")
     data = path.read_bytes()
     try:
-        head = msgspec.json.decode(data)
-        schema = head.get("schema") if isinstance(head, dict) else None
-        if isinstance(schema, int) and schema > STUDY_SCHEMA:
-            what = f"this study has schema {schema} and this phpdyno reads up to {STUDY_SCHEMA}"
-            raise DynoError(what, where=str(path), next_step="use the version that wrote it")
+        refuse_newer(msgspec.json.decode(data), path=path, what="study", schema=STUDY_SCHEMA)
         return msgspec.json.decode(data, type=StudyRecord)
     except msgspec.DecodeError as error:
         raise DynoError(f"this study cannot be used: {error}", where=str(path)) from error
