@@ -88,6 +88,30 @@ def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path,
     assert row(answer, "A/A")["blocks"] > 0
 
 
+LEAKING = """<?php
+if (getenv('LEAK')) {
+    $libc = FFI::cdef('void *malloc(size_t n); void *memset(void *p, int c, size_t n);', 'libc.so.6');
+    $libc->memset($libc->malloc(1 << 20), 1, 1 << 20);
+    // The kernel ends what eats a machine's memory; here somebody does it at 96 MiB, long after warm-up.
+    if ((int) explode(' ', file_get_contents('/proc/self/statm'))[1] > 96 * 256) {
+        posix_kill(getmypid(), SIGKILL_NUMBER);
+    }
+}
+echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body></html>';
+""".replace("SIGKILL_NUMBER", str(int(signal.SIGKILL)))
+
+
+def test_an_arm_that_leaks_until_it_is_killed_is_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site", index=LEAKING)
+    argv: list[str | Path] = ["--control", "ini.ffi.enable=1", "--treatment", "env.LEAK=1", "--aa", "--slot", "5", "--budget", "15s"]
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv, "--runs", runs, "--json")
+    assert answer.returncode == 0, answer.stderr
+    leaking = row(answer, "env.LEAK=1")
+    assert (leaking["kind"], leaking["ratio"]) == ("invalid", None)
+    assert "SIGKILL" in leaking["reason"]
+    assert row(answer, "A/A")["blocks"] > 0
+
+
 def test_a_control_that_segfaults_ends_the_run(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=CRASHING)
     answer = phpdyno(

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from phpdyno.drive.driver import Samples
-from phpdyno.experiment.block import BlockReading, PairReading, is_measurable, lag_fraction, observe
+from phpdyno.experiment import block as block_module
+from phpdyno.experiment.block import BlockReading, PairReading, is_measurable, lag_fraction, measure_block, observe
 from phpdyno.experiment.schedule import Pair
-from phpdyno.experiment.slot import SlotReading
+from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading
 from phpdyno.model.plan import Metric
+from phpdyno.stack.meter import Meter
 from tests.support.journals import AA, plan
 
 MS = 1_000_000
@@ -90,3 +92,16 @@ def test_dear_requests_weigh_more_in_the_spread_than_in_the_pairs_own_ratios() -
     assert seen is not None
     assert seen.pair_sigma == pytest.approx(0.05 * math.sqrt(2), rel=0.1)
     assert seen.pair_spread > 2 * seen.pair_sigma
+
+
+def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    class FakeLane:
+        def begin(self) -> None:
+            pass
+
+    offsets = iter([1_000_000_000, 6_500_000_000])
+    monkeypatch.setattr(block_module, "_clock_offset_ns", lambda: next(offsets))
+    lane = cast(Lane, FakeLane())
+    found = measure_block([], control=lane, treatments={}, shared=SharedMeters(None, cast(Meter, None)), tick=lambda: None)
+    assert found.clock_step_s == 5.5
+    assert found.pairs == ()
