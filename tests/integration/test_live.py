@@ -1,6 +1,7 @@
 """The operator's own PHP as control: imported from a php-fpm that really runs, and as it is in ours."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -9,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.config.fpm_conf import read_fpm_conf
+from phpdyno.config.fpm_conf import Variables, read_fpm_conf
 from phpdyno.errors import DynoError
 from phpdyno.journal.records import Incident, Planned, Proved, Record
+from phpdyno.knobs.catalogue import pool_ini
 from phpdyno.stack.live_master import live_masters
 from phpdyno.stack.live_pool import import_pool
-from phpdyno.stack.php import default_fpm
+from phpdyno.stack.php import default_cli, default_fpm, fpm_prefix, ini_files, inspect_php
 from tests.support.command import await_journal, compared, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.live import LICENSE, SECRET, LivePhp, live_php
 from tests.support.traces import wait_for_no_traces
@@ -145,7 +147,7 @@ def test_which_pool_is_asked_and_what_an_ordinary_user_is_told(live: LivePhp) ->
         import_pool("ww2")
     assert import_pool(f"{live.pid}/www").settings["pool.pm"] == "ondemand"
     told = as_nobody(lambda: import_pool("www2"))
-    assert "permission denied" in told
+    assert "it belongs to another account (root)" in told
     assert "run phpdyno as root" in told
     assert "\n" not in told
 
@@ -171,13 +173,91 @@ def as_nobody(action: object) -> str:
     return told
 
 
+def test_a_process_of_another_account_is_never_taken_for_a_pool(live: LivePhp, tmp_path: Path) -> None:
+    argv = [f"php-fpm: master process ({live.config})", "60"]
+    stranger = subprocess.Popen(argv, executable=shutil.which("sleep"), user=65534, group=65534, extra_groups=[])
+    try:
+        masters = live_masters()
+        assert [each.pid for each in masters.found] == [live.pid]
+        assert f"process {stranger.pid}: it belongs to another account (nobody); run phpdyno as nobody" in str(masters.refused[-1])
+        assert import_pool("www2").selector == "www2"  # and not one of two
+    finally:
+        stranger.kill()
+        stranger.wait()
+    ours = subprocess.Popen(argv, executable=shutil.which("sleep"))
+    try:
+        assert [each.pid for each in live_masters().found] == [live.pid]
+        assert "sleep is no php-fpm, whatever its title says" in str(live_masters().refused[0])
+    finally:
+        ours.kill()
+        ours.wait()
+    live.config.chmod(0o666)
+    assert live_masters().found == ()
+    assert "others can change" in str(live_masters().refused[0])
+    live.config.chmod(0o644)
+    (live.place / "pool.d").chmod(0o777)
+    with pytest.raises(DynoError, match=r"php-fpm\.conf:4: .*others can change .*pool\.d"):
+        import_pool("www2")
+
+
+TWICE = """[www2]
+user = nobody
+group = nogroup
+listen = 127.0.0.1:{port}
+pm = static
+pm.max_children = 1
+php_admin_value[memory_limit] = 71M
+php_value[memory_limit] = 72M
+php_value[precision] = 5
+php_value[precision] = 6
+php_value[serialize_precision] = 7
+php_admin_value[serialize_precision] = 8
+php_admin_value[serialize_precision] = 9
+php_flag[display_errors] = on
+php_value[display_errors] = stderr
+php_value[user_agent] = "None"
+php_value[auto_prepend_file] = None
+env[TWICE] = first
+env[TWICE] = second
+"""
+
+
+def test_what_a_pool_says_twice_is_read_as_its_workers_have_it() -> None:
+    with live_php(www2=TWICE) as live:
+        live.start()
+        worker = live.ask("www2", ("TWICE",))
+        assert worker is not None
+        pool = import_pool(f"{live.pid}/www2")
+        values = {pool_ini(key): pool.secrets.get(key, value) for key, value in pool.settings.items() if pool_ini(key)}
+        assert len(values) == 6
+        assert values == {name: worker.ini[name] for name in values}
+        assert {"TWICE": pool.secrets["env.TWICE"]} == worker.env
+
+
+def test_questions_execute_no_script_that_php_preloads(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    (tmp_path / "preload.php").write_text(f"<?php file_put_contents('{told}', 'x');")
+    text = f"opcache.enable=1\nopcache.enable_cli=1\nopcache.preload={tmp_path}/preload.php\nopcache.preload_user=root\n"
+    (tmp_path / "php.ini").write_text(text)
+    options = ("-c", str(tmp_path / "php.ini"))
+    subprocess.run([default_fpm(), *options, "-R", "-h"], capture_output=True, check=False)
+    assert told.exists()  # even -h preloads
+    told.unlink()
+    build = inspect_php(default_fpm(), options=options)
+    assert build.preload == f"{tmp_path}/preload.php"
+    inspect_php(default_cli(), cli=True, options=options)
+    assert ini_files(default_fpm(), options).main == str(tmp_path / "php.ini")
+    fpm_prefix(default_fpm())
+    assert not told.exists()
+
+
 def test_our_reading_of_the_configuration_agrees_with_php_fpm_s_own() -> None:
     with live_php() as live:
         answer = subprocess.run([default_fpm(), "-tt", "-y", str(live.config)], capture_output=True, text=True, check=True)
         lines = [line.partition("NOTICE: ")[2].strip() for line in answer.stderr.splitlines()]
         at = lines.index("[www2]")
         told = dict(line.split(" = ", 1) for line in lines[at + 1 :] if " = " in line)
-        entries = read_fpm_conf(live.config, prefix=Path("/usr"), env={})["www2"]
+        entries = read_fpm_conf(live.config, prefix=Path("/usr"), variables=Variables({}))["www2"]
         ours = {f"{entry.key}[{entry.index}]" if entry.index else entry.key: entry.value.replace("$pool", "www2") for entry in entries}
         for name, value in ours.items():
             listed = told[name.replace("_flag[", "_value[")]  # php-fpm lists a flag as a value

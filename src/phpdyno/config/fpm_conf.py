@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.config.trusted import read_trusted
 from phpdyno.errors import UsageError
 
 GLOBAL = "global"
@@ -19,6 +20,8 @@ _TOKEN = re.compile(
     | (?P<bare>(?:\$(?!\{)|[^$\s;&|^~()!"'])+) | (?P<space>[ \t]+) | (?P<comment>;.*)""",
     re.VERBOSE,
 )
+_WITHIN = re.compile(r"""\\(\$\{[^}]*\}|[\\"'])|\$\{([^}]*)\}""")
+"""What double quotes do not leave as it is: an escaped character or variable, and a variable."""
 _TRUE, _FALSE = frozenset({"true", "on", "yes"}), frozenset({"false", "off", "no", "none", "null"})
 LEVELS = (
     *("ERROR", "WARNING", "PARSE", "NOTICE", "CORE_ERROR", "CORE_WARNING", "COMPILE_ERROR", "COMPILE_WARNING"),
@@ -39,29 +42,50 @@ class Entry(Struct, frozen=True):
     where: str
 
 
-def read_fpm_conf(path: Path, *, prefix: Path, env: Mapping[str, str]) -> dict[str, list[Entry]]:
+class Variables(Struct, frozen=True):
+    """What ${NAME} stands for; `env` None: it is not known. From PHP 8.3 on there are `defaults`, as in ${NAME:-default}."""
+
+    env: Mapping[str, str] | None
+    defaults: bool = True
+
+    def value(self, text: str, where: str) -> str:
+        """What stands for ${`text`}; PHP before 8.3 takes all of it for the name. Raises UsageError where that is not known."""
+        name, wanted, default = text.partition(":-") if self.defaults else (text, "", "")
+        if self.env is None:
+            what = f"the environment of php-fpm cannot be read, so what ${{{name}}} stands for is not known"
+            raise UsageError(what, where=where, next_step=EXAMPLE)
+        return self.env.get(name) or (default if wanted else "")
+
+
+def read_fpm_conf(path: Path, *, prefix: Path, variables: Variables) -> dict[str, list[Entry]]:
     """The entries of every section, of all included files, in their order; `global` holds the master's own.
 
-    `prefix` is where relative includes lie, `env` what ${NAME} stands for. Raises UsageError with file and line: unreadable, an include
-    cycle, syntax that is not understood.
+    `prefix` is where relative includes lie. Raises UsageError with file and line, but without any value (it may be a password): unreadable,
+    as root a file that others can change, an include cycle, syntax that is not understood.
     """
-    reader = _Reader(prefix, env)
+    reader = _Reader(prefix, variables)
     reader.read(path, ())
     return reader.sections
+
+
+def ini_text(value: str, variables: Variables, *, where: str) -> str:
+    """What PHP reads in `NAME = value`. Raises UsageError where that is not understood."""
+    return _value(value, where, "the value", variables)[0]
 
 
 class _Reader:
     """Goes through a file and what it includes. The section that is open when an include ends stays open, as in php-fpm."""
 
-    def __init__(self, prefix: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, prefix: Path, variables: Variables) -> None:
         self.sections: dict[str, list[Entry]] = {}
         self._prefix = prefix
-        self._env = env
+        self._variables = variables
         self._section = GLOBAL
 
     def read(self, path: Path, above: tuple[tuple[Path, str], ...]) -> None:
         """Take in one file; `above` are the files that include it, each with the line that does."""
-        for number, line in enumerate(_text(path, above).split("\n"), start=1):
+        lines = _text(path, above).split("\n")
+        for number, line in enumerate(lines, start=1):
             where = f"{path}:{number}"
             stripped = line.strip()
             if not stripped or stripped.startswith(";"):
@@ -71,22 +95,31 @@ class _Reader:
                 self._section = opened[1].strip()
                 self.sections.setdefault(self._section, [])
                 continue
-            entry = _entry(stripped, where, self._env)
-            if entry.key != "include":
+            entry, is_open = _entry(stripped, where, self._variables)
+            if is_open and any("'" in below for below in lines[number:]):
+                named = f"{entry.key}[{entry.index}]" if entry.index else entry.key
+                raise UsageError(f"the value of {named} goes on over several lines", where=where, next_step=EXAMPLE)
+            if entry.key == "include":
+                self._include(entry, (*above, (path, where)))
+            else:
                 self.sections.setdefault(self._section, []).append(entry)
-                continue
-            # In the order of glob(3).
-            for found in sorted(glob.glob(str(self._prefix / entry.value))):  # noqa: PTH207 (the pattern is absolute)
-                if any(Path(found) == earlier for earlier, _ in (*above, (path, where))):
-                    raise UsageError(f"the include leads back to {found}", where=where, next_step="php-fpm would not start with this")
-                self.read(Path(found), (*above, (path, where)))
+            if is_open:
+                return  # PHP reads the rest of the file as a text that never ends, and leaves it out
+
+    def _include(self, entry: Entry, above: tuple[tuple[Path, str], ...]) -> None:
+        """Files in the order of glob(3); php-fpm leaves out directories."""
+        for found in sorted(glob.glob(str(self._prefix / entry.value))):  # noqa: PTH207 (the pattern is absolute)
+            if any(Path(found) == earlier for earlier, _ in above):
+                raise UsageError(f"the include leads back to {found}", where=entry.where, next_step="php-fpm would not start with this")
+            if not Path(found).is_dir():
+                self.read(Path(found), above)
 
 
 def _text(path: Path, above: tuple[tuple[Path, str], ...]) -> str:
     where = above[-1][1] if above else str(path)
     name = f"{path} " if above else ""
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
+        return read_trusted(path, where=where).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     except PermissionError as error:
         by_hand = "run phpdyno as root, or give the pool's settings by hand (ini.NAME=…;pool.pm=…)"
         raise UsageError(f"{name}may not be read", where=where, next_step=by_hand) from error
@@ -94,33 +127,43 @@ def _text(path: Path, above: tuple[tuple[Path, str], ...]) -> str:
         raise UsageError(f"{name}cannot be read: {error.strerror}", where=where, next_step="was php-fpm's configuration moved?") from error
 
 
-def _entry(line: str, where: str, env: Mapping[str, str]) -> Entry:
+def _entry(line: str, where: str, variables: Variables) -> tuple[Entry, bool]:
+    """An entry, and whether it ends in a quotation that its line does not close."""
     match = _ENTRY.fullmatch(line)
     if match is None:
-        raise UsageError(f"this line is not understood: {line[:60]}", where=where, next_step=EXAMPLE)
-    return Entry(match[1], match[2] or "", _value(match[3], where, env), where)
+        named = re.match(r"[\w.]+(\[[\w.]+\])?(?=\s*=)", line)
+        raise UsageError(f"{f'the line of {named[0]}' if named else 'this line'} is not understood", where=where, next_step=EXAMPLE)
+    key = f"{match[1]}[{match[2]}]" if match[2] else match[1]
+    value, is_open = _value(match[3], where, key, variables)
+    return Entry(match[1], match[2] or "", value, where), is_open
 
 
-def _value(text: str, where: str, env: Mapping[str, str]) -> str:
+def _value(text: str, where: str, key: str, variables: Variables) -> tuple[str, bool]:
     """A value as PHP's ini scanner gives it: words for booleans, quotes, ${NAME}, expressions of numbers and E_ constants."""
-    parts = list(_tokens(text, where, env))
+    parts = list(_tokens(text, where, key, variables))
+    is_open = bool(parts) and parts[-1][0] == "open"
+    if is_open:
+        parts.pop()
     if any(kind == "operator" for kind, _ in parts):
-        return _expression(parts, where)
+        return _expression(parts, where, key), is_open
     if [kind for kind, _ in parts] == ["bare"]:
         word = parts[0][1]
         if word.lower() in _TRUE | _FALSE:
-            return "1" if word.lower() in _TRUE else ""
-        return str(CONSTANTS.get(word, word))
-    return "".join(value for _, value in parts)
+            return "1" if word.lower() in _TRUE else "", is_open
+        return str(CONSTANTS.get(word, word)), is_open
+    return "".join(value for _, value in parts), is_open
 
 
-def _tokens(text: str, where: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _tokens(text: str, where: str, key: str, variables: Variables) -> Iterator[tuple[str, str]]:
     at = 0
     text = text.rstrip()
     while at < len(text):
         match = _TOKEN.match(text, at)
+        if match is None and at and text[at] == "'":
+            yield "open", ""
+            return
         if match is None or match.lastgroup is None:
-            raise UsageError(f"the value is not understood from {text[at : at + 20]!r} on", where=where, next_step=EXAMPLE)
+            raise UsageError(f"the value of {key} is not understood", where=where, next_step=EXAMPLE)
         at = match.end()
         kind, value = match.lastgroup, match[match.lastgroup]
         if kind == "comment":
@@ -130,13 +173,13 @@ def _tokens(text: str, where: str, env: Mapping[str, str]) -> Iterator[tuple[str
         if kind == "single":
             value = value[1:-1]
         elif kind == "double":
-            value = re.sub(r"\$\{([^}]*)\}", lambda name: env.get(name[1], ""), re.sub(r"\\([\\\"'])", r"\1", value))
+            value = _WITHIN.sub(lambda found: found[1] or variables.value(found[2], where), value)
         elif kind == "name":
-            value = env.get(value, "")
+            value = variables.value(value, where)
         yield kind, value.strip() if kind == "operator" else value
 
 
-def _expression(parts: list[tuple[str, str]], where: str) -> str:
+def _expression(parts: list[tuple[str, str]], where: str, key: str) -> str:
     """`E_ALL & ~E_NOTICE`: strictly from left to right, as in PHP's ini grammar; `~` and `!` bind to what follows."""
     words = deque(word for kind, value in parts if kind != "space" for word in (value if kind == "operator" else (value,)) if word.strip())
 
@@ -159,7 +202,7 @@ def _expression(parts: list[tuple[str, str]], where: str) -> str:
     try:
         number = whole()
     except (IndexError, ValueError) as error:
-        raise UsageError("the expression is not understood", where=where, next_step=EXAMPLE) from error
+        raise UsageError(f"the expression of {key} is not understood", where=where, next_step=EXAMPLE) from error
     if words:
-        raise UsageError(f"{words[0]!r} in the expression is not understood", where=where, next_step=EXAMPLE)
+        raise UsageError(f"the expression of {key} is not understood", where=where, next_step=EXAMPLE)
     return str(number)

@@ -6,7 +6,8 @@ from msgspec import Struct, field
 class PhpBuild(Struct, frozen=True):
     """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not the compiled-in one.
 
-    `extensions` are the shared extensions that an arm names, each path with the first 16 digits of its SHA-256.
+    `extensions` are the shared extensions that an arm names, each path with the first 16 digits of its SHA-256. `preload` is the script
+    that its ini files name in opcache.preload, '' for none.
     """
 
     fpm: str
@@ -15,6 +16,7 @@ class PhpBuild(Struct, frozen=True):
     build_id: str = ""
     ini_names: tuple[str, ...] = ()
     extensions: dict[str, str] = field(default_factory=dict)
+    preload: str = ""
 
 
 class Arm(Struct, frozen=True):

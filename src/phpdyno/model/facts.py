@@ -1,8 +1,8 @@
 """What was read from running processes and from the host. Proofs of effect are predicates over these, never over an ini file."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 
 class JitFacts(Struct, frozen=True):
@@ -36,7 +36,8 @@ class WorkerFacts(Struct, frozen=True):
     `preloaded` are the libraries of its LD_PRELOAD that are really mapped, `mapped_extensions` the files of shared
     extensions. `ini_files` are the php.ini ('' when there is none) and the scanned files that it read.
     `app` holds the app's settings as its environment has them, by name. `source` is the commit whose files it was given to serve,
-    `served_files` how many files below that document root it has opened.
+    `served_files` how many files below that document root it has opened; `preloaded_elsewhere` is the script that it preloaded from outside
+    its app's copy, '' for none.
     `ini` holds the values in force inside the worker. `exe`, `build_id`, `opcache_so` (the mapped file, or '') and the huge-page
     figures come from /proc/PID.
     """
@@ -61,33 +62,34 @@ class WorkerFacts(Struct, frozen=True):
     app: dict[str, str] = field(default_factory=dict)
     source: str = ""
     served_files: int = 0
+    preloaded_elsewhere: str = ""
 
 
 class HostFacts(Struct, frozen=True):
-    """The machine as the preflight saw it.
+    """The machine as the preflight saw it."""
 
-    `virtual` and `container` are names, '' without. `pmu` is what came of counting cycles: counts, absent, forbidden or unknown. `siblings`
-    are the hardware threads beside the measured cores. `cpu_quota_cores` is what our cgroup gets, None without a limit.
-    """
-
-    kernel: str
-    cpu_model: str
-    cores: int
-    memory_kib: int
-    clock_source: str
-    governor: str
-    thp: str
-    hugetlb_pages: int
-    load_1min: float
-    steal_fraction: float
-    cpu_source: str
-    measured_cores: tuple[int, ...]
-    helper_cores: tuple[int, ...]
-    versions: dict[str, str] = field(default_factory=dict)
-    virtual: str = "unknown"
-    container: str = ""
-    pmu: str = "unknown"
-    aslr: int | None = None
-    turbo: bool | None = None
-    siblings: tuple[int, ...] = ()
-    cpu_quota_cores: float | None = None
+    kernel: Annotated[str, Meta(description="Release of the kernel.")]
+    cpu_model: Annotated[str, Meta(description="Model of the processor.")]
+    cores: Annotated[int, Meta(description="Cores that phpdyno may use.")]
+    memory_kib: Annotated[int, Meta(description="Memory in KiB.")]
+    clock_source: Annotated[str, Meta(description="The kernel's clock source.")]
+    governor: Annotated[str, Meta(description="CPU governors, `unknown` where none is shown.")]
+    thp: Annotated[str, Meta(description="Transparent huge pages: the mode in force.")]
+    hugetlb_pages: Annotated[int, Meta(description="Reserved huge pages.")]
+    load_1min: Annotated[float, Meta(description="Load average over one minute, before measuring.")]
+    steal_fraction: Annotated[float, Meta(description="Share of the time that the hypervisor took before measuring, 0 to 1.")]
+    cpu_source: Annotated[str, Meta(description="Where CPU time is read: `cgroup` or `schedstat`.")]
+    measured_cores: Annotated[tuple[int, ...], Meta(description="Cores of the instance under test.")]
+    helper_cores: Annotated[tuple[int, ...], Meta(description="Cores of everything else.")]
+    versions: Annotated[dict[str, str], Meta(description="Versions of the servers, as they print them.")] = field(default_factory=dict)
+    virtual: Annotated[str, Meta(description="Kind of virtual machine; empty without one.")] = "unknown"
+    container: Annotated[str, Meta(description="Kind of container; empty without one.")] = ""
+    pmu: Annotated[str, Meta(description="What came of counting cycles: counts, absent, forbidden or unknown.")] = "unknown"
+    aslr: Annotated[int | None, Meta(description="Address-space randomisation (`randomize_va_space`); null where it cannot be read.")] = (
+        None
+    )
+    turbo: Annotated[bool | None, Meta(description="Whether the clock may rise above its nominal rate; null where it cannot be read.")] = (
+        None
+    )
+    siblings: Annotated[tuple[int, ...], Meta(description="Hardware threads beside the measured cores.")] = ()
+    cpu_quota_cores: Annotated[float | None, Meta(description="Cores' worth of time that our cgroup gets; null without a limit.")] = None

@@ -1,9 +1,9 @@
 """A study: arms made of factors, which comparisons and syscall passes they go through, and what somebody else found."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from phpdyno.model.plan import Metric
 
@@ -62,15 +62,19 @@ class Contrast(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """Somebody else's figures, as data: valid completions per second and host CPU by arm, calls by arm and syscall, the set-up in words."""
+    """Somebody else's figures, as data."""
 
-    source: str
-    setup: dict[str, str] = field(default_factory=dict)
-    throughput_per_s: dict[str, float] = field(default_factory=dict)
-    host_busy: dict[str, float] = field(default_factory=dict)
-    remarks: dict[str, str] = field(default_factory=dict)
-    syscall_requests: int = 0
-    syscalls: dict[str, dict[str, int]] = field(default_factory=dict)
+    source: Annotated[str, Meta(description="Whose figures they are.")]
+    setup: Annotated[dict[str, str], Meta(description="The set-up in words.")] = field(default_factory=dict)
+    throughput_per_s: Annotated[dict[str, float], Meta(description="Requests per second by arm.")] = field(default_factory=dict)
+    host_busy: Annotated[dict[str, float], Meta(description="Share of the host's CPU that was busy by arm, 0 to 1.")] = field(
+        default_factory=dict
+    )
+    remarks: Annotated[dict[str, str], Meta(description="Remarks by arm.")] = field(default_factory=dict)
+    syscall_requests: Annotated[int, Meta(description="Requests that the calls were counted over.")] = 0
+    syscalls: Annotated[dict[str, dict[str, int]], Meta(description="Calls by arm and syscall, over `syscall_requests` requests.")] = field(
+        default_factory=dict
+    )
 
 
 class Note(Struct, frozen=True):
@@ -129,10 +133,14 @@ class SyscallCount(Struct, frozen=True):
 
 
 class SyscallCounts(Struct, frozen=True):
-    """What one arm's php-fpm asked of the kernel while it answered `requests` requests, one at a time, after warm-up."""
+    """What one arm's php-fpm asked of the kernel while it answered `requests` requests, one at a time, after warm-up.
+
+    `app_version` is the version of the app that answered.
+    """
 
     app: str
     arm: str
     requests: int
     processes: int
     syscalls: tuple[SyscallCount, ...]
+    app_version: str = ""

@@ -1,7 +1,9 @@
 """php.ini fragment and php-fpm configuration of an arm."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+
+from phpdyno.errors import UsageError
 
 POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"}
 """One worker: CPU per request is measured one request at a time, and every further worker only cools the caches."""
@@ -9,32 +11,44 @@ POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:")
 
 
-def ini_value(value: str) -> str:
-    """A value as php.ini takes it: bare where that is unambiguous, else quoted.
+def ini_value(value: str, *, as_text: bool = False) -> str:
+    """A value as php.ini takes it: bare where that is unambiguous, else (and `as_text`) quoted.
 
     Bare matters: a quoted "on" is the text, a bare one is 1. Single quotes take everything literally; double ones would expand ${NAME}
     and serve only for a value that holds a single quote.
     """
-    if value and set(value) <= _PLAIN:
+    if value and set(value) <= _PLAIN and not as_text:
         return value
     if "'" not in value:
         return f"'{value}'"
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def render_ini(settings: Mapping[str, str], extension_dir: str | None = None, loading: Sequence[str] = ()) -> str:
-    """The fragment that is scanned after the distribution's own, so that it wins; `loading` are lines that load extensions, in order."""
+def render_ini(
+    settings: Mapping[str, str], extension_dir: str | None = None, loading: Sequence[str] = (), texts: Container[str] = ()
+) -> str:
+    """The fragment that is scanned after the distribution's own, so that it wins; `loading` are lines that load extensions, in order.
+
+    `texts` names settings whose value is no keyword, whatever it looks like.
+    """
     values = {**({"extension_dir": extension_dir} if extension_dir else {}), **settings}
-    return "".join([*(f"{line}\n" for line in loading), *(f"{name} = {ini_value(value)}\n" for name, value in sorted(values.items()))])
+    lines = [f"{name} = {ini_value(value, as_text=name in texts)}" for name, value in sorted(values.items())]
+    return "".join(f"{line}\n" for line in (*loading, *lines))
 
 
-def render_fpm(listen: str, pool: Mapping[str, str]) -> str:
-    """php-fpm.conf with one pool that listens at `listen` (a path, or ADDRESS:PORT); `pool` overrides the defaults."""
+def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = ()) -> str:
+    """php-fpm.conf with one pool that listens at `listen` (a path, or ADDRESS:PORT); `pool` overrides the defaults.
+
+    `texts` names php.ini settings of the pool whose value is no keyword, whatever it looks like.
+    """
     values = {**POOL_DEFAULTS, **pool}
     if values["pm"] == "dynamic":
         _add_spares(values)
     # A php.ini setting of the pool is any text; the pool's own are words and numbers.
-    lines = [f"{name} = {ini_value(value) if name.startswith('php_') else value}" for name, value in sorted(values.items())]
+    lines = [
+        f"{name} = {ini_value(value, as_text=name in texts) if name.startswith('php_') else value}"
+        for name, value in sorted(values.items())
+    ]
     return "\n".join(
         [
             "[global]",
@@ -51,8 +65,11 @@ def render_fpm(listen: str, pool: Mapping[str, str]) -> str:
 
 
 def _add_spares(values: dict[str, str]) -> None:
-    """Debian's own spare numbers where the arm names none: php-fpm refuses a dynamic pool without them."""
-    most = int(values["pm.max_children"])
+    """Debian's own spare numbers where the arm names none: php-fpm refuses a dynamic pool without them. Raises UsageError."""
+    try:
+        most = int(values["pm.max_children"])
+    except ValueError as error:
+        raise UsageError("pool.pm.max_children is no number", next_step="give one: pool.pm.max_children=5") from error
     values.setdefault("pm.start_servers", str(min(2, most)))
     values.setdefault("pm.min_spare_servers", "1")
     values.setdefault("pm.max_spare_servers", str(min(3, most)))

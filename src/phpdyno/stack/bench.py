@@ -23,7 +23,7 @@ from phpdyno.stack.live_pool import secrets_behind
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import CgroupMeter, Meter, SchedstatMeter
 from phpdyno.stack.php import IniFiles, ini_files
-from phpdyno.stack.placement import Placement, ini_options, place_php
+from phpdyno.stack.placement import Placement, ini_options, place_php, with_own_preload
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Child, Supervisor
 
@@ -134,7 +134,9 @@ class Bench:
         listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(run / "fpm.sock")
         real = self._real_values(arm)
         placement = place_php(arm, self._files_of(arm), directory, directory / "ini", self.supervisor.user)
-        fpm = self._start_fpm(_resolved(arm, real), number, directory, listen, placement)
+        resolved = structs.replace(arm, settings={**arm.settings, **real})  # never journaled
+        originals = self._configure(resolved, directory, listen, placement, texts=texts_in(real))
+        fpm = self._start_fpm(resolved, number, directory, placement)
         instance = Instance(
             arm,
             number,
@@ -144,7 +146,7 @@ class Bench:
             php_meter=self.meter(f"php{number}", fpm),
             probe=self.probe,
             app=self.app_of(arm),
-            originals=placement.originals,
+            originals=originals,
             real=real,
         )
         if self.transport == "http":
@@ -180,19 +182,24 @@ class Bench:
                 real[key] = self._live_values[value][key]
         return real
 
-    def _start_fpm(self, arm: Arm, number: int, directory: Path, listen: str, placement: Placement) -> Child:
+    def _configure(self, arm: Arm, directory: Path, listen: str, placement: Placement, *, texts: frozenset[str]) -> dict[str, str]:
+        """Write php.ini fragment and php-fpm.conf; what every file placed for the instance stands for."""
         app = self.app_of(arm)
+        ini = {**OWN_INI, "session.save_path": str(self.sessions), **self._placed(app.ini), **arm.layer("ini")}
+        ini, preloaded = with_own_preload(ini, arm, app)
         fragment = directory / "ini"
         fragment.mkdir()
-        ini = {**OWN_INI, "session.save_path": str(self.sessions), **self._placed(app.ini), **arm.layer("ini")}
-        (fragment / "phpdyno.ini").write_text(render_ini(self._reachable(ini), arm.php.extension_dir, placement.lines))
-        configuration = directory / "fpm.conf"
-        configuration.write_text(render_fpm(listen, self._reachable(arm.layer("pool"))))
+        (fragment / "phpdyno.ini").write_text(render_ini(self._reachable(ini), arm.php.extension_dir, placement.lines, texts))
+        (directory / "fpm.conf").write_text(render_fpm(listen, self._reachable(arm.layer("pool")), texts))
+        return placement.originals | preloaded
+
+    def _start_fpm(self, arm: Arm, number: int, directory: Path, placement: Placement) -> Child:
+        app = self.app_of(arm)
         chosen = {app.settings[name].env: value for name, value in arm.layer("app").items() if name in app.settings}
         return self._spawn(
             arm,
             f"php-fpm-{number}",
-            [arm.php.fpm, "--nodaemonize", "--force-stderr", *placement.options, "--fpm-config", str(configuration)],
+            [arm.php.fpm, "--nodaemonize", "--force-stderr", *placement.options, "--fpm-config", str(directory / "fpm.conf")],
             env={"PHP_INI_SCAN_DIR": placement.scan_dir, **self._placed(app.env), **chosen, **arm.layer("env")},
             cwd=directory,
             cores=self.cores.measured,
@@ -252,9 +259,9 @@ class Bench:
         return component_meter(self.supervisor, self._groups, name, child)
 
 
-def _resolved(arm: Arm, real: Mapping[str, str]) -> Arm:
-    """The arm with the running pool's values in the place of the markers; never journaled."""
-    return structs.replace(arm, settings={**arm.settings, **real})
+def texts_in(real: Mapping[str, str]) -> frozenset[str]:
+    """Names of the php.ini settings whose value comes from the running pool: a text, also where it looks like a keyword."""
+    return frozenset(key.partition(".")[2] for key in real)
 
 
 def component_cgroup(supervisor: Supervisor, groups: CpuGroups | None, name: str, *, make: bool = True) -> list[Path]:

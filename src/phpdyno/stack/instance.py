@@ -22,6 +22,7 @@ from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.supervise import Child
 
 READY_S = 15.0
+PRELOAD = "opcache.preload"
 REFUSED = re.compile(
     r"Unable to load dynamic library|Unable to initialize module|odule compiled with|PHP +compiled with|options need to match"
     r"|requires Zend Engine API|API version|valid Zend extension|Failed loading"
@@ -124,20 +125,27 @@ class Instance:
         """The facts with originals for placed files, the app's settings by name, and no secret."""
         settings, real = self.arm.settings, self._real
         env = {name: facts.env[name] for name in env_names if name in facts.env}
+        app = {name: facts.env[setting.env] for name, setting in self.app.settings.items() if setting.env in facts.env}
+        held = {name: f"env.{setting.env}" for name, setting in self.app.settings.items() if f"env.{setting.env}" in real}
+        script = facts.ini.get(PRELOAD, "")
+        told = {**facts.ini, **({PRELOAD: self._originals.get(script, script)} if script else {})}
         ini = {pool_ini(key) or key.removeprefix("ini."): key for key in settings if pool_ini(key) or key.startswith("ini.")}
         return structs.replace(
             facts,
             ini=masked(
-                facts.ini,
+                told,
                 {name: settings[key] for name, key in ini.items()},
                 {name: real[key] for name, key in ini.items() if key in real},
                 guess=True,
             ),
             env=masked(env, self.arm.layer("env"), {key[4:]: value for key, value in real.items() if key.startswith("env.")}, guess=False),
-            app={name: facts.env[setting.env] for name, setting in self.app.settings.items() if setting.env in facts.env},
+            app=masked(
+                app, {name: settings[key] for name, key in held.items()}, {name: real[key] for name, key in held.items()}, guess=False
+            ),
             mapped_extensions=tuple(self._originals.get(path, path) for path in facts.mapped_extensions),
             ini_files=tuple(self._originals.get(path, path) for path in facts.ini_files),
             source=self.app.commit,
+            preloaded_elsewhere=script if facts.opcache and facts.opcache.preloaded_scripts and script not in self._originals else "",
         )
 
     def refused_extension(self) -> str:

@@ -1,6 +1,7 @@
 """php-fpm masters that run on this host and are not ours: found and read below /proc, never signalled, stopped or asked."""
 
 import os
+import pwd
 import re
 import struct
 from collections.abc import Iterator
@@ -9,11 +10,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.config.trusted import refuse_untrusted
 from phpdyno.errors import DynoError
 
 TITLE = "php-fpm: master process ("
+TITLES = b"master process (%s)"
+"""What every php-fpm's binary holds: a title alone can be given to any program, and this one is going to be executed."""
 OURS = "phpdyno-"
-AS_ROOT = "run phpdyno as root, or give the pool's settings by hand (ini.NAME=…;pool.pm=…)"
+BY_HAND = "give the pool's settings by hand (ini.NAME=…;pool.pm=…)"
 MOST_HEAP_BYTES = 1 << 26
 FPM_SOCKETS = "FPM_SOCKETS="
 """php-fpm hands its sockets over a reload in this variable; then its environment is longer than what it was started with."""
@@ -35,7 +39,10 @@ class LiveMaster(Struct, frozen=True):
 
 
 class Masters(Struct, frozen=True):
-    """The masters of other people's pools, by pid; `refused` say of the others why not: no permission, a container, a replaced binary."""
+    """The masters of our own account's pools, by pid; `refused` say of the others why not: a container, a replaced binary, another account.
+
+    Those of other accounts come last: any account can give a process this title.
+    """
 
     found: tuple[LiveMaster, ...] = ()
     refused: tuple[DynoError, ...] = ()
@@ -43,13 +50,16 @@ class Masters(Struct, frozen=True):
 
 def live_masters() -> Masters:
     """Every master that runs here and is not ours."""
-    found, refused = [], []
+    found, refused, foreign = [], [], []
     for pid, config in _titles():
+        if (stranger := _of_another_account(pid)) is not None:
+            foreign.append(stranger)
+            continue
         try:
             found.append(_master(pid, config))
         except DynoError as error:
             refused.append(error)
-    return Masters(tuple(found), tuple(refused))
+    return Masters(tuple(found), (*refused, *foreign))
 
 
 def _titles() -> Iterator[tuple[int, str]]:
@@ -64,17 +74,38 @@ def _titles() -> Iterator[tuple[int, str]]:
             yield pid, title[len(TITLE) : -1] if title.endswith(")") else ""
 
 
+def _of_another_account(pid: int) -> DynoError | None:
+    """Why a process is not ours to read: its title is the only thing that makes it a php-fpm, and what it names is opened and executed."""
+    where = f"php-fpm, process {pid}"
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return DynoError("it ended while it was looked at", where=where, next_step="try again")
+    uids = {int(uid) for uid in status.partition("\nUid:")[2].partition("\n")[0].split()}  # real, effective, saved, of the file system
+    if uids == {os.geteuid()}:
+        return None
+    owner = _account(max(uids, default=0))
+    return DynoError(f"it belongs to another account ({owner})", where=where, next_step=f"run phpdyno as {owner}, or {BY_HAND}")
+
+
+def _account(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
 def _master(pid: int, config: str) -> LiveMaster:
     where = f"php-fpm, process {pid}"
     if not config:
-        raise DynoError("its title is cut off, so its configuration file is not known", where=where, next_step=AS_ROOT.partition("or ")[2])
+        raise DynoError("its title is cut off, so its configuration file is not known", where=where, next_step=BY_HAND)
     try:
         exe = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115 (the text, not a path: it may end in " (deleted)")
         other_root = not Path(f"/proc/{pid}/root").samefile("/")
         home = Path(f"/proc/{pid}/cwd").readlink()
         started_s = _started_s(pid)
     except PermissionError as error:
-        raise DynoError("this pool cannot be looked into (permission denied)", where=where, next_step=AS_ROOT) from error
+        raise DynoError("this pool cannot be looked into (permission denied)", where=where, next_step=BY_HAND) from error
     except OSError as error:
         raise DynoError("it ended while it was looked at", where=where, next_step="try again") from error
     if other_root:
@@ -83,7 +114,25 @@ def _master(pid: int, config: str) -> LiveMaster:
         what = f"{exe.removesuffix(' (deleted)')} was replaced since it started (an upgrade?)"
         raise DynoError(what, where=where, next_step="restart php-fpm, or give its settings by hand")
     memory = _Memory(pid, exe)
-    return LiveMaster(pid, exe, home / config, home, started_s, memory.argv(), memory.env())
+    master = LiveMaster(pid, exe, home / config, home, started_s, memory.argv(), memory.env())
+    refuse_strangers_files(master)
+    return master
+
+
+def refuse_strangers_files(master: LiveMaster) -> None:
+    """Raises DynoError where its binary or its configuration could be another account's, is no php-fpm, or its number is another's now."""
+    where = f"php-fpm, process {master.pid}"
+    try:
+        for path in (Path(master.exe), master.config):
+            refuse_untrusted(path, where=where)
+        is_php = TITLES in Path(master.exe).read_bytes()
+        same = _started_s(master.pid) == master.started_s and _of_another_account(master.pid) is None
+    except OSError as error:
+        raise DynoError(f"{error.filename}: {error.strerror}", where=where, next_step=BY_HAND) from error
+    if not is_php:
+        raise DynoError(f"{master.exe} is no php-fpm, whatever its title says", where=where, next_step=BY_HAND)
+    if not same:
+        raise DynoError("it ended while it was looked at", where=where, next_step="try again")
 
 
 class _Memory:

@@ -11,12 +11,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.errors import DynoError
+from phpdyno.config.fpm_conf import Variables, ini_text
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.stack.programs import find_program, program_path
 
 _INI_LINE = re.compile(r"^([a-z_][a-z0-9_.]*) => .* => ", re.IGNORECASE | re.MULTILINE)
+_PRELOAD_LINE = re.compile(r"^[ \t]*opcache\.preload[ \t]*=([^\r\n]*)", re.MULTILINE)
 _NT_GNU_BUILD_ID = 3
+NO_PRELOADING = ("-d", "opcache.preload=")
+"""A question executes no script of the site: PHP preloads before it answers anything, even -h."""
 
 
 def default_fpm() -> str:
@@ -43,9 +47,16 @@ def default_cli() -> str:
 
 def fpm_prefix(fpm: str) -> Path:
     """The compiled-in directory from which php-fpm's relative includes start; /usr where it does not say."""
-    answer = subprocess.run([fpm, "-h"], capture_output=True, text=True, timeout=30, check=False, errors="replace")
-    found = re.search(r"\(default: (/[^)\n]*)\)", answer.stdout)
+    found = re.search(r"\(default: (/[^)\n]*)\)", _told([fpm, "-h"], None, "php-fpm"))
     return Path(found[1] if found else "/usr")
+
+
+def fpm_version(fpm: str) -> tuple[int, int]:
+    """Major and minor version of a php-fpm. Raises DynoError when it does not run."""
+    found = re.match(r"PHP (\d+)\.(\d+)\.", _told([fpm, "-n", "-v"], None, "php-fpm"))
+    if found is None:
+        raise DynoError("this is not a working php-fpm: it tells no version", where=fpm)
+    return int(found[1]), int(found[2])
 
 
 class IniFiles(Struct, frozen=True):
@@ -58,7 +69,10 @@ class IniFiles(Struct, frozen=True):
 
 def ini_files(fpm: str, options: Sequence[str] = (), scan_dir: str | None = None) -> IniFiles:
     """The files as PHP lists them, when it is started with these options and PHP_INI_SCAN_DIR. Raises DynoError when it does not run."""
-    text = _told([fpm, *options, "-i"], scan_dir, "PHP")
+    return _files_in(_told([fpm, *options, "-i"], scan_dir, "PHP"))
+
+
+def _files_in(text: str) -> IniFiles:
     main = re.search(r"^Loaded Configuration File => (.*)$", text, re.MULTILINE)
     scanned = re.search(r"^Additional \.ini files parsed => ((?:.*,\n)*.*)$", text, re.MULTILINE)
     place = re.search(r"^extension_dir => (.*?) => ", text, re.MULTILINE)
@@ -70,8 +84,25 @@ def ini_files(fpm: str, options: Sequence[str] = (), scan_dir: str | None = None
     )
 
 
+def _preload_in(files: IniFiles) -> str:
+    """What opcache.preload is in these files; the last one counts."""
+    found = ""
+    for path in (files.main, *files.scanned):
+        try:
+            text = Path(path).read_text(encoding="utf-8", errors="surrogateescape") if path else ""
+        except OSError:
+            continue  # PHP, which listed it, says what is wrong with it
+        for value in _PRELOAD_LINE.findall(text):
+            try:
+                found = ini_text(value, Variables({}), where=path)
+            except UsageError:
+                found = value.strip()
+    return found
+
+
 def _told(argv: Sequence[str], scan_dir: str | None, kind: str) -> str:
-    """What a PHP prints of itself."""
+    """What a PHP prints of itself when its standard options are followed by the question, the last word of `argv`."""
+    argv = [*argv[:-1], *NO_PRELOADING, argv[-1]]
     env = None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
     try:
         answer = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False, errors="replace", env=env)
@@ -105,6 +136,7 @@ def inspect_php(
         extension_dir=extension_dir,
         build_id=read_build_id(Path(fpm)),
         ini_names=tuple(names),
+        preload=_preload_in(_files_in(told)),
     )
 
 

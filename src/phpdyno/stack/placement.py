@@ -10,11 +10,12 @@ from msgspec import Struct, field
 
 from phpdyno.config.spec import NONE
 from phpdyno.errors import UsageError
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.paths import ServiceUser
 from phpdyno.render.php import scan_path
 from phpdyno.stack.extensions import extension_kind, loads, with_other_extensions
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.instance import PRELOAD, ArmFailed
 from phpdyno.stack.php import IniFiles
 
 NO_INI = "/dev/null"
@@ -74,6 +75,29 @@ def place_php(arm: Arm, files: IniFiles, directory: Path, fragment: Path, user: 
         place = str(fragment) if scanned == "" else scan_path(fragment, scanned)
     lines = tuple(line for name, line in wanted.items() if line and name not in placer.loaded)
     return Placement(options, place, lines, placer.originals)
+
+
+def with_own_preload(ini: Mapping[str, str], arm: Arm, app: PreparedApp) -> tuple[dict[str, str], dict[str, str]]:
+    """`ini` with the script to preload in the app's copy where it lies in the app's root, and what the copy stands for.
+
+    A script elsewhere would bring in classes of the live site: it stays only where the arm or the app itself names it.
+    """
+    named = ini.get(PRELOAD)
+    script = arm.php.preload if named is None else named
+    copy = copy_of(script, app.root, app.original)
+    if copy is None or (named is None and not copy.is_file()):
+        return {**ini, PRELOAD: named or ""}, {}
+    return {**ini, PRELOAD: str(copy)}, {str(copy): script}
+
+
+def copy_of(script: str, root: Path | None, original: Path | None) -> Path | None:
+    """Where in `root`, the copy of `original`, a script lies; None for one that is not of it."""
+    if root is None or original is None or not Path(script).is_absolute():
+        return None
+    for path, place in ((Path(script), original), (Path(script).resolve(), original.resolve())):
+        if path.is_relative_to(place):
+            return root / path.relative_to(place)
+    return None
 
 
 class _Placer:

@@ -9,7 +9,7 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.judge import metric_for
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Metric
-from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader, overlaid
+from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
 
 CONTROL = "control"
 LOADED_CONTROL = "control, loaded"
@@ -64,6 +64,6 @@ def make_arms(
         if spec in {CONTROL, LOADED_CONTROL, *metrics}:
             raise UsageError("this treatment is named twice", where=f"--treatment {spec}")
         metrics[spec] = metric or metric_for(changed)
-        made.append(reader.arm(spec, overlaid(bases[metrics[spec]], changed), changed))
+        made.append(reader.arm(spec, reader.on_top(bases[metrics[spec]], changed), changed))
     controls = reader.arm(CONTROL, bases["cpu"], {}), reader.arm(LOADED_CONTROL, bases["throughput"], {})
     return Arms(*controls, tuple(made), metrics, tuple(reader.notes))

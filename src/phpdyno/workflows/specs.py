@@ -5,20 +5,23 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.revisions import repository_of
 from phpdyno.apps.source import App
 from phpdyno.config.nearest import suggestion
-from phpdyno.config.spec import KnownNames, parse_spec
+from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import POOL_NAMES, WEB_NAMES, pool_ini
 from phpdyno.knobs.judge import check_values
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.stack.extensions import extension_digests
+from phpdyno.stack.live_drift import drift_notes
 from phpdyno.stack.live_pool import LivePool, import_pool
 from phpdyno.stack.php import default_cli, default_fpm, ini_files, inspect_php
 from phpdyno.stack.placement import extension_lines, ini_options
 
 CONTROL_OPTION = "--control"
+PRELOADED = "ini.opcache.preload"
 SCRIPT_LAYERS = ("ini", "env", "php", "ext")
 
 
@@ -50,7 +53,9 @@ class SpecReader:
         if "source" in settings and self._app is not None:
             settings["source"] = repository_of(self._app, where=where).commit(settings["source"], where=where)
         if "live" in settings:
-            settings = overlaid(self._import(settings.pop("live")), settings)
+            settings = overlaid(self._import(settings.pop("live")), settings, self._variables())
+            # What stands behind a marker is text for the app; the rest has to make sense to our servers too.
+            check_values({key: value for key, value in settings.items() if not value.startswith(LIVE)}, where=where)
         for key, value in settings.items():
             if key.startswith("ext.") and value != "off":
                 settings[key] = str(Path(value).resolve())  # as /proc/PID/maps shows it
@@ -70,23 +75,48 @@ class SpecReader:
             )
         return self._builds[key]
 
+    def on_top(self, base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+        """The settings of a treatment with these changes."""
+        return overlaid(base, changes, self._variables())
+
+    def _variables(self) -> dict[str, str]:
+        """The environment variable of each setting of the app, by full setting name."""
+        return {f"app.{name}": setting.env for name, setting in self._app.settings.items()} if self._app else {}
+
     def arm(self, name: str, settings: dict[str, str], changed: dict[str, str]) -> Arm:
         """An arm of these settings."""
+        self._note_preload(self.build(settings).preload if PRELOADED not in settings else "")
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
 
     def _import(self, selector: str) -> dict[str, str]:
         """The running pool's settings, read once, the files of its extensions found where its PHP looks for them."""
-        if selector not in self._pools:
-            pool = self._pools[selector] = import_pool(selector)
-            self.notes += pool.in_words()
+        first = selector not in self._pools
+        if first:
+            self._pools[selector] = import_pool(selector)
+            self.notes += self._pools[selector].in_words()
         settings = dict(self._pools[selector].settings)
         options, scan_dir = ini_options(settings)
+        files = ini_files(settings["php"], options, scan_dir)
+        if first:
+            self.notes += drift_notes(self._pools[selector], files)
+        if settings.get(PRELOADED) and not self._is_of_the_app(settings[PRELOADED]):
+            self._note_preload(settings[PRELOADED])
+            settings[PRELOADED] = ""
         for key, value in settings.items():
             if key.startswith("ext.") and "/" not in value:
-                place = ini_files(settings["php"], options, scan_dir).extension_dir
-                settings[key] = f"{place}/{value.removesuffix('.so')}.so"
+                settings[key] = f"{files.extension_dir}/{value.removesuffix('.so')}.so"
         return settings
+
+    def _is_of_the_app(self, script: str) -> bool:
+        return isinstance(self._app, FolderApp) and Path(script).resolve().is_relative_to(self._app.described.root.resolve())
+
+    def _note_preload(self, script: str) -> None:
+        """Say once that a script is not preloaded. That of a `--script` may lie in its directory, which is not known here."""
+        if script and not self._is_of_the_app(script):
+            unless = " unless it lies in the script's directory" if self._script else ", as it lies outside the app's root"
+            note = f"opcache.preload: {script} is not preloaded{unless}; give ini.opcache.preload=… to have it"
+            self.notes += [note] if note not in self.notes else []
 
     def _check_app(self, settings: Mapping[str, str], *, where: str) -> None:
         offered = self._app.settings if self._app else {}
@@ -103,7 +133,10 @@ def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:
             raise UsageError(f"{name} means nothing to a script", where=where, next_step=f"layers of a script: {', '.join(SCRIPT_LAYERS)}")
 
 
-def overlaid(base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-    """`changes` on top of `base`. A php.ini setting takes the place of the pool's own (php_admin_value) of that name, which would win."""
+def overlaid(base: Mapping[str, str], changes: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
+    """`changes` on top of `base`. What would win over a change gives way to it: to a php.ini setting the pool's own (php_admin_value) of
+    that name, to a setting of the app the variable that it is told by (`variables`, by the setting's full name).
+    """
+    told = {f"env.{variables[key]}" for key in changes if key in variables}
     names = {pool_ini(key) or key.removeprefix("ini.") for key in changes if pool_ini(key) or key.startswith("ini.")}
-    return {**{key: value for key, value in base.items() if pool_ini(key) not in names}, **changes}
+    return {**{key: value for key, value in base.items() if pool_ini(key) not in names and key not in told}, **changes}

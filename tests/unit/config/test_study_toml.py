@@ -95,6 +95,14 @@ def test_the_committed_studies_can_be_read() -> None:
             assert any({contrast.arm, contrast.against} <= {each.control, *each.treatments} for each in study.comparisons), contrast.title
 
 
+def test_the_opcache_study_measures_tcp_in_full_slots_as_well() -> None:
+    study = load_study(Path(__file__).parents[3] / "studies" / "opcache.toml")
+    slots = {each.name: each.slot_requests for each in study.comparisons if "tcp" in each.treatments and each.metric == "throughput"}
+    # None: 20 for each in flight.
+    assert slots["symfony-throughput-long-slots"] is None
+    assert slots["symfony-throughput"] == 500
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

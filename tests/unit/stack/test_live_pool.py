@@ -1,13 +1,18 @@
 """A pool's file as settings of an arm, from masters made up for the test (the real ones are in tests/integration/test_live.py)."""
 
+import os
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.stack import live_pool
+from phpdyno.stack.extensions import loaded_name
+from phpdyno.stack.live_drift import drift_notes
 from phpdyno.stack.live_master import LiveMaster, Masters
 from phpdyno.stack.live_pool import LivePool, import_pool, secrets_behind
+from phpdyno.stack.php import IniFiles
 
 FPM = "/usr/sbin/php-fpm8.2"
 
@@ -36,6 +41,7 @@ def masters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMasters:
     fake = FakeMasters(tmp_path)
     monkeypatch.setattr(live_pool, "live_masters", fake)
     monkeypatch.setattr(live_pool, "fpm_prefix", lambda fpm: tmp_path)
+    monkeypatch.setattr(live_pool, "fpm_version", lambda fpm: (8, 3))
     return fake
 
 
@@ -142,12 +148,26 @@ def test_pools_of_the_same_name_are_told_apart_by_program_or_process(masters: Fa
     assert import_pool("102/www").selector == "102/www"
 
 
-def test_a_pool_s_file_that_is_newer_than_its_master_is_said(masters: FakeMasters) -> None:
+def test_what_changed_since_the_master_started_is_said(masters: FakeMasters, tmp_path: Path) -> None:
+    (tmp_path / "php.ini").write_text("extension=gone.so\n")
     masters.add("[www]\nlisten = 1\n", env={})
-    assert import_pool("").notes == ()
-    old = masters.all[0]
-    masters.all = [LiveMaster(old.pid, old.exe, old.config, old.cwd, 1.0, old.argv, old.env)]
-    assert "newer" in import_pool("").notes[0]
+    files = IniFiles(str(tmp_path / "php.ini"), (), "/nowhere")
+    old = structs.replace(masters.all[0], pid=os.getpid())
+    masters.all = [old]
+    assert drift_notes(import_pool(""), files) == ("ini files load extensions that the pool www has not: gone",)
+    masters.all = [structs.replace(old, started_s=1.0)]
+    newer, _ = drift_notes(import_pool(""), files)
+    assert str(old.config) in newer
+    assert str(tmp_path / "php.ini") in newer
+
+
+def test_extensions_of_the_master_that_no_file_loads_are_said(masters: FakeMasters) -> None:
+    mapped = next(path for path in Path("/proc/self/maps").read_text().split() if path.endswith(".so"))
+    masters.add("[www]\nlisten = 1\n", env={})
+    masters.all = [structs.replace(masters.all[0], pid=os.getpid())]
+    (note,) = drift_notes(import_pool(""), IniFiles("", (), str(Path(mapped).parent)))
+    assert "extensions that no ini file loads any more" in note
+    assert loaded_name(mapped) in note
 
 
 def test_a_master_that_cannot_be_read_stands_in_nobody_s_way(masters: FakeMasters) -> None:
@@ -163,3 +183,60 @@ def test_a_master_that_cannot_be_read_stands_in_nobody_s_way(masters: FakeMaster
     masters.refused.clear()
     with pytest.raises(UsageError, match=r"101\.conf:2: this line is not understood"):
         import_pool("broken")
+
+
+def test_of_php_values_and_variables_the_first_line_counts_and_admin_values_before_all(masters: FakeMasters) -> None:
+    pool = imported(
+        masters,
+        "php_admin_value[a] = 1\nphp_value[a] = 2\nphp_value[b] = 3\nphp_flag[b] = off\nphp_value[c] = 4\nphp_admin_value[c] = 5\n"
+        "php_admin_value[c] = 6\nenv[N] = first\nenv[N] = second\npm.max_children = 2\npm.max_children = 3",
+    )
+    assert {key: value for key, value in pool.settings.items() if key.startswith("pool.php")} == {
+        "pool.php_admin_value[a]": "1",
+        "pool.php_value[b]": "3",
+        "pool.php_admin_value[c]": "5",
+    }
+    assert pool.secrets == {"env.N": "first"}
+    assert pool.settings["pool.pm.max_children"] == "3"
+
+
+def test_variables_that_would_act_on_our_own_php_fpm_are_left_out(masters: FakeMasters) -> None:
+    names = ("PHP_INI_SCAN_DIR", "PHPRC", "LD_PRELOAD", "LD_AUDIT", "USE_ZEND_ALLOC", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
+    pool = imported(masters, "\n".join(f"env[{name}] = /x" for name in names), env={"LD_PRELOAD": "/lib/j.so"})
+    assert set(pool.left_out) == {"listen", *(f"env[{name}]" for name in names)}
+    assert {key: value for key, value in pool.settings.items() if key.startswith("env.")} == {"env.LD_PRELOAD": "/lib/j.so"}
+    assert pool.secrets == {}
+
+
+def test_a_text_that_looks_like_a_keyword_is_asked_for_and_quoted(masters: FakeMasters) -> None:
+    pool = imported(masters, 'php_value[a] = "None"\nphp_value[b] = None\nphp_value[c] = "E_ALL"\nphp_value[d] = E_ALL\nphp_value[e] = x')
+    values = {key[15:-1]: value for key, value in pool.settings.items() if key.startswith("pool.php")}
+    assert values == {"a": "live:www", "b": "", "c": "live:www", "d": "32767", "e": "x"}
+    assert set(pool.secrets.values()) == {"None", "E_ALL"}
+
+
+def test_a_pool_does_not_preload(masters: FakeMasters) -> None:
+    pool = imported(masters, "php_admin_value[opcache.preload] = /srv/preload.php")
+    assert "php_admin_value[opcache.preload]" in pool.left_out
+    assert "preload" not in str(pool.settings)
+
+
+@pytest.mark.parametrize(("address", "family"), [("run/a.sock", "unix"), ("9000", "tcp"), ("[::1]:9000", "tcp"), ("/run/a.sock", "unix")])
+def test_the_family_of_an_address(masters: FakeMasters, address: str, family: str) -> None:
+    masters.add(f"[www]\nlisten = {address}\npm = Static\n", env={})
+    assert (import_pool("").settings["web.socket"], import_pool("").settings["pool.pm"]) == (family, "static")
+
+
+def test_options_are_read_as_php_fpm_reads_them(masters: FakeMasters) -> None:
+    defined = ("-d", "error_reporting=E_ALL & ~E_NOTICE", '-dprecision="7"', "-d", "a=None", "-d", "b=/None;x")
+    pool = imported(masters, "", argv=(FPM, "-FRc", "/x.ini", *defined, "-Oc/y.ini"))
+    assert pool.settings["php.ini"] == "/y.ini"
+    values = {key[4:]: value for key, value in pool.settings.items() if key.startswith("ini.")}
+    assert values == {"error_reporting": str(32767 & ~8), "precision": "7", "a": "", "b": "/None;x"}
+    masters.all.clear()
+    assert imported(masters, "", argv=(FPM, "-Fn")).settings["php.scan_dir"] == "none"
+
+
+def test_a_variable_whose_value_is_not_known_is_refused(masters: FakeMasters) -> None:
+    with pytest.raises(UsageError, match=r"100\.conf:3: the environment of php-fpm cannot be read"):
+        imported(masters, "pm.max_children = ${MOST}", env=None)
