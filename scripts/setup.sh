@@ -1,6 +1,7 @@
 #!/bin/sh
 # make setup: everything phpdyno needs on a Debian 12 machine, idempotent.
-# Leaves .venv/bin/phpdyno. Starts, stops and alters no system service.
+# Leaves .venv/bin/phpdyno. Starts and stops no system service, and upgrades none. Where php8.2-fpm is installed already, its optional
+# modules are named and not added, because Debian enables a module for every PHP on the machine; mysql, mbstring and xml are added.
 # --packages-only [PACKAGE...]  the Debian packages and nothing else: those that are missing, or (as root) those that are named
 set -eu
 cd "$(dirname "$0")/.."
@@ -29,6 +30,15 @@ lock_policy() {
     exec 9<"${policy%/*}"
     flock -w 600 9 || die "another setup has been installing packages for ten minutes"
 }
+# Packages that are installed and that installing the named ones would upgrade: all where php8.2-fpm serves already, else those of servers.
+upgrades() {
+    would=$(LC_ALL=C apt-get --simulate install --no-install-recommends --no-remove "$@" </dev/null 2>/dev/null |
+        sed -n 's/^Inst \([^ ]*\) \[.*/\1/p' | grep -Ev '^(cargo|rustc|libstd-rust)' || true)
+    if ! installed php8.2-fpm; then
+        would=$(printf '%s\n' "$would" | grep -E '^(php|nginx|mariadb|mysql|apache2|lib(apache2-mod|nginx-mod|php))' || true)
+    fi
+    printf '%s\n' "$would" | sort -u | xargs
+}
 units() { ls /lib/systemd/system /usr/lib/systemd/system /etc/init.d 2>/dev/null | sort -u; }
 install_packages() {
     lock_policy
@@ -45,6 +55,8 @@ install_packages() {
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
     # Old lists name versions that the mirrors no longer have. One broken source among several must not stop the installation.
     apt-get update -qq </dev/null >"$log" 2>&1 || true
+    would=$(upgrades "$@")
+    [ -z "$would" ] || die "that would upgrade what is installed; if it may, do that first:  sudo apt-get install --only-upgrade $would"
     apt-get install -y -qq --no-install-recommends --no-remove -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@" \
         </dev/null >>"$log" 2>&1 || failed=yes
     # A unit that this installation brought, even half, stays off at boot as well; one that was there is not looked at.
@@ -93,7 +105,13 @@ have nginx || need nginx
 { have mariadbd && have mariadb-install-db; } || need mariadb-server-core
 have mariadb || need mariadb-client-core
 # The last three are what mediawiki needs.
-need php8.2-fpm php8.2-cli php8.2-opcache php8.2-mysql php8.2-mbstring php8.2-xml php8.2-gd php8.2-curl php8.2-sqlite3 php8.2-intl php8.2-apcu
+optional="php8.2-gd php8.2-curl php8.2-sqlite3 php8.2-intl php8.2-apcu" unasked=""
+if installed php8.2-fpm; then
+    for package in $optional; do installed "$package" || unasked="$unasked $package"; done
+else
+    need $optional
+fi
+need php8.2-fpm php8.2-cli php8.2-opcache php8.2-mysql php8.2-mbstring php8.2-xml
 have cc || need gcc libc6-dev
 have strace || need strace # syscalls per request
 have git || need git       # source=REF
@@ -128,6 +146,9 @@ if have apt-cache && ! knows_wordpress; then
         apt-get update -qq </dev/null >/dev/null 2>&1 || true
     fi
     knows_wordpress || say "hint: apt knows no package wordpress, which make demo downloads; run: sudo apt-get update"
+fi
+if [ -n "$unasked" ]; then
+    say "hint: not added to the PHP that is here, since every PHP would load them; to add them:  sudo sh scripts/setup.sh --packages-only$unasked"
 fi
 if leftover; then say "hint: an interrupted setup left $policy, which forbids services; run: sudo sh scripts/setup.sh --restore-policy"; fi
 if [ -n "$packages_only" ]; then say "the packages are there"; exit; fi

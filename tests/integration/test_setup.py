@@ -34,6 +34,7 @@ FAKES = {
         echo "$*" >>"$FAKE_WORLD/apt"
         cp -P "$PHPDYNO_POLICY_RC_D" "$FAKE_WORLD/policy-during" 2>/dev/null
         [ -e "$FAKE_WORLD/killer" ] && [ "$1" = install ] && kill -9 "$PPID"
+        [ "$1" = --simulate ] && { cat "$FAKE_WORLD/simulated" 2>/dev/null; exit; }
         echo chatter
         [ "$1" = update ] && [ -e "$FAKE_WORLD/mirror" ] && touch "$FAKE_WORLD/candidate"
         [ "$1" = install ] && [ -e "$FAKE_WORLD/mirror" ] && echo "$FAKE_NEW_RUST" >"$FAKE_WORLD/rust"
@@ -118,26 +119,86 @@ def test_a_held_package_is_there(machine: FakeMachine) -> None:
 
 
 def test_a_missing_package_is_installed_behind_a_policy(machine: FakeMachine) -> None:
-    lack(machine, "php8.2-gd")
+    lack(machine, "php8.2-mbstring")
     answer = machine.setup()
     assert answer.returncode == 0, answer.stderr
     assert "chatter" not in answer.stdout + answer.stderr
-    update, install = machine.asked()
+    update, simulated, install = machine.asked()
     assert update.startswith("update")
+    assert simulated.startswith("--simulate install ")
+    assert simulated.endswith(" php8.2-mbstring")
     assert install.startswith("install")
     assert "--no-remove" in install.split()
-    assert install.endswith(" php8.2-gd")
+    assert install.endswith(" php8.2-mbstring")
     assert (machine.root / "policy-during").read_text() == OURS
     assert list(machine.policy.parent.iterdir()) == []
 
 
+OPTIONAL = ("php8.2-apcu", "php8.2-curl", "php8.2-gd", "php8.2-intl", "php8.2-sqlite3")
+
+
+def test_a_php_that_is_there_gets_no_optional_modules(machine: FakeMachine) -> None:
+    """Debian enables a module for every PHP on the machine, the live site's included."""
+    lack(machine, "php8.2-gd", "php8.2-apcu")
+    answer = machine.setup()
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert machine.asked() == []
+    hint, last = answer.stdout.splitlines()
+    assert hint.startswith("setup: hint: not added to the PHP that is here")
+    assert hint.endswith("  sudo sh scripts/setup.sh --packages-only php8.2-gd php8.2-apcu")
+    assert last == "setup: the packages are there"
+    assert machine.setup("--packages-only", "php8.2-gd").returncode == 0
+    assert machine.asked()[-1].endswith(" php8.2-gd")
+
+
+def test_a_machine_without_php_gets_all_modules(machine: FakeMachine) -> None:
+    needed = ("php8.2-cli", "php8.2-fpm", "php8.2-mbstring", "php8.2-mysql", "php8.2-opcache", "php8.2-xml")
+    lack(machine, *OPTIONAL, *needed)
+    machine.put("simulated", "Inst libc6 [2.36-9] (2.36-10 Debian:12)\nInst php8.2-gd (8.2.1 Debian:12)\n")
+    answer = machine.setup()
+    assert answer.returncode == 0, answer.stderr
+    assert "hint" not in answer.stdout
+    assert machine.asked()[-1].endswith(" " + " ".join(sorted((*OPTIONAL, *needed))))
+
+
+@pytest.mark.parametrize("upgraded", ["php8.2-fpm", "libc6", "php8.2-fpm php8.2-common"])
+def test_nothing_is_upgraded_where_php_serves(machine: FakeMachine, upgraded: str) -> None:
+    lack(machine, "php8.2-mbstring")
+    lines = [f"Inst {name} [8.2.1-1] (8.2.2-1 Debian:12 [amd64])" for name in upgraded.split()]
+    machine.put("simulated", "\n".join((*lines, "Inst php8.2-mbstring (8.2.2-1 Debian:12 [amd64])", "Conf php8.2-fpm (8.2.2-1)")) + "\n")
+    answer = machine.setup()
+    assert answer.returncode == 1
+    names = " ".join(sorted(upgraded.split()))
+    assert f"apt-get install --only-upgrade {names}\n" in answer.stderr
+    assert not any(line.startswith("install") for line in machine.asked())
+    assert list(machine.policy.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("server", ["php-common", "php8.1-fpm", "nginx", "mariadb-common", "libapache2-mod-php8.1"])
+def test_no_other_server_is_upgraded_either(machine: FakeMachine, server: str) -> None:
+    lack(machine, "php8.2-fpm")
+    machine.put("simulated", f"Inst {server} [1] (2 Debian:12)\nInst php8.2-fpm (8.2.2-1 Debian:12)\n")
+    answer = machine.setup()
+    assert answer.returncode == 1
+    assert f"--only-upgrade {server}\n" in answer.stderr
+    assert not any(line.startswith("install") for line in machine.asked())
+
+
+def test_an_old_rust_may_be_upgraded_where_php_serves(machine: FakeMachine) -> None:
+    machine.put("rust", f"{OLD_RUST}\n")
+    machine.put("mirror")
+    machine.put("simulated", "Inst rustc-web [1.63] (1.78 Debian:12)\nInst libstd-rust-web-dev [1.63] (1.78 Debian:12)\n")
+    answer = machine.setup()
+    assert answer.returncode == 0, answer.stderr
+
+
 def test_what_apt_says_is_shown_when_it_fails(machine: FakeMachine) -> None:
-    lack(machine, "php8.2-gd")
+    lack(machine, "php8.2-mbstring")
     machine.put("broken")
     answer = machine.setup()
     assert answer.returncode == 1
     assert "chatter" in answer.stderr
-    assert answer.stderr.endswith("setup: apt-get could not install: php8.2-gd\n")
+    assert answer.stderr.endswith("setup: apt-get could not install: php8.2-mbstring\n")
     assert list(machine.policy.parent.iterdir()) == []
 
 
@@ -172,25 +233,25 @@ def test_debians_own_old_cargo_is_not_removed(machine: FakeMachine) -> None:
 
 @pytest.mark.parametrize("sudo", [False, True])
 def test_an_ordinary_user_without_a_terminal_gets_one_line(machine: FakeMachine, sudo: bool) -> None:
-    lack(machine, "php8.2-gd", "php8.2-curl")
+    lack(machine, "php8.2-xml", "php8.2-mbstring")
     machine.put("uid", "1000\n")
     if sudo:  # one that wants a password
         machine.put("sudo")
     answer = machine.setup()
     assert (answer.returncode, answer.stdout) == (1, "")
     (line,) = answer.stderr.splitlines()
-    assert line.endswith("  sudo sh scripts/setup.sh --packages-only php8.2-curl php8.2-gd")
+    assert line.endswith("  sudo sh scripts/setup.sh --packages-only php8.2-mbstring php8.2-xml")
     assert machine.asked() == []
 
 
 def test_at_a_terminal_sudo_may_ask(machine: FakeMachine) -> None:
-    lack(machine, "php8.2-gd")
+    lack(machine, "php8.2-mbstring")
     machine.put("uid", "1000\n")
     machine.put("sudo")
     answer = machine.setup(terminal=True)
     assert answer.returncode == 0, answer.stderr
-    assert machine.asked("sudo") == ["-n true", "sh scripts/setup.sh --packages-only php8.2-gd"]
-    assert machine.asked()[-1].endswith(" php8.2-gd")
+    assert machine.asked("sudo") == ["-n true", "sh scripts/setup.sh --packages-only php8.2-mbstring"]
+    assert machine.asked()[-1].endswith(" php8.2-mbstring")
 
 
 def test_named_packages_are_for_root(machine: FakeMachine) -> None:
@@ -227,7 +288,7 @@ def test_the_administrators_policy_comes_back(machine: FakeMachine, marker: bool
 def test_a_symlink_stays_a_symlink_even_through_a_sigkill(machine: FakeMachine, target: str) -> None:
     (machine.policy.parent / "theirs").write_text(THEIRS)
     machine.policy.symlink_to(target)
-    lack(machine, "php8.2-gd")
+    lack(machine, "php8.2-mbstring")
     machine.put("killer")
     assert machine.setup().returncode == 1
     assert machine.policy.read_text() == OURS

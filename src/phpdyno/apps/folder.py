@@ -4,11 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from phpdyno.apps import databases
-from phpdyno.apps.copies import copy_as, copy_entries, give_to_service, tree_digest
+from phpdyno.apps.copies import copy_entries, give_to_service, tree_digest
 from phpdyno.apps.links import mend_links
+from phpdyno.apps.rights import copy_linked
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.errors import DynoError, UsageError
@@ -94,6 +96,8 @@ class FolderApp:
             env=env,
             version=_version(described, files, seed),
             settings=described.settings,
+            root=root,
+            original=described.root,
         )
 
     def _copy(self, supervisor: Supervisor, progress: Progress, place: str) -> Path:
@@ -108,7 +112,7 @@ class FolderApp:
         into = supervisor.live / place
         into.mkdir()
         copy_entries(supervisor, entries, into)
-        mend_links(into, source, lambda what, place: copy_as(supervisor, what, place))
+        mend_links(into, source, partial(copy_linked, supervisor))
         give_to_service(supervisor, into)
         into.chmod(0o755)
         return into

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from phpdyno.errors import UsageError
 
-Duplicate = Callable[[Path, Path], None]
-"""Copies a file or directory (first) as a new one (second); links in it stay links."""
+Duplicate = Callable[[Path, Path, Path], None]
+"""Copies a file or directory (first) as a new one (second), as the link in the original (third) wants it; links in it stay links."""
 
 KERNEL = (Path("/dev"), Path("/proc"), Path("/sys"))
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (nothing is made there)
@@ -37,7 +37,7 @@ def mend_links(copy: Path, source: Path, duplicate: Duplicate) -> None:
         for place, link, origin in leaving:
             if _home(place, homes) is None and _may_be_copied(place, origin, (source, copy)):
                 link.unlink()
-                duplicate(place, link)
+                duplicate(place, link, origin)
                 homes[place] = link
                 fresh.append((link, place))
     for link, origin in found:

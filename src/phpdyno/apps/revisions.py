@@ -10,11 +10,14 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.apps.folder import FolderApp
+from phpdyno.apps.rights import account_of
 from phpdyno.apps.source import PHP_FILES, App, Progress
+from phpdyno.apps.unpack import unpack
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.app import PreparedApp
 from phpdyno.stack.programs import program_path
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.supervise import Account, Supervisor
+from phpdyno.stack.tethered import run_tethered
 
 GIT_TIMEOUT_S = 600.0
 SHORT = 12
@@ -27,6 +30,7 @@ _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C.UTF-8",
 }
+_NO_FILTER = {"smudge": "", "process": "", "required": "false"}
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -41,7 +45,11 @@ class Repository(Struct, frozen=True):
         answer = _git(self.top, ["rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}"])
         found = answer.stdout.decode(errors="replace").strip()
         if answer.returncode != 0 or not _COMMIT.fullmatch(found):
-            raise UsageError(f"git knows no such commit: {_words(answer)}", where=where, next_step=f"see: git -C {self.top} log --oneline")
+            raise UsageError(
+                f"git knows no such commit: {_words(answer.stderr.decode(errors='replace'))}",
+                where=where,
+                next_step=f"see: git -C {self.top} log --oneline",
+            )
         return found
 
 
@@ -54,7 +62,11 @@ def repository_of(app: App, *, where: str) -> Repository:
     root = app.described.root.resolve()
     answer = _git(root, ["rev-parse", "--show-toplevel"])
     if answer.returncode != 0:
-        raise UsageError(f"{root} lies in no git work tree: {_words(answer)}", where=where, next_step="leave source=… out")
+        raise UsageError(
+            f"{root} lies in no git work tree: {_words(answer.stderr.decode(errors='replace'))}",
+            where=where,
+            next_step="leave source=… out",
+        )
     top = Path(os.fsdecode(answer.stdout.removesuffix(b"\n")))
     return Repository(top, root.relative_to(top))
 
@@ -81,44 +93,73 @@ def prepare_commit(
     then = FolderApp(structs.replace(described, root=root, docroot=docroot))
     prepared = then.prepare(supervisor, cache=cache, progress=progress, place=f"app-{commit[:SHORT]}", shared=shared)
     shutil.rmtree(tree)
-    return structs.replace(prepared, commit=commit)
+    return structs.replace(prepared, commit=commit, original=described.root)
 
 
 def _export(supervisor: Supervisor, repository: Repository, commit: str, tree: Path) -> None:
-    """The whole commit, as links may lead from the app's root to other places of it."""
+    """The whole commit, as links may lead from the app's root to other places of it; links belong to the repository's owner."""
     archive = tree.with_suffix(".tar")
-    with archive.open("wb") as stream:
-        answer = _git(repository.top, ["archive", "--format=tar", commit], stdout=stream)
-    if answer.returncode != 0:
-        raise DynoError(f"git cannot export it: {_words(answer)}", where=f"commit {commit[:SHORT]} of {repository.top}")
-    tree.mkdir()
-    argv = ["tar", "--extract", "--no-same-owner", f"--file={archive}", f"--directory={tree}"]
-    child = supervisor.run("export", argv, as_service=False, timeout_s=GIT_TIMEOUT_S)
-    archive.unlink()
+    argv, env = _command(repository.top, ["archive", "--format=tar", commit])
+    env |= _without_filters(repository.top)
+    account = _account(repository.top)
+    child = supervisor.run("export", argv, env=env, account=account, as_service=False, output=archive, timeout_s=GIT_TIMEOUT_S)
     if child.status != 0:
-        raise DynoError(f"unpacking the commit {child.ended_how()}: {child.tail(2)}", where=str(tree), next_step="check the disk's room")
+        raise DynoError(f"git cannot export it: {_words(child.said())}", where=f"commit {commit[:SHORT]} of {repository.top}")
+    tree.mkdir()
+    unpack(archive, tree)
+    archive.unlink()
+    if account:
+        _give_links(tree, account)
 
 
-def _git(place: Path, command: Sequence[str], stdout: object = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a work tree, as its owner where we may: git trusts nobody else's repository, and more rights than his are not needed."""
+def _give_links(tree: Path, account: Account) -> None:
+    """What a link leads to is read with the rights of its owner, who is not root because root wrote it down."""
+    for folder, folders, files in os.walk(tree):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            if path.is_symlink():
+                os.lchown(path, *account)
+
+
+def _without_filters(place: Path) -> dict[str, str]:
+    """Settings by which git runs none of the commands that the repository's own configuration names for its files (LFS and the like)."""
+    answer = _git(place, ["config", "--null", "--name-only", "--get-regexp", r"^filter\."])
+    names = {key.rpartition(".")[0] for key in os.fsdecode(answer.stdout).split("\0") if key.count(".") > 1}
+    settings = [(f"{name}.{key}", value) for name in sorted(names) for key, value in _NO_FILTER.items()]
+    pairs = {f"GIT_CONFIG_{kind}_{at}": text for at, pair in enumerate(settings) for kind, text in zip(("KEY", "VALUE"), pair, strict=True)}
+    return {"GIT_CONFIG_COUNT": str(len(settings)), **pairs}
+
+
+def _account(place: Path) -> Account | None:
+    """Root runs git as the owner of the work tree: git trusts nobody else's repository, and more rights than his are not needed."""
+    return account_of(place.stat().st_uid, where=str(place)) if os.geteuid() == 0 else None
+
+
+def _command(place: Path, command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment of git."""
     git = shutil.which("git", path=program_path())
     if git is None:
         raise DynoError(
             "git is not installed", where="source", next_step="install it with: sudo apt-get install --no-install-recommends git"
         )
-    owner = place.stat()
-    account = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if os.geteuid() == 0 else {}
-    trusted = [] if os.geteuid() in {0, owner.st_uid} else ["-c", "safe.directory=*"]
-    argv = [git, "-C", str(place), *trusted, "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", *command]
-    env = {"PATH": program_path(), "HOME": os.devnull, **_QUIET}
+    argv = [git, "-C", str(place), "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", *command]
+    return argv, {"PATH": program_path(), "HOME": os.devnull, **_QUIET}
+
+
+def _git(place: Path, command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a work tree. Raises UsageError when it belongs to somebody whom git does not trust here; DynoError."""
+    argv, env = _command(place, command)
     try:
-        return subprocess.run(  # type: ignore[call-overload,no-any-return]
-            argv, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, check=False, timeout=GIT_TIMEOUT_S, env=env, **account
-        )
+        answer = run_tethered(argv, timeout_s=GIT_TIMEOUT_S, env=env, account=_account(place))
     except subprocess.TimeoutExpired as error:
         raise DynoError(f"git did not end within {GIT_TIMEOUT_S:.0f} s", where=str(place)) from error
+    if answer.returncode != 0 and b"dubious ownership" in answer.stderr:
+        what = "its repository belongs to another account, and git runs what such a repository says only for its owner"
+        raise UsageError(what, where=str(place), next_step="run phpdyno as that account, or measure a clone of your own")
+    return answer
 
 
-def _words(answer: subprocess.CompletedProcess[bytes]) -> str:
-    lines = answer.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-    return lines[-1].removeprefix("fatal: ")
+def _words(said: str) -> str:
+    """What git died of, else its last line."""
+    lines = said.strip().splitlines() or ["no reason given"]
+    return next((line for line in lines if line.startswith("fatal: ")), lines[-1]).removeprefix("fatal: ")

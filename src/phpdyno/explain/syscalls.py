@@ -92,7 +92,7 @@ def tracing(supervisor: Supervisor, pids: Sequence[int], *, as_service: bool = F
 
     The result is filled when the block ends. Raises CannotTrace: strace missing, ptrace forbidden.
     """
-    summary = supervisor.directory("strace") / "summary"
+    summary = _place_of_summary(supervisor, as_service=as_service) / "summary"
     summary.unlink(missing_ok=True)
     argv = [find_strace(), "-c", "-f", "-o", str(summary), "-p", ",".join(map(str, pids))]
     child = supervisor.spawn(LOG, argv, as_service=as_service)
@@ -110,6 +110,15 @@ def tracing(supervisor: Supervisor, pids: Sequence[int], *, as_service: bool = F
         traced.syscalls = parse_summary(summary.read_text())
     except (OSError, ValueError) as error:
         raise DynoError(f"strace left no table of its counts: {error}", next_step=f"see {child.log}") from error
+
+
+def _place_of_summary(supervisor: Supervisor, *, as_service: bool) -> Path:
+    """Where strace writes its table: a directory that nobody else writes to, since it follows a link that lies there."""
+    if as_service:
+        return supervisor.directory("strace-as-service")
+    folder = supervisor.live / "strace"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def _sleeping_pool(master: int) -> tuple[int, ...]:

@@ -4,9 +4,13 @@ from collections.abc import Iterable, Mapping
 
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import Knob, knob_for, pool_ini
+from phpdyno.knobs.domain import BOOLEAN, size_bytes
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Metric
 from phpdyno.model.verdict import ProofOutcome
+
+_EXTENSIONS = frozenset({"extension", "zend_extension"})
+"""Lists in php.ini, not values: no worker reports them."""
 
 
 def check_values(settings: Mapping[str, str], *, where: str) -> None:
@@ -31,7 +35,11 @@ def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts
     knob = knob_for(name)
     proved, detail = knob.proof(treated, value)
     theirs = _value_in_control(knob, value, control, control_settings)
-    if proved and theirs is not None and (knob.domain.same(theirs, value) or theirs == value):
+    if (
+        proved
+        and theirs is not None
+        and (theirs == value or knob.domain.same(theirs, value) or _same_to_php(knob, value, control, treated))
+    ):
         detail = f"the control has the same value already; {detail}"
         return ProofOutcome(name, value, proved=False, detail=detail, same_as_control=True)
     return ProofOutcome(name, value, proved=proved, detail=detail)
@@ -39,7 +47,9 @@ def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts
 
 def _value_in_control(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str, str]) -> str | None:
     layer, _, rest = knob.name.partition(".")
-    own = rest if layer == "ini" else pool_ini(knob.name)
+    own = _ini_name(knob)
+    if own in _EXTENSIONS or (layer in {"ext", "source", "php"} and knob.name != "php"):
+        return value if knob.proof(control, value)[0] else None
     if own:
         return control.ini.get(own)
     if layer == "env":
@@ -48,9 +58,29 @@ def _value_in_control(knob: Knob, value: str, control: WorkerFacts, settings: Ma
         return control.app.get(rest)
     if knob.name == "php":
         return control.exe
-    if layer in {"ext", "source", "php"}:
-        return value if knob.proof(control, value)[0] else None
     return settings.get(knob.name, knob.default)
+
+
+def _ini_name(knob: Knob) -> str:
+    """The php.ini name that a knob sets, '' for any other."""
+    layer, _, rest = knob.name.partition(".")
+    return rest if layer == "ini" else pool_ini(knob.name)
+
+
+def _same_to_php(knob: Knob, value: str, control: WorkerFacts, treated: WorkerFacts) -> bool:
+    """Whether the control's worker has a php.ini setting as it is wanted, or as the treated one reports it, however that is spelled."""
+    own = _ini_name(knob)
+    if own in _EXTENSIONS or own not in control.ini:
+        return False
+    return _alike(control.ini[own], value) or _alike(control.ini[own], treated.ini.get(own, value))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether PHP takes two spellings for one value: equal texts, two words or digits for true or for false, two sizes of as many bytes."""
+    if one == other or (BOOLEAN.accepts(one) and BOOLEAN.accepts(other) and BOOLEAN.same(one, other)):
+        return True
+    size = size_bytes(one)
+    return size is not None and size == size_bytes(other)
 
 
 def metric_for(changed: Iterable[str]) -> Metric:

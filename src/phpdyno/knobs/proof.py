@@ -137,6 +137,8 @@ def commit(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """The worker has opened files of this commit's export."""
     if facts.source != wanted:
         return False, f"the worker was given {facts.source[:12] or 'the work tree'} to serve"
+    if facts.preloaded_elsewhere:
+        return False, f"the worker preloaded {facts.preloaded_elsewhere}, which is not of this commit"
     return facts.served_files > 0, f"the worker knows {facts.served_files} files of commit {wanted[:12]}"
 
 

@@ -11,12 +11,14 @@ Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own", â€
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import select
 import shutil
 import signal
 import socket
+import stat
 import sys
 import tempfile
 import time
@@ -38,8 +40,8 @@ def descendants(root: int) -> list[int]:
         if not entry.isdigit():
             continue
         with contextlib.suppress(OSError, IndexError, ValueError):
-            stat = Path(f"/proc/{entry}/stat").read_bytes()
-            parent = int(stat[stat.rindex(b")") + 2 :].split()[1])
+            told = Path(f"/proc/{entry}/stat").read_bytes()
+            parent = int(told[told.rindex(b")") + 2 :].split()[1])
             children.setdefault(parent, []).append(int(entry))
     found: list[int] = []
     queue = [root]
@@ -50,13 +52,23 @@ def descendants(root: int) -> list[int]:
     return found
 
 
+def open_log(path: str) -> int:
+    """Open a log for appending. Raises OSError where anything but a plain file of that one name lies there: somebody else put it there."""
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    held = os.fstat(log)
+    if not stat.S_ISREG(held.st_mode) or held.st_nlink != 1:
+        os.close(log)
+        raise OSError(errno.EPERM, "this log is no plain file with one name", path)
+    return log
+
+
 def start_ticks(pid: int) -> int | None:
     """When a process started, in clock ticks since boot; None when it is gone."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        told = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    return int(stat[stat.rindex(b")") + 2 :].split()[19])
+    return int(told[told.rindex(b")") + 2 :].split()[19])
 
 
 def boot_id() -> str:
@@ -133,15 +145,18 @@ class Guardian:
 
     def spawn(self, request: dict[str, Any]) -> int:
         """Fork and exec with log, cgroups, cores and account applied; an exec failure is raised here, in the parent."""
-        log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        if request["uid"] is not None:
+        log = open_log(request["log"])
+        output = log
+        if request["output"]:
+            output = os.open(request["output"], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        elif request["uid"] is not None:
             os.fchown(log, request["uid"], request["gid"])  # php-fpm opens /proc/self/fd/2 anew
         read_end, write_end = os.pipe()
         pid = os.fork()
         if pid == 0:
-            self.become(request, log, write_end)
-        os.close(write_end)
-        os.close(log)
+            self.become(request, (output, log), write_end)
+        for descriptor in {write_end, output, log}:
+            os.close(descriptor)
         with os.fdopen(read_end, "rb") as pipe:
             failure = pipe.read()
         if failure:
@@ -154,8 +169,8 @@ class Guardian:
         self.remember()
         return pid
 
-    def become(self, request: dict[str, Any], log: int, report: int) -> None:
-        """In the child: set everything up and exec. Never returns."""
+    def become(self, request: dict[str, Any], outputs: tuple[int, int], report: int) -> None:
+        """In the child: set everything up, standard output and error included, and exec. Never returns."""
         step = request["argv"][0]
         try:
             os.setsid()
@@ -167,8 +182,8 @@ class Guardian:
                 os.sched_setaffinity(0, request["cores"])
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)
-            os.dup2(log, 1)
-            os.dup2(log, 2)
+            os.dup2(outputs[0], 1)
+            os.dup2(outputs[1], 2)
             if request["uid"] is not None:
                 os.setgroups([])
                 os.setgid(request["gid"])

@@ -84,6 +84,7 @@ def describe_php(path: Path) -> PhpFound:
         lines = (answer.stderr or said).strip().splitlines() or [f"exit code {answer.returncode}"]
         return PhpFound(str(path), problem=f"it does not run: {lines[-1]}")
     opcache = re.search(r"with Zend OPcache v([^\s,]+)", said)
+    minor = ".".join(version[1].split(".")[:2])
     complaint = next((line.strip() for line in answer.stderr.splitlines() + said.splitlines() if "JIT" in line and "Warning" in line), "")
     return PhpFound(
         path=str(path),
@@ -92,7 +93,30 @@ def describe_php(path: Path) -> PhpFound:
         opcache=opcache[1] if opcache else "",
         jit=re.search(r"^JIT => On", said, re.MULTILINE) is not None,
         jit_problem=complaint,
+        opcache_package="" if opcache else _package_beside(path, f"php{minor}-opcache"),
     )
+
+
+def _package_beside(path: Path, package: str) -> str:
+    """The package, if the PHP at `path` came from one and apt would bring this one as well; else ''."""
+    if not _said("dpkg-query", "--search", str(path.resolve())):
+        return ""
+    policy = _said("apt-cache", "policy", package)
+    known = re.search(r"^  Installed: \(none\)\n  Candidate: [^(]", policy, re.MULTILINE)
+    return package if known else ""
+
+
+def _said(program: str, *arguments: str) -> str:
+    """What a program of the packaging system prints; '' where it is missing or fails."""
+    found = shutil.which(program, path=program_path())
+    if found is None:
+        return ""
+    environment = {"PATH": BASE_PATH, "LC_ALL": "C"}
+    try:
+        answer = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=ASK_S, check=False, env=environment)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout if answer.returncode == 0 else ""
 
 
 # ---- the servers' account -------------------------------------------------------------------------

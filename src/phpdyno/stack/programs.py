@@ -14,7 +14,10 @@ PACKAGES = {
     "php-fpm8.2": "php8.2-fpm",
     "php8.2": "php8.2-cli",
 }
-_NO_DATABASE = "apps without a database (hello, --docroot) work without MariaDB"
+STARTS_A_SERVICE = frozenset({"nginx", "php8.2-fpm"})
+"""Packages whose service apt-get would start on the user's host; setup.sh forbids it."""
+
+_NO_DATABASE = "only wordpress and an app.toml with `database` need MariaDB"
 WITHOUT = {
     "nginx": "`--transport fastcgi` measures without nginx",
     **dict.fromkeys(("mariadbd", "mariadb-install-db", "mariadb"), _NO_DATABASE),
@@ -34,11 +37,9 @@ def find_program(name: str) -> str:
     if found:
         return found
     package = PACKAGES.get(name, name)
+    command = "sh scripts/setup.sh --packages-only" if package in STARTS_A_SERVICE else "apt-get install --no-install-recommends"
     hint = WITHOUT.get(name)
-    raise DynoError(
-        f"{name} is not installed",
-        next_step=f"install it with: sudo apt-get install --no-install-recommends {package}" + (f" ({hint})" if hint else ""),
-    )
+    raise DynoError(f"{name} is not installed", next_step=f"install it with: sudo {command} {package}" + (f" ({hint})" if hint else ""))
 
 
 def nginx_version() -> str:

@@ -22,11 +22,11 @@ from phpdyno.model.facts import WorkerFacts
 from phpdyno.render.php import render_ini
 from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
 from phpdyno.stack.facts import ProbeAnswer, facts_of
-from phpdyno.stack.instance import REFUSED, ArmFailed
+from phpdyno.stack.instance import PRELOAD, REFUSED, ArmFailed
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.php import IniFiles, ini_files
-from phpdyno.stack.placement import ini_options, place_php
+from phpdyno.stack.placement import ini_options, place_php, with_own_preload
 from phpdyno.stack.supervise import Child, Supervisor
 
 PHP_FILES = Path(__file__).resolve().parent.parent / "php_files"
@@ -60,12 +60,13 @@ def host_command(supervisor: Supervisor, app: PreparedApp, arm: Arm, *, mode: st
     fragment.mkdir()
     placement = place_php(arm, _read_by(arm.php.fpm, *ini_options(arm.settings)), directory, fragment, supervisor.user)
     ini = {**OWN_INI, **HOST_INI, "session.save_path": str(supervisor.directory("sessions")), **app.ini, **arm.layer("ini")}
+    ini, preloaded = with_own_preload(ini, arm, app)
     if ini.get("open_basedir"):
         ini["open_basedir"] += f":{supervisor.live}"
     (fragment / "phpdyno.ini").write_text(render_ini(ini, arm.php.extension_dir, placement.lines))
     host = [str(_place_host(supervisor)), mode, str(place), str(app.docroot / app.front_controller)]
     env = {"PHP_INI_SCAN_DIR": placement.scan_dir, **app.env, **arm.layer("env")}
-    return HostCommand([arm.php.fpm, *placement.options, *host], env, placement.originals)
+    return HostCommand([arm.php.fpm, *placement.options, *host], env, placement.originals | preloaded)
 
 
 @functools.cache
@@ -153,9 +154,10 @@ class ScriptInstance:
 
     def _as_shown(self, facts: WorkerFacts) -> WorkerFacts:
         """The facts with originals for placed files, and no secret."""
+        told = {name: self._originals.get(value, value) if name == PRELOAD else value for name, value in facts.ini.items()}
         return structs.replace(
             facts,
-            ini=masked(facts.ini, self.arm.layer("ini"), {}, guess=True),
+            ini=masked(told, self.arm.layer("ini"), {}, guess=True),
             mapped_extensions=tuple(self._originals.get(path, path) for path in facts.mapped_extensions),
             ini_files=tuple(self._originals.get(path, path) for path in facts.ini_files),
         )

@@ -21,6 +21,9 @@ from phpdyno.stack.leftovers import sweep_leftovers
 
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+Account = tuple[int, int]
+"""User and primary group by number."""
+
 
 class Child:
     """One process that the guardian started."""
@@ -149,14 +152,18 @@ class Supervisor:
         cores: Sequence[int] = (),
         cgroups: Sequence[Path] = (),
         as_service: bool = True,
+        account: Account | None = None,
+        output: Path | None = None,
     ) -> Child:
         """Start `argv`, its output appended to logs/NAME.log, as the service user unless `as_service` is False.
 
+        `account` is somebody else to run as; `output` a new file, ours, for its standard output alone.
         The environment is exactly `env` plus PATH. Raises DynoError when it cannot be executed.
         """
         log = self.logs / f"{name}.log"
         log_start = log.stat().st_size if log.exists() else 0
-        switch = as_service and self.user.switch
+        switch = account is None and as_service and self.user.switch
+        uid, gid = account or ((self.user.uid, self.user.gid) if switch else (None, None))
         answer = self._ask(
             {
                 "op": "spawn",
@@ -166,13 +173,14 @@ class Supervisor:
                 "log": str(log),
                 "cores": list(cores),
                 "cgroups": [str(group) for group in cgroups],
-                "uid": self.user.uid if switch else None,
-                "gid": self.user.gid if switch else None,
+                "output": str(output) if output else None,
+                "uid": uid,
+                "gid": gid,
             }
         )
         if "error" in answer:
-            account = f" as {self.user.name}" if switch else ""
-            raise DynoError(f"cannot start {name}{account}: {answer['error']}", where=answer["file"] or argv[0])
+            whom = f" as {self.user.name}" if switch else ""
+            raise DynoError(f"cannot start {name}{whom}: {answer['error']}", where=answer["file"] or argv[0])
         return Child(self, int(answer["id"]), name=name, pid=int(answer["pid"]), log=log, log_start=log_start)
 
     def run(
@@ -183,10 +191,12 @@ class Supervisor:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         as_service: bool = True,
+        account: Account | None = None,
+        output: Path | None = None,
         timeout_s: float = 300.0,
     ) -> Child:
         """Run a short command to its end; its exit code is in `status`. Raises DynoError after `timeout_s`."""
-        child = self.spawn(name, argv, env=env, cwd=cwd, as_service=as_service)
+        child = self.spawn(name, argv, env=env, cwd=cwd, as_service=as_service, account=account, output=output)
         if not child.wait(timeout_s):
             child.stop(timeout_s=1.0)
             raise DynoError(f"{name} did not end within {timeout_s:.0f} s", where=argv[0], next_step=f"see {child.log}")

@@ -1,9 +1,11 @@
 """One syscall pass of a study: each arm started by itself, warmed up, and driven while strace counts."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from phpdyno.apps.registry import open_app
@@ -17,51 +19,84 @@ from phpdyno.explain.syscalls import Traced, count_syscalls, find_strace
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import on_cores, split_cores
 from phpdyno.host.lock import MeasuringLock
+from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
+from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Panel
 from phpdyno.model.study import Study, StudyPass, SyscallCounts, spec_of
 from phpdyno.paths import cache_dir
 from phpdyno.stack.bench import Bench
+from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import host_meter
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.compare import prepare_commits
 from phpdyno.workflows.session import start_database
+from phpdyno.workflows.study_ground import refuse_other_version
 
 
-def count_pass(study: Study, wanted: StudyPass, *, requests: int, logs: Path, progress: Progress) -> tuple[SyscallCounts, ...]:
+def count_pass(
+    study: Study, wanted: StudyPass, *, requests: int, logs: Path, progress: Progress, app_version: str = ""
+) -> tuple[SyscallCounts, ...]:
     """Counts of every arm of the pass over `requests` requests, one at a time on one worker: what a worker does once is warmed away.
 
-    Raises CannotTrace where strace is missing or forbidden, DynoError when an arm cannot be started or its requests fail.
+    Raises CannotTrace where strace is missing or forbidden, DynoError when an arm cannot be started, is not what it says (a setting that
+    differs from the control's is not at work), its requests fail, or the app is not of the version that is asked for.
     """
     find_strace()
     definition = open_app(study.apps[wanted.app])
-    arms = {name: pass_arm(study, name, definition) for name in wanted.arms}
+    control = control_of(study, wanted)
+    arms = {name: pass_arm(study, name, definition) for name in dict.fromkeys((control, *wanted.arms))}
     groups = find_cpu_groups()
     cores = split_cores()
     with MeasuringLock(), Supervisor(logs) as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
+        refuse_other_version(wanted.app, app_version, app.version)
         database, meter = start_database(stack, app, supervisor, cores, groups)
-        bench = Bench(supervisor, app, cores=cores, groups=groups, transport="http", database=database)
+        named = [structs.replace(arm, name=name) for name, arm in arms.items()]
+        apps = prepare_commits(definition, app, named, supervisor, progress.phase)
+        bench = Bench(supervisor, app, cores=cores, groups=groups, transport="http", database=database, apps=apps)
         shared = SharedMeters(meter, host_meter(groups))
         sequence = deal(np.random.default_rng(study.seed), [target.weight for target in app.workload.targets], requests)
         found = []
+        names = tuple({key.removeprefix("env."): None for arm in named for key in arm.settings if key.startswith("env.")})
+        facts: dict[str, WorkerFacts] = {}
         with on_cores(cores.helpers):
-            for name, arm in arms.items():
-                progress.phase(f"{name}: counting the syscalls of {requests} requests")
-                traced = _count_arm(arm, bench, shared, sequence)
-                found.append(SyscallCounts(wanted.app, name, requests, traced.processes, traced.syscalls))
-        return tuple(found)
+            for arm in named:
+                progress.phase(f"{arm.name}: counting the syscalls of {requests} requests")
+                facts[arm.name], traced = _count_arm(arm, bench, shared, sequence, names)
+                _prove(arm, arms[control], facts[arm.name], facts[control])
+                if arm.name in wanted.arms:
+                    found.append(SyscallCounts(wanted.app, arm.name, requests, traced.processes, traced.syscalls, app.version))
+        return tuple(sorted(found, key=lambda each: wanted.arms.index(each.arm)))
 
 
-def _count_arm(arm: Arm, bench: Bench, shared: SharedMeters, sequence: NDArray[np.uint32]) -> Traced:
+def _count_arm(
+    arm: Arm, bench: Bench, shared: SharedMeters, sequence: NDArray[np.uint32], names: Sequence[str]
+) -> tuple[WorkerFacts, Traced]:
+    """What a warm worker shows before strace attaches, and the counts."""
     workload = bench.app.workload
     weights = [target.weight for target in workload.targets]
     with bench.running([arm]) as (instance,):
         lane = make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
-        warm_up(lane, shared, metric="cpu", weights=weights, env_names=(), workers=1)
+        warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=names, workers=1)
         traced = count_syscalls(bench.supervisor, lane, sequence)
         lane.driver.close()
-        return traced
+        return warm.facts, traced
+
+
+def control_of(study: Study, wanted: StudyPass) -> str:
+    """Which arm the others of a pass are held against: the control of a comparison on its app that has one of them, else its first."""
+    meeting = (each for each in study.comparisons if each.app == wanted.app and {each.control, *each.treatments} & set(wanted.arms))
+    return next((each.control for each in meeting), wanted.arms[0])
+
+
+def _prove(arm: Arm, control: Arm, facts: WorkerFacts, control_facts: WorkerFacts) -> None:
+    """Raises ArmFailed when the arm is not what it says: then its counts would be another arm's."""
+    changed = {key: value for key, value in arm.settings.items() if control.settings.get(key) != value}
+    idle = not_effective(prove(changed, control_facts, facts, control.settings))
+    if idle:
+        raise ArmFailed(arm, idle)
 
 
 def pass_arm(study: Study, name: str, app: App) -> Arm:

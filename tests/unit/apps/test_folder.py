@@ -10,7 +10,7 @@ from phpdyno.apps import databases, folder
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.stack.supervise import Supervisor
-from tests.unit.apps.test_links import duplicate
+from tests.unit.apps.test_links import copied, duplicate
 
 TOML = """name = "shop"
 docroot = "../shop/public"
@@ -51,13 +51,13 @@ def version(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             if entry.is_symlink():
                 (into / entry.name).symlink_to(entry.readlink())
             else:
-                duplicate(entry, into / entry.name)
+                copied(entry, into / entry.name)
 
     def seeded(_: object, *, cache: Path, dump: Path, **__: object) -> Path:
         return cache / f"seed-{hash(dump.read_bytes())}" / "datadir"
 
     monkeypatch.setattr(folder, "copy_entries", copy_entries)
-    monkeypatch.setattr(folder, "copy_as", lambda _, what, place: duplicate(what, place))
+    monkeypatch.setattr(folder, "copy_linked", lambda _, what, place, link: duplicate(what, place, link))
     monkeypatch.setattr(databases, "seeded", seeded)
     monkeypatch.setattr(folder.FolderApp, "_run", lambda *_: None)
     monkeypatch.setattr(databases, "live_datadir", lambda *_: tmp_path)

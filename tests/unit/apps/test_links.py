@@ -9,7 +9,12 @@ from phpdyno.apps.links import mend_links
 from phpdyno.errors import UsageError
 
 
-def duplicate(source: Path, place: Path) -> None:
+def duplicate(source: Path, place: Path, link: Path) -> None:
+    assert link.is_symlink()
+    copied(source, place)
+
+
+def copied(source: Path, place: Path) -> None:
     if source.is_dir():
         shutil.copytree(source, place, symlinks=True)
     else:

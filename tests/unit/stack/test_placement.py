@@ -4,12 +4,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.workload import Workload
 from phpdyno.paths import ServiceUser
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.php import IniFiles
-from phpdyno.stack.placement import ini_options, may_read, place_php
+from phpdyno.stack.placement import ini_options, may_read, place_php, with_own_preload
 
 CALENDAR = Path("/usr/lib/php/20220829/calendar.so")
 ME = ServiceUser("me", "me", 0, 0, switch=False)
@@ -91,3 +94,23 @@ def test_the_servers_account_needs_the_directories_above_too(tmp_path: Path) -> 
 def test_an_extension_that_vanished_is_the_arm_s_failure(tmp_path: Path, files: IniFiles) -> None:
     with pytest.raises(ArmFailed, match="no such extension"):
         place_php(arm(ext__new="/none.so"), files, tmp_path, Path("/f"), ME)
+
+
+def test_a_script_to_preload_is_the_copy_s_or_none(tmp_path: Path) -> None:
+    live, copy = tmp_path / "live", tmp_path / "copy"
+    for place in (live, copy):
+        place.mkdir()
+        (place / "preload.php").write_text("<?php")
+    app = PreparedApp("x", copy, Workload(()), root=copy, original=live)
+    named, ours = str(live / "preload.php"), str(copy / "preload.php")
+
+    def preloaded(ini: dict[str, str], php_ini: str) -> tuple[dict[str, str], dict[str, str]]:
+        return with_own_preload(ini, structs.replace(arm(), php=structs.replace(arm().php, preload=php_ini)), app)
+
+    assert preloaded({"a": "1"}, "") == ({"a": "1", "opcache.preload": ""}, {})
+    assert preloaded({}, named) == ({"opcache.preload": ours}, {ours: named})
+    assert preloaded({"opcache.preload": named}, "") == ({"opcache.preload": ours}, {ours: named})
+    assert preloaded({}, "/srv/other.php") == ({"opcache.preload": ""}, {})
+    assert preloaded({}, str(live / "none.php")) == ({"opcache.preload": ""}, {})
+    assert preloaded({"opcache.preload": str(live / "none.php")}, "")[0] == {"opcache.preload": str(copy / "none.php")}  # php-fpm refuses
+    assert preloaded({"opcache.preload": "/srv/other.php"}, named) == ({"opcache.preload": "/srv/other.php"}, {})

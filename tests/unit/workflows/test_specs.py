@@ -10,6 +10,7 @@ from phpdyno.apps.registry import open_app
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.stack.live_pool import LivePool
+from phpdyno.stack.php import IniFiles
 from phpdyno.workflows import specs
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.specs import SpecReader, overlaid
@@ -111,6 +112,7 @@ def fake_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"pool.php_admin_value[memory_limit]": "77M", "pool.php_value[precision]": "9", "env.KEY": "live:www"}
     pool = LivePool("www", {**settings, **own}, {"user": "why not"}, ("a note",), {"env.KEY": "s"})
     monkeypatch.setattr(specs, "import_pool", lambda selector: pool)
+    monkeypatch.setattr(specs, "ini_files", lambda *argv: IniFiles("", (), "/ext"))
 
 
 @pytest.mark.usefixtures("fake_pool")
@@ -141,5 +143,40 @@ def test_a_script_takes_no_settings_of_servers() -> None:
 
 def test_one_kind_of_pool_value_replaces_another() -> None:
     base = {"pool.php_admin_value[a]": "1", "pool.php_value[b]": "2", "pool.pm": "static"}
-    assert overlaid(base, {"pool.php_value[a]": "3"}) == {"pool.php_value[a]": "3", "pool.php_value[b]": "2", "pool.pm": "static"}
-    assert overlaid(base, {"ini.b": "3"}) == {"pool.php_admin_value[a]": "1", "pool.pm": "static", "ini.b": "3"}
+    assert overlaid(base, {"pool.php_value[a]": "3"}, {}) == {"pool.php_value[a]": "3", "pool.php_value[b]": "2", "pool.pm": "static"}
+    assert overlaid(base, {"ini.b": "3"}, {}) == {"pool.php_admin_value[a]": "1", "pool.pm": "static", "ini.b": "3"}
+    assert overlaid({"env.MODE": "live:www", "env.X": "1"}, {"app.mode": "fast"}, {"app.mode": "MODE"}) == {
+        "env.X": "1",
+        "app.mode": "fast",
+    }
+
+
+def pool_of(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
+    """A running pool with one setting more."""
+    named = {name.replace("__", "."): value for name, value in settings.items()}
+    monkeypatch.setattr(specs, "import_pool", lambda selector: LivePool("www", {"php": FPM, **named}, {}, ()))
+    monkeypatch.setattr(specs, "ini_files", lambda *argv: IniFiles("", (), "/ext"))
+
+
+def test_a_setting_of_the_app_takes_the_place_of_the_pool_s_variable(app: FolderApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool_of(monkeypatch, env__MODE="live:www")
+    made = make_arms("live", ["app.mode=fast"], app=app)
+    assert made.control.settings["env.MODE"] == "live:www"
+    assert "env.MODE" not in made.treatments[0].settings
+    assert "env.MODE" not in make_arms("live;app.mode=slow", [], aa=True, app=app).control.settings
+
+
+def test_values_of_a_pool_that_nothing_can_take_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool_of(monkeypatch, pool__pm__max_children="")
+    with pytest.raises(UsageError, match=r"--control live: pool\.pm\.max_children cannot be ''"):
+        make_arms("live", [], aa=True)
+
+
+def test_a_script_is_preloaded_only_where_it_is_the_app_s(app: FolderApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pool_of(monkeypatch, ini__opcache__preload="/srv/elsewhere.php")
+    made = make_arms("live", [], aa=True, app=app)
+    assert made.control.settings["ini.opcache.preload"] == ""
+    assert len([note for note in made.notes if "/srv/elsewhere.php is not preloaded, as it lies outside the app's root" in note]) == 1
+    pool_of(monkeypatch, ini__opcache__preload=str(tmp_path / "preload.php"))
+    made = make_arms("live", [], aa=True, app=app)
+    assert (made.control.settings["ini.opcache.preload"], made.notes) == (str(tmp_path / "preload.php"), ())

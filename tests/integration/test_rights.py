@@ -1,0 +1,200 @@
+"""What root reads for an app of somebody else's, with real accounts, git and tar: never more than that account may read."""
+
+import os
+import pwd
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phpdyno.apps.registry import open_app
+from phpdyno.apps.revisions import prepare_commit, repository_of
+from phpdyno.apps.source import silent
+from phpdyno.errors import UsageError
+from phpdyno.explain.syscalls import tracing
+from phpdyno.stack.supervise import Supervisor
+from tests.integration.test_layers import git
+
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="only root can read what others may not")]
+
+TOML = """name = "shop"
+docroot = "public"
+root = "."
+[[target]]
+path = "/"
+"""
+BOB = pwd.getpwnam("games")
+"""Any account but ours and the servers'."""
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Bob's, with an app; below /tmp, since he cannot pass pytest's own directory."""
+    home = Path(tempfile.mkdtemp(prefix="pd-rights-", dir="/tmp"))
+    (home / "shop/public").mkdir(parents=True)
+    (home / "shop/app.toml").write_text(TOML)
+    (home / "shop/public/index.php").write_text("<?php echo 1;")
+    (home / "secret").write_text("root's")
+    (home / "shared").mkdir()
+    (home / "shared/logo").write_text("bob's")
+    home.chmod(0o755)
+    yield home
+    shutil.rmtree(home)
+
+
+def give(*trees: Path) -> None:
+    for tree in trees:
+        for path in (tree, *tree.rglob("*")):
+            os.lchown(path, BOB.pw_uid, BOB.pw_gid)
+
+
+def prepared(home: Path, tmp_path: Path, supervisor: Supervisor) -> Path:
+    return open_app(str(home / "shop")).prepare(supervisor, cache=tmp_path / "cache", progress=silent).docroot
+
+
+@pytest.mark.parametrize("kind", ["file", "in a directory", "behind another link", "below a closed directory"])
+def test_a_link_leads_no_further_than_its_owner_may_read(home: Path, tmp_path: Path, kind: str) -> None:
+    secret, link = home / "secret", home / "shop/public/x"
+    secret.chmod(0o600)
+    match kind:
+        case "file":
+            link.symlink_to(secret)
+        case "in a directory":
+            secret.rename(home / "shared/secret")
+            link.symlink_to(home / "shared")
+        case "behind another link":
+            (home / "hop").symlink_to(secret)
+            link.symlink_to(home / "hop")
+        case _:
+            (home / "closed").mkdir(mode=0o700)
+            secret.rename(home / "closed/secret")
+            (home / "closed/secret").chmod(0o644)
+            link.symlink_to(home / "closed/secret")
+    give(home / "shop")
+    with (
+        Supervisor(tmp_path / "logs") as supervisor,
+        pytest.raises(UsageError, match=f"{BOB.pw_name}, who owns it, may not read") as caught,
+    ):
+        prepared(home, tmp_path, supervisor)
+    assert str(caught.value).startswith(f"{link}: this link leads to ")
+    assert "measure a copy of the app without this link" in str(caught.value)
+
+
+def test_what_the_owner_may_read_is_copied(home: Path, tmp_path: Path) -> None:
+    shared = home / "shared"
+    (shared / "-dash").write_text("1")
+    (shared / "again").hardlink_to(shared / "logo")
+    (shared / "inner").symlink_to("logo")
+    (shared / "own").write_text("for bob alone")
+    give(shared)
+    (shared / "own").chmod(0o600)
+    for name, target in {"a": shared, "b": shared / "logo", "c": shared / "-dash"}.items():
+        (home / "shop/public" / name).symlink_to(target)
+    give(home / "shop")
+    with Supervisor(tmp_path / "logs") as supervisor:
+        docroot = prepared(home, tmp_path, supervisor)
+        assert (docroot / "a/own").read_text() == "for bob alone"
+        assert (docroot / "a/inner").read_text() == (docroot / "b").read_text() == "bob's"
+        assert (docroot / "c").read_text() == "1"
+        assert (docroot / "a/inner").resolve().is_relative_to(docroot.resolve())
+        assert {path.lstat().st_uid for path in docroot.rglob("*")} == {supervisor.user.uid}
+        assert list(supervisor.live.glob("linked-*")) == []
+
+
+def test_a_link_of_root_s_own_leads_where_root_may_read(home: Path, tmp_path: Path) -> None:
+    (home / "secret").chmod(0o600)
+    (home / "shop/public/x").symlink_to(home / "secret")
+    with Supervisor(tmp_path / "logs") as supervisor:
+        assert (prepared(home, tmp_path, supervisor) / "x").read_text() == "root's"
+
+
+def test_a_link_of_root_s_in_somebody_else_s_directory_is_his(home: Path, tmp_path: Path) -> None:
+    """He could put another one there while it is read."""
+    (home / "secret").chmod(0o600)
+    give(home / "shop")
+    (home / "shop/public/x").symlink_to(home / "secret")
+    with Supervisor(tmp_path / "logs") as supervisor, pytest.raises(UsageError, match="may not read"):
+        prepared(home, tmp_path, supervisor)
+
+
+def committed(home: Path) -> str:
+    git(home, "init", "--quiet", str(home / "shop"))
+    git(home / "shop", "add", "-A")
+    git(home / "shop", "commit", "--quiet", "--message=one")
+    give(home / "shop")
+    return git(home / "shop", "rev-parse", "HEAD")
+
+
+def test_a_link_in_a_commit_is_the_repository_s_owner_s(home: Path, tmp_path: Path) -> None:
+    (home / "secret").chmod(0o600)
+    (home / "shop/public/x").symlink_to(home / "secret")
+    commit = committed(home)
+    (home / "shop/public/x").unlink()
+    with Supervisor(tmp_path / "logs") as supervisor, pytest.raises(UsageError, match="may not read"):
+        prepare_commit(open_app(str(home / "shop")), commit, supervisor, cache=tmp_path / "cache", progress=silent)
+
+
+def test_a_commit_runs_no_filter_and_its_own_links_are_followed(home: Path, tmp_path: Path) -> None:
+    """The app's root is a part of the repository, and a link leads from it to another part."""
+    shop = home / "shop"
+    (shop / "app.toml").write_text(TOML.replace('root = "."', 'root = "site"').replace('"public"', '"site/public"'))
+    (shop / "site").mkdir()
+    (shop / "public").rename(shop / "site/public")
+    (shop / "lib").mkdir()
+    (shop / "lib/part.php").write_text("as committed")
+    (shop / "site/lib").symlink_to("../lib")
+    (shop / ".gitattributes").write_text("*.php filter=evil.x=y\n*.toml filter=long\n")
+    commit = committed(home)
+    note = home / "shop/ran"
+    git(shop, "config", "filter.evil.x=y.smudge", f"touch {note}; tr a-z A-Z")
+    git(shop, "config", "filter.evil.x=y.required", "true")
+    git(shop, "config", "filter.long.process", f"touch {note}")
+    with Supervisor(tmp_path / "logs") as supervisor:
+        then = prepare_commit(open_app(str(shop)), commit, supervisor, cache=tmp_path / "cache", progress=silent)
+        assert (then.docroot.parent / "lib/part.php").read_text() == "as committed"
+        assert (then.docroot / "index.php").read_text() == "<?php echo 1;"
+    assert not note.exists()
+
+
+def test_git_runs_as_the_owner_alone(home: Path) -> None:
+    commit = committed(home)
+    app = open_app(str(home / "shop"))
+    assert repository_of(app, where="source=HEAD").commit("HEAD", where="source=HEAD") == commit
+    os.chown(home / "shop", 54321, 54321)
+    with pytest.raises(UsageError, match="belongs to account number 54321, which this machine does not know"):
+        repository_of(app, where="source=HEAD")
+    os.chown(home / "shop", pwd.getpwnam("nobody").pw_uid, 0)
+    shutil.move(home / "shop/.git", home / "git")
+    (home / "shop/.git").mkdir()
+    for entry in (home / "git").iterdir():
+        shutil.move(entry, home / "shop/.git")
+    with pytest.raises(UsageError, match="belongs to another account"):
+        repository_of(app, where="source=HEAD")
+
+
+def test_strace_follows_no_link_of_the_servers_account(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("whole")
+    with Supervisor(tmp_path / "logs") as supervisor:
+        sleeper = supervisor.spawn("sleeper", ["sh", "-c", "while sleep 0.01; do :; done"])
+        laid = supervisor.run("lay", ["ln", "-s", str(victim), str(supervisor.live / "strace" / "summary")])
+        assert laid.status != 0
+        with tracing(supervisor, [sleeper.pid]):
+            held = (supervisor.live / "strace").stat()
+            assert (held.st_uid, held.st_mode & 0o777) == (0, 0o700)
+            supervisor.run("pause", ["sleep", "0.3"])  # strace has a table only of what was called
+            assert supervisor.run("lay", ["ln", "-s", str(victim), str(supervisor.live / "strace" / "summary")]).status != 0
+    assert victim.read_text() == "whole"
+
+
+def test_a_log_that_is_a_link_is_one_line(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("whole")
+    with Supervisor(tmp_path / "logs") as supervisor:
+        (tmp_path / "logs/echo.log").symlink_to(victim)
+        with pytest.raises(Exception, match=r"echo.log: cannot start echo"):
+            supervisor.run("echo", ["echo", "torn"])
+    assert victim.read_text() == "whole"
+    assert victim.stat().st_uid == 0
