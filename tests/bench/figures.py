@@ -11,7 +11,7 @@ from phpdyno.stats.sequence import confidence_sequence
 
 ALPHA = 0.05
 
-Unit = Literal["s", "×", "%"]
+Unit = Literal["s", "×", "%", ""]
 Reached = Literal["yes", "no", "open", "–"]
 
 
@@ -92,7 +92,7 @@ def measured_text(figure: Figure) -> str:
         return f"no interval yet ({figure.basis})"
     low, high = _number(figure.low, figure.unit), _number(figure.high, figure.unit)
     after = f"; {figure.detail}" if figure.detail else ""
-    sign = "×" if figure.unit == "×" else f" {figure.unit}"
+    sign = "×" if figure.unit == "×" else f" {figure.unit}".rstrip()
     return f"{_number(figure.estimate, figure.unit)}{sign} ({low} to {high}; {figure.basis}{after})"
 
 

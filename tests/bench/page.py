@@ -11,7 +11,9 @@ Written by `make bench`; not edited by hand. A figure holds for the machine and 
 
 - *Reached* is judged on the interval: **yes** when all of it meets the target, **no** when none of it does, **open** when it straddles it.
 - Intervals are 95 %. Of a ratio: the anytime-valid confidence sequence that verdicts rest on, over pairs of slots in coin order, all
-  intervals of a section together. Of a share: the same over blocks. Of a median: between two order statistics.
+  intervals of a section together. Of a share: the same over blocks; of a share of comparisons (section Truth) the exact binomial one
+  (Clopper and Pearson). Of a correlation: Student's t over comparisons. Of a median: between two order statistics.
+- *Never* is judged by the count, whatever the interval: no interval can show it.
 - What has no finite interval is not shown as a number.
 """
 

@@ -11,9 +11,9 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.report.checks import checks_view
 from phpdyno.workflows.selfcheck import Changed, code_digest
 from tests.bench import truth
-from tests.bench.figures import reached
+from tests.bench.figures import measured_text, reached
 from tests.bench.results import Store
-from tests.support.checks import WISH, checks, compared, header
+from tests.support.checks import GROUND, WISH, checks, compared, header, numberless
 
 
 def silent(_: str) -> None:
@@ -62,17 +62,37 @@ def test_another_fault_is_not_taken_for_a_change(tmp_path: Path, monkeypatch: py
 
 
 def test_figures_are_judged_as_the_rows_are() -> None:
-    some = checks(*(compared(number, "planted", "improved") for number in range(60)), compared(60, "A/A", "inconclusive", truth=0.0))
+    some = checks(
+        *(compared(number, "planted", "improved") for number in range(60)),
+        compared(60, "A/A", "inconclusive", truth=0.0),
+        compared(61, "long A/A", "inconclusive", truth=0.0),
+        numberless(62, "zero", truth=0.0),
+    )
     rows = checks_view(some).rows
-    word = {"reached": "yes", "not reached": "no", "open": "open"}
+    word = {"reached": "yes", "not reached": "no", "open": "open", "–": "–"}
     for row in rows:
         assert reached(truth.figure_of(row, some)) == word[row.outcome], row
-    assert len(rows) == 6
+    assert len(rows) == 12
+    assert {row.outcome for row in rows} == {"reached", "not reached", "open"}
+
+
+def test_what_never_happened_is_shown_with_its_exact_interval() -> None:
+    some = checks(*(compared(number, "planted", "improved") for number in range(60)))
+    row = next(row for row in checks_view(some).rows if "opposite" in row.check)
+    assert measured_text(truth.figure_of(row, some)) == "0.00 % (0.00 to 5.96; 60 comparisons; 0 of 60, 0.0 % (0.0 to 6.0))"
+
+
+def test_a_row_without_a_judgement_has_no_target() -> None:
+    bent = structs.replace(GROUND, line=structs.replace(GROUND.line, bend=0.2, bend_low=0.15, bend_high=0.25))
+    some = checks(*(compared(number, "planted", "improved") for number in range(60)), ground=bent)
+    rows = [row for row in checks_view(some).rows if row.outcome == "–"]
+    assert len(rows) == 5
+    assert all(truth.figure_of(row, some).target is None for row in rows)
 
 
 def test_one_wrong_sign_misses_a_target_that_no_interval_could_prove() -> None:
     some = checks(*(compared(number, "planted", "regressed" if number == 3 else "improved") for number in range(60)))
-    row = next(row for row in checks_view(some).rows if row.target == "never")
+    row = next(row for row in checks_view(some).rows if "opposite" in row.check)
     assert reached(truth.figure_of(row, some)) == "no"
 
 

@@ -83,6 +83,11 @@ def table(view: ChecksView) -> Group:
     parts.append(
         Text(f"{view.done} of {view.wanted} comparisons on {view.app} ({counts or 'none'}), seed {view.seed}; intervals are 95 %.")
     )
+    parts.append(Text("The target never is judged by the count: no interval can show it."))
+    if view.host:
+        parts.append(Text(f"Scope: {view.host}; PHP {view.php}; nothing is claimed beyond."))
+    parts.append(Text(f"Measured {view.measured}."))
+    parts += [Text(f"Warning: {text}.", style="yellow") for text in view.warnings]
     if view.planted:
         parts.append(Text(f"Planted: {view.planted}."))
     if view.invalid:

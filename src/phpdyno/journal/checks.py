@@ -14,16 +14,19 @@ from phpdyno.model.verdict import VerdictKind
 from phpdyno.stats.line import Line
 
 CHECKS_FILE = "checks.jsonl"
-CHECKS_SCHEMA = 1
+CHECKS_SCHEMA = 2
+"""2: A/A comparisons of two lengths; what the first blocks said, looks and autocorrelation of each comparison."""
 
-CheckKind = Literal["A/A", "zero", "planted"]
-"""`A/A`: the control against itself. `zero`: an environment variable that nothing reads. `planted`: turns of a busy loop more or less."""
+CheckKind = Literal["A/A", "long A/A", "zero", "planted"]
+"""`A/A`: the control against itself; `long A/A`: looked at as often as a comparison that takes its time. `zero`: an environment variable
+that nothing reads. `planted`: turns of a busy loop in front of the app."""
 
 
 class Wish(Struct, frozen=True):
     """What a selfcheck is to do: how many comparisons of each kind on which app, with which budgets (seconds).
 
-    `effect` is the planted difference as a fraction; the relevance margin is half of it. `rounds` of the fit of cost over turns.
+    `long` of the `aa` A/A comparisons are long ones, whose budget follows from the calibration. `effect` is the planted difference as a
+    fraction; the relevance margin is half of it. `rounds` of the fit of cost over turns.
     """
 
     app: str
@@ -35,6 +38,7 @@ class Wish(Struct, frozen=True):
     planted_budget_s: float = 60.0
     rounds: int = 30
     seed: int = 1
+    long: int = 0
 
     @property
     def total(self) -> int:
@@ -78,6 +82,16 @@ class SessionBegan(Struct, frozen=True, tag="session"):
     aa_budget_s: float
     planted: Calibrated
     planted_budget_s: float
+    long: Calibrated | None = None
+    long_budget_s: float = 0.0
+
+    def plan_of(self, kind: CheckKind) -> tuple[Calibrated, float]:
+        """Plan and budget (seconds) of a kind of comparison."""
+        if kind == "planted":
+            return self.planted, self.planted_budget_s
+        if kind == "long A/A" and self.long is not None:
+            return self.long, self.long_budget_s
+        return self.aa, self.aa_budget_s
 
 
 class Compared(Struct, frozen=True, tag="comparison"):
@@ -86,6 +100,10 @@ class Compared(Struct, frozen=True, tag="comparison"):
     `truth` is log(cost of the control / cost of the treatment). `swapped`: the treatment is the cheaper arm. `seconds` is the measuring
     time until the verdict, starts and warm-up included, calibration excluded. `kept` names the directory of its journal where something
     was wrong with it.
+
+    `early` is the mean log ratio of its first blocks, as many as the interval needs to be finite: no verdict can come before, so which
+    blocks these are does not depend on what they say; None when there were fewer. `looks` is how often the interval was finite when it
+    was looked at, `lag` the lag-1 autocorrelation of the blocks about the truth (A/A only).
     """
 
     number: int
@@ -101,6 +119,14 @@ class Compared(Struct, frozen=True, tag="comparison"):
     seconds: float
     reason: str = ""
     kept: str = ""
+    early: float | None = None
+    looks: int = 0
+    lag: float | None = None
+
+    @property
+    def numberless(self) -> bool:
+        """Whether it gave no number at all."""
+        return self.verdict == "invalid" or self.ratio is None
 
 
 CheckRecord = ChecksHeader | Ground | SessionBegan | Compared

@@ -20,16 +20,31 @@ PartState = Literal["open", "done", "failed", "impossible"]
 
 
 class Part(Struct, frozen=True):
-    """One comparison or syscall pass; `detail` says why it is not done. A comparison's run lies in the directory of its name."""
+    """One comparison or syscall pass; `detail` says why it is not done, `app_version` on what it was measured.
+
+    A comparison's run lies in the directory of its name.
+    """
 
     name: str
     kind: Literal["comparison", "syscalls"]
     state: PartState = "open"
     detail: str = ""
+    app_version: str = ""
+
+
+class Ground(Struct, frozen=True):
+    """What the finished parts were measured on: a digest of the code that measures, the host and the servers by what they are."""
+
+    code: str
+    host: dict[str, str]
+    servers: dict[str, str]
 
 
 class StudyRecord(Struct, frozen=True):
-    """What is known of a study so far; `scale` is the share of the study file's budgets that it was given."""
+    """What is known of a study so far; `scale` is the share of the study file's budgets that it was given.
+
+    `file` is the study file, as it is named when the study is repeated: relative, or only its name.
+    """
 
     schema: int
     phpdyno: str
@@ -39,6 +54,8 @@ class StudyRecord(Struct, frozen=True):
     scale: float
     parts: tuple[Part, ...]
     counts: tuple[SyscallCounts, ...] = ()
+    file: str = ""
+    ground: Ground | None = None
 
     def with_part(self, part: Part, counts: tuple[SyscallCounts, ...] = ()) -> "StudyRecord":
         """The record after a part has ended; new counts replace those of the same app and arm."""

@@ -27,9 +27,6 @@ SPIN = "env.PHPDYNO_SPIN"
 PILOT_TURNS = (100_000, 800_000, 6_400_000, 51_200_000)
 SEEN = 1.3
 """The loop is seen where a request with it costs this many times what it costs without: ten times the noise of a few requests."""
-REQUEST_NS = 600_000
-LEAST_SPUN = 5.0
-"""A request of the app `planted` costs 0.6 ms of CPU, or five times what it costs without turns."""
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 ROTATIONS = 12
 SLOT_NS = 8_000_000
@@ -37,11 +34,10 @@ GROUND_SEED = 3_000_017
 
 
 class Loop(Struct, frozen=True):
-    """A stage whose app turns PHPDYNO_SPIN times per request; `alone`: the turns are all that the app does."""
+    """A stage whose app turns PHPDYNO_SPIN times before each request does what it does."""
 
     stage: Stage
     shared: SharedMeters
-    alone: bool
 
 
 def measure_ground(loop: Loop, wish: Wish, host: HostFacts, progress: Progress) -> Ground:
@@ -49,24 +45,16 @@ def measure_ground(loop: Loop, wish: Wish, host: HostFacts, progress: Progress) 
     generator = np.random.Generator(np.random.PCG64(wish.seed + GROUND_SEED))
     with on_cores(loop.stage.cores.helpers):
         progress.phase("how much does a turn of the loop cost")
-        turns, most = _levels(loop, generator)
-        levels = tuple(round(share * most) for share in LEVELS)
+        base, unit = _pilot(loop, generator)
+        # The line is measured up to turns that cost as much as the app itself: the dearer arm of any effect up to 100 % lies inside.
+        levels = tuple(round(share * math.ceil(base / unit)) for share in LEVELS)
         costs = []
         for number in range(wish.rounds):
             progress.phase(f"cost over turns of the loop: round {number + 1} of {wish.rounds}")
             costs.append(_round(loop, levels, generator))
     line = _fitted(levels, costs)
-    more = line.turns_for(wish.effect, turns)
-    return Ground(host, loop.stage.app.version, levels, tuple(costs), line, turns, more, line.effect(turns, more))
-
-
-def _levels(loop: Loop, generator: np.random.Generator) -> tuple[int, int]:
-    """The turns of the cheaper arm, and the highest number of turns that the line is measured at (both arms lie inside)."""
-    base, unit = _pilot(loop, generator)
-    if not loop.alone:
-        return 0, math.ceil(base / unit)
-    turns = math.ceil((max(REQUEST_NS, LEAST_SPUN * base) - base) / unit)
-    return turns, 2 * turns
+    more = line.turns_for(wish.effect, 0)
+    return Ground(host, loop.stage.app.version, levels, tuple(costs), line, 0, more, line.effect(0, more))
 
 
 def _pilot(loop: Loop, generator: np.random.Generator) -> tuple[float, float]:

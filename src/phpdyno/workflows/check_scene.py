@@ -2,17 +2,16 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import fmean
 
 from msgspec import Struct, structs
 
 from phpdyno import __version__
-from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import PHP_FILES
-from phpdyno.config.app_toml import FILE_NAME, load_app_toml
 from phpdyno.errors import DynoError
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.progress import Progress
@@ -35,20 +34,24 @@ from phpdyno.stack.bench import Bench
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import host_meter
 from phpdyno.stack.supervise import Supervisor
+from phpdyno.stats.pooled_lag import lag_about
 from phpdyno.stats.sequence import least_blocks
 from phpdyno.workflows.arms import Arms, make_arms
 from phpdyno.workflows.check_ground import SPIN, Loop
 from phpdyno.workflows.check_schedule import Job
 from phpdyno.workflows.session import start_database
 
-PLANTED = PHP_FILES / "planted"
-SPIN_FILE = "spin.php"
+SPIN_FILE = PHP_FILES.parent / "spin.php"
 NOTHING = "env.PHPDYNO_NOTHING=1"
 CURRENT = "current"
 CALIBRATION_BUDGET_S = 60.0
 LEAST_LOOKS = 10
 """An A/A comparison is looked at after each block; one that ends with the first finite interval would be looked at once."""
 LONGER = 1.25
+LONG_BLOCKS = 60
+"""A comparison that takes its time is looked at some twenty to sixty times."""
+SPARE = 1.15
+"""Looking at other slot lengths, and blocks that take longer than forecast."""
 
 
 class Scene(Struct, frozen=True):
@@ -65,27 +68,23 @@ class Scene(Struct, frozen=True):
 @contextmanager
 def open_scene(wish: Wish, run: Path, progress: Progress) -> Iterator[Scene]:
     """Prepare the app and start what all instances share; logs go to the run. Raises DynoError."""
-    alone = wish.app == PLANTED.name
     cores, groups = split_cores(), find_cpu_groups()
     with Supervisor(run / "logs") as supervisor, ExitStack() as stack:
-        definition = FolderApp(load_app_toml(PLANTED / FILE_NAME)) if alone else open_app(wish.app)
-        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
-        if not alone:
-            app = _with_loop(app, supervisor)
+        app = _with_loop(open_app(wish.app).prepare(supervisor, cache=cache_dir(), progress=progress.phase), supervisor)
         database, meter = start_database(stack, app, supervisor, cores, groups)
         php = make_arms("", (), aa=True).control.php
         versions = {f"php ({php.fpm})": php.version, **({"mariadb": Database.version()} if database else {})}
         host = read_host(cores, "cgroup" if groups else "schedstat", versions)
         bench = Bench(supervisor, app, cores=cores, groups=groups, transport="fastcgi", database=database)
-        loop = Loop(bench, SharedMeters(meter, host_meter(groups)), alone)
+        loop = Loop(bench, SharedMeters(meter, host_meter(groups)))
         yield Scene(loop, Gate(app.workload), host, run, wish, progress)
 
 
 def _with_loop(app: PreparedApp, supervisor: Supervisor) -> PreparedApp:
     """The loop before every request of any app."""
-    place = supervisor.live / "spin" / SPIN_FILE
+    place = supervisor.live / "spin" / SPIN_FILE.name
     place.parent.mkdir()
-    shutil.copyfile(PLANTED / "public" / SPIN_FILE, place)
+    shutil.copyfile(SPIN_FILE, place)
     return structs.replace(app, ini={**app.ini, "auto_prepend_file": str(place), "opcache.jit_buffer_size": "0"})
 
 
@@ -100,7 +99,9 @@ def calibrate(scene: Scene, ground: Ground) -> SessionBegan:
         aa, aa_s = _enough(runner, margin, scene.wish.aa_budget_s)
         planted, planted_s = _enough(runner, margin, scene.wish.planted_budget_s)
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-    return SessionBegan(started, warnings_for(scene.host, plan.max_steal), aa, aa_s, planted, planted_s)
+    long_s = SPARE * LONG_BLOCKS * (aa.block_s + aa.overhead_s)
+    long = structs.replace(aa, blocks=LONG_BLOCKS)
+    return SessionBegan(started, warnings_for(scene.host, plan.max_steal), aa, aa_s, planted, planted_s, long, long_s)
 
 
 def _enough(runner: Runner, effect: float, budget_s: float) -> tuple[Calibrated, float]:
@@ -116,15 +117,14 @@ def _enough(runner: Runner, effect: float, budget_s: float) -> tuple[Calibrated,
 
 def measure_one(scene: Scene, ground: Ground, session: SessionBegan, job: Job, progress: Progress) -> tuple[Compared, Path]:
     """One comparison on fresh instances, and the directory of its journal (the caller's to keep or remove). Raises DynoError."""
-    budget_s = session.planted_budget_s if job.kind == "planted" else session.aa_budget_s
+    calibrated, budget_s = session.plan_of(job.kind)
     arms, truth = _arms(ground, job)
     plan = _plan(scene, arms, margin=_margin(scene.wish) if job.kind == "planted" else 0.0, budget_s=budget_s, seed=job.seed)
     name = arms.treatments[0].name
-    calibrated = session.planted if job.kind == "planted" else session.aa
     calibrated = structs.replace(calibrated, pairs=dict.fromkeys((name,), *calibrated.pairs.values()))
     state, current = RunState(plan), _fresh(scene.run)
     with JournalWriter(current / FILE) as journal:
-        journal.append(Header(SCHEMA, __version__, "selfcheck", time.strftime("%Y-%m-%dT%H:%M:%S%z"), _command(scene, plan)))
+        journal.append(Header(SCHEMA, __version__, "selfcheck", time.strftime("%Y-%m-%dT%H:%M:%S%z"), _command(scene.wish)))
         journal.append(Planned(plan))
         journal.append(Preflight(scene.host, session.warnings))
         journal.append(calibrated)
@@ -135,10 +135,13 @@ def measure_one(scene: Scene, ground: Ground, session: SessionBegan, job: Job, p
     # The logs of servers that ended well: some twenty files for each of hundreds of comparisons.
     for log in (scene.run / "logs").glob("php-fpm-*.log"):
         log.unlink()
-    return _compared(job, truth, state.verdicts[name], seconds), current
+    counted = [seen.log_ratio for seen in state.observations if not seen.excluded]
+    least = least_blocks(plan.alpha, calibrated.mixture)
+    return compared_of(job, truth, state.verdicts[name], counted, least=least, seconds=seconds), current
 
 
-def _compared(job: Job, truth: float, verdict: Verdict, seconds: float) -> Compared:
+def compared_of(job: Job, truth: float, verdict: Verdict, counted: Sequence[float], *, least: int, seconds: float) -> Compared:
+    """The record of a comparison whose blocks that count said `counted`; the interval is finite from `least` of them on."""
     effect = verdict.effect
     return Compared(
         number=job.number,
@@ -153,12 +156,15 @@ def _compared(job: Job, truth: float, verdict: Verdict, seconds: float) -> Compa
         blocks=effect.blocks if effect else 0,
         seconds=seconds,
         reason=verdict.reason,
+        early=fmean(counted[:least]) if len(counted) >= least else None,
+        looks=max(0, len(counted) - least + 1),
+        lag=lag_about(counted, truth) if job.kind in {"A/A", "long A/A"} else None,
     )
 
 
 def _arms(ground: Ground, job: Job) -> tuple[Arms, float]:
     """The arms of a comparison, and log(cost of the control / cost of the treatment) by construction."""
-    if job.kind == "A/A":
+    if job.kind in {"A/A", "long A/A"}:
         return make_arms(f"{SPIN}={ground.turns}", (), aa=True), 0.0
     if job.kind == "zero":
         return make_arms(f"{SPIN}={ground.turns}", (NOTHING,)), 0.0
@@ -166,16 +172,9 @@ def _arms(ground: Ground, job: Job) -> tuple[Arms, float]:
     return (make_arms(dear, (cheap,)), ground.effect) if job.swapped else (make_arms(cheap, (dear,)), -ground.effect)
 
 
-def _command(scene: Scene, plan: Plan) -> tuple[str, ...]:
-    """What repeats one comparison by itself; with the loop in front of another app only a selfcheck does."""
-    if not scene.loop.alone:
-        return ("selfcheck",)
-    treatment = plan.treatments[0]
-    changed = [f"{name}={value}" for name, value in treatment.changed.items()]
-    what = ["--treatment", changed[0]] if changed else ["--aa"]
-    turns = f"{SPIN}={plan.control.settings[SPIN]}"
-    options = ["--transport", "fastcgi", "--margin", f"{100 * plan.margin:g}%", "--budget", f"{plan.budget_s:.0f}s"]
-    return ("compare", plan.source.reference, "--control", turns, *what, *options)
+def _command(wish: Wish) -> tuple[str, ...]:
+    """What makes it again: the loop in front of the app is the selfcheck's own."""
+    return ("selfcheck", "--seed", str(wish.seed), "--effect", f"{100 * wish.effect:g}%")
 
 
 def _margin(wish: Wish) -> float:
@@ -194,7 +193,7 @@ def _plan(scene: Scene, arms: Arms, *, margin: float, budget_s: float, seed: int
         budget_s=budget_s,
         seed=seed,
         transport="fastcgi",
-        source=AppSource(reference=str(PLANTED) if scene.loop.alone else scene.wish.app),
+        source=AppSource(reference=scene.wish.app),
         settle="direction",
     )
 

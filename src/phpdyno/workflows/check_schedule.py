@@ -19,7 +19,7 @@ class Job(Struct, frozen=True):
 
 def jobs_of(wish: Wish) -> tuple[Job, ...]:
     """All comparisons in random order, so that a drift of the host meets every kind alike; half of the planted ones are swapped."""
-    counts: dict[CheckKind, int] = {"A/A": wish.aa, "zero": wish.zero, "planted": wish.planted}
+    counts: dict[CheckKind, int] = {"A/A": wish.aa - wish.long, "long A/A": wish.long, "zero": wish.zero, "planted": wish.planted}
     kinds = [(kind, kind == "planted" and turn % 2 == 1) for kind, count in counts.items() for turn in range(count)]
     order = np.random.Generator(np.random.PCG64(wish.seed)).permutation(len(kinds))
     first = wish.seed * _SEEDS_PER_SELFCHECK + 1

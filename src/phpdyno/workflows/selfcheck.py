@@ -16,19 +16,20 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.checks import CHECKS_FILE, CHECKS_SCHEMA, Checks, ChecksHeader, Compared, Ground, SessionBegan, Wish, read_checks
 from phpdyno.journal.reader import drop_cut_off_line
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.report.checks import claimed, ground_in_words, holds_truth
+from phpdyno.report.check_rows import claimed, holds_truth
+from phpdyno.report.checks import ground_in_words
 from phpdyno.workflows.check_ground import measure_ground
 from phpdyno.workflows.check_scene import CURRENT, Scene, calibrate, measure_one, open_scene
 from phpdyno.workflows.check_schedule import Job, jobs_of
 from phpdyno.workflows.rundir import make_run_dir
 from phpdyno.workflows.session import refuse_another_host
 
-MEASURING = ("answers", "drive", "experiment", "host", "model", "php_files", "render", "stack", "stats")
-"""What of the package can change a measurement or a verdict; the native core besides."""
+SHOWING = ("cli", "explain", "report")
+"""What of the package can change neither a measurement nor a verdict. All the rest counts, the native core too."""
 MOST_KEPT = 20
 KEPT = "kept"
-QUICK = Wish("planted", aa=10, zero=2, planted=8, planted_budget_s=20.0, rounds=6)
-FULL = Wish("planted", aa=200, zero=50, planted=200)
+QUICK = Wish("hello", aa=10, zero=2, planted=8, planted_budget_s=20.0, rounds=6, long=1)
+FULL = Wish("hello", aa=200, zero=50, planted=200, long=20)
 
 
 class Changed(UsageError):  # noqa: N818 (it names what is the matter)
@@ -36,8 +37,9 @@ class Changed(UsageError):  # noqa: N818 (it names what is the matter)
 
 
 def with_comparisons(wish: Wish, comparisons: int) -> Wish:
-    """So many A/A and as many planted comparisons, and a quarter as many of an effect of zero."""
-    return structs.replace(wish, aa=comparisons, zero=comparisons // 4, planted=comparisons)
+    """So many A/A (a tenth of them long, one at least where there are two) and planted comparisons, a quarter as many without effect."""
+    long = max(comparisons // 10, min(1, comparisons - 1))
+    return structs.replace(wish, aa=comparisons, zero=comparisons // 4, planted=comparisons, long=long)
 
 
 def selfcheck(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -> tuple[Path, Checks]:
@@ -72,9 +74,9 @@ def begin(run: Path, wish: Wish, *, argv: Sequence[str]) -> None:
 def code_digest() -> str:
     """16 hexadecimal digits that change with any file that a measurement or a verdict depends on."""
     package = Path(phpdyno.__file__).parent
-    files = [path for folder in MEASURING for path in (package / folder).rglob("*") if path.suffix in {".py", ".php", ".toml"}]
+    files = [path for path in package.rglob("*") if path.suffix in {".py", ".php", ".toml", ".so"}]
     total = hashlib.sha256()
-    for path in sorted([*files, *package.glob("_native*.so")]):
+    for path in sorted(path for path in files if path.relative_to(package).parts[0] not in SHOWING):
         total.update(str(path.relative_to(package)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()[:16]
 
@@ -118,12 +120,17 @@ def _compare_all(scene: Scene, ground: Ground, session: SessionBegan, before: Ch
     numbers = {each.number for each in done}
     todo = [job for job in jobs_of(scene.wish) if job.number not in numbers]
     clock = _Clock(scene.progress, todo, session, done)
-    scene.progress.note(f"{len(todo)} comparisons to make, {clock.left_s() / 60:.0f} minutes if they are as quick as planned")
+    most_s = sum(session.plan_of(job.kind)[1] for job in todo)
+    planned = f"{clock.left_s() / 60:.0f} minutes if they are as quick as planned, {most_s / 60:.0f} if each uses up its budget"
+    scene.progress.note(f"{len(todo)} comparisons to make: {planned}")
+    if session.planted_budget_s > scene.wish.planted_budget_s:
+        asked = f"{scene.wish.planted_budget_s:.0f} s were asked for"
+        scene.progress.note(f"a planted comparison gets {session.planted_budget_s:.0f} s: too few blocks fit in less here ({asked})")
     for job in todo:
         clock.turn(job)
         compared, place = measure_one(scene, ground, session, job, clock)
         if is_wrong(compared) and sum(1 for each in done if each.kept) < MOST_KEPT:
-            kept = Path(KEPT) / f"{job.number:04d}-{job.kind.replace('/', '')}"
+            kept = Path(KEPT) / f"{job.number:04d}-{job.kind.replace('/', '').replace(' ', '-')}"
             shutil.rmtree(run_place := scene.run / kept, ignore_errors=True)
             run_place.parent.mkdir(exist_ok=True)
             place.rename(run_place)
@@ -135,7 +142,7 @@ def _compare_all(scene: Scene, ground: Ground, session: SessionBegan, before: Ch
 
 def is_wrong(compared: Compared) -> bool:
     """A false alarm, a wrong sign, an interval beside the truth, or no number at all."""
-    if compared.verdict == "invalid":
+    if compared.numberless:
         return True
     beside = compared.low is not None and not holds_truth(compared)
     return beside or (claimed(compared) != 0 and claimed(compared) * compared.truth <= 0)
@@ -149,7 +156,7 @@ class _Clock:
         self._todo = list(todo)
         self._began = time.monotonic()
         planned_s = min(session.planted.eta_s or session.planted_budget_s, session.planted_budget_s)
-        self._guess_s = {"planted": planned_s, "A/A": session.aa_budget_s, "zero": session.aa_budget_s}
+        self._guess_s: dict[str, float] = {job.kind: planned_s if job.kind == "planted" else session.plan_of(job.kind)[1] for job in todo}
         self._taken: dict[str, list[float]] = {}
         self._text = ""
         for each in done:
