@@ -6,7 +6,7 @@ import pytest
 
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import find_cpu_groups
-from phpdyno.host.clock import HostCpu, read_host_cpu, steal_fraction
+from phpdyno.host.clock import HostCpu, read_host_cpu, stolen_share
 from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 
@@ -26,13 +26,22 @@ def test_no_hierarchy_that_may_be_written_means_none(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("phpdyno-probe*"))
 
 
-def test_steal_is_a_share_of_all_time(tmp_path: Path) -> None:
+def test_steal_is_a_share_of_the_time_in_which_there_was_work(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     stat.write_text("cpu  10 0 10 70 5 1 1 3 0 0\n")
     read = read_host_cpu(stat)
     assert (read.busy_ns, read.idle_ns, read.steal_ns) == (220_000_000, 750_000_000, 30_000_000)
-    assert steal_fraction(HostCpu(0, 0, 0), read) == pytest.approx(0.03)
-    assert steal_fraction(read, read) == 0.0
+    assert stolen_share(HostCpu(0, 0, 0), read) == pytest.approx(3 / 25)
+    assert stolen_share(read, read) == 0.0
+
+
+def test_steal_of_the_measured_core_is_a_share_of_the_time_in_which_it_had_work(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  60 0 0 125 0 0 0 15 0 0\ncpu0 10 0 0 90 0 0 0 0 0 0\ncpu1 50 0 0 35 0 0 0 15 0 0\nintr 1 2\n")
+    nothing = HostCpu(0, 0, 0)
+    assert stolen_share(nothing, read_host_cpu(stat, cores=(1,))) == pytest.approx(15 / 65)
+    assert stolen_share(nothing, read_host_cpu(stat, cores=(0,))) == 0.0
+    assert read_host_cpu(stat, cores=(0, 1)) == read_host_cpu(stat)
 
 
 def test_two_measurements_at_once_are_refused_and_the_lock_ends_with_its_holder() -> None:

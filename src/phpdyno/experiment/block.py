@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from phpdyno.drive.driver import in_words
 from phpdyno.experiment.schedule import Pair
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
-from phpdyno.host.clock import read_host_cpu, steal_fraction
+from phpdyno.host.clock import read_host_cpu, stolen_share
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Metric, Plan
 from phpdyno.stats.block import BlockEstimate, estimate_block
@@ -49,12 +49,16 @@ def measure_block(
     treatments: Mapping[str, Lane],
     shared: SharedMeters,
     metric: Metric = "cpu",
+    cores: Sequence[int] = (),
     tick: Callable[[], None],
 ) -> BlockReading:
-    """Measure the pairs in order. An arm that fails (a request, for CPU; all requests of a slot, for throughput) is driven no further."""
+    """Measure the pairs in order; steal is that of `cores`.
+
+    An arm that fails (a request, for CPU; all requests of a slot, for throughput) is driven no further.
+    """
     for lane in (control, *treatments.values()):
         lane.begin()
-    before, offset_ns = read_host_cpu(), _clock_offset_ns()
+    before, offset_ns = read_host_cpu(cores=cores), _clock_offset_ns()
     done: list[PairReading] = []
     failed: dict[str, str] = {}
     for pair in schedule:
@@ -76,7 +80,7 @@ def measure_block(
             done.append(reading)
         tick()
     step_s = (_clock_offset_ns() - offset_ns) / 1e9
-    return BlockReading(tuple(done), failed, steal_fraction(before, read_host_cpu()), step_s)
+    return BlockReading(tuple(done), failed, stolen_share(before, read_host_cpu(cores=cores)), step_s)
 
 
 def _failed(reading: SlotReading, metric: Metric) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,8 +25,7 @@ from phpdyno.experiment.planning import (
 )
 from phpdyno.experiment.schedule import deal, schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
-from phpdyno.experiment.stage import LiveInstance
-from phpdyno.model.arm import Arm
+from phpdyno.experiment.stage import LiveInstance, Stage
 from phpdyno.model.observation import Observation
 from phpdyno.stack.instance import ArmFailed
 
@@ -60,13 +59,12 @@ class Calibration(Struct, frozen=True):
 
 
 class Calibrator(Struct, frozen=True):
-    """What calibrating a panel needs: ways to start and stop further instances of the control, its part of the budget, and how long the
-    first crew took to start."""
+    """What calibrating a panel needs: what starts further instances of the control, its part of the budget, and how long the first crew
+    took to start."""
 
     muster: Muster
     shared: SharedMeters
-    start: Callable[[Sequence[Arm]], Sequence[LiveInstance]]
-    stop: Callable[[Sequence[LiveInstance]], None]
+    stage: Stage
     budget_s: float
     up_s: float
 
@@ -135,7 +133,8 @@ class Calibrator(Struct, frozen=True):
     def _aa(self, first: Lane, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
         """A/A blocks, each on a pair of the control's instances of its own; and the seconds that one of several started at once took."""
         log, panel = self.muster.log, self.muster.panel
-        blocks = 3 if self.budget_s >= LARGE_BUDGET_S and panel.metric == "cpu" else 2
+        # Four are the least of which an interval can be made.
+        blocks = 4 if self.budget_s >= LARGE_BUDGET_S and panel.metric == "cpu" else 2
         pair_s = 2.0 * slot.requests * request_wall_ns / 1e9 / panel.concurrency
         pairs = max(LEAST_PAIRS[panel.metric], int(spend_s / blocks / pair_s))
         log.phase("calibrating: A/A blocks")
@@ -164,7 +163,13 @@ class Calibrator(Struct, frozen=True):
             slot_requests=slot.requests,
         )
         reading = measure_block(
-            schedule, control=control, treatments={AA: other}, shared=self.shared, metric=metric, tick=self.muster.log.tick
+            schedule,
+            control=control,
+            treatments={AA: other},
+            shared=self.shared,
+            metric=metric,
+            cores=self.stage.cores.measured,
+            tick=self.muster.log.tick,
         )
         seen = observe(number, AA, reading, plan=plan, metric=metric)
         if seen is None or reading.failed:
@@ -173,11 +178,11 @@ class Calibrator(Struct, frozen=True):
 
     @contextmanager
     def _more(self, count: int) -> Iterator[Sequence[LiveInstance]]:
-        instances = self.start([self.muster.panel.control] * count)
+        instances = self.stage.start([self.muster.panel.control] * count)
         try:
             yield instances
         finally:
-            self.stop(instances)
+            self.stage.stop(instances)
 
     def _alive(self, alone_s: float, each_up_s: float, crew: int) -> int:
         """How many crews to start at once: several where that is cheaper per instance and they fit into the memory."""

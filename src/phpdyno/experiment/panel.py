@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from phpdyno.errors import DynoError
+from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.block import BlockReading, estimate_pairs, excluded_for, is_measurable, lag_fraction, measure_block, observe
 from phpdyno.experiment.calibration import Calibration, Calibrator
 from phpdyno.experiment.crew import Crew, Muster
@@ -111,22 +111,19 @@ class PanelRunner:
             concurrency=self.panel.concurrency,
             overhead_s=up_s + crew.took_s,
             alpha=self.log.plan.alpha,
+            slot_requests=self.log.plan.slot_requests,
         )
         if least > self.share * self.log.left_s():
             self._refuse("not even the fewest and shortest blocks fit", least)
-        calibrator = Calibrator(self._muster, self._shared, self._bench.start, self._bench.stop, self.share * self.log.plan.budget_s, up_s)
+        calibrator = Calibrator(self._muster, self._shared, self._bench, self.share * self.log.plan.budget_s, up_s)
         return calibrator.calibrate(crew)
 
     def _refuse(self, why: str, needed_s: float) -> NoReturn:
         enough_s = math.ceil(SPARE * (self.log.spent_s() + needed_s / max(self.share, 1e-9)))
-        raise DynoError(
-            f"this budget can decide nothing: {why}",
-            where=f"--budget {self.log.plan.budget_s:.0f}s",
-            next_step=f"give at least --budget {enough_s}s, or fewer treatments",
-        )
+        raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self.log.plan.budget_s, enough_s=enough_s)
 
     def plan(self) -> None:
-        """Plan the blocks, journal and tell it. Raises DynoError for a budget in which nothing can be decided."""
+        """Plan the blocks, journal and tell it. Raises BudgetTooSmall where nothing can be decided in what is left."""
         found, log = self.found, self.log
         if self.calibrated or found is None or not self.open_treatments():
             return
@@ -219,6 +216,7 @@ class PanelRunner:
             treatments=crew.treatments,
             shared=self._shared,
             metric=self.panel.metric,
+            cores=self._bench.cores.measured,
             tick=self.log.tick,
         )
         if abs(reading.clock_step_s) > CLOCK_STEP_S:

@@ -69,14 +69,21 @@ def choose_slot(
 def fixed_slot(slot_requests: int | None, panel: Panel, request_wall_ns: int, trace_s: float) -> SlotChoice | None:
     """A slot length that needs no trace; None when it is to be measured.
 
-    The given one (for throughput at least two for each request in flight); 20 for each in flight; one request where they are so dear that a
+    The given one (for throughput at least one for each request in flight); 20 for each in flight; one request where they are so dear that a
     trace would take longer than twice its time.
     """
-    if slot_requests is not None:
-        return SlotChoice(max(slot_requests, 2 * panel.concurrency if panel.metric == "throughput" else 1))
-    if panel.metric == "throughput" or panel.concurrency > 1:
+    if slot_requests is not None or panel.metric == "throughput":
+        return SlotChoice(_least_slot(slot_requests, panel.metric, panel.concurrency))
+    if panel.concurrency > 1:
         return SlotChoice(REQUESTS_PER_FLIGHT * panel.concurrency)
     return SlotChoice(1) if LEAST_TRACE * request_wall_ns / 1e9 > 2.0 * trace_s else None
+
+
+def _least_slot(slot_requests: int | None, metric: Metric, concurrency: int) -> int:
+    """Requests of the shortest slot that will be measured: the given ones, else 20 for each in flight, or one for CPU."""
+    if slot_requests is not None:
+        return max(slot_requests, concurrency if metric == "throughput" else 1)
+    return 1 if metric == "cpu" else REQUESTS_PER_FLIGHT * concurrency
 
 
 def noise_of(aa: Sequence[Observation]) -> Noise:
@@ -180,10 +187,17 @@ def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
 
 
 def least_s(
-    *, request_wall_ns: Mapping[str, int], control: str, metric: Metric, concurrency: int, overhead_s: float, alpha: float
+    *,
+    request_wall_ns: Mapping[str, int],
+    control: str,
+    metric: Metric,
+    concurrency: int,
+    overhead_s: float,
+    alpha: float,
+    slot_requests: int | None = None,
 ) -> float:
     """Seconds below which no interval can be finite, whatever the calibration will say: the fewest blocks of the fewest, shortest pairs."""
-    slot = 1 if metric == "cpu" else REQUESTS_PER_FLIGHT * concurrency
+    slot = _least_slot(slot_requests, metric, concurrency)
     walls = {name: wall / 1e9 / concurrency for name, wall in request_wall_ns.items()}
     block_s = sum(LEAST_PAIRS[metric] * slot * (walls[control] + walls[name]) for name in walls if name != control)
     return least_blocks(alpha, MIXTURES[-1]) * (block_s + overhead_s)

@@ -1,6 +1,7 @@
 """Host-wide CPU time: busy and stolen, from /proc/stat."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,22 +10,32 @@ _NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class HostCpu(Struct, frozen=True):
-    """Totals since boot over all cores, in nanoseconds (at the resolution of a tick)."""
+    """Totals since boot over some cores, in nanoseconds (at the resolution of a tick)."""
 
     busy_ns: int
     idle_ns: int
     steal_ns: int
 
 
-def read_host_cpu(stat: Path = Path("/proc/stat")) -> HostCpu:
-    """user + nice + system + irq + softirq are busy; guest time is already in user."""
+def read_host_cpu(stat: Path = Path("/proc/stat"), cores: Sequence[int] = ()) -> HostCpu:
+    """Of all cores, or of those named. user + nice + system + irq + softirq are busy; guest time is already in user."""
+    names = {f"cpu{core}" for core in cores} or {"cpu"}
+    busy = idle = steal = 0
     with stat.open(encoding="ascii") as file:
-        user, nice, system, idle, iowait, irq, softirq, steal = (int(field) for field in file.readline().split()[1:9])
-    return HostCpu((user + nice + system + irq + softirq) * _NS_PER_TICK, (idle + iowait) * _NS_PER_TICK, steal * _NS_PER_TICK)
+        for line in file:
+            name, *fields = line.split()
+            if not name.startswith("cpu"):
+                break
+            if name in names:
+                user, nice, system, waiting, iowait, irq, softirq, stolen = (int(field) for field in fields[:8])
+                busy += user + nice + system + irq + softirq
+                idle += waiting + iowait
+                steal += stolen
+    return HostCpu(busy * _NS_PER_TICK, idle * _NS_PER_TICK, steal * _NS_PER_TICK)
 
 
-def steal_fraction(before: HostCpu, after: HostCpu) -> float:
-    """Share of the time between two readings that the hypervisor gave to somebody else."""
+def stolen_share(before: HostCpu, after: HostCpu) -> float:
+    """Share of the time in which the cores had work that the hypervisor gave to somebody else. An idle core has nothing to be stolen."""
     steal = after.steal_ns - before.steal_ns
-    total = steal + after.busy_ns - before.busy_ns + after.idle_ns - before.idle_ns
-    return steal / total if total > 0 else 0.0
+    wanted = steal + after.busy_ns - before.busy_ns
+    return steal / wanted if wanted > 0 else 0.0

@@ -10,15 +10,16 @@ from phpdyno import __version__
 from phpdyno.apps.packages import candidate_versions
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
-from phpdyno.host.checkup.check import Check
+from phpdyno.host.checkup.check import Check, cores_in_words
 from phpdyno.host.checkup.disk import Place, look_at, try_socket
 from phpdyno.host.checkup.isolation import judge_isolation
 from phpdyno.host.checkup.measuring import judge_counters, judge_measuring
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
 from phpdyno.host.checkup.readings import Readings, read_host_files
-from phpdyno.host.checkup.sample import take_sample
-from phpdyno.host.checkup.trials import try_clock, try_cycles, wall_clock_synchronised
+from phpdyno.host.checkup.sample import Sample, take_sample
+from phpdyno.host.checkup.trials import try_clock, try_cycles, try_steal, wall_clock_synchronised
+from phpdyno.host.cores import split_cores
 from phpdyno.paths import ServiceUser, cache_path, live_root, service_user
 from phpdyno.stack.inventory import find_clis, find_fpms, find_tool, try_account, try_strace
 from phpdyno.stack.mariadb import Database
@@ -45,9 +46,10 @@ def examine(app: str, runs: Path, *, estimate: Callable[[], Estimate] | None, ph
     host = read_host_files()
     user = service_user()
     groups = find_cpu_groups() if host.kernel.proc else None
+    sample = take_sample()
     checks = (
-        *_measuring(host, groups),
-        *judge_isolation(host, cgroups=_version(groups), account=user.name, account_problem=try_account(user)),
+        *_measuring(host, groups, sample, phase),
+        *judge_isolation(host, sample, cgroups=_version(groups), account=user.name, account_problem=try_account(user)),
         *_tools(host, user),
         *_servers(app, phase),
         *_disk(runs, user),
@@ -63,10 +65,12 @@ def _version(groups: CpuGroups | None) -> str:
     return "cgroup v2" if groups.key else "cgroup v1"
 
 
-def _measuring(host: Readings, groups: CpuGroups | None) -> list[Check]:
-    sample = take_sample()
+def _measuring(host: Readings, groups: CpuGroups | None, sample: Sample | None, phase: Callable[[str], None]) -> list[Check]:
+    measured = split_cores(host.cpu.allowed).measured
+    phase(f"keeping {cores_in_words(measured)} busy for a second, to see what the hypervisor takes")
+    steal = try_steal(measured)
     clock = try_clock(host.cpu.allowed)
-    lines = judge_measuring(host, sample, clock, cpu_source=_version(groups), synchronised=wall_clock_synchronised())
+    lines = judge_measuring(host, sample, clock, steal, cpu_source=_version(groups), synchronised=wall_clock_synchronised())
     return [*lines, *judge_counters(try_cycles(), host.kernel, root=host.root)]
 
 

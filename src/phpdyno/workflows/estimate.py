@@ -17,9 +17,10 @@ from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Calibrated
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import Plan, Transport
 from phpdyno.paths import cache_path
 from phpdyno.stack.bench import Bench
+from phpdyno.stack.inventory import find_tool
 from phpdyno.stack.meter import host_meter
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import Arms, make_arms
@@ -48,6 +49,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     sentence: Annotated[str, Meta(description="The estimate in words, or why there is none.")]
     failed: Annotated[bool, Meta(description="Whether measuring was tried and did not work.")] = False
     php: Annotated[str, Meta(description="The PHP that was measured.")] = ""
+    transport: Annotated[str, Meta(description="How php-fpm was asked: `http` through nginx, or `fastcgi` where there is no nginx.")] = ""
     request_cpu_ms: Annotated[float | None, Meta(description="CPU of php-fpm per request, in milliseconds.")] = None
     slot_requests: Annotated[int | None, Meta(description="Requests per slot.")] = None
     sigma_pair: Annotated[float | None, Meta(description="Standard deviation of the log ratio of two adjacent slots.")] = None
@@ -69,7 +71,8 @@ def make_estimate(definition: App, *, seed: int, progress: Progress) -> Estimate
             return Estimate(app=definition.name, sentence=f"No estimate: {error.what}.")
         try:
             arms = make_arms("", (), aa=True)
-            found = _measured(definition, arms, seed=seed, progress=progress)
+            transport: Transport = "http" if find_tool("nginx") else "fastcgi"
+            found = _measured(definition, arms, transport, seed=seed, progress=progress)
         except DynoError as error:
             return Estimate(app=definition.name, sentence=f"Measuring was tried and failed: {error}.", failed=True)
     first = found[0]
@@ -80,8 +83,9 @@ def make_estimate(definition: App, *, seed: int, progress: Progress) -> Estimate
     )
     return Estimate(
         app=definition.name,
-        sentence=in_words(definition.name, php, first, decidable),
+        sentence=in_words(definition.name, php, first, decidable, transport),
         php=php,
+        transport=transport,
         request_cpu_ms=first.request_cpu_ns / 1e6,
         slot_requests=first.slot_requests,
         sigma_pair=first.sigma_pair,
@@ -91,15 +95,15 @@ def make_estimate(definition: App, *, seed: int, progress: Progress) -> Estimate
     )
 
 
-def _measured(definition: App, arms: Arms, *, seed: int, progress: Progress) -> list[Calibrated]:
+def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, progress: Progress) -> list[Calibrated]:
     """The plans for each of EFFECTS. Raises DynoError."""
     cores, groups = split_cores(), find_cpu_groups()
     with Supervisor() as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_path(), progress=progress.phase)
-        plan = Plan(app.name, app.version, app.workload, arms.control, arms.treatments, budget_s=BUDGET_S, seed=seed)
+        plan = Plan(app.name, app.version, app.workload, arms.control, arms.treatments, budget_s=BUDGET_S, seed=seed, transport=transport)
         database, meter = start_database(stack, app, supervisor, cores, groups)
         journal = stack.enter_context(JournalWriter(supervisor.live / "journal.jsonl"))
-        bench = Bench(supervisor, app, cores=cores, groups=groups, transport=plan.transport, database=database)
+        bench = Bench(supervisor, app, cores=cores, groups=groups, transport=transport, database=database)
         shared = SharedMeters(meter, host_meter(groups))
         runner = Runner(RunState(plan), bench, shared, journal, run=supervisor.live, progress=progress)
         runner.calibrate()
@@ -110,9 +114,10 @@ def _measured(definition: App, arms: Arms, *, seed: int, progress: Progress) -> 
     return planned
 
 
-def in_words(app: str, php: str, found: Calibrated, decidable: tuple[Decidable, ...]) -> str:
+def in_words(app: str, php: str, found: Calibrated, decidable: tuple[Decidable, ...], transport: Transport = "http") -> str:
     """`hello on PHP 8.2.1: … a difference of 1 % is decidable in about 90 s, …`."""
-    cost = f"{app} on PHP {php}: {found.request_cpu_ns / 1e6:.3g} ms of php-fpm's CPU per request"
+    over = " over FastCGI" if transport == "fastcgi" else ""
+    cost = f"{app} on PHP {php}{over}: {found.request_cpu_ns / 1e6:.3g} ms of php-fpm's CPU per request"
     slot = "one request" if found.slot_requests == 1 else f"{found.slot_requests} requests"
     noise = f"pairs of slots of {slot} scatter by {100 * found.sigma_pair:.2g} %, starts by {100 * found.sigma_start:.2g} %"
     times = ", one of ".join(_time(each) for each in decidable)

@@ -17,6 +17,11 @@ def test_in_words() -> None:
     )
 
 
+def test_without_nginx_it_says_over_what() -> None:
+    said = in_words("hello", "8.2.1", FOUND, (Decidable(0.01, 49.3),), "fastcgi")
+    assert said.startswith("hello on PHP 8.2.1 over FastCGI: 0.129 ms")
+
+
 def test_one_request_per_slot_and_what_takes_too_long() -> None:
     dear = structs.replace(FOUND, slot_requests=1, request_cpu_ns=21_100_000)
     said = in_words("shop", "8.2.1", dear, (Decidable(0.01, 700.0), Decidable(0.005, None)))

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.errors import DynoError
 from phpdyno.stack import inventory
 from phpdyno.stack.inventory import describe_php, find_clis, find_fpms, find_tool
+from phpdyno.stack.programs import find_program
 
 SAYS = """PHP Version => {version}
 Server API => FPM/FastCGI
@@ -59,6 +61,44 @@ def test_a_php_that_is_no_program_or_hangs(programs: Path, monkeypatch: pytest.M
     monkeypatch.setattr(inventory, "ASK_S", 0.2)
     (programs / "php").write_text("#!/bin/sh\nexec sleep 5\n")
     assert "timed out" in describe_php(programs / "php").problem
+
+
+@pytest.mark.parametrize(
+    ("owner", "policy", "package"),
+    [
+        ("php8.5-fpm: /usr/sbin/php-fpm8.5", "php8.5-opcache:\n  Installed: (none)\n  Candidate: 8.5.1", "php8.5-opcache"),
+        ("", "php8.5-opcache:\n  Installed: (none)\n  Candidate: 8.5.1", ""),
+        ("php8.5-fpm: /usr/sbin/php-fpm8.5", "", ""),
+        ("php8.5-fpm: /usr/sbin/php-fpm8.5", "php8.5-opcache:\n  Installed: (none)\n  Candidate: (none)", ""),
+        ("php8.5-fpm: /usr/sbin/php-fpm8.5", "php8.5-opcache:\n  Installed: 8.5.1\n  Candidate: 8.5.1", ""),
+    ],
+    ids=["Debian's", "the user's own", "unknown to apt", "no candidate", "installed, but not loaded"],
+)
+def test_the_package_of_an_opcache_that_is_not_there(programs: Path, owner: str, policy: str, package: str) -> None:
+    fake_program(programs, "dpkg-query", owner, code=0 if owner else 1)
+    fake_program(programs, "apt-cache", policy)
+    assert describe_php(fake_program(programs, "php", "PHP Version => 8.5.1")).opcache_package == package
+    assert describe_php(fake_program(programs, "php", SAYS.format(version="8.5.1", jit="On"))).opcache_package == ""
+
+
+def test_a_host_without_packages_knows_none(programs: Path) -> None:
+    assert describe_php(fake_program(programs, "php", "PHP Version => 8.5.1")).opcache_package == ""
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("nginx", "sudo sh scripts/setup.sh --packages-only nginx (`--transport fastcgi`"),
+        ("php-fpm8.2", "sudo sh scripts/setup.sh --packages-only php8.2-fpm"),
+        ("strace", "sudo apt-get install --no-install-recommends strace"),
+        ("mariadbd", "mariadb-server-core (only wordpress and an app.toml with `database`"),
+    ],
+)
+def test_a_missing_program_is_installed_without_starting_a_service(name: str, command: str) -> None:
+    with pytest.raises(DynoError) as raised:
+        find_program(name)
+    assert command in raised.value.next_step
 
 
 def test_tools_with_a_version_in_their_name(programs: Path) -> None:

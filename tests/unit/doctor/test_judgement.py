@@ -9,25 +9,28 @@ from phpdyno.host.checkup.measuring import judge_counters, judge_measuring
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
 from phpdyno.host.checkup.readings import Readings
-from phpdyno.host.checkup.trials import ClockTrial, CounterTrial
+from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
 from phpdyno.host.surroundings import Limits
-from tests.support.hosts import ALL_TOOLS, CLOCK, FPM, HOST, KERNEL, PLACE, SAMPLE, host, named
+from tests.support.hosts import ALL_TOOLS, CLOCK, FPM, HOST, KERNEL, PLACE, SAMPLE, STEAL, host, named
 
 
-def measuring(made: Readings, name: str, *, cpu_source: str = "cgroup v2", sample: dict[str, object] | None = None) -> Check:
+def measuring(
+    made: Readings, name: str, *, cpu_source: str = "cgroup v2", sample: dict[str, object] | None = None, steal: StealTrial = STEAL
+) -> Check:
     watched = structs.replace(SAMPLE, **(sample or {}))
-    return named(judge_measuring(made, watched, CLOCK, cpu_source=cpu_source, synchronised=True), name)
+    return named(judge_measuring(made, watched, CLOCK, steal, cpu_source=cpu_source, synchronised=True), name)
 
 
-def isolation(made: Readings, name: str, *, cgroups: str = "cgroup v2", problem: str = "") -> Check:
-    return named(judge_isolation(made, cgroups=cgroups, account="nobody", account_problem=problem), name)
+def isolation(made: Readings, name: str, *, cgroups: str = "cgroup v2", problem: str = "", swapped_pages: int = 0) -> Check:
+    watched = structs.replace(SAMPLE, swapped_pages=swapped_pages)
+    return named(judge_isolation(made, watched, cgroups=cgroups, account="nobody", account_problem=problem), name)
 
 
 def test_a_quiet_machine_of_its_own_is_ok_throughout() -> None:
     lines = [
-        *judge_measuring(HOST, SAMPLE, CLOCK, cpu_source="cgroup v2", synchronised=True),
+        *judge_measuring(HOST, SAMPLE, CLOCK, STEAL, cpu_source="cgroup v2", synchronised=True),
         *judge_counters(CounterTrial("counts"), KERNEL, root=True),
-        *judge_isolation(HOST, cgroups="cgroup v2", account="nobody", account_problem=""),
+        *judge_isolation(HOST, SAMPLE, cgroups="cgroup v2", account="nobody", account_problem=""),
         *judge_tools(ALL_TOOLS, TraceTrial("attached"), yama=0, root=True, container=""),
         judge_nginx("nginx/1.22.1"),
         *judge_php([FPM], [FPM]),
@@ -75,17 +78,20 @@ def test_without_any_cpu_time_nothing_can_be_measured(kernel: dict[str, object])
 
 
 @pytest.mark.parametrize(
-    ("sample", "state", "words"),
-    [
-        ({"steal": 0.01}, "ok", ""),
-        ({"steal": 0.03}, "limits", "wider intervals"),
-        ({"steal_since_boot": 0.2}, "limits", "blocks above 10 % do not count"),
-    ],
+    ("share", "state", "words"),
+    [(0.01, "ok", ""), (0.03, "limits", "wider intervals"), (0.2, "limits", "blocks above 10 % do not count"), (None, "unknown", "")],
 )
-def test_steal(sample: dict[str, object], state: str, words: str) -> None:
-    line = measuring(HOST, "steal", sample=sample)
+def test_steal_is_judged_on_a_busy_core(share: float | None, state: str, words: str) -> None:
+    line = measuring(HOST, "steal", steal=StealTrial((3,), 1.0, share))
     assert line.state == state
     assert words in line.means
+    assert "core 3" in line.found
+
+
+def test_steal_since_boot_is_only_told() -> None:
+    line = measuring(HOST, "steal", sample={"steal_since_boot": 0.2})
+    assert (line.state, line.means, line.fix) == ("ok", "", "")
+    assert "20.0 % of all cores' busy time since boot" in line.found
 
 
 def test_load_by_others_is_named() -> None:
@@ -93,12 +99,13 @@ def test_load_by_others_is_named() -> None:
     assert line.state == "limits"
     assert line.found == "1.30 cores kept busy by others: cron (77) 1.10, find (9) 0.10"
     assert line.fix.startswith("ps -o pid,user,pcpu,args -p 77,9")
-    assert measuring(HOST, "other load", sample={"swapped_pages": 4}).state == "limits"
 
 
 def test_what_cannot_be_watched_is_unknown() -> None:
-    lines = judge_measuring(HOST, None, CLOCK, cpu_source="cgroup v2", synchronised=None)
+    lines = judge_measuring(HOST, None, CLOCK, StealTrial((3,), 1.0, None), cpu_source="cgroup v2", synchronised=None)
     assert [named(lines, name).state for name in ("steal", "other load", "wall clock")] == ["unknown"] * 3
+    swapping = host(memory={"swap_total_kib": 1000, "swap_free_kib": 500})
+    assert named(judge_isolation(swapping, None, cgroups="", account="nobody", account_problem=""), "swap").state == "unknown"
 
 
 def test_a_quota_binds_only_below_our_cores() -> None:
@@ -122,21 +129,40 @@ def test_the_cpu_clock(cpu: dict[str, object], state: str, fixes: list[str]) -> 
     assert all(fix in line.fix for fix in fixes)
 
 
+PAIRED = {0: (0, 2), 1: (1, 3), 2: (0, 2), 3: (1, 3)}
+
+
 def test_a_sibling_beside_the_measured_core() -> None:
-    ours = measuring(host(cpu={"siblings": {0: (0, 2), 1: (1, 3), 2: (0, 2), 3: (1, 3)}}), "SMT")
+    ours = measuring(host(cpu={"siblings": PAIRED}), "SMT")
     assert ours.state == "limits"
     assert "beside core 1, which we use ourselves" in ours.found
-    assert "smt/control" in ours.fix
+    assert ours.fix == "taskset -c 0,2,3 phpdyno ..."
     others = measuring(host(cpu={"allowed": (2, 3), "siblings": {2: (0, 2), 3: (1, 3)}}), "SMT")
     assert "beside core 1, which others may use" in others.found
     assert measuring(host(cpu={"siblings": {}}), "SMT").state == "unknown"
+
+
+def test_smt_is_turned_off_only_where_it_is_on_and_with_the_way_back() -> None:
+    first, _, second = measuring(host(cpu={"siblings": PAIRED, "smt": "on"}), "SMT").fix.partition("; ")
+    assert first.startswith("taskset")
+    assert second.startswith("or, on a host that serves nobody: echo off | sudo tee /sys/devices/system/cpu/smt/control")
+    assert "back with: echo on | sudo tee /sys/devices/system/cpu/smt/control" in second
+    for smt in (None, "notsupported", "forceoff", "off"):
+        assert "smt" not in measuring(host(cpu={"siblings": PAIRED, "smt": smt}), "SMT").fix
+
+
+@pytest.mark.parametrize("smt", ["on", "notsupported"])
+def test_two_siblings_are_never_made_one_core(smt: str) -> None:
+    line = measuring(host(cpu={"allowed": (0, 1), "online": (0, 1), "siblings": {0: (0, 1), 1: (0, 1)}, "smt": smt}), "SMT")
+    assert line.state == "limits"
+    assert line.fix == "measure on a machine that gives phpdyno two physical cores"
 
 
 @pytest.mark.parametrize(
     ("clock", "words"), [(ClockTrial(1, 60.0, 250, 400), "up to 250 ns backwards"), (ClockTrial(1, 900.0, 0, 400), "900 ns per read")]
 )
 def test_a_clock_that_goes_back_or_is_slow(clock: ClockTrial, words: str) -> None:
-    line = named(judge_measuring(HOST, SAMPLE, clock, cpu_source="cgroup v2", synchronised=True), "steady clock")
+    line = named(judge_measuring(HOST, SAMPLE, clock, STEAL, cpu_source="cgroup v2", synchronised=True), "steady clock")
     assert line.state == "limits"
     assert words in line.found
     assert "clocksource" in line.fix
@@ -146,6 +172,7 @@ def test_a_step_of_the_wall_clock() -> None:
     line = measuring(HOST, "wall clock", sample={"step_s": -2.0})
     assert line.state == "limits"
     assert "-2000.0 ms" in line.found
+    assert "install" not in line.fix
 
 
 def test_machines() -> None:
@@ -194,7 +221,7 @@ def test_an_account_that_cannot_be_taken_is_essential() -> None:
         (host(limits=Limits(None, 256 * 1024)), "memory", "limits", "free some"),
         (host(memory={"total_kib": None}), "memory", "unknown", ""),
         (host(memory={"swap_total_kib": 1000, "swap_free_kib": 950}), "swap", "ok", ""),
-        (host(memory={"swap_total_kib": 1000, "swap_free_kib": 500}), "swap", "limits", "swapoff"),
+        (host(memory={"swap_total_kib": 1000, "swap_free_kib": 10}), "swap", "ok", ""),
         (host(memory={"thp": "never"}), "huge pages (THP)", "limits", "echo madvise"),
         (host(memory={"thp": "always"}), "huge pages (THP)", "ok", ""),
         (host(memory={"thp": None}), "huge pages (THP)", "unknown", ""),
@@ -212,3 +239,13 @@ def test_isolation(made: Readings, name: str, state: str, fix: str) -> None:
     line = isolation(made, name)
     assert line.state == state
     assert fix in line.fix
+
+
+@pytest.mark.parametrize(("available_kib", "offered"), [(4 << 20, True), (1 << 20, False), (2 << 20, False), (None, False)])
+def test_swap_is_emptied_only_where_memory_can_take_it(available_kib: int | None, offered: bool) -> None:
+    made = host(memory={"swap_total_kib": 8 << 20, "swap_free_kib": 6 << 20, "available_kib": available_kib})
+    line = isolation(made, "swap", swapped_pages=12)
+    assert line.state == "limits"
+    assert "12 pages moved in 1.5 s" in line.found
+    assert ("swapoff" in line.fix) == offered
+    assert measuring(made, "other load", sample={"swapped_pages": 12}).state == "ok"

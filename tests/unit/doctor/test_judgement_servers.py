@@ -41,14 +41,14 @@ def test_ptrace_forbidden(yama: int | None, root: bool, container: str, fix: str
     assert ("yama" in line.found) == (yama is not None)
 
 
-def test_nothing_can_be_measured_without_nginx_or_php_fpm() -> None:
+def test_without_nginx_fastcgi_is_left_and_without_php_fpm_nothing() -> None:
     nginx = judge_nginx("")
-    assert nginx.essential
-    assert nginx.fix.endswith("nginx")
+    assert (nginx.state, nginx.essential) == ("missing", False)
+    assert nginx.fix == "sudo sh scripts/setup.sh --packages-only nginx"
     assert "fastcgi" in nginx.means
     php = named(judge_php([], [FPM]), "php-fpm")
     assert php.essential
-    assert php.fix == "sudo apt-get install --no-install-recommends php8.2-fpm php8.2-opcache"
+    assert php.fix == "sudo sh scripts/setup.sh --packages-only php8.2-fpm php8.2-opcache"
 
 
 def test_one_broken_php_among_several_is_no_obstacle() -> None:
@@ -73,13 +73,21 @@ def test_php_without_opcache_or_jit(php: PhpFound, state: str, words: str) -> No
     assert words in line.found
 
 
+def test_opcache_is_installed_only_where_a_package_brings_it() -> None:
+    own = judge_php([PhpFound("/opt/php/sbin/php-fpm", "8.5.0")], [FPM])[0]
+    assert "zend_extension=opcache" in own.fix
+    assert "8.5" not in own.fix
+    debian = judge_php([PhpFound("/usr/sbin/php-fpm8.3", "8.3.1", opcache_package="php8.3-opcache")], [FPM])[0]
+    assert debian.fix == "sudo sh scripts/setup.sh --packages-only php8.3-opcache"
+
+
 def test_mariadb_is_essential_only_for_an_app_that_needs_it() -> None:
     absent = ["mariadbd", "mariadb-install-db", "mariadb"]
     assert not judge_mariadb("", absent, needed=False).essential
     line = judge_mariadb("", absent, needed=True)
     assert line.essential
-    assert line.fix == "sudo apt-get install --no-install-recommends mariadb-server-core mariadb-client-core"
-    assert judge_mariadb("", ["mariadb"], needed=False).fix.endswith("--no-install-recommends mariadb-client-core")
+    assert line.fix == "sudo sh scripts/setup.sh --packages-only mariadb-server-core mariadb-client-core"
+    assert judge_mariadb("", ["mariadb"], needed=False).fix.endswith("--packages-only mariadb-client-core")
 
 
 def test_apt_that_knows_nothing() -> None:

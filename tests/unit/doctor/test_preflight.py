@@ -3,7 +3,10 @@
 import pytest
 from msgspec import structs
 
-from phpdyno.host.preflight import warnings_for
+from phpdyno.host import preflight
+from phpdyno.host.checkup.trials import StealTrial
+from phpdyno.host.cores import Cores
+from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.model.facts import HostFacts
 
 QUIET = HostFacts("6.0.0-made-up", "Made-up CPU", 4, 1 << 20, "tsc", "performance", "madvise", 0, 0.1, 0.0, "cgroup", (3,), (0, 1, 2))
@@ -34,3 +37,16 @@ def test_each_limit_is_named_once(changed: dict[str, object], words: str) -> Non
 
 def test_a_sibling_that_nobody_uses_is_no_reason() -> None:
     assert warnings_for(structs.replace(QUIET, siblings=(7,), cpu_quota_cores=4.0), 0.1) == ()
+
+
+@pytest.mark.parametrize(("share", "fraction"), [(0.3, 0.3), (None, 0.0)])
+def test_steal_is_that_of_the_measured_core_kept_busy(share: float | None, fraction: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def fake_trial(cores: tuple[int, ...], seconds: float) -> StealTrial:
+        asked.append(cores)
+        return StealTrial(cores, seconds, share)
+
+    monkeypatch.setattr(preflight, "try_steal", fake_trial)
+    assert read_host(Cores((1,), (0,)), "cgroup", {}).steal_fraction == fraction
+    assert asked == [(1,)]

@@ -68,12 +68,14 @@ def test_a_laptop(tmp_path: Path) -> None:
     files = {
         "/proc/cpuinfo": "model name : Made-up CPU\n",
         f"{CPU}/online": "0-3\n",
+        f"{CPU}/smt/control": "on\n",
         **{f"{CPU}/cpu{core}/cpufreq/scaling_governor": "powersave\n" for core in range(4)},
         **{f"{CPU}/cpu{core}/topology/thread_siblings_list": f"{core % 2},{core % 2 + 2}\n" for core in range(4)},
     }
     found = read_cpu(made_up(tmp_path, files), (1, 3))
     assert (found.model, found.online, found.governors) == ("Made-up CPU", (0, 1, 2, 3), ("powersave",))
     assert found.siblings == {1: (1, 3), 3: (1, 3)}
+    assert found.smt == "on"
 
 
 def test_memory(tmp_path: Path) -> None:

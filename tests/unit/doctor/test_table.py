@@ -10,6 +10,7 @@ from rich.console import Console
 
 from phpdyno.cli.doctor import meaning, table
 from phpdyno.host.checkup.check import Check, install
+from phpdyno.host.checkup.programs import judge_nginx
 from phpdyno.workflows.doctor import CheckUp
 from phpdyno.workflows.estimate import Decidable, Estimate
 
@@ -46,6 +47,17 @@ def test_the_last_line_is_the_estimate() -> None:
         SENTENCE,
     ]
     assert meaning(CheckUp(possible=True, checks=(OK,))) == ["Comparisons can be measured here."]
+
+
+def test_without_nginx_the_way_that_is_left_is_named() -> None:
+    nginx = judge_nginx("")
+    assert meaning(CheckUp(possible=True, checks=(OK, nginx)))[0] == "Comparisons can be measured here with --transport fastcgi."
+    assert meaning(CheckUp(possible=True, checks=(LIMITED, nginx)))[0] == (
+        "Comparisons can be measured here with --transport fastcgi, within limits: open files."
+    )
+    assert "fix: sudo sh scripts/setup.sh --packages-only nginx" in [
+        line.strip() for line in shown(CheckUp(possible=True, checks=(nginx,)), 80)
+    ]
 
 
 def test_what_is_essential_and_missing_is_said_with_its_command() -> None:

@@ -1,12 +1,15 @@
 """What is really tried: the clock, the counters, files, sockets. Nothing may stay."""
 
+import itertools
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from phpdyno.host.checkup.disk import SOCKET_TAIL, look_at, nearest, try_socket
-from phpdyno.host.checkup.trials import try_clock, try_cycles, wall_clock_synchronised
+from phpdyno.host.checkup.trials import try_clock, try_cycles, try_steal, wall_clock_synchronised
 from phpdyno.paths import cache_dir, cache_path, service_user
 from phpdyno.stack.guardian import LIVE_PREFIX
 
@@ -23,6 +26,49 @@ def test_the_steady_clock_does_not_go_back_and_our_cores_are_ours_again() -> Non
     assert found.hops == 20 * len(before)
     assert found.resolution_ns >= 1
     assert found.read_ns > 0
+
+
+STAT = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\ncpu{core} {busy} 0 0 5000 0 0 0 {steal} 0 0\n"
+
+
+def fake_time(monkeypatch: pytest.MonkeyPatch, after: Callable[[], object]) -> None:
+    """A clock that passes a quarter of a second each time it is read; `after` happens within the first."""
+    ticks = itertools.count()
+
+    def monotonic() -> float:
+        if (now := next(ticks)) == 1:
+            after()
+        return now / 4
+
+    monkeypatch.setattr(time, "monotonic", monotonic)
+
+
+@pytest.mark.parametrize(("busy", "steal", "share"), [(80, 20, 0.2), (100, 0, 0.0), (20, 20, None), (0, 0, None)])
+def test_steal_of_a_core_that_we_keep_busy(
+    busy: int, steal: int, share: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = max(os.sched_getaffinity(0))
+    stat = tmp_path / "stat"
+    stat.write_text(STAT.format(core=core, busy=1000, steal=9))
+    fake_time(monkeypatch, lambda: stat.write_text(STAT.format(core=core, busy=1000 + busy, steal=9 + steal)))
+    found = try_steal((core,), 0.75, stat)
+    assert (found.cores, found.share) == ((core,), None if share is None else pytest.approx(share))
+
+
+def test_the_core_is_really_kept_busy_and_ours_again() -> None:
+    before = os.sched_getaffinity(0)
+    used = time.thread_time()
+    found = try_steal((max(before),), 0.1)
+    assert found.seconds >= 0.1
+    assert time.thread_time() - used > 0.02
+    assert os.sched_getaffinity(0) == before
+
+
+def test_steal_that_is_not_shown(tmp_path: Path) -> None:
+    core = max(os.sched_getaffinity(0))
+    assert try_steal((core,), 0.0, tmp_path / "gone").share is None
+    (tmp_path / "stat").write_text("cpu0 nothing\n")
+    assert try_steal((0,), 0.0, tmp_path / "stat").share is None
 
 
 def test_counting_cycles_leaves_no_descriptor() -> None:

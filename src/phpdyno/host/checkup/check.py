@@ -27,11 +27,17 @@ class Check(Struct, frozen=True):
 
 
 INSTALL = "sudo apt-get install --no-install-recommends"
+INSTALL_SERVERS = "sudo sh scripts/setup.sh --packages-only"
 
 
 def install(*packages: str) -> str:
-    """The line that installs Debian packages."""
+    """The line that installs Debian packages that bring no service."""
     return " ".join([INSTALL, *packages])
+
+
+def install_servers(*packages: str) -> str:
+    """The line, for phpdyno's own directory, that installs packages whose service apt-get alone would start, or start again."""
+    return " ".join([INSTALL_SERVERS, *packages])
 
 
 def mib(kib: int) -> str:

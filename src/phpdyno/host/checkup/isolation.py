@@ -2,6 +2,7 @@
 
 from phpdyno.host.checkup.check import Check, cores_in_words, mib
 from phpdyno.host.checkup.readings import CpuReadings, KernelReadings, MemoryReadings, Readings
+from phpdyno.host.checkup.sample import Sample
 
 LEAST_OPEN_FILES = 2_100
 """Two descriptors for each of 1000 requests in flight, and what a server holds anyway."""
@@ -14,7 +15,7 @@ THP_ON = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
 HUGETLB_ON = "sudo sysctl -w vm.nr_hugepages=128"
 
 
-def judge_isolation(host: Readings, *, cgroups: str, account: str, account_problem: str) -> list[Check]:
+def judge_isolation(host: Readings, sample: Sample | None, *, cgroups: str, account: str, account_problem: str) -> list[Check]:
     """One line for each; `account` is whom the servers run as, `account_problem` the kernel's words where that failed."""
     return [
         _account(host, account, account_problem),
@@ -22,7 +23,7 @@ def judge_isolation(host: Readings, *, cgroups: str, account: str, account_probl
         _affinity(host.cpu),
         _aslr(host.kernel),
         _memory(host),
-        _swap(host.memory),
+        _swap(host.memory, sample),
         _thp(host.memory),
         _hugetlb(host.memory),
         _open_files(host),
@@ -95,17 +96,24 @@ def _memory(host: Readings) -> Check:
     return Check("isolation", "memory", "limits", said, means, "free some, or measure one treatment at a time")
 
 
-def _swap(memory: MemoryReadings) -> Check:
+def _swap(memory: MemoryReadings, sample: Sample | None) -> Check:
+    """Judged by the pages that move: what was swapped out long ago and stays there costs nothing."""
     if memory.swap_total_kib is None or memory.swap_free_kib is None:
         return Check("isolation", "swap", "unknown", "/proc/meminfo cannot be read")
     if not memory.swap_total_kib:
         return Check("isolation", "swap", "ok", "none")
     used = memory.swap_total_kib - memory.swap_free_kib
     said = f"{mib(used)} of {mib(memory.swap_total_kib)} in use"
-    if used <= memory.swap_total_kib // 10:
+    if sample is None:
+        return Check("isolation", "swap", "unknown", f"{said}; whether pages move cannot be read")
+    said += f", {sample.swapped_pages or 'no'} pages moved in {sample.seconds:.1f} s"
+    if not sample.swapped_pages:
         return Check("isolation", "swap", "ok", said)
-    means = "a page that comes back from it costs more than a request"
-    return Check("isolation", "swap", "limits", said, means, "free some memory, then: sudo swapoff -a && sudo swapon -a")
+    means, fix = "a page that comes back from it costs more than a request", "stop what needs the memory"
+    # With less memory than that the kernel would end processes instead.
+    if used and memory.available_kib is not None and memory.available_kib > used:
+        fix += "; what was swapped out fits into memory now: sudo swapoff -a && sudo swapon -a"
+    return Check("isolation", "swap", "limits", said, means, fix)
 
 
 def _thp(memory: MemoryReadings) -> Check:

@@ -1,9 +1,9 @@
 """What decides how wide the intervals of a measurement get. Pure: readings and trials in, lines out."""
 
-from phpdyno.host.checkup.check import Check, cores_in_words, install, share
-from phpdyno.host.checkup.readings import FOLLOWS_LOAD, CpuReadings, KernelReadings, Readings, siblings_beside
+from phpdyno.host.checkup.check import Check, cores_in_words, share
+from phpdyno.host.checkup.readings import FOLLOWS_LOAD, SMT_CONTROL, CpuReadings, KernelReadings, Readings, siblings_beside
 from phpdyno.host.checkup.sample import Sample
-from phpdyno.host.checkup.trials import ClockTrial, CounterTrial
+from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
 from phpdyno.host.cores import split_cores
 from phpdyno.host.surroundings import Limits
 
@@ -12,18 +12,20 @@ MOST_STEAL = 0.10
 
 SOME_STEAL = 0.02
 OTHERS_CORES = 0.10
+LEAST_CORES = 2
 SLOW_READ_NS = 500
 CLOCK_STEP_S = 0.001
 HYPERVISOR_DECIDES = "the hypervisor decides; ask for a fixed clock, or measure on a machine of your own"
-UNSYNCHRONISED = f"{install('systemd-timesyncd')} && sudo timedatectl set-ntp true"
 
 
-def judge_measuring(host: Readings, sample: Sample | None, clock: ClockTrial, *, cpu_source: str, synchronised: bool | None) -> list[Check]:
+def judge_measuring(
+    host: Readings, sample: Sample | None, clock: ClockTrial, steal: StealTrial, *, cpu_source: str, synchronised: bool | None
+) -> list[Check]:
     """One line for each."""
     return [
         _cores(host.cpu),
         _cpu_time(cpu_source, host.kernel),
-        _steal(sample),
+        _steal(steal, sample),
         _others(sample),
         _quota(host.limits, host.cpu),
         _clock_rate(host.cpu, virtual=bool(host.virtual)),
@@ -70,14 +72,17 @@ def _no_cpu_time(found: str, means: str, fix: str) -> Check:
     return Check("measuring", "CPU time", "missing", found, means, fix, essential=True)
 
 
-def _steal(sample: Sample | None) -> Check:
-    if sample is None:
-        return Check("measuring", "steal", "unknown", "/proc/stat cannot be read")
-    said = f"{share(sample.steal)} of the last {sample.seconds:.1f} s, {share(sample.steal_since_boot)} since boot"
-    worst = max(sample.steal, sample.steal_since_boot)
-    if worst <= SOME_STEAL:
+def _steal(trial: StealTrial, sample: Sample | None) -> Check:
+    """Judged by what is taken now from a core that has work; the figure since boot is information."""
+    where = cores_in_words(trial.cores)
+    if trial.share is None:
+        return Check("measuring", "steal", "unknown", f"/proc/stat does not show the time of {where}")
+    said = f"{share(trial.share)} of the {trial.seconds:.1f} s in which we kept {where} busy"
+    said += f"; {share(sample.steal_since_boot)} of all cores' busy time since boot" if sample else ""
+    if trial.share <= SOME_STEAL:
         return Check("measuring", "steal", "ok", said)
-    means = f"blocks above {MOST_STEAL * 100:.0f} % do not count, so measuring takes longer" if worst > MOST_STEAL else "wider intervals"
+    voided = f"blocks above {MOST_STEAL * 100:.0f} % do not count, so measuring takes longer"
+    means = voided if trial.share > MOST_STEAL else "wider intervals"
     return Check("measuring", "steal", "limits", said, means, "use another hour, or an instance type with cores of its own")
 
 
@@ -86,9 +91,7 @@ def _others(sample: Sample | None) -> Check:
         return Check("measuring", "other load", "unknown", "/proc/stat cannot be read")
     said = f"{sample.others_cores:.2f} cores kept busy by others"
     named = ", ".join(f"{name} ({pid}) {cores:.2f}" for pid, name, cores in sample.busiest)
-    if sample.swapped_pages:
-        said += f", {sample.swapped_pages} pages swapped"
-    if sample.others_cores <= OTHERS_CORES and not sample.swapped_pages:
+    if sample.others_cores <= OTHERS_CORES:
         return Check("measuring", "other load", "ok", said)
     numbers = ",".join(str(pid) for pid, _, _ in sample.busiest)
     fix = f"ps -o pid,user,pcpu,args -p {numbers} (and measure when they rest)" if numbers else "measure when it is quiet"
@@ -141,8 +144,24 @@ def _threads(cpu: CpuReadings, *, virtual: bool) -> Check:
         "limits",
         f"{cores_in_words(split.measured)} is a hardware thread beside {cores_in_words(beside)}, {busy}",
         "a busy sibling makes the instance under test dearer by tens of per cent, in both arms alike on average",
-        "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+        _without_sibling(cpu, beside),
     )
+
+
+def _without_sibling(cpu: CpuReadings, beside: tuple[int, ...]) -> str:
+    """How to measure on a physical core of its own and keep a second one for the rest; turning SMT off concerns the whole host."""
+    steps = []
+    kept = [core for core in cpu.allowed if core not in beside]
+    if len(kept) >= LEAST_CORES and len(kept) < len(cpu.allowed):
+        steps.append(f"taskset -c {','.join(map(str, kept))} phpdyno ...")
+    whole = [core for core in cpu.allowed if core == min(cpu.siblings.get(core, (core,)))]
+    if cpu.smt == "on" and len(whole) >= LEAST_CORES:
+        also = "or, " if steps else ""
+        steps.append(
+            f"{also}on a host that serves nobody: echo off | sudo tee {SMT_CONTROL} (half of all hardware threads go; "
+            f"back with: echo on | sudo tee {SMT_CONTROL})"
+        )
+    return "; ".join(steps) or "measure on a machine that gives phpdyno two physical cores"
 
 
 def _steady_clock(cpu: CpuReadings, clock: ClockTrial) -> Check:
@@ -178,7 +197,7 @@ def _wall_clock(sample: Sample | None, synchronised: bool | None) -> Check:
             "limits",
             f"it moved by {sample.step_s * 1000:.1f} ms against the steady clock within {sample.seconds:.1f} s",
             "phpdyno measures by the steady clock, but PHP sees the step: sessions, caches and opcache revalidate at odd moments",
-            "let a time service slew it instead of stepping: " + install("chrony"),
+            "wait until the time service has settled (timedatectl timesync-status, or chronyc tracking), or let it slew and not step",
         )
     if synchronised is None:
         return Check("measuring", name, "unknown", "the kernel does not tell whether a time service steers it")

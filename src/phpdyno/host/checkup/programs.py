@@ -5,10 +5,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from phpdyno.host.checkup.check import Check, install
+from phpdyno.host.checkup.check import Check, install, install_servers
 
 DEFAULT_PHP = "8.2"
 JIT_SINCE = (8, 0)
+LOAD_OPCACHE = "name it in the ini files of this PHP (zend_extension=opcache), or build this PHP with it"
 
 
 class TraceTrial(Struct, frozen=True):
@@ -19,7 +20,11 @@ class TraceTrial(Struct, frozen=True):
 
 
 class PhpFound(Struct, frozen=True):
-    """One PHP as it describes itself. `jit`: it came up when asked for. `problem`: why it does not run, '' when it does."""
+    """One PHP as it describes itself.
+
+    `jit`: it came up when asked for. `problem`: why it does not run, '' when it does. `opcache_package` brings the opcache that is not
+    there; '' where there is no such package for this PHP.
+    """
 
     path: str
     version: str = ""
@@ -28,6 +33,7 @@ class PhpFound(Struct, frozen=True):
     jit: bool = False
     jit_problem: str = ""
     problem: str = ""
+    opcache_package: str = ""
 
 
 class Tool(Struct, frozen=True):
@@ -88,8 +94,8 @@ def judge_nginx(version: str) -> Check:
     """`version` '' when it is not installed."""
     if version:
         return Check("servers", "nginx", "ok", version)
-    means = "only --transport fastcgi measures without it"
-    return Check("servers", "nginx", "missing", "not installed", means, install("nginx"), essential=True)
+    means = "only --transport fastcgi measures without it, and so does the estimate"
+    return Check("servers", "nginx", "missing", "not installed", means, install_servers("nginx"))
 
 
 def judge_php(fpms: Sequence[PhpFound], clis: Sequence[PhpFound]) -> list[Check]:
@@ -98,12 +104,12 @@ def judge_php(fpms: Sequence[PhpFound], clis: Sequence[PhpFound]) -> list[Check]
     if not any(not php.problem for php in fpms):
         means = "nothing can be measured without it"
         missing = "not installed" if not fpms else "none that runs"
-        fix = install(f"php{DEFAULT_PHP}-fpm", f"php{DEFAULT_PHP}-opcache")
+        fix = install_servers(f"php{DEFAULT_PHP}-fpm", f"php{DEFAULT_PHP}-opcache")
         checks.append(Check("servers", "php-fpm", "missing", missing, means, fix, essential=True))
     checks += [_php("php", php) for php in clis]
     if not clis:
         means = "apps with an installer (wordpress) cannot be prepared, --script cannot be measured"
-        checks.append(Check("servers", "php", "missing", "no command-line PHP", means, install(f"php{DEFAULT_PHP}-cli")))
+        checks.append(Check("servers", "php", "missing", "no command-line PHP", means, install_servers(f"php{DEFAULT_PHP}-cli")))
     return checks
 
 
@@ -115,7 +121,8 @@ def _php(kind: str, php: PhpFound) -> Check:
     told = [php.version, php.path, *([f"build id {php.build_id[:12]}"] if php.build_id else [])]
     if not php.opcache:
         said = ", ".join([*told, "no opcache"])
-        return Check("servers", name, "limits", said, "opcache and the JIT cannot be tried", install(f"php{minor}-opcache"))
+        fix = install_servers(php.opcache_package) if php.opcache_package else LOAD_OPCACHE
+        return Check("servers", name, "limits", said, "opcache and the JIT cannot be tried", fix)
     told.append(f"opcache {php.opcache}")
     if php.jit:
         return Check("servers", name, "ok", ", ".join([*told, "the JIT comes up"]))
@@ -131,8 +138,8 @@ def judge_mariadb(version: str, absent: Sequence[str], *, needed: bool) -> Check
     if not absent:
         return Check("servers", "MariaDB", "ok", version)
     packages = [package for package in ("mariadb-server-core", "mariadb-client-core") if any(_brings(package, name) for name in absent)]
-    means = "apps with a database (wordpress) cannot be measured; hello and --docroot can"
-    return Check("servers", "MariaDB", "missing", f"no {', '.join(absent)}", means, install(*packages), essential=needed)
+    means = "wordpress and an app.toml with `database` cannot be measured; everything else can"
+    return Check("servers", "MariaDB", "missing", f"no {', '.join(absent)}", means, install_servers(*packages), essential=needed)
 
 
 def _brings(package: str, program: str) -> bool:

@@ -11,6 +11,7 @@ from phpdyno.host.tree import Tree, core_list, selected, whole
 _CPU = "/sys/devices/system/cpu"
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 _CLOCK = "/sys/devices/system/clocksource/clocksource0"
+SMT_CONTROL = f"{_CPU}/smt/control"
 
 FOLLOWS_LOAD = frozenset({"powersave", "ondemand", "conservative", "schedutil"})
 """Governors that let the clock follow the load."""
@@ -20,7 +21,7 @@ class CpuReadings(Struct, frozen=True):
     """Cores and their clock.
 
     `siblings` maps a core to all hardware threads of its physical core. `turbo` is None where it is hidden, and
-    `turbo_off` the command that turns it off.
+    `turbo_off` the command that turns it off. `smt` is the kernel's word on SMT: on, off, notsupported, ...; None where it says none.
     """
 
     model: str | None
@@ -31,6 +32,7 @@ class CpuReadings(Struct, frozen=True):
     turbo: bool | None
     turbo_off: str
     clock_source: str | None
+    smt: str | None = None
 
 
 class MemoryReadings(Struct, frozen=True):
@@ -101,6 +103,7 @@ def read_cpu(tree: Tree, allowed: tuple[int, ...]) -> CpuReadings:
         turbo=turbo,
         turbo_off=turbo_off,
         clock_source=tree.text(f"{_CLOCK}/current_clocksource"),
+        smt=tree.text(SMT_CONTROL),
     )
 
 

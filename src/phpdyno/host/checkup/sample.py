@@ -1,4 +1,4 @@
-"""The host watched for a moment: what the hypervisor takes, what others use, whether it swaps, whether the wall clock steps."""
+"""The host watched for a moment: what others use, whether it swaps, whether the wall clock steps."""
 
 import os
 import time
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.host.clock import HostCpu, read_host_cpu, steal_fraction
+from phpdyno.host.clock import HostCpu, read_host_cpu, stolen_share
 from phpdyno.host.tree import Tree, whole
 
 SAMPLE_S = 1.5
@@ -16,13 +16,12 @@ _NOTHING = HostCpu(0, 0, 0)
 
 
 class Sample(Struct, frozen=True):
-    """Shares are fractions of all cores' time; `others_cores` counts cores kept busy by others.
+    """`steal_since_boot` is a share of the time in which cores had work; `others_cores` counts cores kept busy by others.
 
     `busiest` are other processes as (number, name, cores used). `step_s` is by how much the wall clock moved against the steady one.
     """
 
     seconds: float
-    steal: float
     steal_since_boot: float
     others_cores: float
     busiest: tuple[tuple[int, str, float], ...]
@@ -60,8 +59,7 @@ def _between(before: _Moment, after: _Moment) -> Sample:
     busiest = sorted((each for each in used if each[2] * took * _TICKS_PER_S > 1), key=lambda each: -each[2])
     return Sample(
         seconds=took,
-        steal=steal_fraction(before.cpu, after.cpu),
-        steal_since_boot=steal_fraction(_NOTHING, after.cpu),
+        steal_since_boot=stolen_share(_NOTHING, after.cpu),
         others_cores=max(0.0, busy / took),
         busiest=tuple(busiest[:_BUSIEST]),
         swapped_pages=after.swapped - before.swapped,
@@ -74,6 +72,8 @@ def _now(tree: Tree) -> _Moment | None:
         cpu = read_host_cpu(tree.path("/proc/stat"))
     except (OSError, ValueError):
         return None
+    if not cpu.busy_ns:
+        return None  # a file without the line of all cores
     ours = os.times()
     ticks = _ticks_of_others(tree)
     return _Moment(cpu, ours.user + ours.system, ticks, _swapped(tree), time.monotonic(), time.time())

@@ -1,6 +1,6 @@
-"""What is tried and not believed: the processor's counters, the steady clock on every core, the kernel's idea of the wall clock.
+"""What is tried and not believed: the processor's counters, the steady clock on every core, the kernel's idea of the wall clock, steal.
 
-Nothing here changes the host; each trial ends within a fraction of a second.
+Nothing here changes the host; each trial ends within about a second.
 """
 
 import ctypes
@@ -9,15 +9,19 @@ import os
 import platform
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
+from phpdyno.host.clock import read_host_cpu, stolen_share
 from phpdyno.host.cores import on_cores
 
 CLOCK_READS = 20_000
 BATCHES = 10
 HOPS_PER_CORE = 100
+STEAL_S = 1.0
+"""/proc/stat counts in ticks of 10 ms: one of them is 1 % of this."""
 
 _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331}
 _ATTR_BYTES = 112
@@ -43,6 +47,31 @@ class ClockTrial(Struct, frozen=True):
     read_ns: float
     backwards_ns: int
     hops: int
+
+
+class StealTrial(Struct, frozen=True):
+    """`share` is what the hypervisor took of the time in which `cores` had work; None where /proc/stat does not show that work."""
+
+    cores: tuple[int, ...]
+    seconds: float
+    share: float | None
+
+
+def try_steal(cores: Sequence[int], seconds: float = STEAL_S, stat: Path = Path("/proc/stat")) -> StealTrial:
+    """Keep a core busy and see what is taken of it: from an idle one a hypervisor takes nothing."""
+    start = time.monotonic()
+    try:
+        before = read_host_cpu(stat, cores)
+        with on_cores(tuple(cores)):
+            while time.monotonic() - start < seconds:
+                pass
+        after = read_host_cpu(stat, cores)
+    except (OSError, ValueError):
+        return StealTrial(tuple(cores), seconds, None)
+    took = time.monotonic() - start
+    seen_s = (after.busy_ns - before.busy_ns + after.steal_ns - before.steal_ns) / 1e9
+    # A container may show cores of other numbers than the kernel's: then our work is not there.
+    return StealTrial(tuple(cores), took, stolen_share(before, after) if seen_s > took / 2 else None)
 
 
 def try_cycles() -> CounterTrial:
