@@ -24,6 +24,14 @@ class UsageError(DynoError):
     exit_code = 2
 
 
+class BudgetTooSmall(DynoError):  # noqa: N818 (it names what is the matter)
+    """No interval can become finite within a budget; with `enough_s` seconds one can."""
+
+    def __init__(self, what: str, *, budget_s: float, enough_s: int) -> None:
+        self.enough_s = enough_s
+        super().__init__(what, where=f"--budget {budget_s:.0f}s", next_step=f"give at least --budget {enough_s}s, or fewer treatments")
+
+
 class Interrupted(KeyboardInterrupt):
     """The user ended a run that can go on later; `run` is its directory, `command` the one whose --resume takes it."""
 

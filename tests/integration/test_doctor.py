@@ -134,13 +134,24 @@ def test_without_servers(tmp_path: Path) -> None:
     seen = found(phpdyno("doctor", "--json", env=env), code=1)
     assert not seen.possible
     assert seen.estimate is None
-    assert {check.name for check in seen.checks if check.essential} == {"nginx", "php-fpm"}
+    assert {check.name for check in seen.checks if check.essential} == {"php-fpm"}
     shown = phpdyno("doctor", env={**env, "COLUMNS": "200"})
     assert shown.returncode == 1
     lines = [text.strip() for text in shown.stdout.splitlines()]
-    for packages in ("nginx", "php8.2-fpm php8.2-opcache", "strace", "mariadb-server-core mariadb-client-core"):
-        assert f"fix: sudo apt-get install --no-install-recommends {packages}" in lines
+    assert "fix: sudo apt-get install --no-install-recommends strace" in lines
+    for packages in ("nginx", "php8.2-fpm php8.2-opcache", "mariadb-server-core mariadb-client-core"):
+        assert f"fix: sudo sh scripts/setup.sh --packages-only {packages}" in lines
     assert "Nothing can be measured before this is mended" in shown.stdout
+
+
+def test_without_nginx_the_estimate_is_over_fastcgi(tmp_path: Path) -> None:
+    seen = found(phpdyno("doctor", "--json", env={**os.environ, **programs_but(tmp_path / "bin", "nginx")}))
+    assert seen.possible
+    assert line(seen, "nginx").state == "missing"
+    assert seen.estimate is not None
+    assert (seen.estimate.failed, seen.estimate.transport) == (False, "fastcgi"), seen.estimate.sentence
+    assert "over FastCGI" in seen.estimate.sentence
+    assert traces_of() == []
 
 
 def test_one_core() -> None:
@@ -177,6 +188,7 @@ def test_without_proc() -> None:
     seen = found(subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False), code=1)
     assert line(seen, "CPU time").essential
     assert line(seen, "steal").state == "unknown"
+    assert line(seen, "swap").state == "unknown"
 
 
 def forbid(*calls: int) -> None:

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.revisions import prepare_commit
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError
 from phpdyno.journal.records import Planned, Proved
+from phpdyno.model.app import AppSetting
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.supervise import Supervisor
@@ -170,3 +172,37 @@ def test_a_commit_without_the_docroot_is_refused(shop: Path, tmp_path: Path) -> 
         commit = git(shop, "rev-parse", "HEAD")
         with pytest.raises(DynoError, match="this commit has no directory public"):
             prepare_commit(open_app(str(shop)), commit, supervisor, cache=tmp_path / "cache", progress=silent)
+
+
+@DEBIAN
+def test_an_instance_preloads_the_copy_s_script_and_never_the_live_one(tmp_path: Path) -> None:
+    site = tmp_path / "live"
+    site.mkdir()
+    (site / "preload.php").write_text("<?php class Preloaded {}")
+    with plain_bench(tmp_path) as bench:
+        (bench.app.docroot / "preload.php").write_text("<?php class Preloaded {}")
+        bench.app = structs.replace(bench.app, root=bench.app.docroot, original=site)
+        plain = plain_arm("plain")
+        arms = [structs.replace(plain, php=structs.replace(plain.php, preload=str(path))) for path in (site / "preload.php", CALENDAR)]
+        explicit = plain_arm("explicit", {"ini.opcache.preload": str(site / "preload.php")})
+        elsewhere = plain_arm("elsewhere", {"ini.opcache.preload": str(bench.probe.parent / "other.php")})
+        (bench.probe.parent / "other.php").write_text("<?php class Other {}")
+        with bench.running([*arms, explicit, elsewhere]) as instances:
+            found = [instance.read_facts(()) for instance in instances]
+    scripts = [facts.opcache.preloaded_scripts if facts.opcache else None for facts in found]
+    assert scripts == [1, 0, 1, 1]
+    assert [facts.ini["opcache.preload"] for facts in found[:3]] == [str(site / "preload.php"), "", str(site / "preload.php")]
+    assert [bool(facts.preloaded_elsewhere) for facts in found] == [False, False, False, True]
+    assert found[3].preloaded_elsewhere.endswith("/probe/other.php")
+
+
+def test_a_value_of_the_running_pool_is_no_plain_text_as_a_setting_of_the_app(tmp_path: Path) -> None:
+    arm = plain_arm("arm", {"env.MODE": "live:www"})
+    with plain_bench(tmp_path) as bench:
+        bench.app = structs.replace(bench.app, settings={"mode": AppSetting("MODE")})
+        bench._live_values = {"live:www": {"env.MODE": "hunter2"}}
+        with bench.running([arm]) as (instance,):
+            facts = instance.read_facts(("MODE",))
+    assert facts.app == {"mode": "live:www"}
+    assert facts.env == {"MODE": "live:www"}
+    assert "hunter2" not in str(facts)

@@ -37,7 +37,9 @@ def test_a_tiny_selfcheck_finds_what_was_planted_and_leaves_its_record_only(tmp_
     checks = read_checks(run)
     assert checks.ground is not None
     assert checks.ground.effect == pytest.approx(math.log(1.2), rel=1e-3)
-    assert 0.0 < checks.ground.line.base_ns < 0.4 * checks.ground.line.cost_ns(checks.ground.turns)
+    assert (checks.header.wish.app, checks.ground.turns) == ("hello", 0)
+    # The loop is the planted effect and nothing more: what a request costs is the app's own work.
+    assert 1000.0 < checks.ground.more_turns * checks.ground.line.unit_ns < 0.25 * checks.ground.line.base_ns
     planted = [each for each in checks.compared if each.kind == "planted"]
     assert sorted(each.verdict for each in planted) == ["improved", "regressed"]
     for each in planted:
@@ -45,8 +47,17 @@ def test_a_tiny_selfcheck_finds_what_was_planted_and_leaves_its_record_only(tmp_
         assert each.truth == pytest.approx(math.log(1.2 if each.swapped else 1 / 1.2), rel=1e-3)
         assert each.ratio is not None
         assert 0.5 < math.log(each.ratio) / each.truth < 1.5
+        assert each.early is not None
+        assert 0.5 < each.early / each.truth < 1.5
         assert each.seconds < checks.sessions[0].planted_budget_s + 10
     assert all(each.blocks >= 4 for each in checks.compared)
+    assert sorted(each.kind for each in checks.compared) == ["A/A", "long A/A", "planted", "planted"]
+    for each in checks.compared:
+        if each.kind == "long A/A" and each.verdict == "inconclusive":
+            assert each.looks >= 30
+            assert each.lag is not None
+    assert all(found[key] for key in ("host", "php", "measured"))
+    assert not any(row["estimate"] for row in found["rows"] if "without a number" in row["check"])
     for each in checks.compared:
         # None may be wrong at this size but by bad luck; what is kept must be a run that can be reported.
         assert not each.kept or phpdyno("report", run / each.kept).returncode == 0

@@ -1,14 +1,17 @@
 """`phpdyno study` on real servers: resumed after an interruption, with its page, its ordinary runs, and its syscalls."""
 
 import json
+import math
 import os
+import re
 import signal
 import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from phpdyno.journal.study import STUDY_FILE, read_study
+from phpdyno.journal.study import STUDY_FILE, read_study, write_study
 from tests.support.command import fault_of, phpdyno, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
@@ -104,6 +107,7 @@ def test_an_interrupted_study_goes_on_and_ends_with_its_page(file: Path, tmp_pat
     assert wait_for_no_traces() == []
     first = [part for part in read_study(run).parts if part.state == "done"]
 
+    refused_where_the_kernel_is_another(run)
     resumed = phpdyno("study", "--resume", run)
     assert resumed.returncode == 0, resumed.stderr
     record = read_study(run)
@@ -126,6 +130,20 @@ def test_an_interrupted_study_goes_on_and_ends_with_its_page(file: Path, tmp_pat
     assert {each["name"]: len(each["arms"]) for each in document["comparisons"]} == {"cpu": 2, "loaded": 2}
     check_page((tmp_path / "page.md").read_text(), tmp_path)
     assert wait_for_no_traces() == []
+
+
+def refused_where_the_kernel_is_another(run: Path) -> None:
+    """Parts are not added to those of another kernel; nothing is measured or changed by trying."""
+    record = read_study(run)
+    assert record.ground is not None
+    kernel = record.ground.host["kernel"]
+    other = structs.replace(record, ground=structs.replace(record.ground, host={**record.ground.host, "kernel": "2.6.32"}))
+    write_study(run, other)
+    answer = phpdyno("study", "--resume", run)
+    assert answer.returncode == 2, answer.stderr
+    assert f"kernel 2.6.32, now {kernel}; start a new study" in fault_of(answer.stderr)
+    assert read_study(run) == other
+    write_study(run, record)
 
 
 def check_page(page: str, folder: Path) -> None:
@@ -155,6 +173,20 @@ def test_without_strace_the_rest_is_measured_and_the_page_says_so(file: Path, tm
     assert wait_for_no_traces() == []
     assert "site-syscalls impossible: strace is not installed; install it with: sudo apt-get install" in " ".join(answer.stdout.split())
     assert "`site-syscalls`: not possible on this host: strace is not installed" in (the_run(tmp_path / "runs") / "study.md").read_text()
+
+
+def test_a_budget_that_decides_nothing_names_one_of_the_study_that_would(file: Path, tmp_path: Path) -> None:
+    answer = phpdyno("study", file, "--runs", tmp_path / "runs", "--only", "loaded", "--budget", "2s")
+    assert answer.returncode == 1, answer.stderr
+    detail = next(part.detail for part in read_study(the_run(tmp_path / "runs")).parts if part.name == "loaded")
+    found = re.fullmatch(
+        r"this budget can decide nothing: .*; start a study with --budget (\d+)s at least, or with budget_s = (\d+) .*", detail
+    )
+    assert found, detail
+    # 20 of 32 seconds are this comparison's.
+    assert int(found[1]) == math.ceil(int(found[2]) / 20 * 32)
+    assert int(found[2]) > 2
+    assert wait_for_no_traces() == []
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
 from phpdyno.experiment.slot import Lane
 from phpdyno.explain.syscalls import CannotTrace, Traced, count_syscalls, tracing
+from phpdyno.model.study import Load, Study, StudyArm, StudyPass
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.meter import children_of
 from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.syscall_pass import count_pass
+from tests.integration.test_layers import git
+from tests.support.fake_study import FakeProgress
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
@@ -102,3 +107,27 @@ def trace(supervisor: Supervisor, pid: int, *, as_service: bool = False) -> None
     """Attach, which must not succeed."""
     with tracing(supervisor, [pid], as_service=as_service):
         raise AssertionError(f"attached to process {pid}")
+
+
+def test_a_pass_counts_the_commit_that_an_arm_names(tmp_path: Path) -> None:
+    """Its page opens twenty files that the work tree's does not; opcache is off in both, so that each request does."""
+    shop = tmp_path / "shop"
+    (shop / "public").mkdir(parents=True)
+    (shop / "app.toml").write_text('name = "shop"\ndocroot = "public"\nroot = "."\n[[target]]\npath = "/"\n')
+    index = shop / "public" / "index.php"
+    git(tmp_path, "init", "--quiet", str(shop))
+    index.write_text("<?php for ($i = 0; $i < 20; $i++) fclose(fopen(__FILE__, 'r')); echo 'page';")
+    git(shop, "add", "-A")
+    git(shop, "commit", "--quiet", "--message=slow")
+    index.write_text("<?php echo 'page';")
+    off = {"ini.opcache.enable": "0"}
+    arms = (StudyArm("now", {}, off), StudyArm("then", {}, {**off, "source": "HEAD"}), StudyArm("same", {}, {"ini.opcache.enable": "off"}))
+    wanted = StudyPass("calls", "shop", ("now", "then"), REQUESTS)
+    study = Study("s", "S", "", 1, 0.95, {"shop": str(shop)}, Load(1, 1), {}, arms, (), (wanted,), (), None, ())
+    now, then = count_pass(study, wanted, requests=REQUESTS, logs=tmp_path / "logs", progress=FakeProgress())
+    opened = {each.arm: {call.name: call.calls for call in each.syscalls}["openat"] for each in (now, then)}
+    assert opened["then"] >= opened["now"] + 20 * REQUESTS
+    alike = structs.replace(wanted, arms=("now", "same"))
+    with pytest.raises(ArmFailed, match="the control has the same value already"):
+        count_pass(study, alike, requests=REQUESTS, logs=tmp_path / "logs", progress=FakeProgress())
+    assert wait_for_no_traces() == []

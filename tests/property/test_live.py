@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phpdyno.config.fpm_conf import read_fpm_conf
+from phpdyno.config.fpm_conf import Variables, read_fpm_conf
 from phpdyno.errors import UsageError
 from phpdyno.stack.extensions import extension_kind, loads, with_other_extensions
 
@@ -24,7 +24,7 @@ def test_any_configuration_is_read_or_refused_with_its_line(text: str) -> None:
         path = Path(folder) / "fpm.conf"
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
         try:
-            sections = read_fpm_conf(path, prefix=Path(folder), env={})
+            sections = read_fpm_conf(path, prefix=Path(folder), variables=Variables({}))
         except UsageError as error:
             assert str(error).startswith(f"{path}:")  # noqa: PT017 (either outcome is right)
         else:

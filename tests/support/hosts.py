@@ -10,7 +10,7 @@ from phpdyno.host.checkup.disk import Place
 from phpdyno.host.checkup.programs import PhpFound
 from phpdyno.host.checkup.readings import CpuReadings, KernelReadings, MemoryReadings, Readings
 from phpdyno.host.checkup.sample import Sample
-from phpdyno.host.checkup.trials import ClockTrial
+from phpdyno.host.checkup.trials import ClockTrial, StealTrial
 from phpdyno.host.surroundings import Limits
 from phpdyno.host.tree import Tree
 
@@ -28,7 +28,8 @@ CPU = CpuReadings("Made-up CPU", (0, 1, 2, 3), (0, 1, 2, 3), {core: (core,) for 
 MEMORY = MemoryReadings(16 << 20, 8 << 20, 0, 0, "madvise", 0, 2048, True)
 KERNEL = KernelReadings("6.0.0-made-up", 2, 2, None, 4096, True, True, True)
 HOST = Readings(CPU, MEMORY, KERNEL, Limits(), "", "", False, (1 << 20, 1 << 20))
-SAMPLE = Sample(1.5, 0.0, 0.0, 0.0, (), 0, 0.0)
+SAMPLE = Sample(1.5, 0.0, 0.0, (), 0, 0.0)
+STEAL = StealTrial((3,), 1.0, 0.0)
 CLOCK = ClockTrial(1, 60.0, 0, 400)
 
 

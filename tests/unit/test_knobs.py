@@ -116,6 +116,43 @@ def test_a_setting_that_the_control_has_too_is_not_effective() -> None:
     assert "the control has the same value" in not_effective(outcomes)
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted", "theirs", "treated"),
+    [
+        ("ini.expose_php", "on", "1", "1"),
+        ("ini.expose_php", "1", "On", "1"),
+        ("ini.display_errors", "Off", "", ""),
+        ("ini.display_errors", "no", "0", ""),
+        ("ini.post_max_size", "8388608", "8M", "8388608"),
+        ("ini.post_max_size", "8m", "8192K", "8m"),
+        ("pool.php_admin_value[post_max_size]", "8192K", "8M", "8192K"),
+        ("pool.php_admin_flag[expose_php]", "on", "1", "1"),
+    ],
+)
+def test_another_spelling_of_the_control_s_value_changes_nothing(name: str, wanted: str, theirs: str, treated: str) -> None:
+    own = name.removeprefix("ini.").rpartition("[")[2].removesuffix("]")
+    (outcome,) = prove({name: wanted}, with_ini(PLAIN, **{own: theirs}), with_ini(PLAIN, **{own: treated}), {})
+    assert outcome.same_as_control, outcome
+    assert "the control has the same value" in not_effective((outcome,))
+
+
+def test_texts_that_only_look_alike_differ() -> None:
+    on, one = (msgspec.structs.replace(PLAIN, env={"MODE": value}, app={"mode": value}) for value in ("on", "1"))
+    assert prove({"env.MODE": "on"}, one, on, {})[0].proved
+    assert prove({"app.mode": "on"}, one, on, {})[0].proved
+    assert prove({"ini.user_agent": "a"}, with_ini(PLAIN, user_agent="b"), with_ini(PLAIN, user_agent="a"), {})[0].proved
+    assert prove({"ini.post_max_size": "8M"}, with_ini(PLAIN, post_max_size="8K"), with_ini(PLAIN, post_max_size="8M"), {})[0].proved
+    assert prove({"ini.expose_php": "off"}, with_ini(PLAIN, expose_php="1"), with_ini(PLAIN, expose_php=""), {})[0].proved
+
+
+def test_an_extension_of_the_control_s_ini_files_is_no_change() -> None:
+    loaded = msgspec.structs.replace(PLAIN, extensions=("redis",))
+    for name in ("ini.extension", "pool.php_admin_value[extension]"):
+        assert prove({name: "redis.so"}, loaded, loaded, {})[0].same_as_control
+        assert prove({name: "redis.so"}, PLAIN, loaded, {})[0].proved
+    assert prove({"ini.zend_extension": "opcache"}, PLAIN, PLAIN, {})[0].same_as_control
+
+
 def test_one_setting_that_differs_makes_the_treatment_worth_measuring() -> None:
     treated = with_ini(PLAIN, realpath_cache_ttl="600")
     outcomes = prove({"ini.realpath_cache_ttl": "600", "ini.opcache.validate_timestamps": "1"}, PLAIN, treated, {})
@@ -197,6 +234,8 @@ def test_a_commit_is_proved_by_files_that_the_worker_opened() -> None:
     serving = msgspec.structs.replace(PLAIN, source=commit, served_files=3)
     assert knob_for("source").proof(serving, commit)[0]
     assert not knob_for("source").proof(msgspec.structs.replace(serving, served_files=0), commit)[0]
+    ok, detail = knob_for("source").proof(msgspec.structs.replace(serving, preloaded_elsewhere="/srv/preload.php"), commit)
+    assert (ok, detail) == (False, "the worker preloaded /srv/preload.php, which is not of this commit")
     assert not knob_for("source").proof(PLAIN, commit)[0]
     assert prove({"source": commit}, PLAIN, serving, {})[0].proved
     assert prove({"source": commit}, serving, serving, {})[0].same_as_control
@@ -230,11 +269,18 @@ def test_a_pool_s_own_ini_setting_has_the_domain_and_the_proof_of_that_setting()
 
 def test_what_may_be_a_password_is_recognised_by_name_or_address() -> None:
     secret = ["mysqli.default_pw", "newrelic.license", "my.api_key", "redis.auth", "pdo.dsn.shop", "x.passwd", "opentelemetry.token"]
+    secret += ["suhosin.cookie.cryptkey", "app.key", "key", "x.signing_key"]
     assert all(is_secret(name, "x") for name in secret)
     plain = ["memory_limit", "session.save_path", "openssl.cafile", "session.sid_length", "mysqlnd.sha256_server_public_key"]
     assert not any(is_secret(name, "/var/x") for name in plain)
     assert is_secret("session.save_path", "tcp://host:6379?auth=x")
     assert is_secret("session.save_path", "redis://user:x@host/1")
+    assert is_secret("session.save_path", "tcp://user:a/b@host:1")
+    assert is_secret("session.save_path", "tcp://host:6379?auth%5Bpass%5D=x")
+    assert is_secret("x.dsn", "mysql:host=h;password=x")
+    assert is_secret("x.connection", "host=h pwd=x")
+    assert is_secret("sendmail_path", "/usr/bin/msmtp --user=u -p x")
+    assert not is_secret("sendmail_path", "/bin/true")
     assert not is_secret("session.save_path", "tcp://host:6379")
     assert not is_secret("mysqli.default_pw", "")
 

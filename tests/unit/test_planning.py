@@ -74,7 +74,7 @@ def loaded(metric: Metric = "throughput", concurrency: int = 8) -> Panel:
 def test_a_given_length_and_a_load_need_no_trace() -> None:
     assert fixed_slot(7, loaded("cpu", 1), MS, 1.0) == SlotChoice(7)
     assert fixed_slot(None, loaded(), MS, 1.0) == SlotChoice(160)
-    assert fixed_slot(1, loaded(), MS, 1.0) == SlotChoice(16)
+    assert fixed_slot(1, loaded(), MS, 1.0) == SlotChoice(8)
     assert fixed_slot(None, loaded("throughput", 1), MS, 1.0) == SlotChoice(20)
     assert fixed_slot(None, loaded("cpu", 1), MS, 1.0) is None
 
@@ -87,6 +87,24 @@ def test_a_budget_below_the_least_is_known_before_anything_is_calibrated() -> No
     walls = {"control": 500 * MS, "A/A": 500 * MS}
     least = least_s(request_wall_ns=walls, control="control", metric="cpu", concurrency=1, overhead_s=2.0, alpha=0.05)
     assert least == pytest.approx(4 * (4 * 1.0 + 2.0))
+
+
+def test_the_least_budget_counts_with_the_slots_that_were_asked_for() -> None:
+    walls = {"control": 500 * MS, "A/A": 500 * MS}
+
+    def least(slot_requests: int | None) -> float:
+        return least_s(
+            request_wall_ns=walls,
+            control="control",
+            metric="throughput",
+            concurrency=10,
+            overhead_s=2.0,
+            alpha=0.05,
+            slot_requests=slot_requests,
+        )
+
+    assert least(None) == least(200) == pytest.approx(4 * (2 * 200 * 0.1 + 2.0))
+    assert least(10) == least(1) == pytest.approx(4 * (2 * 10 * 0.1 + 2.0))
 
 
 def test_dear_arms_get_fewer_pairs_and_the_same_time() -> None:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phpdyno.errors import UsageError
 from phpdyno.render.fastcgi import http_request, nginx_params, request_params
 from phpdyno.render.nginx import render_nginx
 from phpdyno.render.php import ini_value, render_fpm, render_ini, scan_path
@@ -84,3 +86,14 @@ def test_nginx_serves_the_docroot_through_the_pool() -> None:
     )
     for part in ("listen 127.0.0.1:8080;", "fastcgi_pass unix:/run/x.sock;", 'root "/srv";', r"location ~ \.php$", "worker_processes 1;"):
         assert part in text
+
+
+def test_a_value_of_a_running_pool_is_a_text_whatever_it_looks_like() -> None:
+    rendered = render_fpm("/s", {"php_value[a]": "None", "php_value[b]": "on"}, {"php_value[a]"})
+    assert "php_value[a] = 'None'\nphp_value[b] = on\n" in rendered
+    assert render_ini({"a": "E_ALL", "b": "E_ALL"}, texts={"a"}) == "a = 'E_ALL'\nb = E_ALL\n"
+
+
+def test_spare_workers_of_no_number() -> None:
+    with pytest.raises(UsageError, match=r"pool\.pm\.max_children is no number"):
+        render_fpm("/s", {"pm": "dynamic", "pm.max_children": ""})

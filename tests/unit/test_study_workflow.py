@@ -1,74 +1,17 @@
 """The order of a study's parts, what is kept and what is tried again. Comparisons and passes are fakes; real ones are integration tests."""
 
 import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.progress import Progress
+from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.explain.syscalls import CannotTrace
-from phpdyno.journal.reader import FILE
-from phpdyno.journal.study import StudyRecord, read_study
-from phpdyno.journal.writer import JournalWriter
-from phpdyno.model.study import Study, StudyPass, SyscallCounts
+from phpdyno.journal.study import StudyRecord, read_study, write_study
 from phpdyno.workflows import study as workflow
-from phpdyno.workflows.compare import Question
-from tests.support.journals import AA, opening, plan
+from tests.support.fake_study import FakeMeasuring, FakeProgress
 from tests.support.studies import TOML, counts
-
-
-class FakeProgress:
-    """Keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.phases: list[str] = []
-        self.notes: list[str] = []
-        self.ticks: list[tuple[float, float]] = []
-
-    def phase(self, text: str) -> None:
-        self.phases.append(text)
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-    def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
-        self.ticks.append((elapsed_s, budget_s))
-
-
-class FakeMeasuring:
-    """Stands in for compare, resume and the syscall pass; `fails` maps a part to what it raises, once."""
-
-    def __init__(self) -> None:
-        self.asked: list[Question] = []
-        self.done: list[str] = []
-        self.fails: dict[str, BaseException] = {}
-
-    def compare(self, question: Question, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
-        self.asked.append(question)
-        progress.phase("measuring")
-        progress.tick(1.0, question.budget_s, "")
-        run = runs / "20260101-000000-compare-x"
-        run.mkdir(parents=True)
-        with JournalWriter(run / FILE) as journal:
-            for record in opening(plan(AA)):
-                journal.append(record)
-        self._end(runs.name)
-        return run
-
-    def resume(self, run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-        self._end(f"{run.parent.name} resumed")
-        return run
-
-    def count_pass(self, study: Study, wanted: StudyPass, *, requests: int, logs: Path, progress: Progress) -> tuple[SyscallCounts, ...]:
-        self._end(f"{wanted.name} {requests}")
-        return tuple(each for each in counts() if each.app == wanted.app)
-
-    def _end(self, name: str) -> None:
-        if failure := self.fails.pop(name, None):
-            raise failure
-        self.done.append(name)
 
 
 @pytest.fixture
@@ -76,7 +19,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMeasuring:
     made = FakeMeasuring()
     for name in ("compare", "resume", "count_pass"):
         monkeypatch.setattr(workflow, name, getattr(made, name))
-    monkeypatch.setattr(workflow, "check_study", lambda *_: None)
+    monkeypatch.setattr(workflow, "check_study", lambda *_: ())
+    monkeypatch.setattr(workflow, "read_ground", lambda _: made.ground)
     # Nothing is measured here, so that somebody else may.
     monkeypatch.setattr(workflow, "MeasuringLock", contextlib.nullcontext)
     return made
@@ -198,3 +142,97 @@ def test_a_part_that_does_not_exist_is_refused_before_anything_starts(file: Path
     with pytest.raises(UsageError, match="no part 'shop-cp'; did you mean shop-cpu"):
         begin(file, only="shop-cp")
     assert not (file.parent / "runs").exists()
+
+
+def test_a_budget_that_decides_nothing_is_told_as_one_of_the_whole_study(file: Path, fake: FakeMeasuring) -> None:
+    fake.fails = {"shop-cpu": BudgetTooSmall("this budget can decide nothing: too few blocks", budget_s=60.0, enough_s=90)}
+    _, record = begin(file)
+    said = next(part.detail for part in record.parts if part.state == "failed")
+    # 60 of 600 seconds are its own, so 90 are its own of 900.
+    assert said == (
+        "this budget can decide nothing: too few blocks; start a study with --budget 900s at least, or with budget_s = 90 for this "
+        "comparison, or with fewer treatments"
+    )
+
+
+def test_a_longer_study_needs_time_for_its_longer_slots_as_well(file: Path, fake: FakeMeasuring) -> None:
+    fake.fails = {"shop-throughput": BudgetTooSmall("too little", budget_s=150.0, enough_s=200)}
+    _, record = begin(file, budget_s=300.0)
+    # Half of the budget means slots of 200; those of 400 need twice as long.
+    assert "--budget 800s at least, or with budget_s = 400 " in next(part.detail for part in record.parts if part.state == "failed")
+
+
+def test_the_next_step_of_a_failure_is_kept_without_a_path_of_the_machine(file: Path, fake: FakeMeasuring) -> None:
+    class Elsewhere(FakeProgress):
+        """Raises in the second part, as findings do, with the place of the logs."""
+
+        def phase(self, text: str) -> None:
+            if "shop-cpu" in text:
+                run = next((file.parent / "runs").iterdir())
+                raise DynoError("the control cannot be measured", next_step=f"see {run}/shop-cpu/logs")
+
+    _, record = begin(file, progress=Elsewhere())
+    assert [part.detail for part in record.parts if part.state == "failed"] == ["the control cannot be measured; see shop-cpu/logs"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"code": "beef"}, r"phpdyno's measuring code c0de \(0\.1\.0\), now beef"),
+        ({"host": {"kernel": "6.2", "CPU time from": "cgroup"}}, r"kernel 6\.1, now 6\.2"),
+        ({"servers": {"nginx": "1.23", "mariadb": "11"}}, r"nginx 1\.22\.1, now 1\.23; start|nginx 1\.22\.1, now 1\.23$"),
+        ({"servers": {"PHP (/bin/fpm)": "8.2.1, build id bb"}}, r"build id aa, now 8\.2\.1, build id bb"),
+    ],
+)
+def test_parts_on_something_else_are_not_added(file: Path, fake: FakeMeasuring, changed: dict[str, object], said: str) -> None:
+    run, _ = begin(file, only="shop-cpu")
+    fake.ground = structs.replace(fake.ground, **changed)
+    fake.done.clear()
+    with pytest.raises(UsageError, match=said):
+        again(run)
+    assert fake.done == []
+    # What is done is shown nevertheless.
+    assert again(run, only="shop-cpu") == read_study(run)
+
+
+def test_before_a_part_is_finished_anything_may_change(file: Path, fake: FakeMeasuring) -> None:
+    fake.fails = {"shop-cpu": DynoError("no")}
+    run, _ = begin(file, only="shop-cpu")
+    fake.ground = structs.replace(fake.ground, code="beef")
+    assert again(run, only="shop-cpu").ground == fake.ground
+
+
+def test_a_server_that_came_later_is_no_change(file: Path, fake: FakeMeasuring) -> None:
+    run, _ = begin(file, only="shop-cpu")
+    fake.ground = structs.replace(fake.ground, servers={**fake.ground.servers, "mariadb": "11"})
+    assert set(states(again(run)).values()) == {"done"}
+
+
+def test_another_version_of_an_app_fails_its_parts_only(file: Path, fake: FakeMeasuring) -> None:
+    run, _ = begin(file, only="shop-throughput")
+    fake.version = "6.2"
+    record = again(run)
+    assert states(record) == {
+        "shop-throughput": "done",
+        "shop-cpu": "failed",
+        "blog-cpu": "done",
+        "shop-syscalls": "failed",
+        "blog-syscalls": "done",
+    }
+    failed = {part.detail for part in record.parts if part.state == "failed"}
+    assert failed == {"shop is now 6.2, and the finished parts were measured on 6.1.1; start a new study"}
+
+
+def test_a_study_that_does_not_say_on_what_it_was_measured_is_not_gone_on_with(file: Path, fake: FakeMeasuring) -> None:
+    run, record = begin(file, only="shop-cpu")
+    write_study(run, structs.replace(record, ground=None))
+    with pytest.raises(UsageError, match="does not say what its finished parts were measured on"):
+        again(run)
+
+
+def test_the_file_is_named_without_a_path_of_the_machine(file: Path, fake: FakeMeasuring, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert begin(file)[1].file == "small.toml"
+    monkeypatch.chdir(file.parent.parent)
+    assert begin(file, only="shop-cpu")[1].file == f"{file.parent.name}/small.toml"
+    monkeypatch.chdir(file.parent)
+    assert begin(Path("small.toml"), only="shop-cpu")[1].file == "small.toml"

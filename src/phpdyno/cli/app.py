@@ -20,7 +20,9 @@ app = App(
 
 @app.command
 def compare(
-    reference: Annotated[str, Parameter(name="APP", show_default=False, help="hello, wordpress, or the path of an app.toml")] = "",
+    reference: Annotated[
+        str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
+    ] = "",
     /,
     *,
     treatment: Annotated[
@@ -141,9 +143,9 @@ def study(
 @app.command
 def selfcheck(
     *,
-    quick: Annotated[bool, Parameter(negative="", show_default=False, help="a handful of comparisons, about three minutes")] = False,
+    quick: Annotated[bool, Parameter(negative="", show_default=False, help="a handful of comparisons, some five minutes")] = False,
     comparisons: Annotated[
-        int | None, Parameter(show_default=False, help="A/A comparisons, and as many with a planted effect; default: 200, about an hour")
+        int | None, Parameter(show_default=False, help="A/A comparisons, and as many with a planted effect; default: 200, about 75 minutes")
     ] = None,
     effect: Annotated[str | None, Parameter(show_default=False, help="size of the planted effect; default: 1%")] = None,
     seed: Annotated[int | None, Parameter(show_default=False, help="order, coins and seeds of all comparisons; default: 1")] = None,

@@ -73,9 +73,8 @@ def meaning(found: CheckUp) -> list[str]:
         return [*lines, *(f"  {check.name}: {check.found}; {check.fix}" for check in absent)]
     limits = [check.name for check in found.checks if check.state == "limits"]
     missing = [check.name for check in found.checks if check.state == "missing"]
-    lines = [
-        "Comparisons can be measured here." if not limits else f"Comparisons can be measured here, within limits: {', '.join(limits)}."
-    ]
+    how = " with --transport fastcgi" if "nginx" in missing else ""
+    lines = [f"Comparisons can be measured here{how}{', within limits: ' if limits else ''}{', '.join(limits)}."]
     if missing:
         lines.append(f"Not installed (above is what for): {', '.join(missing)}.")
     return [*lines, found.estimate.sentence] if found.estimate else lines

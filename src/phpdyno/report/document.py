@@ -1,9 +1,11 @@
-"""The report as JSON, for `--json`: the view itself, and its schema and reference page made from the same definitions."""
+"""The report as JSON, for `--json`: the view itself, its schema, and reference pages of all documents made from the same definitions."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from phpdyno.report.shape import SCHEMA, RunView
 
@@ -27,26 +29,28 @@ def json_schema() -> dict[str, Any]:
 
 def reference() -> str:
     """The page docs/reference/json.md, from the descriptions of the fields."""
-    parts = json_schema()["$defs"]
-    lines = [
-        "# The JSON of a comparison",
-        "",
+    said = [
         f"`phpdyno compare --json` and `phpdyno report RUN --json` print one document of the format `{SCHEMA}`. This page is made from",
         "the code, as is [compare.schema.json](compare.schema.json) for machines. Version 1 may gain fields; none changes its meaning",
         "or unit. Units are in the names: `_ms` milliseconds, `_s` seconds. Ratios are control cost / treatment cost, so above 1 the",
         "treatment is better, whichever the metric; a ratio is null until it has an interval.",
-        "",
     ]
-    # The whole first, then its parts in the order in which they are first mentioned.
-    for name in _reachable("RunView", parts):
-        lines += _section(name, parts[name])
+    return reference_page("The JSON of a comparison", said, RunView)
+
+
+def reference_page(title: str, said: Sequence[str], whole: type[Struct]) -> str:
+    """A page of all fields of a document: the whole first, then its parts in the order in which they are first mentioned."""
+    parts = msgspec.json.schema(whole)["$defs"]
+    lines = [f"# {title}", "", *said, ""]
+    for name in _reachable(whole.__name__, parts):
+        lines += _section("The document" if name == whole.__name__ else f"`{name}`", parts[name])
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _section(name: str, part: dict[str, Any]) -> list[str]:
-    title = "The document" if name == RunView.__name__ else f"`{name}`"
+def _section(title: str, part: dict[str, Any]) -> list[str]:
     rows = [f"| `{field}` | {_kind(spec)} | {_cell(spec.get('description', ''))} |" for field, spec in part["properties"].items()]
-    return [f"## {title}", "", part.get("description", ""), "", "| field | type | meaning |", "|---|---|---|", *rows, ""]
+    about = inspect.cleandoc(part.get("description", ""))
+    return [f"## {title}", "", about, "", "| field | type | meaning |", "|---|---|---|", *rows, ""]
 
 
 def _kind(spec: dict[str, Any]) -> str:

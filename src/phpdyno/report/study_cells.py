@@ -99,11 +99,14 @@ def failed(cost: ArmCost | None) -> tuple[str, str, str, str]:
 def load(comparison: ComparisonFigures) -> str:
     """Workers and requests in flight in words."""
     workers = "1 worker" if comparison.workers == 1 else f"{comparison.workers} static workers"
-    return f"{workers}, {comparison.concurrency} request{'s' if comparison.concurrency > 1 else ''} in flight"
+    if comparison.burst:
+        return f"{workers}, bursts of {comparison.slot_requests:,} requests"
+    flight = f"{workers}, {comparison.concurrency} request{'s' if comparison.concurrency > 1 else ''} in flight"
+    return f"{flight}, {comparison.slot_requests:,} in a slot" if comparison.metric == "throughput" and comparison.slot_requests else flight
 
 
 def heading(comparison: ComparisonFigures) -> str:
-    """`symfony-hello 5.4.23: throughput, 100 static workers, 100 requests in flight`."""
+    """`symfony-hello 5.4.23: throughput, 100 static workers, 100 requests in flight, 500 in a slot`."""
     return f"{app_words(comparison)}: {METRIC[comparison.metric]}, {load(comparison)}"
 
 

@@ -18,7 +18,7 @@ from phpdyno.report.study_cells import (
     reference_per_s,
     share,
 )
-from phpdyno.report.study_shape import ComparisonFigures, StudyView, SyscallTable
+from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, StudyView, SyscallTable
 from phpdyno.report.words import duration, percent
 
 LEAST_CALLS = 10.0
@@ -34,6 +34,7 @@ def study_page(view: StudyView) -> str:
         *_machine(view),
         *_method(view),
         *(block for each in view.comparisons if each.arms for block in _comparison(view, each)),
+        *_slot_lengths(view),
         *_contrasts(view),
         *(block for table in view.syscalls for block in _syscalls(view, table)),
         *_differences(view),
@@ -86,7 +87,7 @@ def _cores(cores: Sequence[int]) -> str:
 
 
 def _method(view: StudyView) -> list[str]:
-    loaded = [each for each in view.comparisons if each.metric == "throughput" and each.arms]
+    loaded = _loaded(view)
     confidence = percent(view.comparisons[0].confidence) if view.comparisons else ""
     first = (
         "Each arm runs on real nginx and php-fpm (and MariaDB where the app has one) beside its control, in pairs of short slots that ask "
@@ -96,18 +97,34 @@ def _method(view: StudyView) -> list[str]:
     )
     second = (
         "CPU per request is the CPU of all php-fpm processes per valid answer, with one worker and one request in flight. Throughput is "
-        f"valid completions per second in a closed loop of {view.concurrency} requests in flight on {view.workers} static workers, "
+        f"valid completions per second with {view.concurrency} requests in flight on {view.workers} static workers, {_arrival(loaded)}, "
         "generator and servers on the same machine; failed requests are counted and do not end a slot."
     )
     return ["## Method", first, " ".join([second, *(_slot_words(each) for each in loaded)])]
+
+
+def _loaded(view: StudyView) -> list[ComparisonFigures]:
+    return [each for each in view.comparisons if each.metric == "throughput" and each.arms]
+
+
+def _arrival(loaded: Sequence[ComparisonFigures]) -> str:
+    """A loop is closed when the next request is sent as one is done; a burst sends them all at once."""
+    bursts = [f"`{each.name}`" for each in loaded if each.burst]
+    if not bursts:
+        return "in a closed loop"
+    return f"in single bursts ({', '.join(bursts)})" + (" or in a closed loop (all others)" if len(bursts) < len(loaded) else "")
 
 
 def _slot_words(comparison: ComparisonFigures) -> str:
     slot = comparison.slot_requests
     if slot is None:
         return ""
-    tail = share(comparison.concurrency / slot)
     reason = f": {comparison.slot_reason.rstrip('.')}" if comparison.slot_reason else ""
+    if comparison.burst:
+        return (
+            f"A slot of `{comparison.name}` is one burst of {slot} requests, all sent at once; none is sent when another is done{reason}."
+        )
+    tail = _tail(comparison)
     return f"A slot of `{comparison.name}` holds {slot} requests, so that {tail} of them end while the slot drains{reason}."
 
 
@@ -151,6 +168,34 @@ def _cpu(comparison: ComparisonFigures) -> list[str]:
     head = ("arm", "php-fpm, control / arm", "php-fpm ms", "nginx ms", "database ms", "host ms", "requests", "blocks")
     rows = [(each.arm, against_control(each), *components(each.cost), failed(each.cost)[0], str(each.blocks)) for each in comparison.arms]
     return [table(head, rows), "The ratio has its interval; the milliseconds of CPU per request are totals that describe, without one."]
+
+
+def _slot_lengths(view: StudyView) -> list[str]:
+    """Arms whose throughput was measured at several slot lengths, side by side: what filling and draining do to a ratio."""
+    found: dict[tuple[str, str, str], list[tuple[ComparisonFigures, ArmFigures]]] = {}
+    for comparison in view.comparisons:
+        if comparison.metric == "throughput" and comparison.slot_requests is not None:
+            for arm in comparison.arms[1:]:
+                found.setdefault((comparison.app, comparison.control, arm.arm), []).append((comparison, arm))
+    rows = [
+        (app, name, each.name, f"{each.slot_requests:,}", NOTHING if each.burst else _tail(each), against_control(arm), str(arm.blocks))
+        for (app, _, name), measured in found.items()
+        if len({each.slot_requests for each, _ in measured}) > 1
+        for each, arm in measured
+    ]
+    if not rows:
+        return []
+    head = ("app", "arm", "comparison", "requests per slot", "of them while it drains", "against its control", "blocks")
+    said = (
+        "Throughput of the same arm in slots of different lengths, each against the control of its own comparison, measured at another "
+        "time. Intervals that do not overlap mean that the ratio depends on the slot, or on the time; overlapping ones do not prove that "
+        "it does not."
+    )
+    return ["## The same arms in slots of different lengths", table(head, rows, left=3), said]
+
+
+def _tail(comparison: ComparisonFigures) -> str:
+    return share(comparison.concurrency / comparison.slot_requests) if comparison.slot_requests else NOTHING
 
 
 def _contrasts(view: StudyView) -> list[str]:
@@ -209,7 +254,7 @@ def _our_setup(view: StudyView) -> dict[str, str]:
         **{name: said for name, said in view.servers.items() if name == "nginx"},
         "php-fpm": f"{view.workers} static workers",
         "app": ", ".join(dict.fromkeys(app_words(each) for each in view.comparisons)),
-        "load": f"closed loop, {view.concurrency} in flight, keep-alive, on the same machine",
+        "load": f"{view.concurrency} in flight {_arrival(_loaded(view))}, keep-alive, on the same machine",
     }
     return {name: said for name, said in setup.items() if said}
 
@@ -226,7 +271,7 @@ def _repeat(view: StudyView) -> list[str]:
     scaled = "" if view.scale == 1 else f" The budgets of this run were {share(view.scale)} of those in the study file."
     metrics = " and ".join(dict.fromkeys(METRIC[each.metric] for each in view.comparisons))
     said = (
-        f"`phpdyno study studies/{_plain(view.name)}.toml` measures it again ({metrics}). The figures hold for this host, these builds and "
+        f"`phpdyno study {_plain(view.file)}` measures it again ({metrics}). The figures hold for this host, these builds and "
         f"these requests; nothing is claimed beyond.{scaled}"
     )
     return ["## Repeat it", said]

@@ -43,6 +43,7 @@ def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]]) ->
         name=study.name,
         title=study.title,
         about=study.about,
+        file=record.file or f"{study.name}.toml",
         phpdyno=record.phpdyno,
         started=record.started,
         seed=study.seed,

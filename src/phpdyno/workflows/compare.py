@@ -28,7 +28,7 @@ from phpdyno.stack.php import inspect_php
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import Arms, make_arms
-from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import arms_of, ending, measure
 
 MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
@@ -56,8 +56,13 @@ class Question(Struct, frozen=True):
     slot_requests: int | None = None
 
 
-def compare(question: Question, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
-    """Measure, journal everything, and return the run's directory. What can be refused is refused before anything starts."""
+def compare(
+    question: Question, *, runs: Path, argv: Sequence[str], progress: Progress, accept: Callable[[PreparedApp], None] | None = None
+) -> Path:
+    """Measure, journal everything, and return the run's directory. What can be refused is refused before anything starts.
+
+    `accept` raises DynoError where the app, once it is prepared, is not the one that was meant.
+    """
     app_first = None if question.source.script else _open(question.source)
     arms = make_arms(
         question.control,
@@ -77,6 +82,8 @@ def compare(question: Question, *, runs: Path, argv: Sequence[str], progress: Pr
             journal.append(_header(argv))
             with ending(journal, run), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
+                if accept is not None:
+                    accept(app)
                 plan = make_plan(question, app, arms)
                 journal.append(Planned(plan))
                 for note in arms.notes:
@@ -89,6 +96,7 @@ def compare(question: Question, *, runs: Path, argv: Sequence[str], progress: Pr
 
 def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     """Go on with a run that was interrupted; finished blocks count. Raises UsageError where nothing is left to do."""
+    run = check_place(run)
     path = run / FILE
     records = read_journal(path) if path.is_file() else []
     if not any(isinstance(record, Planned) for record in records):

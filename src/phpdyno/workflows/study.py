@@ -1,5 +1,6 @@
 """phpdyno study: the comparisons and syscall passes of a study file, one after the other, each finished one kept."""
 
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from phpdyno import __version__
 from phpdyno.apps.registry import open_app
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.study_toml import load_study
-from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
 from phpdyno.explain.syscalls import CannotTrace
@@ -18,11 +19,13 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Planned
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study
+from phpdyno.model.arm import PhpBuild
 from phpdyno.model.plan import AppSource
 from phpdyno.model.study import Study, StudyComparison, StudyPass, SyscallCounts
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.compare import Question, compare, resume
 from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.workflows.study_ground import read_ground, refuse_changed, refuse_other_version, version_of
 from phpdyno.workflows.syscall_pass import count_pass, pass_arm
 
 LEAST_PASS_REQUESTS = 20
@@ -37,27 +40,41 @@ def study(
     """
     wanted = load_study(file)
     scale = budget_s / sum(each.budget_s for each in wanted.comparisons) if budget_s else 1.0
-    check_study(wanted, scale)
+    builds = check_study(wanted, scale)
     parts = (
         *(Part(each.name, "comparison") for each in wanted.comparisons),
         *(Part(each.name, "syscalls") for each in wanted.passes),
     )
     selected = _selected(wanted, only)
+    ground = read_ground(builds)
     with MeasuringLock():
         run = make_run_dir(runs, "study", wanted.name)
-    record = StudyRecord(STUDY_SCHEMA, __version__, time.strftime("%Y-%m-%dT%H:%M:%S%z"), tuple(argv), wanted, scale, parts)
+    started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    record = StudyRecord(STUDY_SCHEMA, __version__, started, tuple(argv), wanted, scale, parts, file=_named(file), ground=ground)
     write_study(run, record)
     return run, _go(run, record, selected, argv=argv, progress=progress)
 
 
 def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progress) -> tuple[Path, StudyRecord]:
-    """Go on with the parts that are not done; a finished study is only shown again. Raises UsageError, DynoError."""
+    """Go on with the parts that are not done; a finished study is only shown again.
+
+    Raises UsageError, also where code, host or servers are not those of the finished parts; DynoError.
+    """
     record = read_study(run)
     selected = _selected(record.study, only)
     if any(part.name in selected and part.state != "done" for part in record.parts):
-        check_study(record.study, record.scale)
-        record = _go(run, record, selected, argv=argv, progress=progress)
+        ground = read_ground(check_study(record.study, record.scale))
+        refuse_changed(run, record, ground)
+        record = _go(run, structs.replace(record, ground=ground), selected, argv=argv, progress=progress)
     return run, record
+
+
+def _named(file: Path) -> str:
+    """The study file without a path of this machine: relative to where we are, else only its name."""
+    if not file.is_absolute():
+        return str(file)
+    here = Path.cwd()
+    return str(file.relative_to(here)) if file.is_relative_to(here) else file.name
 
 
 def _selected(wanted: Study, only: str) -> set[str]:
@@ -73,9 +90,13 @@ def _selected(wanted: Study, only: str) -> set[str]:
     return found
 
 
-def check_study(wanted: Study, scale: float) -> None:
-    """Look up every app and every setting now: the third comparison should not fail over a typing error after ten minutes."""
+def check_study(wanted: Study, scale: float) -> tuple[PhpBuild, ...]:
+    """Look up every app and every setting now: the third comparison should not fail over a typing error after ten minutes.
+
+    Gives the PHP of every arm. Raises UsageError.
+    """
     apps = {}
+    builds = []
     for name, reference in wanted.apps.items():
         try:
             apps[name] = open_app(reference)
@@ -83,10 +104,12 @@ def check_study(wanted: Study, scale: float) -> None:
             raise UsageError(error.what, where=f"apps.{name}: {error.where}", next_step=error.next_step) from error
     for each in wanted.comparisons:
         question = question_of(wanted, each, scale)
-        make_arms(question.control, question.treatments, metric=question.metric, app=apps[each.app])
+        arms = make_arms(question.control, question.treatments, metric=question.metric, app=apps[each.app])
+        builds += [arm.php for arm in (arms.control, *arms.treatments)]
     for pass_ in wanted.passes:
         for name in pass_.arms:
-            pass_arm(wanted, name, apps[pass_.app])
+            builds.append(pass_arm(wanted, name, apps[pass_.app]).php)
+    return tuple(builds)
 
 
 def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> Question:
@@ -172,26 +195,52 @@ def _one(run: Path, record: StudyRecord, part: Part, *, argv: Sequence[str], pro
     try:
         if part.kind == "comparison":
             comparison = next(each for each in study.comparisons if each.name == part.name)
-            _compare(question_of(study, comparison, record.scale), place, argv=argv, progress=progress)
+            then = version_of(record, comparison.app)
+            version = _compare(question_of(study, comparison, record.scale), place, comparison.app, then, argv=argv, progress=progress)
         else:
             wanted = next(each for each in study.passes if each.name == part.name)
-            requests = pass_requests(wanted, record.scale)
-            counts = count_pass(study, wanted, requests=requests, logs=place / "logs", progress=progress)
+            requests, then = pass_requests(wanted, record.scale), version_of(record, wanted.app)
+            counts = count_pass(study, wanted, requests=requests, logs=place / "logs", progress=progress, app_version=then)
+            version = counts[0].app_version if counts else ""
     except CannotTrace as error:
-        said = f"{error.what}; {error.next_step}" if error.next_step else error.what
-        return structs.replace(part, state="impossible", detail=said), ()
+        return structs.replace(part, state="impossible", detail=_told(error, run)), ()
+    except BudgetTooSmall as error:
+        said = f"{error.what}; {enough(study, part.name, record.scale, error.enough_s)}"
+        return structs.replace(part, state="failed", detail=said), ()
     except DynoError as error:
-        return structs.replace(part, state="failed", detail=error.what), ()
-    return structs.replace(part, state="done", detail=""), counts
+        return structs.replace(part, state="failed", detail=_told(error, run)), ()
+    return structs.replace(part, state="done", detail="", app_version=version), counts
 
 
-def _compare(question: Question, place: Path, *, argv: Sequence[str], progress: Progress) -> None:
-    """Go on with what was begun in `place`, else begin."""
+def _told(error: DynoError, run: Path) -> str:
+    """What happened and the next step, for a page that names no path of this machine: paths are relative to the study's directory."""
+    said = f"{error.what}; {error.next_step}" if error.next_step else error.what
+    return said.replace(f"{run}/", "")
+
+
+def enough(study: Study, name: str, scale: float, enough_s: float) -> str:
+    """Which budget of the whole study gives this comparison `enough_s` seconds, and which of its own does.
+
+    A longer study has longer slots as well, up to the file's.
+    """
+    comparison = next(each for each in study.comparisons if each.name == name)
+    slot, full = question_of(study, comparison, scale).slot_requests, comparison.slot_requests
+    own_s = math.ceil(enough_s * full / slot if full and slot else enough_s)
+    total_s = math.ceil(own_s / comparison.budget_s * sum(each.budget_s for each in study.comparisons))
+    return f"start a study with --budget {total_s}s at least, or with budget_s = {own_s} for this comparison, or with fewer treatments"
+
+
+def _compare(question: Question, place: Path, app: str, then: str, *, argv: Sequence[str], progress: Progress) -> str:
+    """Go on with what was begun in `place`, else begin. Gives the app's version, which is to be `then` if that is known."""
     begun = begun_in(place)
     if begun is None:
-        compare(question, runs=place, argv=argv, progress=progress)
-    elif RunState.replay(read_journal(begun / FILE)).open_treatments():
+        run = compare(question, runs=place, argv=argv, progress=progress, accept=lambda made: refuse_other_version(app, then, made.version))
+        return RunState.replay(read_journal(run / FILE)).plan.app_version
+    state = RunState.replay(read_journal(begun / FILE))
+    refuse_other_version(app, then, state.plan.app_version)
+    if state.open_treatments():
         resume(begun, argv=argv, progress=progress)
+    return state.plan.app_version
 
 
 def begun_in(place: Path) -> Path | None:

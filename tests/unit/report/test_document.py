@@ -1,9 +1,14 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import Struct
 
+from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import document, json_schema, text
+from phpdyno.report.shape import RunView
+from phpdyno.report.study_shape import StudyView
 from phpdyno.report.view import view_of
 from tests.support.journals import JIT, finished, opening, plan
 from tests.support.reference import FOLDER, pages
@@ -15,8 +20,9 @@ def test_the_reference_is_current(name: str) -> None:
     assert written == pages()[name], "write it again with: python -m tests.support.reference"
 
 
-def test_every_field_is_described() -> None:
-    for name, part in json_schema()["$defs"].items():
+@pytest.mark.parametrize("whole", [RunView, StudyView, ChecksView])
+def test_every_field_is_described(whole: type[Struct]) -> None:
+    for name, part in msgspec.json.schema(whole)["$defs"].items():
         assert part["description"], name
         for field, spec in part["properties"].items():
             assert spec.get("description"), f"{name}.{field}"

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from phpdyno.report.shape import Ratio
 from phpdyno.report.study_cells import against_control, contrast_cells, factor, failed, number, per_s, ratio
+from phpdyno.report.study_page import study_page
 from phpdyno.report.study_shape import ComparisonFigures, StudyView
 from phpdyno.report.study_view import quotient, side_of, study_view
 from tests.support.studies import counts, cpu_journal, journals_of, loaded_journal, record_of, small_study
@@ -148,3 +149,39 @@ def test_ratios_have_the_digits_that_their_interval_deserves() -> None:
     assert ratio(Ratio(1.0012, 1.0008, 1.0016)) == "1.00120× (1.00080 to 1.00160)"
     assert ratio(None) == "no interval"
     assert (factor(10.54), factor(4.566), factor(1.529)) == ("10.5×", "4.57×", "1.529×")
+
+
+def with_loaded(view: StudyView, *slots: int) -> StudyView:
+    """The view with the throughput comparison measured in slots of these lengths."""
+    one = named(view, "shop-throughput")
+    made = tuple(structs.replace(one, name=f"slots-{slot}", slot_requests=slot) for slot in slots)
+    return structs.replace(view, comparisons=(*made, *view.comparisons[1:]))
+
+
+def test_an_arm_at_two_slot_lengths_stands_side_by_side(view: StudyView) -> None:
+    page = study_page(with_loaded(view, 400, 2000))
+    assert "## The same arms in slots of different lengths" in page
+    assert "| shop | tcp | slots-400 | 400 | 25 % |" in page
+    assert "| shop | tcp | slots-2000 | 2,000 | 5 % |" in page
+    assert "100 static workers, 100 requests in flight, 400 in a slot" in page
+    assert "100 static workers, 100 requests in flight, 2,000 in a slot" in page
+    for same in (with_loaded(view, 400), with_loaded(view, 400, 400)):
+        assert "slots of different lengths" not in study_page(same)
+
+
+def test_a_slot_of_as_many_requests_as_are_in_flight_is_called_a_burst(view: StudyView) -> None:
+    page = study_page(with_loaded(view, 100))
+    assert "## shop 6.1-synthetic: throughput, 100 static workers, bursts of 100 requests" in page
+    assert "in single bursts (`slots-100`), generator" in page
+    assert "A slot of `slots-100` is one burst of 100 requests, all sent at once" in page
+    assert "closed loop" not in page
+    both = study_page(with_loaded(view, 100, 400))
+    assert "in single bursts (`slots-100`) or in a closed loop (all others)" in both
+    assert "| shop | tcp | slots-100 | 100 | – |" in both
+
+
+def test_how_to_repeat_it_names_the_file_that_was_given(tmp_path: Path) -> None:
+    study = small_study(tmp_path)
+    assert "`phpdyno study small.toml` measures" in study_page(study_view(record_of(study), {}))
+    given = structs.replace(record_of(study), file="elsewhere/sockets.toml")
+    assert "`phpdyno study elsewhere/sockets.toml` measures" in study_page(study_view(given, {}))

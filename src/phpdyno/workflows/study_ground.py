@@ -1,0 +1,70 @@
+"""What a study is measured on: parts that were measured on something else may not stand beside each other."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.cgroup import find_cpu_groups
+from phpdyno.host.checkup.readings import read_host_files
+from phpdyno.journal.study import Ground, StudyRecord
+from phpdyno.model.arm import PhpBuild
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.programs import nginx_version
+from phpdyno.workflows.selfcheck import code_digest
+
+
+def read_ground(builds: Iterable[PhpBuild]) -> Ground:
+    """The code that measures, the host and the servers as they are now; `builds` are those of the study's arms. Raises DynoError."""
+    host = read_host_files()
+    servers = {"nginx": nginx_version()}
+    # Only an app with a database needs it, and that one will say so.
+    with suppress(DynoError):
+        servers["mariadb"] = Database.version()
+    for build in builds:
+        servers[f"PHP ({build.fpm})"] = f"{build.version}, build id {build.build_id[:12]}"
+        servers |= {f"extension ({path})": digest for path, digest in build.extensions.items()}
+    return Ground(
+        code=code_digest(),
+        host={
+            "kernel": host.kernel.release,
+            "processor": host.cpu.model or "unknown",
+            "cores": str(len(host.cpu.allowed)),
+            "CPU time from": "cgroup" if find_cpu_groups() else "schedstat",
+        },
+        servers=servers,
+    )
+
+
+def refuse_changed(run: Path, record: StudyRecord, now: Ground) -> None:
+    """Where a part is finished, code, host and servers must be those it was measured on. Raises UsageError naming what changed."""
+    if not any(part.state == "done" for part in record.parts):
+        return
+    if record.ground is None:
+        what = "this study does not say what its finished parts were measured on, so others may not be added to them"
+        raise UsageError(what, where=str(run), next_step="start a new study")
+    then = record.ground
+    changed = [*_changed(then.host, now.host), *_changed(then.servers, now.servers)]
+    if then.code != now.code:
+        changed.append(f"phpdyno's measuring code {then.code} ({record.phpdyno}), now {now.code}")
+    if changed:
+        what = f"this is not what the finished parts of the study were measured on: {'; '.join(changed)}"
+        raise UsageError(what, where=str(run), next_step="start a new study")
+
+
+def _changed(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """A server that only one of the two knows was not there for the parts that need it."""
+    return [f"{name} {then[name]}, now {now[name]}" for name in then if name in now and then[name] != now[name]]
+
+
+def version_of(record: StudyRecord, app: str) -> str:
+    """The version of an app that finished parts were measured on; '' while there is none."""
+    apps = {each.name: each.app for each in record.study.comparisons} | {each.name: each.app for each in record.study.passes}
+    return next((part.app_version for part in record.parts if part.state == "done" and apps[part.name] == app and part.app_version), "")
+
+
+def refuse_other_version(app: str, then: str, now: str) -> None:
+    """Parts of one app are measured on one version of it; `then` is '' before the first. Raises DynoError."""
+    if then and then != now:
+        what = f"{app} is now {now or 'another'}, and the finished parts were measured on {then}"
+        raise DynoError(what, next_step="start a new study")
