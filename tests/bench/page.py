@@ -13,6 +13,7 @@ Written by `make bench`; not edited by hand. A figure holds for the machine and 
 - Intervals are 95 %. Of a ratio: the anytime-valid confidence sequence that verdicts rest on, over pairs of slots in coin order, all
   intervals of a section together. Of a share: the same over blocks; of a share of comparisons (section Truth) the exact binomial one
   (Clopper and Pearson). Of a correlation: Student's t over comparisons. Of a median: between two order statistics.
+- What takes minutes (section Newcomer) is measured once and judged by that.
 - *Never* is judged by the count, whatever the interval: no interval can show it.
 - What has no finite interval is not shown as a number.
 """

@@ -35,6 +35,7 @@ class Sizes(Struct, frozen=True):
     truth_rounds: int = 30
     truth_budget_s: float = 60.0
     truth_wordpress_budget_s: float = 240.0
+    newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
 
 
 QUICK = Sizes(
@@ -54,6 +55,7 @@ QUICK = Sizes(
     truth_rounds=5,
     truth_budget_s=10.0,
     truth_wordpress_budget_s=20.0,
+    newcomer=(),
 )
 """A rehearsal: every path is walked, no figure is worth anything."""
 
