@@ -125,6 +125,8 @@ class Calibrator(Struct, frozen=True):
                 raise failed(lane, in_words(reading.failures))
             costs.append(float(reading.php_ns))
             self.muster.log.tick()
+        if not any(costs):
+            raise failed(lane, "nothing of the mix costs PHP anything")
         expected = _expected(np.asarray(costs), sequences, len(weights))
         return choose_slot(costs, expected.tolist(), base=base, request_wall_ns=request_wall_ns, slot_overhead_s=slot_overhead_s)
 
@@ -145,11 +147,12 @@ class Calibrator(Struct, frozen=True):
             for lane in lanes[1:]:
                 self.muster.warm(lane)
             found = [self._aa_block(number, lanes[2 * number], lanes[2 * number + 1], slot, pairs) for number in range(blocks)]
-        if all(each.excluded for each in found):
+        # Steal comes and goes; a generator that cannot keep up stays so.
+        if all(each.lag_fraction > log.plan.max_lag for each in found):
             raise DynoError(
                 f"every A/A block would be excluded ({found[0].excluded}), and so would be the blocks that count",
                 where=first.instance.arm.name,
-                next_step="wait until the host is quiet, or give more work to each request or operation",
+                next_step="give more work to each request or operation",
             )
         return found, each_up_s
 
@@ -173,7 +176,7 @@ class Calibrator(Struct, frozen=True):
         )
         seen = observe(number, AA, reading, plan=plan, metric=metric)
         if seen is None or reading.failed:
-            raise failed(control, "; ".join(reading.failed.values()) or "no pair was completed")
+            raise failed(other if AA in reading.failed else control, "; ".join(reading.failed.values()) or "no pair was completed")
         return seen
 
     @contextmanager
@@ -194,7 +197,7 @@ class Calibrator(Struct, frozen=True):
 def failed(lane: Lane, words: str) -> ArmFailed:
     """Requests that failed while calibrating, with what explains them."""
     why = lane.instance.complaint()
-    return ArmFailed(lane.instance.arm, f"requests fail while calibrating: {words}" + (f"; {why}" if why and why not in words else ""))
+    return ArmFailed(lane.instance.arm, f"calibrating: {words}" + (f"; {why}" if why and why not in words else ""))
 
 
 def _available_kib() -> int:

@@ -59,11 +59,10 @@ class Findings:
     def count_failure(self, block: int, lane: Lane, words: str) -> None:
         """One more block in which an arm failed; several failures of one block count once."""
         arm, why = lane.instance.arm, lane.instance.complaint()
-        if (arm.name, block) in self._counted:
-            return
-        self._counted.add((arm.name, block))
         detail = words + (f"; {why}" if why and why not in words else "")
-        self.log.incident(arm.name, FAILED, detail, block=block)
+        if (arm.name, block) not in self._counted:
+            self._counted.add((arm.name, block))
+            self.log.incident(arm.name, FAILED, detail, block=block)
         crashed = lane.instance.crashes() or lane.instance.broken()
         if crashed or self.log.state.failed_blocks[arm.name] > self.log.plan.max_failed_blocks:
             self.invalidate(arm, f"requests fail while measuring: {detail}")

@@ -86,15 +86,15 @@ class PanelRunner:
         if self.calibrated or not self.open_treatments():
             return
         self.log.phase("starting the control and the treatments")
-        began = time.monotonic()
         for attempt in range(ATTEMPTS):
+            began = time.monotonic()
             with self._live_crews(1) as (instances,):
                 up_s = time.monotonic() - began
                 try:
                     crew = self._muster.muster(instances)
                     self.found = self._calibrate(crew, up_s) if crew.treatments else None
                 except ArmFailed as failure:
-                    crashed = any(each.crashes() or each.broken() for each in instances)
+                    crashed = instances[0].crashes() or instances[0].broken()
                     if crashed or failure.arm.name != self.panel.control.name or attempt == ATTEMPTS - 1:
                         self._findings.invalidate(failure.arm, failure.what)
                     self._findings.require_database()
@@ -230,7 +230,9 @@ class PanelRunner:
             return
         for length in carries_over(plan, turn):
             names = [name for name in crew.treatments if name not in self.log.state.verdicts]
-            if length * plan.request_wall_ns < crew.control.driver.least_slot_ns or not names:
+            extra_s = 2 * length * carry_over_pairs(plan, length) * len(names) * plan.request_wall_ns / 1e9
+            too_short = length * plan.request_wall_ns < crew.control.driver.least_slot_ns
+            if too_short or not names or extra_s > self.log.left_s():
                 continue
             pairs = dict.fromkeys(names, carry_over_pairs(plan, length))
             reading = self._measure(crew, pairs, length, self.log.plan.seed + CARRY_OVER_SEED + length)
