@@ -245,9 +245,9 @@ FPM, NGINX, PHP = "/usr/sbin/php-fpm8.2", "/usr/sbin/nginx", "/usr/bin/php8.2"
 @pytest.mark.parametrize(
     ("installed", "app", "words"),
     [
-        ([FPM], ["hello"], ["nginx is not installed", "install --no-install-recommends nginx", "--transport fastcgi"]),
-        ([FPM, NGINX, PHP], ["wordpress"], ["is not installed", "mariadb-server-core", "apps without a database"]),
-        ([NGINX], ["hello"], ["php-fpm8.2 is not installed", "install --no-install-recommends php8.2-fpm"]),
+        ([FPM], ["hello"], ["nginx is not installed", "scripts/setup.sh --packages-only nginx", "--transport fastcgi"]),
+        ([FPM, NGINX, PHP], ["wordpress"], ["is not installed", "mariadb-server-core", "need MariaDB"]),
+        ([NGINX], ["hello"], ["php-fpm8.2 is not installed", "scripts/setup.sh --packages-only php8.2-fpm"]),
     ],
 )
 def test_a_server_that_is_not_installed_is_named_with_the_line_that_installs_it(

@@ -31,7 +31,7 @@ def test_steal_is_a_share_of_the_time_in_which_there_was_work(tmp_path: Path) ->
     stat.write_text("cpu  10 0 10 70 5 1 1 3 0 0\n")
     read = read_host_cpu(stat)
     assert (read.busy_ns, read.idle_ns, read.steal_ns) == (220_000_000, 750_000_000, 30_000_000)
-    assert stolen_share(HostCpu(0, 0, 0), read) == pytest.approx(3 / 25)
+    assert stolen_share(HostCpu(0, 0, 0), read) == pytest.approx(3 / 50)
     assert stolen_share(read, read) == 0.0
 
 

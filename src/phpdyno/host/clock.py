@@ -35,7 +35,11 @@ def read_host_cpu(stat: Path = Path("/proc/stat"), cores: Sequence[int] = ()) ->
 
 
 def stolen_share(before: HostCpu, after: HostCpu) -> float:
-    """Share of the time in which the cores had work that the hypervisor gave to somebody else. An idle core has nothing to be stolen."""
+    """Share of the time in which the cores had work that the hypervisor gave to somebody else. An idle core has nothing to be stolen.
+
+    That time is reckoned as half of all at least: of a core that was nearly idle a few ticks would make a large share.
+    """
     steal = after.steal_ns - before.steal_ns
     wanted = steal + after.busy_ns - before.busy_ns
-    return steal / wanted if wanted > 0 else 0.0
+    most = max(wanted, (wanted + after.idle_ns - before.idle_ns) // 2)
+    return steal / most if most > 0 else 0.0

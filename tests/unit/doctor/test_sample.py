@@ -33,7 +33,7 @@ def test_a_moment_is_compared_with_the_next(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(time, "time", lambda: next(wall))
     found = sample.take_sample(tree)
     assert found is not None
-    assert found.steal_since_boot == pytest.approx(1020 / 2120)
+    assert found.steal_since_boot == pytest.approx(1020 / 5100)
     assert found.others_cores == pytest.approx(100 / sample._TICKS_PER_S, abs=0.2)
     ((pid, name, cores),) = found.busiest
     assert (pid, name) == (77, "php (8.2) fpm")
