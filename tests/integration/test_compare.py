@@ -67,7 +67,7 @@ def test_opcache_jit_realpath_and_timestamps_are_proved_on_the_running_worker(tm
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=32M"
     files = "ini.opcache.validate_timestamps=0;ini.realpath_cache_size=16M;ini.realpath_cache_ttl=600"
     treatments = ["--treatment", "ini.opcache.enable=0", "--treatment", jit, "--treatment", files]
-    answer = compared(docroot, runs, *treatments, "--budget", "8s")
+    answer = compared(docroot, runs, *treatments, "--budget", "20s")
     for name in ("ini.opcache.enable=0", jit, files):
         assert row(answer, name)["kind"] != "invalid", row(answer, name)["reason"]
         assert all(proof["proved"] for proof in row(answer, name)["proofs"])
@@ -76,7 +76,7 @@ def test_opcache_jit_realpath_and_timestamps_are_proved_on_the_running_worker(tm
 def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     answer = compared(
-        docroot, runs, "--treatment", "ini.opcache.jit=tracing", "--treatment", "ini.opcache.validate_timestamps=1", "--budget", "8s"
+        docroot, runs, "--treatment", "ini.opcache.jit=tracing", "--treatment", "ini.opcache.validate_timestamps=1", "--budget", "20s"
     )
     without_buffer = row(answer, "ini.opcache.jit=tracing")
     assert (without_buffer["kind"], without_buffer["ratio"]) == ("invalid", None)
@@ -136,7 +136,7 @@ def test_exit_codes_that_were_asked_for(tmp_path: Path, runs: Path) -> None:
     argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--control", "env.TURNS=10000", "--runs", runs]
     worse = phpdyno(*argv, "--treatment", "env.TURNS=200000", "--budget", "25s", "--fail-on", "regression")
     assert worse.returncode == 3, worse.stdout + worse.stderr
-    undecided = phpdyno(*argv, "--aa", "--margin", "0", "--budget", "10s", "--require-verdict")
+    undecided = phpdyno(*argv, "--aa", "--margin", "0", "--budget", "20s", "--require-verdict")
     assert undecided.returncode == 4, undecided.stdout + undecided.stderr
 
 

@@ -57,7 +57,7 @@ def test_arms_that_answer_differently_or_end_are_invalid_and_the_rest_go_on(tmp_
         usleep(300);
         return str_repeat(getenv('WORD') ?: 'same ', 50);
     };"""
-    argv: list[str | Path] = ["--script", script(tmp_path, text), "--aa", "--slot", "10", "--budget", "8s", "--runs", runs, "--json"]
+    argv: list[str | Path] = ["--script", script(tmp_path, text), "--aa", "--slot", "10", "--budget", "15s", "--runs", runs, "--json"]
     answer = phpdyno("compare", *argv, "--treatment", "env.WORD=other", "--treatment", "env.THROW=1", "--treatment", "env.EXIT=1")
     assert answer.returncode == 0, answer.stderr
     assert "answers differently" in row(answer, "env.WORD=other")["reason"]

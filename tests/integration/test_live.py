@@ -40,7 +40,7 @@ def test_the_private_control_has_the_ini_the_extensions_and_the_environment_of_t
     assert theirs is not None
     page = "<?php echo md5(getenv('DB_PASSWORD')), ' ', getenv('FROM_MASTER'), ' ', str_repeat('x', 300);"
     docroot, runs = site(tmp_path / "site", index=page), tmp_path / "runs"
-    answer = compared(docroot, runs, "--control", "live:www2", "--treatment", "ini.memory_limit=99M", "--aa", "--budget", "10s")
+    answer = compared(docroot, runs, "--control", "live:www2", "--treatment", "ini.memory_limit=99M", "--aa", "--budget", "20s")
     records = records_of(runs)
     facts = {record.arm: record.facts for record in records if isinstance(record, Proved)}
     control = facts["control"]
