@@ -149,7 +149,12 @@ def excluded_for(plan: Plan, failure: str, steal: float, lag: float) -> str:
         return f"failed requests: {failure}"
     if steal > plan.max_steal:
         return f"steal {steal:.1%}"
-    return f"generator late for {lag:.1%}" if lag > plan.max_lag else ""
+    return late(lag) if lag > plan.max_lag else ""
+
+
+def late(lag: float) -> str:
+    """The generator's lag as a reason for exclusion."""
+    return f"generator late for {lag:.1%}"
 
 
 def _cost(readings: Sequence[SlotReading]) -> Cost:

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
-from phpdyno.experiment.block import measure_block, observe
+from phpdyno.experiment.block import late, measure_block, observe
 from phpdyno.experiment.crew import Crew, Muster
 from phpdyno.experiment.planning import (
     LEAST_PAIRS,
@@ -26,6 +25,8 @@ from phpdyno.experiment.planning import (
 from phpdyno.experiment.schedule import deal, schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
 from phpdyno.experiment.stage import LiveInstance, Stage
+from phpdyno.host.tree import Tree
+from phpdyno.model.arm import AA
 from phpdyno.model.observation import Observation
 from phpdyno.stack.instance import ArmFailed
 
@@ -35,7 +36,6 @@ MOST_S = 20.0
 TRACE_SHARE = 0.25
 MOST_TRACE = 4096
 SLOTS_PER_TARGET = 20
-AA = "A/A"
 LARGE_BUDGET_S = 60.0
 CHEAPER = 0.85
 """Starting several crews at once has to save more than the estimate scatters by."""
@@ -150,7 +150,7 @@ class Calibrator(Struct, frozen=True):
         # Steal comes and goes; a generator that cannot keep up stays so.
         if all(each.lag_fraction > log.plan.max_lag for each in found):
             raise DynoError(
-                f"every A/A block would be excluded ({found[0].excluded}), and so would be the blocks that count",
+                f"every A/A block would be excluded ({late(found[0].lag_fraction)}), and so would be the blocks that count",
                 where=first.instance.arm.name,
                 next_step="give more work to each request or operation",
             )
@@ -191,20 +191,13 @@ class Calibrator(Struct, frozen=True):
         """How many crews to start at once: several where that is cheaper per instance and they fit into the memory."""
         if each_up_s > CHEAPER * alone_s:
             return 1
-        return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * _available_kib() / (crew * INSTANCE_KIB))))
+        return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * (Tree().kib("/proc/meminfo", "MemAvailable") or 0) / (crew * INSTANCE_KIB))))
 
 
 def failed(lane: Lane, words: str) -> ArmFailed:
     """Requests that failed while calibrating, with what explains them."""
     why = lane.instance.complaint()
     return ArmFailed(lane.instance.arm, f"calibrating: {words}" + (f"; {why}" if why and why not in words else ""))
-
-
-def _available_kib() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1])
-    return 0
 
 
 def _expected(costs: NDArray[np.float64], sequences: NDArray[np.uint32], targets: int) -> NDArray[np.float64]:

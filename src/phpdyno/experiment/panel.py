@@ -14,7 +14,7 @@ from phpdyno.experiment.crew import Crew, Muster
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
-from phpdyno.experiment.planning import Wish, carries_over, carry_over_pairs, least_s, make_plan
+from phpdyno.experiment.planning import Wish, carries_over, carry_over_pairs, carry_over_s, least_s, make_plan
 from phpdyno.experiment.samples import save_samples
 from phpdyno.experiment.schedule import schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
@@ -230,9 +230,8 @@ class PanelRunner:
             return
         for length in carries_over(plan, turn):
             names = [name for name in crew.treatments if name not in self.log.state.verdicts]
-            extra_s = 2 * length * carry_over_pairs(plan, length) * len(names) * plan.request_wall_ns / 1e9
             too_short = length * plan.request_wall_ns < crew.control.driver.least_slot_ns
-            if too_short or not names or extra_s > self.log.left_s():
+            if too_short or not names or carry_over_s(plan, length, names) > self.log.left_s():
                 continue
             pairs = dict.fromkeys(names, carry_over_pairs(plan, length))
             reading = self._measure(crew, pairs, length, self.log.plan.seed + CARRY_OVER_SEED + length)

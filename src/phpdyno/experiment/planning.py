@@ -1,7 +1,7 @@
 """Slot length, length of a block and the promise that follows, from what A/A blocks and one round of every arm said. Pure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -86,6 +86,11 @@ def _least_slot(slot_requests: int | None, metric: Metric, concurrency: int) -> 
     return 1 if metric == "cpu" else REQUESTS_PER_FLIGHT * concurrency
 
 
+def _request_s(request_wall_ns: Mapping[str, int], concurrency: int) -> dict[str, float]:
+    """Seconds of a slot that one request of each arm takes, several being in flight."""
+    return {name: wall_ns / 1e9 / concurrency for name, wall_ns in request_wall_ns.items()}
+
+
 def noise_of(aa: Sequence[Observation]) -> Noise:
     """What A/A blocks say about pairs and starts."""
     return estimate_noise(
@@ -121,7 +126,7 @@ def make_plan(
     metric = wish.metric
     budget_s = wish.budget_s * (1.0 - CARRY_OVER_SHARE) if metric == "cpu" else wish.budget_s
     noise = noise_of(aa)
-    walls = {name: wall_ns / 1e9 / wish.concurrency for name, wall_ns in request_wall_ns.items()}
+    walls = _request_s(request_wall_ns, wish.concurrency)
 
     def pair_s(treatment: str) -> float:
         return slot.requests * (walls[control] + walls[treatment]) + 2.0 * timing.slot_overhead_s
@@ -170,6 +175,16 @@ def carry_over_pairs(plan: Calibrated, length: int) -> int:
     return max(1, CARRY_OVER_REQUESTS // length) if plan.request_wall_ns > BASE_SLOT_NS else max(4, 4 * CARRY_OVER_REQUESTS // length)
 
 
+def carry_over_s(plan: Calibrated, length: int, treatments: Iterable[str]) -> float:
+    """Seconds that a block's look at slots of `length` requests takes for these treatments.
+
+    What a request of the control and one of the treatment take follows from how many pairs fit into the treatment's share of a block.
+    """
+    share_s = plan.block_s / len(plan.pairs)
+    request_s = sum(share_s / (plan.pairs[name] * plan.slot_requests) for name in treatments)
+    return length * carry_over_pairs(plan, length) * request_s
+
+
 def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
     """Slot lengths at which the effects of a panel's block number `turn` are looked at besides the plan's own.
 
@@ -178,10 +193,7 @@ def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
     if plan.metric != "cpu" or not plan.pairs:
         return ()
     lengths = tuple(length for length in CARRY_OVER_LENGTHS if length != plan.slot_requests)
-    share_s = plan.block_s / len(plan.pairs)
-    # What one request of the control and one of the treatment take follows from how many pairs fit into the treatment's share.
-    request_s = sum(share_s / (count * plan.slot_requests) for count in plan.pairs.values())
-    extra_s = sum(length * carry_over_pairs(plan, length) for length in lengths) * request_s
+    extra_s = sum(carry_over_s(plan, length, plan.pairs) for length in lengths)
     every = max(1, math.ceil(extra_s / (CARRY_OVER_SHARE * (plan.block_s + plan.overhead_s))))
     return lengths if turn % every == every - 1 else ()
 
@@ -198,7 +210,7 @@ def least_s(
 ) -> float:
     """Seconds below which no interval can be finite, whatever the calibration will say: the fewest blocks of the fewest, shortest pairs."""
     slot = _least_slot(slot_requests, metric, concurrency)
-    walls = {name: wall / 1e9 / concurrency for name, wall in request_wall_ns.items()}
+    walls = _request_s(request_wall_ns, concurrency)
     block_s = sum(LEAST_PAIRS[metric] * slot * (walls[control] + walls[name]) for name in walls if name != control)
     return least_blocks(alpha, MIXTURES[-1]) * (block_s + overhead_s)
 

@@ -28,6 +28,11 @@ def find_cpu_groups(mounts: Path = Path("/proc/mounts")) -> CpuGroups | None:
     return next((found for found in candidates if _may_make_groups(found)), None)
 
 
+def cpu_source(groups: CpuGroups | None) -> str:
+    """Where CPU time is read, in one word."""
+    return "cgroup" if groups else "schedstat"
+
+
 def _may_make_groups(groups: CpuGroups) -> bool:
     probe = groups.root / f"phpdyno-probe-{os.getpid()}"
     with contextlib.suppress(OSError):

@@ -2,6 +2,9 @@
 
 from msgspec import Struct, field
 
+AA = "A/A"
+"""What the control is called where it is compared with itself."""
+
 
 class PhpBuild(Struct, frozen=True):
     """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not the compiled-in one.

@@ -74,33 +74,31 @@ def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: in
     """What a process said of itself, with what /proc says of it. Raises OSError when it is gone."""
     exe = Path(f"/proc/{answer.pid}/exe").readlink()
     anon_huge_kib, hugetlb_kib = _huge_pages(answer.pid)
+    mapped = mapped_paths(answer.pid)
     told: dict[str, Any] = msgspec.structs.asdict(answer)
     return WorkerFacts(
         **told,
         exe=str(exe),
         build_id=read_build_id(exe),
-        opcache_so=_mapped(answer.pid, "opcache.so"),
+        opcache_so=_named(mapped, "opcache.so"),
         socket_family=family,
         workers=workers,
         anon_huge_kib=anon_huge_kib,
         hugetlb_kib=hugetlb_kib,
-        mapped_extensions=_mapped_extensions(answer.pid),
-        preloaded=tuple(path for path in answer.env.get("LD_PRELOAD", "").replace(":", " ").split() if _mapped(answer.pid, path)),
+        mapped_extensions=tuple(path for path in mapped if path.endswith(".so")),
+        preloaded=tuple(path for path in answer.env.get("LD_PRELOAD", "").replace(":", " ").split() if _named(mapped, path)),
     )
 
 
-def _mapped_extensions(pid: int) -> tuple[str, ...]:
-    """Mapped files called *.so: PHP's extensions are, while libraries carry a version after it."""
+def mapped_paths(pid: int) -> tuple[str, ...]:
+    """Files that are mapped into a process, each once, as /proc/PID/maps names them. Raises OSError when it is gone or may not be read."""
     lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
-    return tuple(dict.fromkeys(line.split(None, 5)[-1] for line in lines if line.endswith(".so") and "/" in line))
+    return tuple(dict.fromkeys(line.split(None, 5)[5] for line in lines if "/" in line))
 
 
-def _mapped(pid: int, name: str) -> str:
-    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-        path = line.split(None, 5)[-1]
-        if path == name or path.endswith(f"/{name}"):
-            return path
-    return ""
+def _named(mapped: Sequence[str], name: str) -> str:
+    """The first mapped file of that path or name; '' when there is none."""
+    return next((path for path in mapped if path == name or path.endswith(f"/{name}")), "")
 
 
 def _huge_pages(pid: int) -> tuple[int, int]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from phpdyno.host.checkup.programs import PhpFound, TraceTrial
 from phpdyno.paths import ServiceUser
-from phpdyno.stack.php import read_build_id
-from phpdyno.stack.programs import program_path
+from phpdyno.stack.php import NO_PRELOADING, read_build_id
+from phpdyno.stack.programs import program_path, version_key
 from phpdyno.stack.supervise import BASE_PATH
 
 ASK_S = 20.0
@@ -38,13 +38,13 @@ def find_tool(*names: str) -> str:
             if found := shutil.which(name, path=program_path()):
                 return found
         elif versions := _programs(re.compile(re.escape(name) + r"\d+")):
-            return str(max(versions, key=_numbers))
+            return str(max(versions, key=lambda path: version_key(path.name)))
     return ""
 
 
 def _asked(name: re.Pattern[str]) -> list[PhpFound]:
     found = [describe_php(path) for path in _programs(name)]
-    return sorted(found, key=lambda php: ([int(part) for part in re.findall(r"\d+", php.version)], php.path), reverse=True)
+    return sorted(found, key=lambda php: (version_key(php.version), php.path), reverse=True)
 
 
 def _programs(name: re.Pattern[str]) -> list[Path]:
@@ -65,15 +65,12 @@ def _listed(place: Path) -> Iterable[Path]:
         return ()
 
 
-def _numbers(path: Path) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", path.name)]
-
-
 def describe_php(path: Path) -> PhpFound:
     """What a PHP says of itself when it is started with the JIT asked for."""
     try:
+        question = [str(path), *NO_PRELOADING, *_JIT, "-i"]
         answer = subprocess.run(
-            [str(path), *_JIT, "-i"], capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"PATH": BASE_PATH}
+            question, capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"PATH": BASE_PATH}
         )
         build_id = read_build_id(path)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phpdyno.stack.extensions import loaded_name, loads
+from phpdyno.stack.facts import mapped_paths
 from phpdyno.stack.live_master import LiveMaster
 from phpdyno.stack.live_pool import LivePool
 from phpdyno.stack.php import IniFiles
@@ -28,11 +29,11 @@ def drift_notes(pool: LivePool, files: IniFiles) -> tuple[str, ...]:
 
 def _extensions(pool: LivePool, master: LiveMaster, files: IniFiles) -> Iterator[str]:
     try:
-        lines = Path(f"/proc/{master.pid}/maps").read_text().splitlines()
+        paths = mapped_paths(master.pid)
     except OSError:
         yield f"which extensions the php-fpm of the pool {pool.selector} has loaded cannot be read"
         return
-    mapped = {line.split(None, 5)[-1] for line in lines if line.removesuffix(DELETED).endswith(".so")}
+    mapped = {path for path in paths if path.removesuffix(DELETED).endswith(".so")}
     replaced = sorted(path.removesuffix(DELETED) for path in mapped if path.endswith(DELETED))
     if replaced:
         yield f"replaced since php-fpm loaded them, so the pool {pool.selector} runs older ones: {', '.join(replaced)}"

@@ -1,6 +1,5 @@
 """What a php-fpm says of itself, asked once before planning."""
 
-import glob
 import os
 import re
 import shutil
@@ -14,7 +13,8 @@ from msgspec import Struct
 from phpdyno.config.fpm_conf import Variables, ini_text
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
-from phpdyno.stack.programs import find_program, program_path
+from phpdyno.stack.programs import find_program, newest_program, program_path
+from phpdyno.stack.tethered import run_tethered
 
 _INI_LINE = re.compile(r"^([a-z_][a-z0-9_.]*) => .* => ", re.IGNORECASE | re.MULTILINE)
 _PRELOAD_LINE = re.compile(r"^[ \t]*opcache\.preload[ \t]*=([^\r\n]*)", re.MULTILINE)
@@ -25,19 +25,12 @@ NO_PRELOADING = ("-d", "opcache.preload=")
 
 def default_fpm() -> str:
     """The distribution's newest php-fpm. Raises DynoError with the line that installs one."""
-    found = sorted(
-        (path for place in program_path().split(":") if place for path in glob.glob(f"{place}/php-fpm[0-9]*")),  # noqa: PTH207
-        key=lambda path: [int(part) for part in re.findall(r"\d+", Path(path).name)],
-    )
-    if found:
-        return found[-1]
-    return shutil.which("php-fpm", path=program_path()) or find_program("php-fpm8.2")
+    return newest_program("php-fpm[0-9]*") or shutil.which("php-fpm", path=program_path()) or find_program("php-fpm8.2")
 
 
 def newest_cli() -> str | None:
     """The newest command-line PHP of the distribution (`php8.2`), None where there is none."""
-    found = [path for place in program_path().split(":") if place for path in Path(place).glob("php[0-9].[0-9]*")]
-    return str(max(found, key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])) if found else None
+    return newest_program("php[0-9].[0-9]*")
 
 
 def default_cli() -> str:
@@ -105,13 +98,14 @@ def _told(argv: Sequence[str], scan_dir: str | None, kind: str) -> str:
     argv = [*argv[:-1], *NO_PRELOADING, argv[-1]]
     env = None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
     try:
-        answer = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False, errors="replace", env=env)
+        answer = run_tethered(argv, timeout_s=30, env=env)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DynoError(f"this {kind} does not run: {error}", where=argv[0]) from error
+    output, errors = answer.stdout.decode(errors="replace"), answer.stderr.decode(errors="replace")
     if answer.returncode != 0:
-        lines = (answer.stderr or answer.stdout).strip().splitlines() or ["no output"]
+        lines = (errors or output).strip().splitlines() or ["no output"]
         raise DynoError(f"this is not a working {kind}: {lines[-1]}", where=argv[0])
-    return answer.stdout
+    return output
 
 
 def inspect_php(

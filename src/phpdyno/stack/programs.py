@@ -1,8 +1,10 @@
 """Finding the servers' programs, and the line that installs one that is missing."""
 
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from phpdyno.errors import DynoError
 
@@ -40,6 +42,17 @@ def find_program(name: str) -> str:
     command = "sh scripts/setup.sh --packages-only" if package in STARTS_A_SERVICE else "apt-get install --no-install-recommends"
     hint = WITHOUT.get(name)
     raise DynoError(f"{name} is not installed", next_step=f"install it with: sudo {command} {package}" + (f" ({hint})" if hint else ""))
+
+
+def version_key(text: str) -> list[int]:
+    """The numbers in a name or version, to sort by."""
+    return [int(part) for part in re.findall(r"\d+", text)]
+
+
+def newest_program(pattern: str) -> str | None:
+    """The program with the highest version in its name among those that a pattern such as `php-fpm[0-9]*` names, None where none is."""
+    found = [path for place in program_path().split(":") if place for path in Path(place).glob(pattern)]
+    return str(max(found, key=lambda path: version_key(path.name))) if found else None
 
 
 def nginx_version() -> str:

@@ -7,13 +7,12 @@ from msgspec import Struct
 from phpdyno.apps.source import App
 from phpdyno.errors import UsageError
 from phpdyno.knobs.judge import metric_for
-from phpdyno.model.arm import Arm
+from phpdyno.model.arm import AA, Arm
 from phpdyno.model.plan import Metric
 from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
 
 CONTROL = "control"
 LOADED_CONTROL = "control, loaded"
-AA = "A/A"
 
 
 class Arms(Struct, frozen=True):

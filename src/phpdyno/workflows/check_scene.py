@@ -16,9 +16,8 @@ from phpdyno.errors import DynoError
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.state import RunState
-from phpdyno.host.cgroup import find_cpu_groups
+from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import split_cores
 from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.journal.checks import Compared, Ground, SessionBegan, Wish
@@ -32,14 +31,13 @@ from phpdyno.model.verdict import Verdict
 from phpdyno.paths import cache_dir
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.mariadb import Database
-from phpdyno.stack.meter import host_meter
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stats.pooled_lag import lag_about
 from phpdyno.stats.sequence import least_blocks
 from phpdyno.workflows.arms import Arms, make_arms
 from phpdyno.workflows.check_ground import SPIN, Loop
 from phpdyno.workflows.check_schedule import Job
-from phpdyno.workflows.session import start_database
+from phpdyno.workflows.session import start_shared
 
 SPIN_FILE = PHP_FILES.parent / "spin.php"
 NOTHING = "env.PHPDYNO_NOTHING=1"
@@ -68,15 +66,15 @@ class Scene(Struct, frozen=True):
 @contextmanager
 def open_scene(wish: Wish, run: Path, progress: Progress) -> Iterator[Scene]:
     """Prepare the app and start what all instances share; logs go to the run. Raises DynoError."""
-    cores, groups = split_cores(), find_cpu_groups()
+    cores = split_cores()
     with Supervisor(run / "logs") as supervisor, ExitStack() as stack:
         app = _with_loop(open_app(wish.app).prepare(supervisor, cache=cache_dir(), progress=progress.phase), supervisor)
-        database, meter = start_database(stack, app, supervisor, cores, groups)
+        shared = start_shared(stack, app, supervisor, cores)
         php = make_arms("", (), aa=True).control.php
-        versions = {f"php ({php.fpm})": php.version, **({"mariadb": Database.version()} if database else {})}
-        host = read_host(cores, "cgroup" if groups else "schedstat", versions)
-        bench = Bench(supervisor, app, cores=cores, groups=groups, transport="fastcgi", database=database)
-        loop = Loop(bench, SharedMeters(meter, host_meter(groups)))
+        versions = {f"php ({php.fpm})": php.version, **({"mariadb": Database.version()} if shared.database else {})}
+        host = read_host(cores, cpu_source(shared.groups), versions)
+        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="fastcgi", database=shared.database)
+        loop = Loop(bench, shared.meters)
         yield Scene(loop, Gate(app.workload), host, run, wish, progress)
 
 

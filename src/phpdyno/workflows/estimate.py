@@ -10,9 +10,7 @@ from phpdyno.apps.source import App
 from phpdyno.errors import DynoError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.state import RunState
-from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Calibrated
@@ -21,10 +19,9 @@ from phpdyno.model.plan import Plan, Transport
 from phpdyno.paths import cache_path
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.inventory import find_tool
-from phpdyno.stack.meter import host_meter
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import Arms, make_arms
-from phpdyno.workflows.session import start_database
+from phpdyno.workflows.session import start_shared
 
 BUDGET_S = 60.0
 """Calibration takes a share of the budget it is told: this is worth three A/A blocks in about five seconds, starts not included."""
@@ -97,15 +94,14 @@ def make_estimate(definition: App, *, seed: int, progress: Progress) -> Estimate
 
 def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, progress: Progress) -> list[Calibrated]:
     """The plans for each of EFFECTS. Raises DynoError."""
-    cores, groups = split_cores(), find_cpu_groups()
+    cores = split_cores()
     with Supervisor() as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_path(), progress=progress.phase)
         plan = Plan(app.name, app.version, app.workload, arms.control, arms.treatments, budget_s=BUDGET_S, seed=seed, transport=transport)
-        database, meter = start_database(stack, app, supervisor, cores, groups)
+        shared = start_shared(stack, app, supervisor, cores)
         journal = stack.enter_context(JournalWriter(supervisor.live / "journal.jsonl"))
-        bench = Bench(supervisor, app, cores=cores, groups=groups, transport=transport, database=database)
-        shared = SharedMeters(meter, host_meter(groups))
-        runner = Runner(RunState(plan), bench, shared, journal, run=supervisor.live, progress=progress)
+        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database)
+        runner = Runner(RunState(plan), bench, shared.meters, journal, run=supervisor.live, progress=progress)
         runner.calibrate()
         found = [runner.forecast(effect, LONGEST_S) for effect in EFFECTS]
     planned = [each for each in found if each is not None]

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from msgspec import Struct
+
 from phpdyno.apps.databases import database_socket, live_datadir
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
@@ -12,7 +14,7 @@ from phpdyno.experiment.runner import Runner
 from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.stage import Stage
 from phpdyno.experiment.state import RunState
-from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
+from phpdyno.host.cgroup import CpuGroups, cpu_source, find_cpu_groups
 from phpdyno.host.cores import Cores, split_cores
 from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.journal.reader import read_journal
@@ -79,20 +81,19 @@ def measure(
     """
     plan = state.plan
     cores = split_cores(workers=max(panel.concurrency for panel in plan.panels()))
-    groups = find_cpu_groups()
     with ExitStack() as stack:
-        database, meter = start_database(stack, app, supervisor, cores, groups)
-        if groups is None:
+        shared = start_shared(stack, app, supervisor, cores)
+        if shared.groups is None:
             _refuse_passing_workers(arms_of(plan))
-        host = read_host(cores, "cgroup" if groups else "schedstat", _versions(plan, database))
+        host = read_host(cores, cpu_source(shared.groups), _versions(plan, shared.database))
         refuse_another_host(state.host, host)
         journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
         stage: Stage = (
-            ScriptBench(supervisor, app, cores=cores, groups=groups)
+            ScriptBench(supervisor, app, cores=cores, groups=shared.groups)
             if plan.transport == "script"
-            else Bench(supervisor, app, cores=cores, groups=groups, transport=plan.transport, database=database, apps=apps)
+            else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=plan.transport, database=shared.database, apps=apps)
         )
-        Runner(state, stage, SharedMeters(meter, host_meter(groups)), journal, run=run, progress=progress).measure()
+        Runner(state, stage, shared.meters, journal, run=run, progress=progress).measure()
 
 
 def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
@@ -117,10 +118,24 @@ def _refuse_passing_workers(arms: Sequence[Arm]) -> None:
             )
 
 
-def start_database(
+class Shared(Struct, frozen=True):
+    """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters."""
+
+    groups: CpuGroups | None
+    database: Database | None
+    meters: SharedMeters
+
+
+def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> Shared:
+    """Look for cgroups and start the app's private database, for as long as `stack` lives. Raises DynoError."""
+    groups = find_cpu_groups()
+    database, meter = _start_database(stack, app, supervisor, cores, groups)
+    return Shared(groups, database, SharedMeters(meter, host_meter(groups)))
+
+
+def _start_database(
     stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores, groups: CpuGroups | None
 ) -> tuple[Database | None, Meter | None]:
-    """The app's private database with its meter, for as long as `stack` lives; neither for an app without one."""
     if app.datadir is None:
         return None, None
     database = stack.enter_context(

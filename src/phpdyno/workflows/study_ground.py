@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.host.cgroup import find_cpu_groups
+from phpdyno.host.cgroup import cpu_source, find_cpu_groups
 from phpdyno.host.checkup.readings import read_host_files
 from phpdyno.journal.study import Ground, StudyRecord
 from phpdyno.model.arm import PhpBuild
@@ -30,7 +30,7 @@ def read_ground(builds: Iterable[PhpBuild]) -> Ground:
             "kernel": host.kernel.release,
             "processor": host.cpu.model or "unknown",
             "cores": str(len(host.cpu.allowed)),
-            "CPU time from": "cgroup" if find_cpu_groups() else "schedstat",
+            "CPU time from": cpu_source(find_cpu_groups()),
         },
         servers=servers,
     )

@@ -16,7 +16,6 @@ from phpdyno.experiment.schedule import deal
 from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.warmup import warm_up
 from phpdyno.explain.syscalls import Traced, count_syscalls, find_strace
-from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import on_cores, split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.knobs.judge import not_effective, prove
@@ -27,11 +26,10 @@ from phpdyno.model.study import Study, StudyPass, SyscallCounts, spec_of
 from phpdyno.paths import cache_dir
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
-from phpdyno.stack.meter import host_meter
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.compare import prepare_commits
-from phpdyno.workflows.session import start_database
+from phpdyno.workflows.session import start_shared
 from phpdyno.workflows.study_ground import refuse_other_version
 
 
@@ -47,16 +45,14 @@ def count_pass(
     definition = open_app(study.apps[wanted.app])
     control = control_of(study, wanted)
     arms = {name: pass_arm(study, name, definition) for name in dict.fromkeys((control, *wanted.arms))}
-    groups = find_cpu_groups()
     cores = split_cores()
     with MeasuringLock(), Supervisor(logs) as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
         refuse_other_version(wanted.app, app_version, app.version)
-        database, meter = start_database(stack, app, supervisor, cores, groups)
+        shared = start_shared(stack, app, supervisor, cores)
         named = [structs.replace(arm, name=name) for name, arm in arms.items()]
         apps = prepare_commits(definition, app, named, supervisor, progress.phase)
-        bench = Bench(supervisor, app, cores=cores, groups=groups, transport="http", database=database, apps=apps)
-        shared = SharedMeters(meter, host_meter(groups))
+        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database, apps=apps)
         sequence = deal(np.random.default_rng(study.seed), [target.weight for target in app.workload.targets], requests)
         found = []
         names = tuple({key.removeprefix("env."): None for arm in named for key in arm.settings if key.startswith("env.")})
@@ -64,7 +60,7 @@ def count_pass(
         with on_cores(cores.helpers):
             for arm in named:
                 progress.phase(f"{arm.name}: counting the syscalls of {requests} requests")
-                facts[arm.name], traced = _count_arm(arm, bench, shared, sequence, names)
+                facts[arm.name], traced = _count_arm(arm, bench, shared.meters, sequence, names)
                 _prove(arm, arms[control], facts[arm.name], facts[control])
                 if arm.name in wanted.arms:
                     found.append(SyscallCounts(wanted.app, arm.name, requests, traced.processes, traced.syscalls, app.version))

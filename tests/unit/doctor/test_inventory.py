@@ -54,6 +54,17 @@ def test_a_php_that_does_not_run(programs: Path, output: str, code: int, words: 
     assert words in describe_php(fake_program(programs, "php", output, code, errors="cannot open libxml")).problem
 
 
+def test_asking_a_php_preloads_nothing(programs: Path) -> None:
+    """doctor runs as root: a live pool's preload script is not to be executed by it."""
+    asked = programs / "asked"
+    (programs / "php").write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" > {asked}\n")
+    (programs / "php").chmod(0o755)
+    describe_php(programs / "php")
+    arguments = asked.read_text().splitlines()
+    assert arguments[:2] == ["-d", "opcache.preload="]
+    assert arguments[-1] == "-i"
+
+
 def test_a_php_that_is_no_program_or_hangs(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (programs / "php").write_bytes(b"\x7fELF nonsense")
     (programs / "php").chmod(0o755)
