@@ -23,8 +23,7 @@ theme:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for module in ("apps.packages", "apps.php_cli", "stack.php"):
-        monkeypatch.setattr(f"phpdyno.{module}.program_path", lambda: str(tmp_path))
+    monkeypatch.setenv("PHPDYNO_PATH", str(tmp_path))
     return tmp_path
 
 
