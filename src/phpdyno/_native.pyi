@@ -17,7 +17,8 @@ closed_early      the peer closed or reset before the response was complete (a p
 timed_out         no complete response within response_timeout_ns of the send, or no connection in connect_timeout_ns
 malformed         bytes that are not the protocol (bad status line, bad chunk, FastCGI record out of place, headers over 64 KiB or 128
                   lines), or a FastCGI server that refused the request (overloaded, unknown role)
-abandoned         never sent, because max_failures was reached or the run was interrupted
+abandoned         never sent, because max_failures was reached or the run was interrupted; or the server hangs (see `Engine.run`), then
+                  also what was in flight
 """
 
 @final
@@ -115,7 +116,8 @@ class Engine:
         Raises IndexError (an index outside the targets), KeyboardInterrupt (checked at least every 100 ms), OSError (epoll, out of
         file descriptors), ValueError (concurrency or max_failures of 0), TypeError (not a one-dimensional uint32 array). Never raises
         for what a server does: that is in `outcome`. After `max_failures` outcomes other than ok, what was not sent yet is `abandoned`;
-        what is in flight still ends.
+        what is in flight still ends. After as many time-outs in a row, without a complete answer in between, as requests may be in flight
+        the server hangs: it is asked no more, and what is in flight is `abandoned` too.
         """
 
     def fetch(self, target: int, *, max_bytes: int = 64 * 2**20) -> Response:

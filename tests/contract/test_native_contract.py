@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import phpdyno._native as native
 from phpdyno._native import OUTCOMES, Engine, Response, Samples, Target
+from phpdyno.drive.driver import failures
 from tests.contract.fake_servers import HELLO, FakeServer, always, get, hang
 
 MS = 1_000_000
@@ -158,7 +159,7 @@ def test_the_outcomes_of_bad_servers() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", "timed_out"),
     ]:
         with FakeServer(always(answer)) as server:
-            samples = Engine(server.address, [get()], response_timeout_ns=100 * MS).run(zeros(2))
+            samples = Engine(server.address, [get()], response_timeout_ns=100 * MS).run(zeros(2), concurrency=2)
             assert names(samples) == [outcome] * 2
             assert np.all(samples.done_ns == 0)
 
@@ -168,6 +169,12 @@ def test_after_max_failures_the_rest_is_abandoned(hello: FakeServer) -> None:
     assert names(samples) == ["wrong_status", "wrong_status", "abandoned", "abandoned", "abandoned"]
     assert samples.sent_ns[2:].tolist() == [0, 0, 0]
     assert samples.target.tolist() == [0] * 5
+
+
+def test_a_server_that_hangs_costs_one_time_out_and_is_said_in_words(hanging: FakeServer) -> None:
+    samples = Engine(hanging.address, [get()], response_timeout_ns=100 * MS).run(zeros(1000), concurrency=4)
+    assert 100 * MS <= samples.ended_ns - samples.started_ns < 400 * MS
+    assert failures(samples) == "4 timed_out; the rest (996) not sent or not waited for"
 
 
 def test_a_bad_engine_is_a_value_error() -> None:

@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from phpdyno.drive.driver import Samples
 from phpdyno.experiment import block as block_module
@@ -92,6 +93,29 @@ def test_dear_requests_weigh_more_in_the_spread_than_in_the_pairs_own_ratios() -
     assert seen is not None
     assert seen.pair_sigma == pytest.approx(0.05 * math.sqrt(2), rel=0.1)
     assert seen.pair_spread > 2 * seen.pair_sigma
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [({"timed_out": 4}, ""), ({"timed_out": 4, "abandoned": 6}, "4 timed_out; the rest (6) not sent or not waited for")],
+)
+def test_a_slot_cut_short_because_the_server_hangs_fails_its_arm_whatever_was_answered_before(
+    kinds: dict[str, int], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FakeLane:
+        instance = SimpleNamespace(arm=SimpleNamespace(name="control"))
+
+        def begin(self) -> None:
+            pass
+
+    control, treated = cast(Lane, FakeLane()), cast(Lane, FakeLane())
+    cut = structs.replace(slot(valid=10, failed=sum(kinds.values())), failures=Counter(kinds))
+    monkeypatch.setattr(block_module, "measure_slot", lambda lane, *_: cut if lane is treated else slot(valid=20))
+    pair = Pair(AA.name, control_first=True, sequence=np.zeros(1, dtype=np.uint32))
+    shared = SharedMeters(None, cast(Meter, None))
+    found = measure_block([pair], control=control, treatments={AA.name: treated}, shared=shared, metric="throughput", tick=lambda: None)
+    assert found.failed.get(AA.name, "") == expected
+    assert len(found.pairs) == (0 if expected else 1)
 
 
 def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,12 @@ pub(crate) struct ClosedLoop<'a, S> {
     events: Vec<Event>,
     /// Connections without a request.
     free: Vec<usize>,
+    width: usize,
     next_row: usize,
     in_flight: usize,
     failures_left: u64,
+    /// Time-outs since the last complete answer.
+    time_outs: usize,
     next_tick_ns: u64,
 }
 
@@ -54,9 +57,11 @@ impl<'a, S: Sink> ClosedLoop<'a, S> {
             samples: Samples::for_sequence(sequence),
             sink,
             free: (0..width).rev().collect(),
+            width,
             next_row: 0,
             in_flight: 0,
             failures_left: max_failures,
+            time_outs: 0,
             next_tick_ns: 0,
         }
     }
@@ -67,7 +72,7 @@ impl<'a, S: Sink> ClosedLoop<'a, S> {
         self.next_tick_ns = self.samples.started_ns + TICK_NS;
         loop {
             self.fill()?;
-            if self.in_flight == 0 && !self.more() {
+            if self.hangs() || self.in_flight == 0 && !self.more() {
                 break;
             }
             let at_ns = self.wait()?;
@@ -86,7 +91,13 @@ impl<'a, S: Sink> ClosedLoop<'a, S> {
     }
 
     fn more(&self) -> bool {
-        self.failures_left > 0 && self.next_row < self.samples.target.len()
+        self.failures_left > 0 && !self.hangs() && self.next_row < self.samples.target.len()
+    }
+
+    /// As many time-outs in a row as requests may be in flight: nothing was answered for a whole time-out. Each further
+    /// round would cost a time-out again, so those in flight are given up too.
+    fn hangs(&self) -> bool {
+        self.time_outs >= self.width
     }
 
     /// Close the kept connections that have something to say before we asked: an end, or bytes nobody waits for. One
@@ -163,7 +174,10 @@ impl<'a, S: Sink> ClosedLoop<'a, S> {
     fn settle(&mut self, token: usize, step: Step) {
         let outcome = match step {
             Step::Pending => return,
-            Step::Complete { .. } => self.judge(token),
+            Step::Complete { .. } => {
+                self.time_outs = 0;
+                self.judge(token)
+            }
             Step::Failed(failure) => self.failed(failure),
         };
         let connection = &mut self.engine.connections[token];
@@ -193,7 +207,11 @@ impl<'a, S: Sink> ClosedLoop<'a, S> {
 
     fn failed(&mut self, failure: Failure) -> Outcome {
         self.engine.last_failure = Some(failure);
-        failure.outcome()
+        let outcome = failure.outcome();
+        if outcome == Outcome::TimedOut {
+            self.time_outs += 1;
+        }
+        outcome
     }
 
     /// One `epoll_wait`; false when a signal ended it.

@@ -22,7 +22,7 @@ pub enum Outcome {
     TimedOut = 5,
     /// Bytes that are not the protocol.
     Malformed = 6,
-    /// Never sent, or in flight when the run was interrupted.
+    /// Never sent, or in flight when the run ended: interrupted, or the server hangs.
     Abandoned = 7,
 }
 

@@ -14,6 +14,8 @@ from phpdyno._native import Target as NativeTarget
 
 MAX_FAILURES_PER_SLOT = 3
 RESPONSE_TIMEOUT_NS = 30_000_000_000
+GIVEN_UP = "abandoned"
+"""The kind of failure of requests after which the slot was stopped: too many failed, or the server hangs."""
 
 
 class Samples(Protocol):
@@ -103,5 +105,7 @@ def failures(samples: Samples) -> str:
 
 
 def in_words(kinds: Counter[str]) -> str:
-    """Failures in words (`2 closed_early, 1 wrong_status (502)`); '' when there are none."""
-    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    """Failures in words (`2 closed_early, 1 wrong_status (502)`), those never waited for last; '' when there are none."""
+    said = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common() if kind != GIVEN_UP)
+    rest = f"the rest ({kinds[GIVEN_UP]}) not sent or not waited for" if kinds[GIVEN_UP] else ""
+    return "; ".join(part for part in (said, rest) if part)

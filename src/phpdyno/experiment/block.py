@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from msgspec import Struct, structs
 
-from phpdyno.drive.driver import in_words
+from phpdyno.drive.driver import GIVEN_UP, in_words
 from phpdyno.experiment.schedule import Pair
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.host.clock import read_host_cpu, stolen_share
@@ -54,7 +54,7 @@ def measure_block(
 ) -> BlockReading:
     """Measure the pairs in order; steal is that of `cores`.
 
-    An arm that fails (a request, for CPU; all requests of a slot, for throughput) is driven no further.
+    An arm that fails (a request, for CPU; all requests of a slot, or a server that hangs, for throughput) is driven no further.
     """
     for lane in (control, *treatments.values()):
         lane.begin()
@@ -84,7 +84,7 @@ def measure_block(
 
 
 def _failed(reading: SlotReading, metric: Metric) -> bool:
-    return reading.failures.total() > 0 if metric == "cpu" else reading.valid == 0
+    return reading.failures.total() > 0 if metric == "cpu" else reading.valid == 0 or GIVEN_UP in reading.failures
 
 
 def _clock_offset_ns() -> int:
