@@ -44,10 +44,10 @@ def home() -> Iterator[Path]:
     shutil.rmtree(home)
 
 
-def give(*trees: Path) -> None:
+def give(*trees: Path, uid: int = BOB.pw_uid) -> None:
     for tree in trees:
         for path in (tree, *tree.rglob("*")):
-            os.lchown(path, BOB.pw_uid, BOB.pw_gid)
+            os.lchown(path, uid, BOB.pw_gid)
 
 
 def prepared(home: Path, tmp_path: Path, supervisor: Supervisor) -> Path:
@@ -117,6 +117,125 @@ def test_a_link_of_root_s_in_somebody_else_s_directory_is_his(home: Path, tmp_pa
     (home / "shop/public/x").symlink_to(home / "secret")
     with Supervisor(tmp_path / "logs") as supervisor, pytest.raises(UsageError, match="may not read"):
         prepared(home, tmp_path, supervisor)
+
+
+@pytest.fixture
+def root_alone(home: Path) -> Path:
+    """A directory that bob cannot read, with an app and a dump in it."""
+    closed = home / "root"
+    shutil.copytree(home / "shop/public", closed / "public")
+    (closed / "dump.sql").write_text("SELECT 'secret';")
+    (closed / "dump.sql").chmod(0o600)
+    closed.chmod(0o700)
+    return closed
+
+
+def described(home: Path, text: str) -> None:
+    (home / "shop/app.toml").write_text(TOML.replace('docroot = "public"\nroot = "."', text))
+
+
+@pytest.mark.parametrize("kind", ["named", "behind a link", "a file in it", "everybody's app.toml", "an app.toml behind bob's link"])
+def test_a_root_that_bob_names_is_read_with_his_rights(home: Path, root_alone: Path, tmp_path: Path, kind: str) -> None:
+    described(home, f'docroot = "{root_alone}/public"\nroot = "{root_alone}"')
+    match kind:
+        case "named":
+            give(home / "shop")
+        case "behind a link":
+            shutil.rmtree(home / "shop/public")
+            (home / "shop/public").symlink_to(root_alone / "public")
+            described(home, 'docroot = "public"')
+            os.lchown(home / "shop/public", BOB.pw_uid, BOB.pw_gid)  # the app.toml is root's
+        case "a file in it":
+            root_alone.chmod(0o755)
+            give(home / "shop")
+        case "everybody's app.toml":
+            (home / "shop/app.toml").chmod(0o666)
+        case _:
+            (home / "shop/app.toml").rename(home / "real.toml")
+            (home / "shop/app.toml").symlink_to(home / "real.toml")
+            os.lchown(home / "shop/app.toml", BOB.pw_uid, BOB.pw_gid)
+    who = "nobody" if kind == "everybody's app.toml" else BOB.pw_name
+    with Supervisor(tmp_path / "logs") as supervisor:
+        with pytest.raises(UsageError, match=rf"app\.toml: root .*on the word of {who}, who may not read all of it: .*ermission denied"):
+            prepared(home, tmp_path, supervisor)
+        assert not any("SELECT" in path.read_text() for path in supervisor.live.rglob("*.sql"))
+
+
+def test_a_link_of_root_s_in_a_root_that_bob_names_is_followed_with_his_rights(home: Path, root_alone: Path, tmp_path: Path) -> None:
+    public = home / "open"
+    public.mkdir()
+    (public / "index.php").write_text("1")
+    (public / "x").symlink_to(root_alone / "dump.sql")
+    described(home, f'docroot = "{public}"')
+    give(home / "shop")
+    with Supervisor(tmp_path / "logs") as supervisor, pytest.raises(UsageError, match=f"{BOB.pw_name}, on whose word .*, may not read"):
+        prepared(home, tmp_path, supervisor)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_dump_that_bob_names_is_read_with_his_rights(home: Path, root_alone: Path, tmp_path: Path, link: bool) -> None:
+    described(home, 'docroot = "public"\nsql = "dump.sql"' if link else f'docroot = "public"\nsql = "{root_alone}/dump.sql"')
+    if link:
+        (home / "shop/dump.sql").symlink_to(root_alone / "dump.sql")
+        os.lchown(home / "shop/dump.sql", BOB.pw_uid, BOB.pw_gid)
+    else:
+        os.chown(home / "shop/app.toml", BOB.pw_uid, BOB.pw_gid)
+    with (
+        Supervisor(tmp_path / "logs") as supervisor,
+        pytest.raises(UsageError, match=rf"app\.toml: sql .*on the word of {BOB.pw_name}, who may not read all of it: .*ermission denied"),
+    ):
+        prepared(home, tmp_path, supervisor)
+
+
+@pytest.mark.parametrize("uid", [BOB.pw_uid, 54321])
+def test_a_dump_and_a_root_of_bob_s_own_are_copied(home: Path, tmp_path: Path, uid: int) -> None:
+    """Also where he is only a number, as in a container."""
+    described(home, 'docroot = "public"\nroot = "."\nsql = "dump.sql"')
+    (home / "shop/dump.sql").write_text("CREATE TABLE shop (id INT);")
+    (home / "shop/.git").mkdir()
+    (home / "shop/public/[x]").write_text("1")
+    give(home / "shop", uid=uid)
+    (home / "shop/dump.sql").chmod(0o600)
+    with Supervisor(tmp_path / "logs") as supervisor:
+        docroot = prepared(home, tmp_path, supervisor)
+        assert sorted(path.name for path in docroot.parent.iterdir()) == ["app.toml", "dump.sql", "public"]
+        assert sorted(path.name for path in docroot.iterdir()) == ["[x]", "index.php"]
+        assert list(supervisor.live.glob("named-*")) == []
+
+
+@pytest.mark.parametrize("caller", [0, BOB.pw_uid])
+def test_root_and_whoever_called_sudo_name_what_they_like(
+    home: Path, root_alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caller: int
+) -> None:
+    """The site's tree is somebody else's, with a file that only its own account and root can read."""
+    described(home, f'docroot = "{root_alone}/public"\nroot = "{root_alone}"')
+    for path in (home / "shop", root_alone / "public", root_alone / "public/index.php"):
+        os.chown(path, 33, 33)
+    (root_alone / "public/index.php").chmod(0o600)
+    os.chown(home / "shop/app.toml", caller, -1)
+    monkeypatch.setenv("SUDO_UID", str(BOB.pw_uid))
+    with Supervisor(tmp_path / "logs") as supervisor:
+        assert (prepared(home, tmp_path, supervisor) / "index.php").read_text() == "<?php echo 1;"
+
+
+def test_a_link_of_bob_s_to_what_is_his_hides_nothing_from_root(home: Path, tmp_path: Path) -> None:
+    """As deploying tools keep a site: `current` leads to one of its releases."""
+    (home / "shop").rename(home / "release")
+    (home / "shop").symlink_to("release")
+    give(home / "release", home / "shop")
+    os.chown(home / "release/app.toml", 0, 0)
+    for owner, path in ((33, home / "release/public/index.php"), (BOB.pw_uid, home)):
+        os.chown(path, owner, owner)
+    (home / "release/public/index.php").chmod(0o600)
+    with Supervisor(tmp_path / "logs") as supervisor:
+        assert (prepared(home, tmp_path, supervisor) / "index.php").is_file()
+
+
+def test_a_repository_of_root_s_is_not_exported_on_bob_s_word(home: Path) -> None:
+    git(home, "init", "--quiet", str(home / "shop"))
+    os.chown(home / "shop/app.toml", BOB.pw_uid, BOB.pw_gid)
+    with pytest.raises(UsageError, match=r"git would read .* as root, who owns it, on another account's word"):
+        repository_of(open_app(str(home / "shop")), where="source=HEAD")
 
 
 def committed(home: Path) -> str:

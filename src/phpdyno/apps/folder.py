@@ -10,7 +10,7 @@ from pathlib import Path
 from phpdyno.apps import databases
 from phpdyno.apps.copies import copy_entries, give_to_service, tree_digest
 from phpdyno.apps.links import mend_links
-from phpdyno.apps.rights import copy_linked
+from phpdyno.apps.rights import copy_linked, copy_named, named_file, reader_of
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.errors import DynoError, UsageError
@@ -74,7 +74,7 @@ class FolderApp:
         seed = ""
         datadir, ini, env = None, dict(described.ini), {**default_env(described.settings), **described.env}
         if described.database is not None:
-            datadir = databases.seeded(supervisor, cache=cache, dump=described.sql, database=described.database, progress=progress)
+            datadir = self._seeded(supervisor, described.database, cache, progress)
             seed = datadir.parent.name
             ini = {**databases.INI, **ini}
             env = {SOCKET_ENV: DB_SOCKET, DATABASE_ENV: described.database, **env}
@@ -108,14 +108,25 @@ class FolderApp:
             )
         progress(f"copying {source}")
         logs = supervisor.logs.resolve()
-        entries = [entry for entry in sorted(source.iterdir()) if entry.name not in NOT_COPIED and not _is_ours(entry, logs)]
         into = supervisor.live / place
         into.mkdir()
-        copy_entries(supervisor, entries, into)
-        mend_links(into, source, partial(copy_linked, supervisor))
+        left_out = {entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs)}
+        if reader := reader_of(source, self.described.author, supervisor):
+            copy_named(supervisor, reader, source, into, left_out=left_out, where=f"{self.described.file}: root {source}")
+        else:
+            copy_entries(supervisor, [entry for entry in sorted(source.iterdir()) if entry.name not in left_out], into)
+        mend_links(into, source, partial(copy_linked, supervisor, reader=reader))
         give_to_service(supervisor, into)
         into.chmod(0o755)
         return into
+
+    def _seeded(self, supervisor: Supervisor, database: str, cache: Path, progress: Progress) -> Path:
+        sql = self.described.sql
+        if sql is None:
+            return databases.seeded(supervisor, cache=cache, dump=None, database=database, progress=progress)
+        reader = reader_of(sql, self.described.author)
+        with named_file(supervisor, sql, reader, where=f"{self.described.file}: sql {sql}") as dump:
+            return databases.seeded(supervisor, cache=cache, dump=dump, database=database, progress=progress)
 
     def _run(self, supervisor: Supervisor, root: Path, ini: dict[str, str], env: dict[str, str]) -> None:
         """The prepare command, in the copy, with the settings that the app is served with. Its output goes to logs/prepare-app.log."""

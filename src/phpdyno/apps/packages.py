@@ -3,12 +3,11 @@
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
-from phpdyno.stack.programs import program_path
+from phpdyno.stack.programs import program_path, told
 from phpdyno.stack.supervise import Supervisor
 
 _STANZA = re.compile(r"^(\S+):\n(?:  .*\n)*?  Candidate: (\S+)$", re.MULTILINE)
@@ -21,8 +20,8 @@ def candidate_versions(packages: Sequence[str]) -> dict[str, str]:
         raise DynoError(
             "this app comes from Debian's packages, and this host has no apt", next_step="measure your own copy with an app.toml"
         )
-    answer = subprocess.run([apt, "policy", *packages], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
-    found = {name: version for name, version in _STANZA.findall(answer.stdout) if version != "(none)"}
+    policy = told([apt, "policy", *packages], env={**os.environ, "LC_ALL": "C"}).stdout.decode(errors="replace")
+    found = {name: version for name, version in _STANZA.findall(policy) if version != "(none)"}
     missing = [name for name in packages if name not in found]
     if missing:
         raise DynoError(f"apt knows no package {', '.join(missing)}", where="apt-cache policy", next_step="run: sudo apt-get update")

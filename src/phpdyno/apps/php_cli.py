@@ -2,14 +2,14 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from phpdyno.errors import DynoError
+from phpdyno.host.checkup.check import install_servers
 from phpdyno.stack.php import newest_cli
-from phpdyno.stack.programs import program_path
+from phpdyno.stack.programs import program_path, told
 
 _ASK = "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION, ' ', strtolower(implode(' ', get_loaded_extensions()));"
 _PACKAGES = {"mysqli": "mysql", "pdo_sqlite": "sqlite3", "dom": "xml", "simplexml": "xml"}
@@ -27,19 +27,18 @@ def find_php_cli(extensions: Sequence[str]) -> PhpCli:
     """`php` of the PATH, else the newest php8.2-like program. Raises DynoError when there is none, or one without these extensions."""
     path = shutil.which("php", path=program_path()) or newest_cli()
     if path is None:
-        raise DynoError(
-            "there is no command-line PHP", next_step="install it with: sudo apt-get install --no-install-recommends php8.2-cli"
-        )
-    answer = subprocess.run([path, "-r", _ASK], capture_output=True, text=True, timeout=30, check=False)
-    match = re.match(r"(\d+\.\d+)((?: \S+)*)", answer.stdout)
+        raise DynoError("there is no command-line PHP", next_step=f"install it with: {install_servers('php8.2-cli')}")
+    answer = told([path, "-r", _ASK])
+    output = answer.stdout.decode(errors="replace")
+    match = re.match(r"(\d+\.\d+)((?: \S+)*)", output)
     if answer.returncode != 0 or match is None:
-        raise DynoError(f"this PHP does not run: {(answer.stderr or answer.stdout).strip()[-200:]}", where=path)
+        raise DynoError(f"this PHP does not run: {(answer.stderr.decode(errors='replace') or output).strip()[-200:]}", where=path)
     missing = [name for name in extensions if name not in match[2].split()]
     if missing:
-        packages = " ".join(dict.fromkeys(f"php{match[1]}-{_PACKAGES.get(name, name)}" for name in missing))
+        packages = dict.fromkeys(f"php{match[1]}-{_PACKAGES.get(name, name)}" for name in missing)
         raise DynoError(
             f"this PHP has no {', '.join(missing)}",
             where=path,
-            next_step=f"install it with: sudo apt-get install --no-install-recommends {packages}",
+            next_step=f"install it with: {install_servers(*packages)}",
         )
     return PhpCli(path, match[1])

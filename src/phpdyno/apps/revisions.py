@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.apps.folder import FolderApp
-from phpdyno.apps.rights import account_of
+from phpdyno.apps.rights import account_of, reader_of
 from phpdyno.apps.source import PHP_FILES, App, Progress
 from phpdyno.apps.unpack import unpack
 from phpdyno.errors import DynoError, UsageError
@@ -68,6 +68,9 @@ def repository_of(app: App, *, where: str) -> Repository:
             next_step="leave source=… out",
         )
     top = Path(os.fsdecode(answer.stdout.removesuffix(b"\n")))
+    if reader_of(app.described.root, app.described.author) and 0 in {root.stat().st_uid, top.stat().st_uid}:
+        what = f"git would read {top} as root, who owns it, on another account's word"
+        raise UsageError(what, where=where, next_step="give the app.toml, and links on the way, to root alone")
     return Repository(top, root.relative_to(top))
 
 

@@ -1,12 +1,17 @@
-"""Whose rights count where root reads what somebody else names: those of the account that owns the link, the repository or its place."""
+"""Whose rights count where root reads what somebody else names: those of the account that owns the link, the app.toml, the repository or
+its place."""
 
 import os
 import pwd
+import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from phpdyno.apps.copies import COPY_TIMEOUT_S, copy_as
 from phpdyno.apps.unpack import unpack
+from phpdyno.config.trusted import NOBODY, steered_by
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Account, Supervisor
@@ -29,18 +34,67 @@ def owner_behind(link: Path) -> int:
     return next((uid for uid in (place.lstat().st_uid for place in (link, *link.parents)) if uid), 0)
 
 
-def copy_linked(supervisor: Supervisor, source: Path, place: Path, link: Path) -> None:
-    """Copy what a link out of the app's root leads to. As root it is read with the rights of the link's owner and no others.
+def copy_linked(supervisor: Supervisor, source: Path, place: Path, link: Path, *, reader: int = 0) -> None:
+    """Copy what a link out of the app's root leads to. As root it is read with the rights of the link's owner and no others; a link of
+    root's own with those of `reader`, on whose word the root is read.
 
     Raises UsageError, naming the link, when that account may not read it; DynoError.
     """
-    uid = owner_behind(link) if os.geteuid() == 0 and not _exported_together(supervisor, source, link) else 0
+    uid = owner_behind(link) or reader if os.geteuid() == 0 and not _exported_together(supervisor, source, link) else 0
     if uid == 0:
         copy_as(supervisor, source, place)
     else:
         _copy_with_rights_of(account_of(uid, where=str(link)), supervisor, (source, place), link)
     if place.is_symlink():
         raise DynoError("this link was changed while the app was copied", where=str(link))
+
+
+def reader_of(path: Path, author: int, supervisor: Supervisor | None = None) -> int:
+    """With whose rights root reads a path that an app.toml of `author` (0: root) names; 0 for its own, and for what we wrote ourselves."""
+    if supervisor is not None and path.is_relative_to(supervisor.live):
+        return 0
+    return author or steered_by(path)
+
+
+def copy_named(supervisor: Supervisor, reader: int, source: Path, into: Path, *, left_out: Iterable[str], where: str) -> None:
+    """Copy what is in `source`, without entries of these names, with the rights of `reader`. Raises UsageError: they do not suffice."""
+    stage = Path(tempfile.mkdtemp(prefix="named-", dir=supervisor.live))
+    archive = stage / "tar"
+    skipped = [f"--exclude=./{name}" for name in left_out]
+    argv = [find_program("tar"), "--create", "--format=gnu", f"--directory={source}", "--anchored", "--no-wildcards", *skipped, "--", "."]
+    _read_as(supervisor, reader, argv, archive, where=where, allowed={0, 1})  # 1: a file changed meanwhile
+    unpack(archive, into)
+    shutil.rmtree(stage)
+
+
+@contextmanager
+def named_file(supervisor: Supervisor, path: Path, reader: int, *, where: str) -> Iterator[Path]:
+    """A file that an app.toml names, or a copy of it, made with the rights of `reader`. Raises UsageError where they do not suffice."""
+    if reader == 0:
+        yield path
+        return
+    stage = Path(tempfile.mkdtemp(prefix="named-", dir=supervisor.live))
+    copy = stage / path.name
+    _read_as(supervisor, reader, [find_program("cat"), "--", str(path)], copy, where=where, allowed={0})
+    yield copy
+    shutil.rmtree(stage)
+
+
+def _read_as(supervisor: Supervisor, reader: int, argv: list[str], output: Path, *, where: str, allowed: set[int]) -> None:
+    name, account = _rights_of(reader)
+    child = supervisor.run("copy-named", argv, account=account, output=output, timeout_s=COPY_TIMEOUT_S)
+    if child.status not in allowed:
+        what = f"root reads this on the word of {name}, who may not read all of it: {child.tail(2)}"
+        raise UsageError(what, where=where, next_step=f"let {name} read it, or give the app.toml, and links on the way, to root alone")
+
+
+def _rights_of(uid: int) -> tuple[str, Account]:
+    """An account's name and its own group; a number without an account, as in a container, has the group that everybody has."""
+    try:
+        held = pwd.getpwuid(uid)
+    except KeyError:
+        return f"account number {uid}", (uid, NOBODY)
+    return held.pw_name, (uid, held.pw_gid)
 
 
 def _exported_together(supervisor: Supervisor, source: Path, link: Path) -> bool:
@@ -60,7 +114,8 @@ def _copy_with_rights_of(account: Account, supervisor: Supervisor, way: tuple[Pa
     child = supervisor.run("copy-linked", argv, account=account, output=archive, timeout_s=COPY_TIMEOUT_S)
     if child.status not in {0, 1}:  # 1: a file changed meanwhile
         name = pwd.getpwuid(account[0]).pw_name
-        what = f"this link leads to {source}, which {name}, who owns it, may not read: {child.tail(2)}"
+        why = "who owns it" if owner_behind(link) else "on whose word it is followed"
+        what = f"this link leads to {source}, which {name}, {why}, may not read: {child.tail(2)}"
         raise UsageError(what, where=str(link), next_step=f"let {name} read it, or {ELSEWHERE}")
     unpack(archive, tree)
     if not os.path.lexists(tree / source.name):

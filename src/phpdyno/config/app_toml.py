@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct, field
 
 from phpdyno.config.nearest import suggestion
-from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml
+from phpdyno.config.trusted import steered_by
+from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml_of
 from phpdyno.errors import UsageError
 from phpdyno.model.app import AppSetting
 from phpdyno.model.workload import Target
@@ -41,7 +42,8 @@ class AppFile(Struct, frozen=True):
 
     `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an app without one; `sql` is the dump
     that fills it. `prepare` is an argv, run in the copy of `root`. `{db_socket}` in `ini` and `env` stands for the database's socket.
-    `settings` are those that an arm may change as `app.NAME`.
+    `settings` are those that an arm may change as `app.NAME`. `author` is the account whose word the file is where we are root and that
+    account is not: what it names is read with its rights.
     """
 
     file: Path
@@ -57,6 +59,7 @@ class AppFile(Struct, frozen=True):
     env: dict[str, str] = field(default_factory=dict)
     ini: dict[str, str] = field(default_factory=dict)
     settings: dict[str, AppSetting] = field(default_factory=dict)
+    author: int = 0
 
 
 class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +87,8 @@ def load_app_toml(path: Path) -> AppFile:
     """Read and check one app.toml. Raises UsageError naming the file and the key, with the nearest valid key for an unknown one."""
     path = path.absolute()
     try:
-        raw = msgspec.convert(read_toml(path), _Raw)
+        tables, file = read_toml_of(path)
+        raw = msgspec.convert(tables, _Raw)
     except msgspec.ValidationError as error:
         raise _translated(error, path) from error
     _check(raw, path)
@@ -108,6 +112,7 @@ def load_app_toml(path: Path) -> AppFile:
         env=_texts(raw.env, path, "env"),
         ini=_texts(raw.ini, path, "ini"),
         settings={name: _setting(name, setting, path) for name, setting in raw.setting.items()},
+        author=steered_by(path, file),
     )
     _check_env_and_ini(app)
     _check_variables(app)

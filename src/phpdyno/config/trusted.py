@@ -1,13 +1,16 @@
-"""Files that somebody else named: read only where they are plain files and, for root, where root alone can change them."""
+"""Files that somebody else named: whether root alone can change them, and on whose word root would read them."""
 
 import os
 import stat
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 from phpdyno.errors import DynoError, UsageError
 
 MOST_LINKS = 40
+NOBODY = 65534
+"""The account, and group, with the rights that everybody has."""
 MOST_BYTES = 1 << 24
 BY_HAND = "give the settings by hand (ini.NAME=…;pool.pm=…)"
 
@@ -38,13 +41,48 @@ def changeable(path: Path) -> Path | None:
 
     In a sticky directory (/tmp) nobody but root can replace what is root's. Raises OSError where the path leads nowhere.
     """
+    for place, status in _way(path):
+        shared = status.st_mode & 0o022 and not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX)
+        if status.st_uid != 0 or (shared and not stat.S_ISLNK(status.st_mode)):
+            return place
+    return None
+
+
+def steered_by(path: Path, file: os.stat_result | None = None) -> int:
+    """As root: the account on whose word `path` would be read, 0 for root's own: the owner of the opened `file`, or of a link on the way.
+
+    NOBODY where several may write the file. Whoever called sudo, or owns this very code, is obeyed anyway and counts as root. A link of
+    root's in somebody's directory may have been moved there; one that leads to what is its owner's (for `file`: into his own directory)
+    gains him nothing and does not count, as a file of root's in somebody's directory is still root's word. Raises OSError where the path
+    leads nowhere.
+    """
+    if os.geteuid() != 0:
+        return 0
+    ours = Path(__file__).stat()
+    accounts, groups = {0, _from_sudo("SUDO_UID"), ours.st_uid}, {0, _from_sudo("SUDO_GID"), ours.st_gid}
+    if file is not None:
+        if file.st_uid not in accounts:
+            return file.st_uid
+        if file.st_mode & stat.S_IWOTH or (file.st_mode & stat.S_IWGRP and file.st_gid not in groups):
+            return NOBODY
+    end = path if file is None else path.resolve().parent
+    accounts.add(end.stat().st_uid)
+    links = [(status.st_uid, place.parent.stat().st_uid) for place, status in _way(path) if stat.S_ISLNK(status.st_mode)]
+    return next((owner for owners in reversed(links) for owner in owners if owner not in accounts), 0)
+
+
+def _from_sudo(name: str) -> int | None:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else None
+
+
+def _way(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every directory and link on the way along a path, and what it leads to."""
     rest = deque((Path.cwd() / path).parts[1:])
     place, links = Path("/"), 0
     while True:
         status = place.lstat()
-        shared = status.st_mode & 0o022 and not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX)
-        if status.st_uid != 0 or (shared and not stat.S_ISLNK(status.st_mode)):
-            return place
+        yield place, status
         if stat.S_ISLNK(status.st_mode):
             links += 1
             if links > MOST_LINKS:
@@ -53,6 +91,6 @@ def changeable(path: Path) -> Path | None:
             rest.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
             place = Path("/") if target.is_absolute() else place.parent
         if not rest:
-            return None
+            return
         part = rest.popleft()
         place = place.parent if part == ".." else place / part

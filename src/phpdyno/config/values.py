@@ -21,8 +21,14 @@ def kind_of(value: object) -> str:
 
 def read_toml(path: Path) -> dict[str, object]:
     """The tables of a TOML file. Raises UsageError: missing, unreadable, not UTF-8, syntax (with its line)."""
+    return read_toml_of(path)[0]
+
+
+def read_toml_of(path: Path) -> tuple[dict[str, object], os.stat_result]:
+    """The tables, and the state of the very file that they were read from. Raises UsageError as `read_toml`."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:
+            return tomllib.loads(file.read()), os.fstat(file.fileno())
     except FileNotFoundError as error:
         raise UsageError("there is no such file", where=str(path)) from error
     except OSError as error:

@@ -14,6 +14,7 @@ from phpdyno.paths import ServiceUser
 from phpdyno.stack.php import NO_PRELOADING, read_build_id
 from phpdyno.stack.programs import program_path, version_key
 from phpdyno.stack.supervise import BASE_PATH
+from phpdyno.stack.tethered import run_tethered
 
 ASK_S = 20.0
 ATTACH_S = 5.0
@@ -69,20 +70,18 @@ def describe_php(path: Path) -> PhpFound:
     """What a PHP says of itself when it is started with the JIT asked for."""
     try:
         question = [str(path), *NO_PRELOADING, *_JIT, "-i"]
-        answer = subprocess.run(
-            question, capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False, env={"PATH": BASE_PATH}
-        )
+        answer = run_tethered(question, timeout_s=ASK_S, env={"PATH": BASE_PATH})
         build_id = read_build_id(path)
     except (OSError, subprocess.TimeoutExpired) as error:
         return PhpFound(str(path), problem=f"it does not run: {error}")
-    said = answer.stdout
+    said, complaints = answer.stdout.decode(errors="replace"), answer.stderr.decode(errors="replace")
     version = re.search(r"^PHP Version => (\S+)", said, re.MULTILINE)
     if answer.returncode != 0 or version is None:
-        lines = (answer.stderr or said).strip().splitlines() or [f"exit code {answer.returncode}"]
+        lines = (complaints or said).strip().splitlines() or [f"exit code {answer.returncode}"]
         return PhpFound(str(path), problem=f"it does not run: {lines[-1]}")
     opcache = re.search(r"with Zend OPcache v([^\s,]+)", said)
     minor = ".".join(version[1].split(".")[:2])
-    complaint = next((line.strip() for line in answer.stderr.splitlines() + said.splitlines() if "JIT" in line and "Warning" in line), "")
+    complaint = next((line.strip() for line in complaints.splitlines() + said.splitlines() if "JIT" in line and "Warning" in line), "")
     return PhpFound(
         path=str(path),
         version=version[1],
@@ -110,10 +109,10 @@ def _said(program: str, *arguments: str) -> str:
         return ""
     environment = {"PATH": BASE_PATH, "LC_ALL": "C"}
     try:
-        answer = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=ASK_S, check=False, env=environment)
+        answer = run_tethered([found, *arguments], timeout_s=ASK_S, env=environment)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return answer.stdout if answer.returncode == 0 else ""
+    return answer.stdout.decode(errors="replace") if answer.returncode == 0 else ""
 
 
 # ---- the servers' account -------------------------------------------------------------------------

@@ -2,13 +2,12 @@
 
 import contextlib
 import socket
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
-from phpdyno.stack.programs import find_program
+from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Child, Supervisor
 
 READY_S = 30.0
@@ -26,8 +25,9 @@ class Database:
     @staticmethod
     def version() -> str:
         """Version of the installed server, as it prints it."""
-        answer = subprocess.run([find_program("mariadbd"), "--no-defaults", "--version"], capture_output=True, text=True, check=False)
-        return answer.stdout.strip().removeprefix(find_program("mariadbd")).strip()
+        server = find_program("mariadbd")
+        answer = told([server, "--no-defaults", "--version"])
+        return answer.stdout.decode(errors="replace").strip().removeprefix(server).strip()
 
     @staticmethod
     def initialise(supervisor: Supervisor, datadir: Path) -> None:

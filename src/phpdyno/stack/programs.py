@@ -4,9 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
+from phpdyno.host.checkup.check import install, install_servers
+from phpdyno.stack.tethered import run_tethered
 
 PACKAGES = {
     "nginx": "nginx",
@@ -16,14 +19,18 @@ PACKAGES = {
     "php-fpm8.2": "php8.2-fpm",
     "php8.2": "php8.2-cli",
 }
-STARTS_A_SERVICE = frozenset({"nginx", "php8.2-fpm"})
-"""Packages whose service apt-get would start on the user's host; setup.sh forbids it."""
+SERVERS = frozenset(PACKAGES.values())
+"""Packages for which apt-get would start a service on the user's host, or start one again; setup.sh forbids it."""
 
 _NO_DATABASE = "only wordpress and an app.toml with `database` need MariaDB"
 WITHOUT = {
     "nginx": "`--transport fastcgi` measures without nginx",
     **dict.fromkeys(("mariadbd", "mariadb-install-db", "mariadb"), _NO_DATABASE),
 }
+
+
+ASK_S = 30.0
+"""Most that a question to a program takes: its version, what it knows."""
 
 
 def program_path() -> str:
@@ -39,9 +46,17 @@ def find_program(name: str) -> str:
     if found:
         return found
     package = PACKAGES.get(name, name)
-    command = "sh scripts/setup.sh --packages-only" if package in STARTS_A_SERVICE else "apt-get install --no-install-recommends"
+    command = install_servers(package) if package in SERVERS else install(package)
     hint = WITHOUT.get(name)
-    raise DynoError(f"{name} is not installed", next_step=f"install it with: sudo {command} {package}" + (f" ({hint})" if hint else ""))
+    raise DynoError(f"{name} is not installed", next_step=f"install it with: {command}" + (f" ({hint})" if hint else ""))
+
+
+def told(argv: Sequence[str], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    """What a program answers to a question. Raises DynoError where it does not run, or not to its end."""
+    try:
+        return run_tethered(argv, timeout_s=ASK_S, env=env)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DynoError(f"this program does not run: {error}", where=argv[0]) from error
 
 
 def version_key(text: str) -> list[int]:
@@ -57,5 +72,4 @@ def newest_program(pattern: str) -> str | None:
 
 def nginx_version() -> str:
     """Version of the installed nginx, as it prints it."""
-    answer = subprocess.run([find_program("nginx"), "-v"], capture_output=True, text=True, check=False)
-    return answer.stderr.strip().removeprefix("nginx version: ")
+    return told([find_program("nginx"), "-v"]).stderr.decode(errors="replace").strip().removeprefix("nginx version: ")

@@ -57,7 +57,7 @@ def version(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
         return cache / f"seed-{hash(dump.read_bytes())}" / "datadir"
 
     monkeypatch.setattr(folder, "copy_entries", copy_entries)
-    monkeypatch.setattr(folder, "copy_linked", lambda _, what, place, link: duplicate(what, place, link))
+    monkeypatch.setattr(folder, "copy_linked", lambda _, what, place, link, reader: duplicate(what, place, link))
     monkeypatch.setattr(databases, "seeded", seeded)
     monkeypatch.setattr(folder.FolderApp, "_run", lambda *_: None)
     monkeypatch.setattr(databases, "live_datadir", lambda *_: tmp_path)

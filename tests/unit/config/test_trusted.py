@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.config.trusted import changeable, read_trusted
+from phpdyno.config.trusted import changeable, read_trusted, steered_by
 from phpdyno.errors import UsageError
 
 NOBODY = 65534
+BOB, EVE = 12345, 12346
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
 
 
@@ -72,3 +73,51 @@ def test_only_plain_files_are_read(tmp_path: Path) -> None:
             read_trusted(path)
     with pytest.raises(FileNotFoundError):
         read_trusted(tmp_path / "none")
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("owner", "mode", "who"),
+    [
+        ((0, 0), 0o664, 0),
+        ((0, BOB), 0o644, 0),
+        ((0, BOB), 0o664, NOBODY),
+        ((0, 0), 0o666, NOBODY),
+        ((BOB, 0), 0o644, BOB),
+        ((BOB, BOB), 0o666, BOB),
+        ((EVE, EVE), 0o664, 0),
+    ],
+)
+def test_whose_word_a_file_is(file: Path, monkeypatch: pytest.MonkeyPatch, owner: tuple[int, int], mode: int, who: int) -> None:
+    monkeypatch.setenv("SUDO_UID", str(EVE))
+    monkeypatch.setenv("SUDO_GID", str(EVE))
+    os.chown(file, *owner)
+    file.chmod(mode)
+    os.chown(file.parent, BOB, BOB)
+    assert steered_by(file, file.stat()) == who
+
+
+@as_root
+def test_whose_word_a_link_is(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    entry, folder = tmp_path / "entry", tmp_path / "folder"
+    entry.symlink_to(folder / "pool.d")
+    folder.symlink_to("etc")
+    path = entry / "www.conf"
+    assert steered_by(path) == 0
+    os.lchown(folder, BOB, BOB)
+    assert steered_by(path) == BOB
+    os.lchown(folder, 0, 0)
+    os.chown(tmp_path, EVE, EVE)
+    assert steered_by(path) == EVE  # who may have moved root's link there
+    os.chown(file, EVE, EVE)
+    assert steered_by(path) == 0
+    os.lchown(entry, BOB, BOB)
+    assert steered_by(path) == BOB
+    monkeypatch.setenv("SUDO_UID", str(BOB))
+    assert steered_by(path) == 0
+
+
+def test_who_is_not_root_reads_with_rights_of_his_own(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: BOB)
+    assert steered_by(file, file.stat()) == 0

@@ -103,7 +103,8 @@ def test_a_host_without_packages_knows_none(programs: Path) -> None:
         ("nginx", "sudo sh scripts/setup.sh --packages-only nginx (`--transport fastcgi`"),
         ("php-fpm8.2", "sudo sh scripts/setup.sh --packages-only php8.2-fpm"),
         ("strace", "sudo apt-get install --no-install-recommends strace"),
-        ("mariadbd", "mariadb-server-core (only wordpress and an app.toml with `database`"),
+        ("php8.2", "sudo sh scripts/setup.sh --packages-only php8.2-cli"),
+        ("mariadbd", "sudo sh scripts/setup.sh --packages-only mariadb-server-core (only wordpress and an app.toml with `database`"),
     ],
 )
 def test_a_missing_program_is_installed_without_starting_a_service(name: str, command: str) -> None:

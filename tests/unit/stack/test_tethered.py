@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.errors import DynoError
+from phpdyno.stack.programs import told
 from phpdyno.stack.tethered import run_tethered
 
 NOBODY = (65534, 65534)
@@ -23,6 +25,17 @@ def gone(pid: int) -> bool:
             return True
         time.sleep(0.01)
     return False
+
+
+def kill_asker(code: str, note: Path, env: dict[str, str] | None = None) -> int:
+    """Kill a Python that runs `code` once the program that it started has written its number to `note`; that number."""
+    with subprocess.Popen([sys.executable, "-c", code], env=env) as owner:
+        for _ in range(500):
+            if note.exists() and note.read_text().endswith("\n"):
+                break
+            time.sleep(0.01)
+        owner.kill()
+    return int(note.read_text())
 
 
 def test_output_error_and_exit_code_come_back() -> None:
@@ -42,13 +55,37 @@ def test_it_ends_when_we_are_killed(tmp_path: Path) -> None:
     code = (
         f"from phpdyno.stack.tethered import run_tethered; run_tethered(['sh', '-c', 'echo $$ > {note}; exec sleep 1000'], timeout_s=100)"
     )
-    with subprocess.Popen([sys.executable, "-c", code]) as owner:
-        for _ in range(500):
-            if note.exists() and note.read_text().endswith("\n"):
-                break
-            time.sleep(0.01)
-        owner.kill()
-    assert gone(int(note.read_text()))
+    assert gone(kill_asker(code, note))
+
+
+@pytest.mark.parametrize(
+    ("program", "question"),
+    [
+        ("nginx", "from phpdyno.stack.programs import nginx_version as ask; ask()"),
+        ("mariadbd", "from phpdyno.stack.mariadb import Database; Database.version()"),
+        ("php", "from phpdyno.apps.php_cli import find_php_cli as ask; ask([])"),
+        ("php-fpm8.2", "from phpdyno.stack.inventory import find_fpms as ask; ask()"),
+        ("apt-cache", "from phpdyno.apps.packages import candidate_versions as ask; ask(['wordpress'])"),
+        (
+            "dpkg-query",
+            "from pathlib import Path; from phpdyno.stack.inventory import _package_beside as ask; ask(Path('/php'), 'opcache')",
+        ),
+    ],
+)
+def test_a_program_that_is_asked_ends_when_we_are_killed(program: str, question: str, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    for name, does in {"dpkg": "", program: f"echo $$ > {note}; exec sleep 1000"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    assert gone(kill_asker(question, note, {**os.environ, "PHPDYNO_PATH": str(tmp_path)}))
+
+
+def test_a_program_that_cannot_be_run_is_one_clear_line(tmp_path: Path) -> None:
+    broken = tmp_path / "nginx"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    with pytest.raises(DynoError, match="nginx: this program does not run: "):
+        told([str(broken), "-v"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
