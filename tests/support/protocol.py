@@ -5,9 +5,10 @@ import math
 import numpy as np
 from msgspec import structs
 
-from phpdyno.journal.records import AllanPoint, BlockDone, Calibrated, CarriedOver, Ended, Record
+from phpdyno.journal.records import AllanPoint, BlockDone, Calibrated, CarriedOver, Ended, Planned, Record
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.plan import Metric, Plan
+from phpdyno.model.plan import AppSource, Metric, Plan
+from phpdyno.model.workload import OPERATION_DONE, Target, Workload
 from tests.support.journals import CONTROL, JIT, TIMESTAMPS, blocks, conclusion, cost, opening, plan, tuned
 
 STATIC = tuned("pool.pm=static;pool.pm.max_children=10")
@@ -120,3 +121,31 @@ def full() -> list[Record]:
         *(conclusion(made, [*first, *second], each, mixture=mixtures[each.name]) for each in made.treatments),
         Ended("finished", "", 171.0),
     ]
+
+
+def of_a_script(records: list[Record]) -> list[Record]:
+    """The same run, had it been one of a script with two operations."""
+    operations = (Target("parse", 3.0, status=OPERATION_DONE), Target("render", 1.0, status=OPERATION_DONE))
+    source = AppSource(script="/srv/jobs/bench.php")
+    changed = {"app": "bench", "workload": Workload(operations), "transport": "script", "source": source}
+
+    def changed_in(record: Record) -> Record:
+        match record:
+            case Planned(made):
+                return Planned(structs.replace(made, **changed))
+            case Calibrated(note=note):
+                return structs.replace(record, note=note.replace("request(s)", "operation(s)"))
+            case _:
+                return record
+
+    return [changed_in(record) for record in records]
+
+
+def script() -> list[Record]:
+    """A run of a script: CPU per operation, a calibration, carry-over with a difference."""
+    made = plan(JIT, TIMESTAMPS)
+    done = blocks({JIT.name: 1.073, TIMESTAMPS.name: 1.001}, 24)
+    start = [record for record in opening(made) if not isinstance(record, Calibrated)]
+    mixture = calibrated(made).mixture
+    verdicts = [conclusion(made, done, each, mixture=mixture) for each in made.treatments]
+    return of_a_script([*start, calibrated(made), *done, *carried(JIT.name, 20, 1.11, 12), *verdicts, Ended("finished", "", 171.0)])

@@ -13,6 +13,10 @@ Metric = Literal["cpu", "throughput"]
 Transport = Literal["http", "fastcgi", "script"]
 """`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm; `script`: operations of a long-lived command-line PHP."""
 
+Unit = Literal["request", "operation"]
+UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script": "operation"}
+"""What a workload consists of, by how it is driven; names of fields say `request` for both."""
+
 
 class AppSource(Struct, frozen=True):
     """How the app was named on the command line, with absolute paths, so that a resumed run prepares the same one."""

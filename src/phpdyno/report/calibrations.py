@@ -4,11 +4,11 @@ from typing import get_args
 
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Metric, Plan
+from phpdyno.model.plan import UNIT, Metric, Plan
 from phpdyno.report.costs import ratio_of
 from phpdyno.report.gather import Gathered
 from phpdyno.report.shape_measured import AaRow, AllanRow, CalibrationRow
-from phpdyno.report.words import METRIC, count, duration, percent
+from phpdyno.report.words import count, duration, metric_words, percent
 from phpdyno.stats.sequence import least_blocks
 
 _NS_PER_MS = 1e6
@@ -23,7 +23,9 @@ def calibrations(gathered: Gathered) -> tuple[CalibrationRow, ...]:
 def in_words(gathered: Gathered) -> str:
     """Slot length and block size in one line; '' before calibration."""
     several = len(gathered.calibrations) > 1
-    return "; ".join(f"{METRIC[found.metric]}: {_line(found)}" if several else _line(found) for found in gathered.calibrations.values())
+    unit = UNIT[gathered.plan.transport]
+    lines = {found.metric: _line(found) for found in gathered.calibrations.values()}
+    return "; ".join(f"{metric_words(metric, unit)}: {line}" if several else line for metric, line in lines.items())
 
 
 def _line(found: Calibrated) -> str:
@@ -68,7 +70,7 @@ def _slot_reason(plan: Plan, found: Calibrated) -> str:
         return f"{found.slot_requests / in_flight:.3g} for each of the {in_flight} in flight, so that filling and draining weigh little"
     if found.allan:
         return f"the shortest of {count(len(found.allan), 'length')} tried whose variance × time is about the least"
-    return "from what a request of the control takes"
+    return f"from what one {UNIT[plan.transport]} of the control takes"
 
 
 def _crews(found: Calibrated) -> str:

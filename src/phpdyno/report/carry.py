@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from phpdyno.model.plan import Unit
 from phpdyno.report.costs import ratio_of
 from phpdyno.report.gather import Gathered
 from phpdyno.report.shape import Row
@@ -35,7 +36,7 @@ def carry_over(gathered: Gathered, row: Row) -> CarryOverRow | None:
         margin=row.margin,
         effects=effects,
         differs=apart is not None,
-        said=_said(effects, apart),
+        said=_said(effects, apart, row.unit),
     )
 
 
@@ -65,11 +66,11 @@ def _apart(effects: tuple[CarriedEffect, ...]) -> tuple[CarriedEffect, CarriedEf
     return None
 
 
-def _said(effects: tuple[CarriedEffect, ...], apart: tuple[CarriedEffect, CarriedEffect] | None) -> str:
+def _said(effects: tuple[CarriedEffect, ...], apart: tuple[CarriedEffect, CarriedEffect] | None, unit: Unit) -> str:
     if apart is not None:
         first, second = apart
         return (
-            f"the effect depends on the slot length: {carried(first)} with {count(first.slot_requests, 'request')} per slot, "
+            f"the effect depends on the slot length: {carried(first)} with {count(first.slot_requests, unit)} per slot, "
             f"{carried(second)} with {second.slot_requests}; a site does not switch between arms, so the longer slots are nearer to it"
         )
     if sum(each.ratio is not None for each in effects) < 2:

@@ -3,10 +3,11 @@
 import base64
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
+from phpdyno.model.plan import Metric
 from phpdyno.report import words
 from phpdyno.report.calibrations import forecast, pairs_of
 from phpdyno.report.figures import allan, forest, split, time
@@ -34,9 +35,10 @@ def render_page(view: RunView) -> str:
         view=view,
         rows=words.ordered(view.rows),
         groups=words.by_metric(view.rows),
-        calibration_aa={metric: words.aa_of(view, metric) for metric in words.METRIC},
+        calibration_aa={metric: words.aa_of(view, metric) for metric in get_args(Metric)},
         forecasts={each.metric: forecast(each, words.margin_of(view, each.metric), view.budget_s) for each in view.calibrations},
         php=words.PHP_NAME[view.transport],
+        per_second=words.PER_SECOND[view.unit],
         blocks={row.name: f"blocks-{number}" for number, row in enumerate(view.rows) if f"blocks-{number}" in figures},
         drawn=set(figures),
         figures=Markup(embedded_json(figures)),  # noqa: S704 (escaped by embedded_json)
@@ -65,8 +67,8 @@ def figures_of(view: RunView) -> dict[str, Figure]:
         figures["split"] = split.cpu_split(words.ordered(view.rows))
     for row in view.calibrations:
         if len(row.allan) > 1:
-            figures[f"allan-deviation-{row.metric}"] = allan.allan_deviation(row.allan)
-            figures[f"allan-cost-{row.metric}"] = allan.allan_cost(row.allan)
+            figures[f"allan-deviation-{row.metric}"] = allan.allan_deviation(row.allan, view.unit)
+            figures[f"allan-cost-{row.metric}"] = allan.allan_cost(row.allan, view.unit)
     for metric in dict.fromkeys(point.metric for point in view.control_costs):
         figures[f"control-{metric}"] = time.control_over_time(view, metric)
     if view.noise:
@@ -75,7 +77,7 @@ def figures_of(view: RunView) -> dict[str, Figure]:
         figures["lag"] = time.lag_over_time(view)
     measured = {point.treatment for point in view.blocks}
     figures |= {f"blocks-{number}": time.blocks_over_time(view, row) for number, row in enumerate(view.rows) if row.name in measured}
-    return figures | {f"carry-{number}": forest.carry_over_plot(check) for number, check in enumerate(view.carry_over)}
+    return figures | {f"carry-{number}": forest.carry_over_plot(check, view.unit) for number, check in enumerate(view.carry_over)}
 
 
 def _environment() -> "Environment":
@@ -104,7 +106,7 @@ def _environment() -> "Environment":
         "pairs_of": pairs_of,
         "shortened": words.shortened,
         "breakable": _breakable,
-        "metric": words.METRIC.__getitem__,
+        "metric": words.metric_words,
         "quotient": words.QUOTIENT.__getitem__,
     }
     return environment

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from phpdyno.knobs.judge import not_effective
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
+from phpdyno.model.plan import UNIT
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
 from phpdyno.report.costs import arm_cost, whole_stack
 from phpdyno.report.gather import Gathered
@@ -54,6 +55,7 @@ def row_of(gathered: Gathered, arm: Arm) -> Row:
             control=None if silent else arm_cost([each.control for each in counted]),
             treated=None if silent else arm_cost([each.treated for each in counted]),
             whole_stack=None if silent else whole_stack(counted, plan.alpha, mixture),
+            unit=UNIT[plan.transport],
         )
     )
 
@@ -108,10 +110,10 @@ def _own_warnings(row: Row) -> tuple[str, ...]:
     if row.is_aa and directed:
         warnings.append("identical to the control, and yet a direction: do not trust effects of this size in this run")
     if row.metric == "cpu" and row.kind == "improved" and row.whole_stack is not None and row.whole_stack.ratio <= 1:
-        warnings.append("the saving in PHP is spent elsewhere: PHP + nginx + database together cost no less per request")
+        warnings.append(f"the saving in PHP is spent elsewhere: PHP + nginx + database together cost no less per {row.unit}")
     if row.treated is not None and row.treated.failed:
         control = f"; of the control's: {failures(row.control)}" if row.control is not None else ""
-        warnings.append(f"requests failed under the treatment: {failures(row.treated)}{control}; only valid answers count")
+        warnings.append(f"{row.unit}s failed under the treatment: {failures(row.treated)}{control}; only valid answers count")
     idle = [f"{proof.knob}={proof.value}" for proof in row.proofs if proof.same_as_control]
     if idle and row.kind != "invalid":
         warnings.append(f"the control has the same value already, so this part changes nothing: {', '.join(idle)}")

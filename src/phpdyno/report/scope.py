@@ -5,10 +5,10 @@ from pathlib import PurePath
 
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import UNIT, Metric, Plan
 from phpdyno.report.gather import Gathered
 from phpdyno.report.shape import EnvironmentRow, TargetRow
-from phpdyno.report.words import METRIC, count, duration, percent
+from phpdyno.report.words import count, duration, metric_words, percent
 
 _TRANSPORT = {
     "http": "HTTP keep-alive through nginx",
@@ -24,7 +24,7 @@ def title(plan: Plan) -> str:
 
 
 def targets(plan: Plan) -> tuple[TargetRow, ...]:
-    """The requests of the workload with their shares."""
+    """The requests or operations of the workload with their shares."""
     total = sum(target.weight for target in plan.workload.targets) or 1.0
     return tuple(TargetRow(each.path, each.weight / total, each.status, each.answers) for each in plan.workload.targets)
 
@@ -44,12 +44,16 @@ def _load(plan: Plan) -> str:
     panels = plan.panels()
     if len(panels) < 2:
         return f"{panels[0].concurrency if panels else plan.concurrency} at a time"
-    return " and ".join(f"{panel.concurrency} at a time for {METRIC[panel.metric]}" for panel in panels)
+    return " and ".join(f"{panel.concurrency} at a time for {_metric(plan, panel.metric)}" for panel in panels)
 
 
 def metrics(plan: Plan) -> str:
     """What is compared."""
-    return " and ".join(METRIC[panel.metric] for panel in plan.panels()) or METRIC[plan.metric]
+    return " and ".join(_metric(plan, panel.metric) for panel in plan.panels()) or _metric(plan, plan.metric)
+
+
+def _metric(plan: Plan, metric: Metric) -> str:
+    return metric_words(metric, UNIT[plan.transport])
 
 
 def arm_in_words(arm: Arm) -> str:
@@ -105,7 +109,7 @@ def environment(gathered: Gathered) -> tuple[EnvironmentRow, ...]:
 
 
 def _decided(plan: Plan) -> str:
-    margins = dict.fromkeys(f"±{percent(plan.margin_of(arm.name))} of {METRIC[plan.metric_of(arm.name)]}" for arm in plan.treatments)
+    margins = dict.fromkeys(f"±{percent(plan.margin_of(arm.name))} of {_metric(plan, plan.metric_of(arm.name))}" for arm in plan.treatments)
     margin = f"margin {' and '.join(margins)}, " if margins else ""
     until = ", measured until the direction is settled" if plan.settle == "direction" else ""
     return f"{margin}confidence {percent(plan.confidence)}, budget {duration(plan.budget_s)}, seed {plan.seed}{until}"

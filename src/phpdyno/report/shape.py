@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Struct, field
 
-from phpdyno.model.plan import Metric, Transport
+from phpdyno.model.plan import Metric, Transport, Unit
 from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.report.shape_measured import BlockPoint, CalibrationRow, CarryOverRow, ControlPoint, ExclusionRow, NoisePoint, says
 
@@ -111,6 +111,7 @@ class Row(Struct, frozen=True):
         Ratio | None,
         says("The same comparison for php-fpm + nginx + database CPU together: secondary. Null while infinite or when invalid."),
     ]
+    unit: Annotated[Unit, says("What is counted: requests, or with `--script` operations.")] = "request"
 
 
 class IncidentRow(Struct, frozen=True):
@@ -150,6 +151,9 @@ class RunView(Struct, frozen=True, kw_only=True):
     control: Annotated[str, says("The control in words: PHP and settings.")]
     loaded_control: Annotated[str, says("The control of the throughput treatments in words; empty when it is the same one.")]
     transport: Annotated[Transport, says("How requests reached PHP.")]
+    unit: Annotated[
+        Unit, says("What the workload consists of: `operation` with `--script`; fields named after requests then hold operations.")
+    ]
     metric: Annotated[str, says("What is compared, in words; each row names its own metric.")]
     margin: Annotated[float, says("Relevance margin of CPU per request as a fraction (0.01 = 1 %); each row has its own.")]
     confidence: Annotated[float, says("Probability that all intervals hold together, at every look.")]

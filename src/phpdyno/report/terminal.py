@@ -16,7 +16,6 @@ from phpdyno.report.shape_measured import AaRow
 from phpdyno.report.terminal_parts import labelled, name_of
 from phpdyno.report.terminal_tables import calibration, carry_over, cost_table, notes, scope
 from phpdyno.report.words import (
-    METRIC,
     PHP_NAME,
     aa_of,
     by_metric,
@@ -24,6 +23,7 @@ from phpdyno.report.words import (
     duration,
     failed_proofs,
     interval,
+    metric_words,
     middle,
     percent,
     reason,
@@ -79,7 +79,7 @@ class VerdictTable:
         over = rows[0].simultaneous_over
         together = f", simultaneous over {over} treatments" if over > 1 else ""
         level = f"{percent(rows[0].confidence)} CI"
-        metric = METRIC[self._metric]
+        metric = metric_words(self._metric, rows[0].unit)
         yield Text(f"{metric[0].upper()}{metric[1:]} against the control ({level}{together}):", style="bold")
         yield Text(f"  {'effect':<12} {level:<16} {scale(limit, width)} blocks verdict", style="dim", no_wrap=True, overflow="crop")
         if self._aa is not None:

@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from phpdyno.model.plan import Unit
 from phpdyno.report.calibrations import forecast
 from phpdyno.report.shape import ArmCost, Row, RunView
 from phpdyno.report.shape_measured import AllanRow, CalibrationRow
 from phpdyno.report.terminal_parts import labelled, name_of
 from phpdyno.report.words import (
-    METRIC,
+    PER_SECOND,
     aa_finding,
     carried,
     count,
     failures,
     label,
     margin_of,
+    metric_words,
     milliseconds,
     percent,
     rate,
@@ -29,7 +31,7 @@ _MOST_EXCLUSIONS = 6
 
 
 def cost_table(rows: Sequence[Row], php: str) -> RenderableType:
-    """What a request cost in either arm, per part, for the rows of one metric: totals that describe, without an interval.
+    """What a request or operation cost in either arm, per part, for the rows of one metric: totals that describe, without an interval.
 
     `php` is what PHP's processes are called.
     """
@@ -37,11 +39,12 @@ def cost_table(rows: Sequence[Row], php: str) -> RenderableType:
     if not measured:
         return Text("No block was finished, so there are no costs to show.", style="dim")
     loaded = rows[0].metric == "throughput"
-    names = ("req/s", "failed", php, "nginx", "database", "host") if loaded else (php, "nginx", "database", "host", "p50", "p99")
+    unit = rows[0].unit
+    names = (PER_SECOND[unit], "failed", php, "nginx", "database", "host") if loaded else (php, "nginx", "database", "host", "p50", "p99")
     said = (
-        "Valid requests per second, failed requests, and CPU milliseconds per valid request:"
+        f"Valid {unit}s per second, failed {unit}s, and CPU milliseconds per valid {unit}:"
         if loaded
-        else "Milliseconds per request: CPU of each part, and service time (p50, p99):"
+        else f"Milliseconds per {unit}: CPU of each part, and service time (p50, p99):"
     )
     lines = [Text(said, style="bold"), Text(f"  {'':<12}" + "".join(f"{name:>9}" for name in names), style="dim")]
     for row, control, treated in measured:
@@ -65,7 +68,7 @@ def calibration(view: RunView) -> RenderableType | None:
         return None
     parts: list[RenderableType] = []
     for each in measured:
-        parts.append(Text(f"Calibration for {METRIC[each.metric]}, the control against itself (A/A):", style="bold"))
+        parts.append(Text(f"Calibration for {metric_words(each.metric, view.unit)}, the control against itself (A/A):", style="bold"))
         parts.append(labelled((f"  {name}", Text(visible(said), overflow="fold")) for name, said in _calibration(view, each) if said))
     return Group(*parts)
 
@@ -78,7 +81,7 @@ def carry_over(view: RunView) -> RenderableType | None:
     for check in view.carry_over:
         lines.append(Text(visible(check.treatment), style="bold", overflow="fold"))
         for effect in check.effects:
-            slot = f"  {count(effect.slot_requests, 'request')}{' (the verdict)' if effect.main else ''}"
+            slot = f"  {count(effect.slot_requests, view.unit)}{' (the verdict)' if effect.main else ''}"
             lines.append(Text.assemble((f"{slot:<30}", "dim"), carried(effect)))
         # A difference is among the warnings, in all its words.
         lines.append(
@@ -136,8 +139,8 @@ def _calibration(view: RunView, each: CalibrationRow) -> list[tuple[str, str]]:
         pair, start, block = (f"{100 * sigma:.2g} %" for sigma in (each.sigma_pair, each.sigma_start, each.sigma_block))
         sigmas = f"one pair {pair}, a start {start}, so a block about {block} (one standard deviation)"
     return [
-        ("slots", f"{count(each.slot_requests, 'request')}: {each.slot_reason}"),
-        ("Allan", _allan(each.allan)),
+        ("slots", f"{count(each.slot_requests, view.unit)}: {each.slot_reason}"),
+        ("Allan", _allan(each.allan, view.unit)),
         ("noise", sigmas),
         ("A/A", aa_finding(each.aa) if each.aa is not None else ""),
         ("forecast", forecast(each, margin_of(view, each.metric), view.budget_s)),
@@ -145,11 +148,11 @@ def _calibration(view: RunView, each: CalibrationRow) -> list[tuple[str, str]]:
     ]
 
 
-def _allan(points: Sequence[AllanRow]) -> str:
+def _allan(points: Sequence[AllanRow], unit: Unit) -> str:
     if len(points) < 2:
         return ""
     curve = ", ".join(f"{point.slot_requests}: {1e3 * point.cost_s:.3g}{' (chosen)' if point.chosen else ''}" for point in points)
-    return f"variance × time in ms by requests per slot: {curve}"
+    return f"variance × time in ms by {unit}s per slot: {curve}"
 
 
 def _exclusions(view: RunView) -> list[RenderableType]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from phpdyno.journal.records import Record
+from phpdyno.model.plan import UNIT
 from phpdyno.report import scope
 from phpdyno.report.blocks import block_points, control_points, exclusions, noise_points
 from phpdyno.report.calibrations import calibrations, in_words
@@ -40,6 +41,7 @@ def _bare(gathered: Gathered, run_name: str) -> RunView:
         control=scope.arm_in_words(plan.control),
         loaded_control=scope.loaded_control(plan),
         transport=plan.transport,
+        unit=UNIT[plan.transport],
         metric=scope.metrics(plan),
         margin=plan.margin,
         confidence=plan.confidence,

@@ -8,12 +8,14 @@ import math
 from collections.abc import Iterable
 from typing import get_args
 
-from phpdyno.model.plan import Metric, Transport
+from phpdyno.model.plan import Metric, Transport, Unit
 from phpdyno.report.shape import ArmCost, ProofRow, Row, RunView
 from phpdyno.report.shape_measured import AaRow, CarriedEffect
 
-METRIC: dict[Metric, str] = {"cpu": "CPU per request", "throughput": "requests per second"}
-"""A metric as it is said."""
+"""What the workload consists of."""
+
+PER_SECOND: dict[Unit, str] = {"request": "req/s", "operation": "op/s"}
+"""Heads of a column."""
 
 QUOTIENT: dict[Metric, str] = {"cpu": "control / treatment", "throughput": "treatment / control"}
 """The two figures whose quotient is the ratio; above 1 the treatment is better, whichever the metric."""
@@ -35,9 +37,14 @@ def sentence(row: Row) -> str:
     return f"{label(row)}: {finding(row)}: {verdict(row)}"
 
 
+def metric_words(metric: Metric, unit: Unit) -> str:
+    """A metric as it is said: `CPU per request`, `operations per second`."""
+    return f"CPU per {unit}" if metric == "cpu" else f"{unit}s per second"
+
+
 def finding(row: Row) -> str:
     """The middle of the sentence, between the name and the verdict."""
-    metric = METRIC[row.metric]
+    metric = metric_words(row.metric, row.unit)
     match row.kind:
         case "invalid":
             return f"no number ({row.reason})" if row.reason else "no number"
@@ -195,7 +202,7 @@ def milliseconds(value: float) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Requests per second, four digits or the whole number: `0.912`, `31.42`, `982.1`, `12041`; `-` when not recorded."""
+    """Requests or operations per second, four digits or the whole number: `0.912`, `31.42`, `982.1`, `12041`; `-` when not recorded."""
     if value is None:
         return "-"
     return f"{value:.{0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3}f}"

@@ -39,7 +39,7 @@ def test_one_entry_per_metric() -> None:
     [
         (MADE, calibrated(MADE), "the shortest of 6 lengths tried whose variance × time is about the least"),
         (replace(MADE, slot_requests=5), calibrated(MADE, slot=5), "as asked for"),
-        (MADE, replace(calibrated(MADE), allan=()), "from what a request of the control takes"),
+        (MADE, replace(calibrated(MADE), allan=()), "from what one request of the control takes"),
         (
             replace(MADE, concurrency=4),
             calibrated(MADE, slot=80),
@@ -54,7 +54,10 @@ def test_why_slots_are_as_long_as_they_are(made: Plan, found: Calibrated, why: s
 def test_the_chosen_length_is_marked_in_both_curves() -> None:
     points = row(calibrated(MADE, slot=4)).allan
     assert [each.slot_requests for each in points if each.chosen] == [4]
-    for figure, unit in ((allan_deviation(points), 100 * points[0].deviation), (allan_cost(points), 1e3 * points[0].cost_s)):
+    for figure, unit in (
+        (allan_deviation(points, "request"), 100 * points[0].deviation),
+        (allan_cost(points, "request"), 1e3 * points[0].cost_s),
+    ):
         (trace,) = figure["data"]
         assert trace["x"] == [1, 2, 4, 8, 16, 32]
         assert trace["y"][0] == pytest.approx(unit)
@@ -70,7 +73,7 @@ def test_the_chosen_length_is_marked_in_both_curves() -> None:
 
 def test_a_flat_curve_of_zeros_draws_nothing_impossible() -> None:
     points = tuple(replace(each, deviation=0.0, cost_s=0.0) for each in row(calibrated(MADE)).allan)
-    (trace,) = allan_cost(points)["data"]
+    (trace,) = allan_cost(points, "request")["data"]
     assert trace["y"] == [None] * 6
 
 

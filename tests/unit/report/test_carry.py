@@ -82,7 +82,7 @@ def test_before_a_calibration_the_lengths_stand_alone() -> None:
 
 def test_the_plot_has_one_strip_per_length() -> None:
     found = check(*carried(JIT.name, 20, 1.2, 4))
-    figure = carry_over_plot(found)
+    figure = carry_over_plot(found, "request")
     assert [note["text"].split("<br>")[0] for note in figure["layout"]["annotations"]] == [
         "<b>1 request per slot (the verdict)</b>",
         "<b>20 requests per slot</b>",
@@ -94,7 +94,7 @@ def test_the_plot_has_one_strip_per_length() -> None:
 
 def test_blocks_beyond_the_scale_are_an_arrow_and_not_lost() -> None:
     found = check(*carried(JIT.name, 20, 4.0, 4))
-    figure = carry_over_plot(found)
+    figure = carry_over_plot(found, "request")
     arrows = [trace for trace in figure["data"] if trace.get("marker", {}).get("symbol") == "triangle-right"]
     _, high = figure["layout"]["xaxis"]["range"]
     assert high < math.log(2)

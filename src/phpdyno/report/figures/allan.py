@@ -4,31 +4,32 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from phpdyno.model.plan import Unit
 from phpdyno.report.figures.base import Figure, caption, layout
 from phpdyno.report.shape_measured import AllanRow
 
 _MOST_TICKS = 7
 
 
-def allan_deviation(points: Sequence[AllanRow]) -> Figure:
+def allan_deviation(points: Sequence[AllanRow], unit: Unit) -> Figure:
     """Deviation between adjacent slots over their length, both logarithmic, the chosen length marked."""
-    return _curve(points, [100 * point.deviation for point in points], "deviation, %", "%{y:.3g} %")
+    return _curve(points, [100 * point.deviation for point in points], unit, "deviation, %", "%{y:.3g} %")
 
 
-def allan_cost(points: Sequence[AllanRow]) -> Figure:
+def allan_cost(points: Sequence[AllanRow], unit: Unit) -> Figure:
     """Variance × time over the length, both logarithmic, the chosen length marked: the lower, the sooner an effect is decided."""
-    return _curve(points, [1e3 * point.cost_s for point in points], "variance × time, ms", "%{y:.3g} ms")
+    return _curve(points, [1e3 * point.cost_s for point in points], unit, "variance × time, ms", "%{y:.3g} ms")
 
 
-def _curve(points: Sequence[AllanRow], values: Sequence[float], unit: str, shown: str) -> Figure:
+def _curve(points: Sequence[AllanRow], values: Sequence[float], unit: Unit, measure: str, shown: str) -> Figure:
     lengths = [point.slot_requests for point in points]
     step = math.ceil(len(lengths) / _MOST_TICKS) if lengths else 1
     made = layout(200, left=62)
-    made["xaxis"] |= {"type": "log", "title": caption("requests per slot"), "tickmode": "array"}
+    made["xaxis"] |= {"type": "log", "title": caption(f"{unit}s per slot"), "tickmode": "array"}
     made["xaxis"] |= {"tickvals": lengths[::step], "ticktext": [str(each) for each in lengths[::step]]}
     if lengths:
         made["xaxis"]["range"] = [math.log10(min(lengths)) - 0.12, math.log10(max(lengths)) + 0.12]
-    made["yaxis"] |= {"type": "log", "title": caption(unit), **_log_range(values)}
+    made["yaxis"] |= {"type": "log", "title": caption(measure), **_log_range(values)}
     chosen = [point.slot_requests for point in points if point.chosen]
     line = {"color": "var(--improved)", "width": 1.5, "dash": "dot"}
     made["shapes"] = [

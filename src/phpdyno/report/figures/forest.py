@@ -1,6 +1,6 @@
 """All effects of one metric with their intervals on one scale, what the control does to itself first, the single blocks as dots."""
 
-from phpdyno.model.plan import Metric
+from phpdyno.model.plan import Metric, Unit
 from phpdyno.report.figures.base import Figure, color_of, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
 from phpdyno.report.figures.time import said_of
@@ -23,12 +23,12 @@ def has_forest(view: RunView, metric: Metric) -> bool:
     return any(row.ratio is not None for row in by_metric(view.rows).get(metric, ()))
 
 
-def carry_over_plot(check: CarryOverRow) -> Figure:
+def carry_over_plot(check: CarryOverRow, unit: Unit) -> Figure:
     """One treatment's effect at each slot length."""
     color = "var(--regressed)" if check.differs else "var(--accent)"
     held = []
     for effect in check.effects:
-        slot = f"{count(effect.slot_requests, 'request')} per slot{' (the verdict)' if effect.main else ''}"
+        slot = f"{count(effect.slot_requests, unit)} per slot{' (the verdict)' if effect.main else ''}"
         lines = (*wrapped(slot, bold=True), *wrapped(carried(effect)))
         dots = tuple((value, slot) for value in effect.log_ratios)
         held.append(Strip(lines, effect, check.margin, dots, color, f"{slot}: {carried(effect)}"))

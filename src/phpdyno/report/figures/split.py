@@ -1,4 +1,4 @@
-"""Where a request's CPU time goes: both arms of each treatment as stacked bars, one below the other."""
+"""Where the CPU time of a request or operation goes: both arms of each treatment as stacked bars, one below the other."""
 
 from collections.abc import Iterable
 from typing import Any

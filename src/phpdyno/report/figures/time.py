@@ -8,6 +8,7 @@ from phpdyno.model.plan import Metric
 from phpdyno.report.figures.base import Figure, caption, color_of, hover, layout, marks, minutes, padded, ratio_axis, time_axis
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.shape_measured import BlockPoint, NoisePoint
+from phpdyno.report.words import metric_words
 
 _LIMIT_IN_SIGHT = 3.0
 """A limit further than this many times above the worst block would flatten the plot: then only the text names it."""
@@ -40,7 +41,7 @@ def control_over_time(view: RunView, metric: Metric) -> Figure:
     unit = "ms" if metric == "cpu" else "/s"
     made = layout(230, left=62)
     made["xaxis"] |= time_axis([point.at_s for point in points])
-    made["yaxis"] |= {"title": caption("ms per request" if metric == "cpu" else "requests per second"), "nticks": 6}
+    made["yaxis"] |= {"title": caption(f"ms per {view.unit}" if metric == "cpu" else metric_words(metric, view.unit)), "nticks": 6}
     trace = {
         "type": "scatter",
         "mode": "lines+markers",
