@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phpdyno.config.spec import LAYERS, KnownNames, parse_spec
@@ -13,6 +13,7 @@ VALUES = st.text(st.characters(exclude_characters=";\x7f", min_codepoint=32, max
 
 @patient
 @given(st.text(max_size=200))
+@example("@\n0")
 def test_any_text_is_a_spec_or_a_usage_error(text: str) -> None:
     try:
         settings = parse_spec(text, known=KNOWN, base_dir=Path("/nowhere"))

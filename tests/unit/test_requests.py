@@ -52,3 +52,9 @@ def test_a_static_file_is_refused(docroot: Path) -> None:
 )
 def test_length_classes(lengths: tuple[int, ...], expected: LengthClass) -> None:
     assert length_class(lengths) == expected
+
+
+@pytest.mark.parametrize("path", ["/" + "x" * 300, "/a%00b"])
+def test_what_no_file_system_can_hold_is_a_usage_error(tmp_path: Path, path: str) -> None:
+    with pytest.raises(UsageError, match="cannot be looked up"):
+        script_for(Target(path), docroot=tmp_path, front_controller="index.php")

@@ -51,12 +51,19 @@ def native_targets(
 def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:
     """The script that answers a target, as nginx's try_files decides on the decoded path.
 
-    Raises UsageError for a file that PHP does not serve, and for a path that climbs (`..`), which nginx would first shorten.
+    Raises UsageError for a file that PHP does not serve, for a path that climbs (`..`), which nginx would first shorten, and for one that no
+    file system can hold.
     """
     plain = unquote(target.path.partition("?")[0])
     if ".." in plain.split("/"):
         raise UsageError(f"{target.path} holds a '..' segment", next_step="write the path that it leads to")
     place = docroot / plain.lstrip("/")
+    try:
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return f"/{front_controller}"
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{target.path} cannot be looked up: {error}") from error
     if place.is_file():
         if place.suffix != ".php":
             raise UsageError(f"{target.path} is a static file, which php-fpm does not serve", next_step="measure it with --transport http")
