@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -86,6 +87,36 @@ def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path,
     assert "SIGSEGV" in crashed["reason"]
     assert any(isinstance(record, Incident) and record.arm == "env.CRASH=1" for record in records_of(runs))
     assert row(answer, "A/A")["blocks"] > 0
+
+
+UNLUCKY = """<?php
+// The fourth request of an instance is one of its warm-up; the third instance that gets there fails it, once.
+$mine = ini_get('session.save_path') . '/requests' . getmypid();
+file_put_contents($mine, 'x', FILE_APPEND);
+clearstatcache();
+if (getenv('UNLUCKY') && filesize($mine) === 4) {
+    file_put_contents(getenv('UNLUCKY'), 'x', FILE_APPEND);
+    clearstatcache();
+    if (filesize(getenv('UNLUCKY')) === 3) { http_response_code(500); exit; }
+}
+echo str_repeat('x', 500);
+"""
+
+
+@pytest.mark.parametrize("side", ["--treatment", "--control"])
+def test_one_request_that_fails_while_an_instance_warms_up_costs_a_block_and_no_more(side: str, tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site", index=UNLUCKY)
+    with tempfile.NamedTemporaryFile(dir="/tmp") as instances:
+        Path(instances.name).chmod(0o666)
+        argv: list[str | Path] = [side, f"env.UNLUCKY={instances.name}", "--aa", "--slot", "5", "--budget", "15s", "--runs", runs, "--json"]
+        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
+        assert answer.returncode == 0, answer.stderr
+        assert Path(instances.name).stat().st_size >= 3
+    failures = [record for record in records_of(runs) if isinstance(record, Incident) and record.kind == "failed block"]
+    assert [failure.detail for failure in failures if "warm-up" not in failure.detail] == []
+    assert len(failures) == 1
+    assert not any(isinstance(record, Incident) and record.kind == "invalid" for record in records_of(runs))
+    assert row(answer, "A/A")["blocks"] > 1
 
 
 LEAKING = """<?php

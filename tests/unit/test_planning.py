@@ -7,6 +7,7 @@ from phpdyno.experiment.planning import (
     SlotChoice,
     Timing,
     Wish,
+    aa_blocks,
     base_requests,
     carries_over,
     carry_over_pairs,
@@ -14,10 +15,11 @@ from phpdyno.experiment.planning import (
     fixed_slot,
     least_s,
     make_plan,
+    noise_of,
 )
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Metric, Panel
+from phpdyno.model.plan import Metric, Panel, Unit
 from tests.support.journals import AA, CONTROL, cost
 
 MS = 1_000_000
@@ -38,9 +40,10 @@ def planned(
     overhead_s: float = 2.0,
     alive: int = 1,
     margin: float = 0.01,
+    unit: Unit = "request",
 ) -> Calibrated:
     return make_plan(
-        Wish(metric, math.log1p(margin), 0.05, budget_s),
+        Wish(metric, math.log1p(margin), 0.05, budget_s, unit=unit),
         slot=SlotChoice(slot),
         request_wall_ns=walls or {"control": 25 * MS, "A/A": 25 * MS},
         control="control",
@@ -105,6 +108,40 @@ def test_the_least_budget_counts_with_the_slots_that_were_asked_for() -> None:
 
     assert least(None) == least(200) == pytest.approx(4 * (2 * 200 * 0.1 + 2.0))
     assert least(10) == least(1) == pytest.approx(4 * (2 * 10 * 0.1 + 2.0))
+
+
+def test_the_least_budget_counts_with_the_starts_of_the_calibration() -> None:
+    walls = {"control": MS, "A/A": MS}
+    without = least_s(request_wall_ns=walls, control="control", metric="cpu", concurrency=1, overhead_s=2.0, alpha=0.05)
+    least = least_s(
+        request_wall_ns=walls, control="control", metric="cpu", concurrency=1, overhead_s=2.0, alpha=0.05, calibration_starts_s=60.0
+    )
+    assert least == pytest.approx(without + 60.0)
+
+
+def test_as_many_calibration_blocks_as_the_budget_can_afford_to_start() -> None:
+    assert aa_blocks("cpu", 300.0, 1.0) == 4
+    assert aa_blocks("cpu", 300.0, 20.0) == 2
+    assert aa_blocks("cpu", 30.0, 0.1) == 2
+    assert aa_blocks("throughput", 300.0, 1.0) == 2
+
+
+def test_the_promise_of_a_plan_is_that_of_its_dearest_arm_and_its_time_has_the_carry_over_in_it() -> None:
+    alone = planned()
+    assert alone.sigma_block == pytest.approx(noise_of(aa()).of_block(alone.pairs["A/A"]))
+    assert alone.blocks == int(0.9 * 300.0 / (alone.block_s + 2.0))
+    uneven = planned(walls={"control": 25 * MS, "A/A": 25 * MS, "dear": 250 * MS})
+    assert uneven.sigma_block == pytest.approx(noise_of(aa()).of_block(uneven.pairs["dear"]))
+    assert alone.eta_s is not None
+    assert uneven.eta_s is not None
+    assert uneven.eta_s > 1.5 * alone.eta_s
+    needed = alone.eta_s * 0.9 / (alone.block_s + 2.0)
+    assert needed == pytest.approx(round(needed))
+
+
+def test_the_plan_of_a_script_speaks_of_operations() -> None:
+    assert " request(s) per slot" in planned().note
+    assert " operation(s) per slot" in planned(unit="operation").note
 
 
 def test_dear_arms_get_fewer_pairs_and_the_same_time() -> None:

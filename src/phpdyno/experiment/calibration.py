@@ -28,7 +28,7 @@ from phpdyno.experiment.stage import LiveInstance, Stage
 from phpdyno.host.tree import Tree
 from phpdyno.model.arm import AA
 from phpdyno.model.observation import Observation
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.instance import RequestFailed
 
 SHARE = 0.08
 LEAST_S = 1.2
@@ -36,7 +36,6 @@ MOST_S = 20.0
 TRACE_SHARE = 0.25
 MOST_TRACE = 4096
 SLOTS_PER_TARGET = 20
-LARGE_BUDGET_S = 60.0
 CHEAPER = 0.85
 """Starting several crews at once has to save more than the estimate scatters by."""
 MOST_ALIVE = 4
@@ -59,17 +58,18 @@ class Calibration(Struct, frozen=True):
 
 
 class Calibrator(Struct, frozen=True):
-    """What calibrating a panel needs: what starts further instances of the control, its part of the budget, and how long the first crew
-    took to start."""
+    """What calibrating a panel needs: what starts further instances of the control, its part of the budget, how many A/A blocks, and how
+    long the first crew took to start."""
 
     muster: Muster
     shared: SharedMeters
     stage: Stage
     budget_s: float
+    aa_blocks: int
     up_s: float
 
     def calibrate(self, crew: Crew) -> Calibration:
-        """Measure. Raises ArmFailed when the control fails meanwhile."""
+        """Measure. Raises RequestFailed when the control fails meanwhile."""
         began = time.monotonic()
         log, panel = self.muster.log, self.muster.panel
         warm = crew.warm[panel.control.name]
@@ -134,9 +134,7 @@ class Calibrator(Struct, frozen=True):
 
     def _aa(self, first: Lane, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
         """A/A blocks, each on a pair of the control's instances of its own; and the seconds that one of several started at once took."""
-        log, panel = self.muster.log, self.muster.panel
-        # Four are the least of which an interval can be made.
-        blocks = 4 if self.budget_s >= LARGE_BUDGET_S and panel.metric == "cpu" else 2
+        log, panel, blocks = self.muster.log, self.muster.panel, self.aa_blocks
         pair_s = 2.0 * slot.requests * request_wall_ns / 1e9 / panel.concurrency
         pairs = max(LEAST_PAIRS[panel.metric], int(spend_s / blocks / pair_s))
         log.phase("calibrating: A/A blocks")
@@ -144,8 +142,9 @@ class Calibrator(Struct, frozen=True):
         with self._more(2 * blocks - 1) as instances:
             each_up_s = (time.monotonic() - began) / len(instances)
             lanes = [first, *(self.muster.lane(instance) for instance in instances)]
+            self.muster.wake(lanes[1:])
             for lane in lanes[1:]:
-                self.muster.warm(lane)
+                self.muster.warm(lane, asked=True)
             found = [self._aa_block(number, lanes[2 * number], lanes[2 * number + 1], slot, pairs) for number in range(blocks)]
         # Steal comes and goes; a generator that cannot keep up stays so.
         if all(each.lag_fraction > log.plan.max_lag for each in found):
@@ -194,10 +193,10 @@ class Calibrator(Struct, frozen=True):
         return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * (Tree().kib("/proc/meminfo", "MemAvailable") or 0) / (crew * INSTANCE_KIB))))
 
 
-def failed(lane: Lane, words: str) -> ArmFailed:
+def failed(lane: Lane, words: str) -> RequestFailed:
     """Requests that failed while calibrating, with what explains them."""
     why = lane.instance.complaint()
-    return ArmFailed(lane.instance.arm, f"calibrating: {words}" + (f"; {why}" if why and why not in words else ""))
+    return RequestFailed(lane.instance.arm, f"calibrating: {words}" + (f"; {why}" if why and why not in words else ""))
 
 
 def _expected(costs: NDArray[np.float64], sequences: NDArray[np.uint32], targets: int) -> NDArray[np.float64]:

@@ -5,18 +5,21 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from phpdyno.drive.driver import Response
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.stage import LiveInstance
+from phpdyno.experiment.waking import wake
 from phpdyno.experiment.warmup import CAP_S, Warm, warm_up
+from phpdyno.host.cores import Cores
 from phpdyno.journal.records import Answers, Proved
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.verdict import ProofOutcome
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.instance import ArmFailed, RequestFailed
 
 
 class Crew(Struct, frozen=True):
@@ -34,16 +37,26 @@ class Crew(Struct, frozen=True):
 
 
 class Muster:
-    """Brings crews of one panel up. A treatment that fails on the way is concluded invalid and left out."""
+    """Brings crews of one panel up. A treatment that fails on the way is left out and concluded invalid; a failed request alone is
+    counted as if it had happened while measuring."""
 
     def __init__(
-        self, panel: Panel, log: Logbook, findings: Findings, shared: SharedMeters, *, gate: Gate, lane: Callable[[LiveInstance], Lane]
+        self,
+        panel: Panel,
+        log: Logbook,
+        findings: Findings,
+        shared: SharedMeters,
+        *,
+        gate: Gate,
+        cores: Cores,
+        lane: Callable[[LiveInstance], Lane],
     ) -> None:
         self.panel = panel
         self.gate = gate
         self.log = log
         self._findings = findings
         self._shared = shared
+        self._cores = cores
         self._make_lane = lane
         self._journaled: set[str] = set()
 
@@ -52,41 +65,55 @@ class Muster:
         return self._make_lane(instance)
 
     def muster(self, instances: Sequence[LiveInstance]) -> Crew:
-        """The first instance is the control's. Raises DynoError when the control fails."""
+        """The first instance is the control's. Raises RequestFailed when one of its requests does, DynoError when it cannot be measured."""
         control, *rest = instances
-        if not self.gate.learnt:
+        learnt = self.gate.learnt
+        if not learnt:
             self.log.phase("learning the control's answers")
             targets = self.gate.learn(self.lane(control))
             self.log.record(Answers(control.arm.name, equal=True, detail="reference", targets=targets))
             self.log.phase("warming up")
         start = time.monotonic()
         lane = self.lane(control)
-        warm = {control.arm.name: self.warm(lane)}
+        lanes = {each.arm.name: self.lane(each) for each in rest if each.arm.name not in self.log.state.verdicts}
+        at_once = not self.gate.contended
+        woken = [*([lane] if learnt else []), *lanes.values()]
+        answers = {each.instance.arm.name: given for each, given in zip(woken, self.wake(woken), strict=True)}
+        warm = {control.arm.name: self.warm(lane, asked=True)}
         if control.arm.name not in self.log.state.proofs:
             self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
-        lanes: dict[str, Lane] = {}
-        for instance in rest:
-            name = instance.arm.name
-            if name in self.log.state.verdicts:
-                continue
+        for name in tuple(lanes):
             try:
-                lanes[name] = self.lane(instance)
                 known = dict(self.gate.lengths)
-                self._check_answers(lanes[name], lane)
+                self._check_answers(lanes[name], lane, answers[name], at_once=at_once)
                 if self.gate.lengths != known:
                     # The mask has learnt more: what counts as a valid length changed for everybody.
                     lane = self.lane(control)
                     lanes = {held: self.lane(each.instance) for held, each in lanes.items()}
-                warm[name] = self.warm(lanes[name])
-                self._prove(instance.arm, warm[control.arm.name], warm[name])
+                warm[name] = self.warm(lanes[name], asked=True)
+                self._prove(lanes[name].instance.arm, warm[control.arm.name], warm[name])
+            except RequestFailed as failure:
+                if failure.arm is not lanes[name].instance.arm:
+                    # The control is asked as well: its failure is its own.
+                    raise
+                self._findings.count_failure(self.log.state.next_block, lanes.pop(name).instance, failure.what)
             except ArmFailed as failure:
-                # The control is asked as well: its failure is its own, and ends the run.
                 self._findings.invalidate(failure.arm, failure.what)
                 lanes.pop(name, None)
         return Crew(lane, lanes, warm, time.monotonic() - start)
 
-    def warm(self, lane: Lane) -> Warm:
-        """Warm one instance up. Raises ArmFailed when requests fail."""
+    def wake(self, lanes: Sequence[Lane]) -> list[list[Response]]:
+        """The first answers of fresh instances, by lane and target. Raises RequestFailed when the control gives none."""
+        at_once = not self.gate.contended
+        answers = wake(lanes, len(self.log.plan.workload.targets), self._cores, at_once=at_once)
+        for lane, given in zip(lanes, answers, strict=True):
+            if lane.instance.arm.name == self.panel.control.name:
+                for index, response in enumerate(given):
+                    self.gate.complete(lane, index, response, at_once=at_once)
+        return answers
+
+    def warm(self, lane: Lane, *, asked: bool = False) -> Warm:
+        """Warm one instance up; `asked`: for its answers to every target, one request at a time. Raises ArmFailed when requests fail."""
         plan = self.log.plan
         self.log.tick()
         names = tuple(key.removeprefix("env.") for arm in plan.treatments for key in arm.settings if key.startswith("env."))
@@ -97,6 +124,7 @@ class Muster:
             weights=[target.weight for target in plan.workload.targets],
             env_names=names,
             workers=self.panel.concurrency,
+            served=asked and self.panel.concurrency == 1,
         )
         if not warm.steady:
             self.log.incident(lane.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
@@ -111,13 +139,16 @@ class Muster:
                 differs = self.gate.still_differs(lane, crew.control, turn)
             except ArmFailed as failure:
                 self._findings.require_database()
-                self._findings.count_failure(block, lane if failure.arm is lane.instance.arm else crew.control, failure.what)
+                self._findings.count_failure(block, (lane if failure.arm is lane.instance.arm else crew.control).instance, failure.what)
                 continue
             if differs:
                 self._findings.invalidate(lane.instance.arm, f"it answers differently from the control after the block: {differs}")
 
-    def _check_answers(self, lane: Lane, control: Lane) -> None:
-        outcome = self.gate.check(lane, control)
+    def _check_answers(self, lane: Lane, control: Lane, given: Sequence[Response], *, at_once: bool) -> None:
+        known = self.gate.contended
+        outcome = self.gate.check(lane, control, given, at_once=at_once)
+        if self.gate.contended and not known:
+            self.log.incident(lane.instance.arm.name, "first requests one at a time from now on", self.gate.contended)
         if not outcome.equal:
             self._findings.require_database()
         name = lane.instance.arm.name

@@ -8,6 +8,7 @@ from msgspec import structs
 from phpdyno.errors import DynoError
 from phpdyno.experiment.logbook import Logbook
 from phpdyno.experiment.slot import Lane
+from phpdyno.experiment.stage import LiveInstance
 from phpdyno.experiment.state import FAILED
 from phpdyno.journal.records import Concluded
 from phpdyno.knobs.judge import risks_of
@@ -39,12 +40,12 @@ class Findings:
                 next_step="blocks finished so far are kept: continue with --resume",
             )
 
-    def invalidate(self, arm: Arm, why: str) -> None:
+    def invalidate(self, arm: Arm, why: str, *, block: int | None = None) -> None:
         """A treatment gets no number and is measured no further; the same from a control ends the run."""
         self.require_database()
         if arm.name not in self._treatments:
             raise DynoError(f"the control cannot be measured: {why}", next_step=f"see {self._logs}")
-        self.log.incident(arm.name, "invalid", why)
+        self.log.incident(arm.name, "invalid", why, block=block)
         proofs = self.log.state.proofs.get(arm.name, ())
         metric = self.log.plan.metric_of(arm.name)
         self.log.record(Concluded(Verdict(arm.name, "invalid", reason=why, proofs=proofs, metric=metric)))
@@ -54,18 +55,18 @@ class Findings:
         if failed:
             self.require_database()
         for name, words in failed.items():
-            self.count_failure(block, lanes[name], words)
+            self.count_failure(block, lanes[name].instance, words)
 
-    def count_failure(self, block: int, lane: Lane, words: str) -> None:
+    def count_failure(self, block: int, instance: LiveInstance, words: str) -> None:
         """One more block in which an arm failed; several failures of one block count once."""
-        arm, why = lane.instance.arm, lane.instance.complaint()
+        arm, why = instance.arm, instance.complaint()
         detail = words + (f"; {why}" if why and why not in words else "")
         if (arm.name, block) not in self._counted:
             self._counted.add((arm.name, block))
             self.log.incident(arm.name, FAILED, detail, block=block)
-        crashed = lane.instance.crashes() or lane.instance.broken()
+        crashed = instance.crashes() or instance.broken()
         if crashed or self.log.state.failed_blocks[arm.name] > self.log.plan.max_failed_blocks:
-            self.invalidate(arm, f"requests fail while measuring: {detail}")
+            self.invalidate(arm, f"requests fail: {detail}", block=block)
 
     def verdict(self, name: str, reason: str = "") -> Verdict:
         """What can be said of a treatment now."""

@@ -1,6 +1,7 @@
 """Equal answers: learnt from the control before any timing, asked of every arm before and after each block."""
 
 import time
+from collections.abc import Sequence
 
 from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
@@ -10,7 +11,7 @@ from phpdyno.drive.requests import LengthClass, length_class
 from phpdyno.experiment.slot import Lane
 from phpdyno.journal.records import TargetAnswer
 from phpdyno.model.workload import Workload
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.instance import RequestFailed
 
 LEARNING_FETCHES = 5
 LEARNING_PAUSE_S = 1.1
@@ -18,12 +19,14 @@ COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
 
 
 class Gate:
-    """Knows what the control answers. `lengths` holds the length class of each target's path once it is learnt."""
+    """Knows what the control answers. `lengths` holds the length class of each target's path once it is learnt; `contended` says what
+    went wrong with first requests because several instances made theirs at once, '' while nothing did."""
 
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
         self._expectation: Expectation | None = None
         self.lengths: dict[str, LengthClass] = {}
+        self.contended = ""
 
     @property
     def learnt(self) -> bool:
@@ -53,10 +56,39 @@ class Gate:
             self.lengths[target.path] = length_class(self._expectation.length_range(index))
         return self._known.compare([several[0] for several in answers]).targets
 
-    def check(self, lane: Lane, control: Lane) -> Comparison:
-        """Every target once from one arm, compared with the control's answers."""
-        answers = [self._ask(lane, control, index) for index in range(len(self._workload.targets))]
-        return self._known.compare(answers)
+    def check(self, lane: Lane, control: Lane, given: Sequence[Response], *, at_once: bool) -> Comparison:
+        """What one arm has answered to every target once, compared with the control's answers.
+
+        `at_once`: it was asked while others were. An answer that differs only then is noted in `contended`, and the arm is asked again; as
+        first requests are made one at a time from then on, an arm whose first answer always differs is found in the next block. Raises
+        RequestFailed where it gave no answer.
+        """
+        answers = [self._judged(lane, control, index, response, at_once=at_once) for index, response in enumerate(given)]
+        return self._known.compare(answers)  # not before: asking may extend what is known
+
+    def _judged(self, lane: Lane, control: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
+        first = self.complete(lane, index, response, at_once=at_once)
+        found = self._known.differs(index, first)
+        if not found:
+            return first
+        before = self._known
+        alone = self._ask(lane, control, index)
+        if self._known is not before or self._known.differs(index, alone):
+            return alone
+        if at_once:
+            self.contended = f"{self._workload.targets[index].path} differs when it is asked for while others are, and not alone: {found}"
+            return alone
+        # Where the control by now differs as well, the mask learns that instead of blaming the arm.
+        return self._ask(lane, control, index) if self._relearn(control, index) else first
+
+    def complete(self, lane: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
+        """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended` too."""
+        try:
+            return _complete(lane, self._workload.targets[index].path, response)
+        except RequestFailed as failure:
+            if at_once:
+                self.contended = failure.what
+            raise
 
     def still_differs(self, lane: Lane, control: Lane, turn: int) -> str:
         """One target, another at every turn, asked of an arm that was equal before; what differs, or ''."""
@@ -69,20 +101,29 @@ class Gate:
         """One answer. Where it differs and the control by now differs from itself as well (a clock, a counter), the mask learns that."""
         path = self._workload.targets[index].path
         answer = _fetch(lane, index, path)
-        if self._known.differs(index, answer):
-            now = _fetch(control, index, path)
-            if self._known.differs(index, now):
-                self._expectation = self._known.relearn(index, [now])
-                self.lengths[path] = length_class(self._expectation.length_range(index))
-                answer = _fetch(lane, index, path)
+        if self._known.differs(index, answer) and self._relearn(control, index):
+            answer = _fetch(lane, index, path)
         return answer
+
+    def _relearn(self, control: Lane, index: int) -> bool:
+        """Ask the control once; whether it differs by now from what is known, which is then extended."""
+        path = self._workload.targets[index].path
+        now = _fetch(control, index, path)
+        if not self._known.differs(index, now):
+            return False
+        self._expectation = self._known.relearn(index, [now])
+        self.lengths[path] = length_class(self._expectation.length_range(index))
+        return True
 
 
 def _fetch(lane: Lane, index: int, path: str) -> Answer:
-    response = lane.driver.fetch(index)
+    return _complete(lane, path, lane.driver.fetch(index))
+
+
+def _complete(lane: Lane, path: str, response: Response) -> Answer:
     if OUTCOMES[response.outcome] not in COMPLETE:
         detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail, lane.instance.complaint()) if part)
-        raise ArmFailed(lane.instance.arm, f"{path} gets no answer: {detail}")
+        raise RequestFailed(lane.instance.arm, f"{path} gets no answer: {detail}")
     return _answer(response)
 
 

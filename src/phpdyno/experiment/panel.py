@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import NoReturn
 
 from phpdyno.errors import BudgetTooSmall
@@ -14,15 +15,15 @@ from phpdyno.experiment.crew import Crew, Muster
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
-from phpdyno.experiment.planning import Wish, carries_over, carry_over_pairs, carry_over_s, least_s, make_plan
+from phpdyno.experiment.planning import Wish, aa_blocks, carries_over, carry_over_pairs, carry_over_s, least_s, make_plan
 from phpdyno.experiment.samples import save_samples
 from phpdyno.experiment.schedule import schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.stage import LiveInstance, Stage
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Panel
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.model.plan import UNIT, Panel
+from phpdyno.stack.instance import ArmFailed, RequestFailed
 from phpdyno.stats.judge import decided
 from phpdyno.stats.sequence import least_blocks
 
@@ -30,8 +31,8 @@ CLOCK_STEP_S = 0.05
 DEFAULT_MARGIN = 0.01
 """Blocks are planned for this effect where the margin is 0 (an A/A that is to run to its end)."""
 SPARE = 1.2
-ATTEMPTS = 2
-"""A control that fails one request by chance is given another crew; one that crashes is not."""
+RECENT_BLOCKS = 3
+"""The median of so many is the forecast of the next."""
 CARRY_OVER_SEED = 2_000_003
 
 
@@ -52,13 +53,13 @@ class PanelRunner:
     ) -> None:
         self.panel = panel
         self.log = log
-        self.spent_s = 0.0
+        self.spent_s = log.state.seconds_of(panel)
         self._findings = findings
         self._bench = bench
         self._shared = shared
         self._run = run
-        self._muster = Muster(panel, log, findings, shared, gate=gate, lane=lane)
-        self._last_block_s = math.inf
+        self._muster = Muster(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
+        self._recent_s: list[float] = []
         self.found: Calibration | None = None
 
     def open_treatments(self) -> list[str]:
@@ -85,25 +86,20 @@ class PanelRunner:
         """Start one crew, and measure what the plan of the blocks rests on; once, and only while something is open."""
         if self.calibrated or not self.open_treatments():
             return
-        self.log.phase("starting the control and the treatments")
-        for attempt in range(ATTEMPTS):
+        while self.found is None and self.open_treatments():
+            self.log.phase("starting the control and the treatments")
             began = time.monotonic()
-            with self._live_crews(1) as (instances,):
+            with self._live_crews(1) as (instances,), self._chances(instances):
                 up_s = time.monotonic() - began
-                try:
-                    crew = self._muster.muster(instances)
-                    self.found = self._calibrate(crew, up_s) if crew.treatments else None
-                except ArmFailed as failure:
-                    crashed = instances[0].crashes() or instances[0].broken()
-                    if crashed or failure.arm.name != self.panel.control.name or attempt == ATTEMPTS - 1:
-                        self._findings.invalidate(failure.arm, failure.what)
-                    self._findings.require_database()
-                    self.log.incident(failure.arm.name, "calibration repeated", failure.what)
-                else:
-                    return
+                crew = self._muster.muster(instances)
+                # One that a chance failure kept out comes along next time: the plan needs to know what its requests take.
+                if crew.treatments and set(crew.treatments) == set(self.open_treatments()):
+                    self.found = self._calibrate(crew, up_s)
 
     def _calibrate(self, crew: Crew, up_s: float) -> Calibration:
         walls = {name: crew.warm[name].request_wall_ns for name in crew.lanes}
+        budget_s, warm_s = self.share * self.log.plan.budget_s, crew.took_s / len(crew.lanes)
+        blocks = aa_blocks(self.panel.metric, budget_s, up_s / len(crew.lanes) + warm_s)
         least = least_s(
             request_wall_ns=walls,
             control=self.panel.control.name,
@@ -112,11 +108,23 @@ class PanelRunner:
             overhead_s=up_s + crew.took_s,
             alpha=self.log.plan.alpha,
             slot_requests=self.log.plan.slot_requests,
+            calibration_starts_s=(2 * blocks - 1) * warm_s,
         )
         if least > self.share * self.log.left_s():
             self._refuse("not even the fewest and shortest blocks fit", least)
-        calibrator = Calibrator(self._muster, self._shared, self._bench, self.share * self.log.plan.budget_s, up_s)
-        return calibrator.calibrate(crew)
+        return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s).calibrate(crew)
+
+    @contextmanager
+    def _chances(self, instances: Sequence[LiveInstance]) -> Iterator[None]:
+        """A request that fails outside of the slots counts like one in them; any other failure of an arm is final."""
+        try:
+            yield
+        except RequestFailed as failure:
+            self._findings.require_database()
+            failed = next(instance for instance in instances if instance.arm.name == failure.arm.name)
+            self._findings.count_failure(self.log.state.next_block, failed, failure.what)
+        except ArmFailed as failure:
+            self._findings.invalidate(failure.arm, failure.what)
 
     def _refuse(self, why: str, needed_s: float) -> NoReturn:
         enough_s = math.ceil(SPARE * (self.log.spent_s() + needed_s / max(self.share, 1e-9)))
@@ -139,11 +147,12 @@ class PanelRunner:
 
     def forecast(self, found: Calibration, effect: float, budget_s: float) -> Calibrated:
         """The blocks that find `effect` (a fraction) soonest within a budget."""
+        plan, panel = self.log.plan, self.panel
         return make_plan(
-            Wish(self.panel.metric, math.log1p(effect), self.log.plan.alpha, budget_s, self.panel.concurrency),
+            Wish(panel.metric, math.log1p(effect), plan.alpha, budget_s, panel.concurrency, UNIT[plan.transport]),
             slot=found.slot,
             request_wall_ns=found.request_wall_ns,
-            control=self.panel.control.name,
+            control=panel.control.name,
             control_cpu_ns=found.control_cpu_ns,
             aa=found.aa,
             timing=found.timing,
@@ -155,8 +164,8 @@ class PanelRunner:
         plan = self.calibrated
         if plan is None:
             return False
-        # The last block is the better forecast: treatments get settled, and not all that a block takes is in the plan.
-        forecast_s = self._last_block_s if math.isfinite(self._last_block_s) else plan.block_s + plan.overhead_s
+        # What blocks took is the better forecast: treatments get settled, and not all that a block takes is in the plan.
+        forecast_s = median(self._recent_s[-RECENT_BLOCKS:]) if self._recent_s else plan.block_s + plan.overhead_s
         return forecast_s <= self.log.left_s()
 
     def wave(self) -> None:
@@ -169,10 +178,8 @@ class PanelRunner:
             for instances in crews:
                 if not self.open_treatments() or not self.fits():
                     break
-                try:
+                with self._chances(instances):
                     self._one_block(instances, up_s)
-                except ArmFailed as failure:
-                    self._findings.invalidate(failure.arm, failure.what)
         self.spent_s += time.monotonic() - began
 
     def _crews(self) -> int:
@@ -192,20 +199,20 @@ class PanelRunner:
             return
         self.log.phase(f"block {block + 1}: measuring")
         began = self.log.spent_s()
-        reading = self._measure(crew, plan.pairs, plan.slot_requests, self.log.plan.seed)
+        reading = self._measure(crew, block, plan.pairs, plan.slot_requests)
         self._findings.take_failures(block, reading.failed, crew.lanes)
         turn = self.turn
         self._muster.recheck(crew, block, turn, list(reading.failed))
         self._take_block(block, began, reading, tuple(crew.treatments))
         if not reading.failed:
-            self._last_block_s = up_s + time.monotonic() - started
+            self._recent_s.append(up_s + time.monotonic() - started)
             self._carry_over(crew, plan, block, turn)
 
-    def _measure(self, crew: Crew, pairs: dict[str, int], slot_requests: int, seed: int) -> BlockReading:
+    def _measure(self, crew: Crew, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0) -> BlockReading:
         plan = self.log.plan
         schedule = schedule_block(
-            seed=seed,
-            block=self.log.state.next_block,
+            seed=plan.seed + more_seed,
+            block=block,
             pairs={name: pairs[name] for name in crew.treatments if name not in self.log.state.verdicts},
             weights=[target.weight for target in plan.workload.targets],
             slot_requests=slot_requests,
@@ -234,7 +241,7 @@ class PanelRunner:
             if too_short or not names or carry_over_s(plan, length, names) > self.log.left_s():
                 continue
             pairs = dict.fromkeys(names, carry_over_pairs(plan, length))
-            reading = self._measure(crew, pairs, length, self.log.plan.seed + CARRY_OVER_SEED + length)
+            reading = self._measure(crew, block, pairs, length, CARRY_OVER_SEED + length)
             self._findings.take_failures(block, reading.failed, crew.lanes)
             for name in names:
                 held = reading.of(name)

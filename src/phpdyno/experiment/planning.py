@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from phpdyno.journal.records import AllanPoint, Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Metric, Panel
+from phpdyno.model.plan import Metric, Panel, Unit
 from phpdyno.stats.allan import allan_deviations, best_length, pair_cost
-from phpdyno.stats.allocation import MIXTURES, Allocation, allocate
+from phpdyno.stats.allocation import MIXTURES, Allocation, Shape, allocate
 from phpdyno.stats.noise import Noise, estimate_noise
 from phpdyno.stats.sequence import least_blocks
 
@@ -21,6 +21,10 @@ REQUESTS_PER_FLIGHT = 20
 LEAST_TRACE = 48
 LEAST_PAIRS: dict[Metric, int] = {"cpu": 4, "throughput": 2}
 MOST_BLOCK_S: dict[Metric, float] = {"cpu": 12.0, "throughput": 40.0}
+AA_BLOCKS = {"few": 2, "many": 4}
+"""Of four an interval can be made, of two a spread."""
+AA_STARTS_SHARE = 0.1
+LARGE_BUDGET_S = 60.0
 CARRY_OVER_LENGTHS = (1, 20)
 CARRY_OVER_SHARE = 0.1
 CARRY_OVER_REQUESTS = 20
@@ -91,6 +95,14 @@ def _request_s(request_wall_ns: Mapping[str, int], concurrency: int) -> dict[str
     return {name: wall_ns / 1e9 / concurrency for name, wall_ns in request_wall_ns.items()}
 
 
+def aa_blocks(metric: Metric, budget_s: float, start_s: float) -> int:
+    """A/A blocks of a calibration: many where the further instances that they need, each ready after `start_s`, take a tenth of the budget
+    at most."""
+    many = AA_BLOCKS["many"]
+    worth = metric == "cpu" and budget_s >= LARGE_BUDGET_S and (2 * many - 1) * start_s <= AA_STARTS_SHARE * budget_s
+    return AA_BLOCKS["many" if worth else "few"]
+
+
 def noise_of(aa: Sequence[Observation]) -> Noise:
     """What A/A blocks say about pairs and starts."""
     return estimate_noise(
@@ -106,6 +118,7 @@ class Wish(Struct, frozen=True):
     alpha: float
     budget_s: float
     concurrency: int = 1
+    unit: Unit = "request"
 
 
 def make_plan(
@@ -121,21 +134,28 @@ def make_plan(
 ) -> Calibrated:
     """The blocks of one panel. `request_wall_ns` is the service time of one request per arm.
 
-    Equal time for all treatments: an arm with dear requests gets fewer pairs.
+    Equal time for all treatments: an arm with dear requests gets fewer pairs. The promise is that of the one with the fewest.
     """
     metric = wish.metric
-    budget_s = wish.budget_s * (1.0 - CARRY_OVER_SHARE) if metric == "cpu" else wish.budget_s
+    in_blocks = 1.0 - CARRY_OVER_SHARE if metric == "cpu" else 1.0
+    budget_s = wish.budget_s * in_blocks
     noise = noise_of(aa)
     walls = _request_s(request_wall_ns, wish.concurrency)
 
     def pair_s(treatment: str) -> float:
         return slot.requests * (walls[control] + walls[treatment]) + 2.0 * timing.slot_overhead_s
 
-    names = [name for name in walls if name != control]
+    def pairs_of(count: int) -> dict[str, int]:
+        share_s = count * pair_s(control)
+        return {name: max(LEAST_PAIRS[metric], round(share_s / pair_s(name))) for name in walls if name != control}
+
+    def shape(count: int) -> Shape:
+        pairs = pairs_of(count)
+        return Shape(sum(number * pair_s(name) for name, number in pairs.items()), min(pairs.values()))
+
     chosen = allocate(
         noise,
-        pair_s=pair_s(control),
-        treatments=len(names),
+        shape=shape,
         overhead_s=timing.overhead_s,
         budget_s=budget_s,
         effect=wish.effect,
@@ -143,26 +163,23 @@ def make_plan(
         least_pairs=LEAST_PAIRS[metric],
         most_block_s=MOST_BLOCK_S[metric],
     )
-    share_s = chosen.pairs * pair_s(control)
-    pairs = {name: max(LEAST_PAIRS[metric], round(share_s / pair_s(name))) for name in names}
-    block_s = sum(count * pair_s(name) for name, count in pairs.items())
-    blocks = int(budget_s / (block_s + timing.overhead_s))
+    eta_s = None if chosen.eta_s is None else chosen.eta_s / in_blocks
     return Calibrated(
         slot_requests=slot.requests,
         request_wall_ns=request_wall_ns[control],
         request_cpu_ns=control_cpu_ns,
-        pairs=pairs,
-        block_s=block_s,
+        pairs=pairs_of(chosen.pairs),
+        block_s=chosen.block_s,
         overhead_s=timing.overhead_s,
-        note=_note(chosen, noise, metric, slot=slot.requests, block_s=block_s, blocks=blocks, timing=timing, effect=wish.effect),
+        note=_note(chosen, noise, wish, slot=slot.requests, timing=timing, eta_s=eta_s),
         metric=metric,
         sigma_pair=noise.sigma_pair,
         sigma_start=noise.sigma_start,
         sigma_block=chosen.sigma_block,
         mixture=chosen.mixture,
-        blocks=blocks,
+        blocks=chosen.blocks,
         decidable=None if chosen.decidable is None else math.expm1(chosen.decidable),
-        eta_s=chosen.eta_s,
+        eta_s=eta_s,
         alive=timing.alive,
         took_s=took_s,
         allan=slot.allan,
@@ -207,26 +224,27 @@ def least_s(
     overhead_s: float,
     alpha: float,
     slot_requests: int | None = None,
+    calibration_starts_s: float = 0.0,
 ) -> float:
-    """Seconds below which no interval can be finite, whatever the calibration will say: the fewest blocks of the fewest, shortest pairs."""
+    """Seconds below which no interval can be finite, whatever the calibration will say: what that itself takes to start its instances, and
+    the fewest blocks of the fewest, shortest pairs."""
     slot = _least_slot(slot_requests, metric, concurrency)
     walls = _request_s(request_wall_ns, concurrency)
     block_s = sum(LEAST_PAIRS[metric] * slot * (walls[control] + walls[name]) for name in walls if name != control)
-    return least_blocks(alpha, MIXTURES[-1]) * (block_s + overhead_s)
+    return calibration_starts_s + least_blocks(alpha, MIXTURES[-1]) * (block_s + overhead_s)
 
 
-def _note(
-    chosen: Allocation, noise: Noise, metric: Metric, *, slot: int, block_s: float, blocks: int, timing: Timing, effect: float
-) -> str:
+def _note(chosen: Allocation, noise: Noise, wish: Wish, *, slot: int, timing: Timing, eta_s: float | None) -> str:
     starts = f"{timing.alive} crews started at once" if timing.alive > 1 else "a restart for each"
     text = (
-        f"{metric}: {slot} request(s) per slot; A/A pairs scatter by {noise.sigma_pair:.1%}, starts by about {noise.sigma_start:.1%}; "
-        f"blocks of {block_s:.1f} s + {timing.overhead_s:.1f} s to start and warm up ({starts}), {blocks} fit in the budget"
+        f"{wish.metric}: {slot} {wish.unit}(s) per slot; "
+        f"A/A pairs scatter by {noise.sigma_pair:.1%}, starts by about {noise.sigma_start:.1%}; "
+        f"blocks of {chosen.block_s:.1f} s + {timing.overhead_s:.1f} s to start and warm up ({starts}), {chosen.blocks} fit in the budget"
     )
     if chosen.decidable is not None:
         text += f"; {math.expm1(chosen.decidable):.1%} is decidable"
-    wanted = f"{math.expm1(effect):.1%}"
-    return text + (f", {wanted} after about {_duration(chosen.eta_s)}" if chosen.eta_s is not None else f", {wanted} never")
+    wanted = f"{math.expm1(wish.effect):.1%}"
+    return text + (f", {wanted} after about {_duration(eta_s)}" if eta_s is not None else f", {wanted} never")
 
 
 def _duration(seconds: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, Record, Spent
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Metric, Plan
+from phpdyno.model.plan import Metric, Panel, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
 FAILED = "failed block"
@@ -23,6 +23,7 @@ class RunState:
         self.calibrated: dict[Metric, Calibrated] = {}
         self.host: HostFacts | None = None
         self.next_block = 0
+        self._block_s: dict[str, float] = {}
         self.spent_s = 0.0
 
     @classmethod
@@ -40,6 +41,7 @@ class RunState:
             case BlockDone():
                 self.observations += record.observations
                 self.next_block = record.block + 1
+                self._spend(record)
                 self.spent_s = max(self.spent_s, record.ended_s)
             case Spent(spent_s):
                 self.spent_s = max(self.spent_s, spent_s)
@@ -56,6 +58,15 @@ class RunState:
                 self.next_block = max(self.next_block, block + 1)
             case _:
                 pass
+
+    def _spend(self, record: BlockDone) -> None:
+        names = {seen.treatment for seen in record.observations}
+        for name in names:
+            self._block_s[name] = self._block_s.get(name, 0.0) + (record.ended_s - record.started_s) / len(names)
+
+    def seconds_of(self, panel: Panel) -> float:
+        """What the finished blocks of a panel took, starts not included."""
+        return sum(self._block_s.get(arm.name, 0.0) for arm in panel.treatments)
 
     def open_treatments(self) -> list[str]:
         """Names of the treatments without a verdict, in the plan's order."""

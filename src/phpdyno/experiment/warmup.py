@@ -6,20 +6,32 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from phpdyno.drive.driver import Samples, in_words
-from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot, service_ns
+from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Metric
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.instance import ArmFailed, RequestFailed
 
 CAP_S = 20.0
-ROUNDS_WITHOUT_CHANGE = 2
 NOTABLE_JIT_BYTES = 4096
 STATELESS = (0,)
 """Without opcache nothing is kept from one request to the next, so one round is enough."""
-ROUND_NS = 60_000_000
-"""Least length of a round: a fast app needs hundreds of requests before its hot code is compiled."""
+
+
+class Steadiness(Struct, frozen=True):
+    """How many rounds in a row must change nothing, and how long a round is to last; one of less than half of it says nothing."""
+
+    rounds: int
+    round_ns: int
+
+
+SCRIPTS = Steadiness(rounds=1, round_ns=10_000_000)
+"""A script is cached by the first request that needs it: hello, WordPress, MediaWiki and Symfony cost in the second round what they cost
+in the tenth, so one round that finds everything in place says as much as several."""
+MACHINE_CODE = Steadiness(rounds=2, round_ns=60_000_000)
+"""The JIT may rest for a round, and a fast app needs hundreds of requests before its hot code is compiled."""
 
 
 class Warm(Struct, frozen=True):
@@ -31,36 +43,57 @@ class Warm(Struct, frozen=True):
     steady: bool
 
 
-def warm_up(lane: Lane, shared: SharedMeters, *, metric: Metric, weights: Sequence[float], env_names: Sequence[str], workers: int) -> Warm:
-    """Serve every target until opcache and JIT change no more, 20 s at most.
+def warm_up(
+    lane: Lane,
+    shared: SharedMeters,
+    *,
+    metric: Metric,
+    weights: Sequence[float],
+    env_names: Sequence[str],
+    workers: int,
+    served: bool = False,
+) -> Warm:
+    """Serve every target until opcache and JIT change no more, 20 s at most. `served`: it has served each of them once.
 
-    Raises ArmFailed when a request fails (for throughput: when all of a round do).
+    Raises RequestFailed when a request does (for throughput: when all of a round do).
     """
     every_target = np.arange(len(weights), dtype=np.uint32)
     turns = math.ceil(workers / len(weights))
     sequence = np.tile(every_target, turns)
     deadline = time.monotonic() + CAP_S
-    unchanged = rounds = 0
-    state: tuple[int, ...] | None = None
+    unchanged = 0
+    state = _state_of(lane.instance.read_facts(tuple(env_names))) if served else None
     while True:
-        lane.begin()
-        reading = measure_slot(lane, shared, sequence)
-        if reading.failures and (metric == "cpu" or reading.valid == 0):
-            why = lane.instance.complaint()
-            raise ArmFailed(lane.instance.arm, f"requests fail during warm-up: {in_words(reading.failures)}{f'; {why}' if why else ''}")
-        if reading.php_ns <= 0:
-            raise ArmFailed(lane.instance.arm, "php-fpm does nothing for these targets (static files?), so its CPU time cannot judge them")
+        reading = _round(lane, shared, sequence, metric)
         facts = lane.instance.read_facts(tuple(env_names))
-        rounds += 1
-        unchanged = unchanged + 1 if state == _state_of(facts) else 0
+        wanted = MACHINE_CODE if _compiles(facts) else SCRIPTS
+        if state != _state_of(facts):
+            unchanged = 0
+        elif 2 * reading.wall_ns >= wanted.round_ns:
+            unchanged += 1
         state = _state_of(facts)
-        steady = unchanged >= ROUNDS_WITHOUT_CHANGE or state == STATELESS
+        steady = unchanged >= wanted.rounds or state == STATELESS
         if steady or time.monotonic() > deadline:
             wall_ns = mix_wall_ns(reading.samples, weights)
             served_ns = int(service_ns(reading.samples)[reading.samples.outcome == 0].sum())
             return Warm(facts, wall_ns, reading.php_ns * wall_ns // max(1, served_ns), steady)
-        repeats = math.ceil(ROUND_NS / max(1, reading.wall_ns // len(sequence) * len(weights)))
+        repeats = math.ceil(wanted.round_ns / max(1, reading.wall_ns // len(sequence) * len(weights)))
         sequence = np.tile(every_target, max(turns, repeats))
+
+
+def _round(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32], metric: Metric) -> SlotReading:
+    lane.begin()
+    reading = measure_slot(lane, shared, sequence)
+    if reading.failures and (metric == "cpu" or reading.valid == 0):
+        why = lane.instance.complaint()
+        raise RequestFailed(lane.instance.arm, f"requests fail during warm-up: {in_words(reading.failures)}{f'; {why}' if why else ''}")
+    if reading.php_ns <= 0:
+        raise ArmFailed(lane.instance.arm, "php-fpm does nothing for these targets (static files?), so its CPU time cannot judge them")
+    return reading
+
+
+def _compiles(facts: WorkerFacts) -> bool:
+    return facts.opcache is not None and facts.opcache.jit is not None and facts.opcache.jit.buffer_size_bytes > 0
 
 
 def _state_of(facts: WorkerFacts) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -24,6 +25,17 @@ def split_cores(available: tuple[int, ...] | None = None, workers: int = 1) -> C
         return Cores(cores, cores)
     count = max(1, min(workers, len(cores) - 1))
     return Cores(cores[-count:], cores[:-count])
+
+
+def near(cores: Cores, root: Path = Path("/")) -> tuple[int, ...]:
+    """The measured cores and those helpers that share a memory node with one of them."""
+    home = {_node(core, root) for core in cores.measured}
+    return tuple(sorted({*cores.measured, *(core for core in cores.helpers if _node(core, root) in home)}))
+
+
+def _node(core: int, root: Path) -> str:
+    """The memory node of a core (`node0`); '' on a host that tells none."""
+    return next((place.name for place in (root / f"sys/devices/system/cpu/cpu{core}").glob("node[0-9]*")), "")
 
 
 @contextmanager

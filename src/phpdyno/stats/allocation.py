@@ -1,6 +1,7 @@
 """How long a block should be, and with which mixture, so that the margin is decided soonest within the budget."""
 
 import math
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -15,11 +16,19 @@ MOST_BLOCKS = 100_000
 SHARES_PER_DOUBLING = 2
 
 
+class Shape(Struct, frozen=True):
+    """A block as it will be: its length in seconds without starts, and the pairs of the treatment that gets fewest."""
+
+    block_s: float
+    fewest: int
+
+
 class Allocation(Struct, frozen=True):
     """What a block holds, and what follows from it.
 
-    `pairs` per treatment and block, `mixture` (g), `blocks` that fit in the budget. `decidable`: the smallest effect (log ratio) that they
-    find with 90 % power, None when none. `needed` blocks and `eta_s` seconds until the wanted effect is found, None when never.
+    `pairs` of a treatment as dear as the control, per block; `mixture` (g); `blocks` that fit in the budget. `decidable`: the smallest
+    effect (log ratio) that they find with 90 % power, None when none. `needed` blocks and `eta_s` seconds until the wanted effect is
+    found, None when never.
     """
 
     pairs: int
@@ -58,8 +67,7 @@ def blocks_for(effect: float, sigma_block: float, alpha: float, mixture: float) 
 def allocate(
     noise: Noise,
     *,
-    pair_s: float,
-    treatments: int,
+    shape: Callable[[int], Shape],
     overhead_s: float,
     budget_s: float,
     effect: float,
@@ -70,18 +78,17 @@ def allocate(
     """The block length and mixture that decide `effect` (log ratio) soonest; where the budget is too short for that, those that decide
     the smallest effect within it.
 
-    A block costs overhead_s + treatments x pairs x pair_s seconds. Long blocks average sigma_pair, only new starts average sigma_start
-    (Kalibera & Jones 2013, where the number of repetitions on each level follows from its variance and cost).
+    `shape` says what a block of so many pairs comes to; it costs overhead_s more than it lasts. Long blocks average sigma_pair, only new
+    starts average sigma_start (Kalibera & Jones 2013, where the number of repetitions on each level follows from its variance and cost).
     """
     tried = []
     pairs = least_pairs
     while True:
-        block_s = treatments * pairs * pair_s
+        block = shape(pairs)
         tried += [
-            _tried(noise, pairs, g, block_s=block_s, whole_s=block_s + overhead_s, budget_s=budget_s, effect=effect, alpha=alpha)
-            for g in MIXTURES
+            _tried(noise, pairs, g, block=block, overhead_s=overhead_s, budget_s=budget_s, effect=effect, alpha=alpha) for g in MIXTURES
         ]
-        if block_s >= most_block_s:
+        if block.block_s >= most_block_s:
             break
         pairs = max(pairs + 1, round(pairs * 2 ** (1 / SHARES_PER_DOUBLING)))
     in_time = [each for each in tried if each.eta_s is not None and each.eta_s <= budget_s]
@@ -94,9 +101,9 @@ def allocate(
 
 
 def _tried(
-    noise: Noise, pairs: int, mixture: float, *, block_s: float, whole_s: float, budget_s: float, effect: float, alpha: float
+    noise: Noise, pairs: int, mixture: float, *, block: Shape, overhead_s: float, budget_s: float, effect: float, alpha: float
 ) -> Allocation:
-    sigma = noise.of_block(pairs)
+    sigma, whole_s = noise.of_block(block.fewest), block.block_s + overhead_s
     blocks = int(budget_s / whole_s) if whole_s > 0 else 0
     found = resolution(blocks, alpha, mixture) if blocks > 1 else None
     needed = blocks_for(effect, sigma, alpha, mixture)
@@ -104,7 +111,7 @@ def _tried(
         pairs=pairs,
         mixture=mixture,
         sigma_block=sigma,
-        block_s=block_s,
+        block_s=block.block_s,
         blocks=blocks,
         decidable=None if found is None else found * sigma,
         needed=needed,

@@ -3,18 +3,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.stats.allocation import MIXTURES, Allocation, allocate, blocks_for, resolution
+from phpdyno.stats.allocation import MIXTURES, Allocation, Shape, allocate, blocks_for, resolution
 from phpdyno.stats.noise import Noise
 from phpdyno.stats.sequence import confidence_sequence, least_blocks
 
 WORDPRESS = Noise(0.08, 0.005)
 
 
+def alone(pairs: int) -> Shape:
+    """One treatment as dear as the control, 60 ms a pair."""
+    return Shape(pairs * 0.06, pairs)
+
+
 def planned(noise: Noise = WORDPRESS, *, budget_s: float = 300.0, overhead_s: float = 2.0, effect: float = 0.01) -> Allocation:
     return allocate(
         noise,
-        pair_s=0.06,
-        treatments=1,
+        shape=alone,
         overhead_s=overhead_s,
         budget_s=budget_s,
         effect=effect,
@@ -26,6 +30,16 @@ def planned(noise: Noise = WORDPRESS, *, budget_s: float = 300.0, overhead_s: fl
 
 def test_dear_starts_make_long_blocks_and_cheap_ones_short_blocks() -> None:
     assert planned(overhead_s=8.0).pairs > planned(overhead_s=2.0).pairs > planned(overhead_s=0.1).pairs
+
+
+def test_the_promise_is_that_of_the_treatment_with_fewest_pairs() -> None:
+    def uneven(pairs: int) -> Shape:
+        return Shape(pairs * 0.06, max(1, pairs // 4))
+
+    few = allocate(WORDPRESS, shape=uneven, overhead_s=2.0, budget_s=300.0, effect=0.01, alpha=0.05, least_pairs=4, most_block_s=12.0)
+    assert few.sigma_block == WORDPRESS.of_block(few.pairs // 4) > WORDPRESS.of_block(few.pairs)
+    assert few.eta_s is not None
+    assert few.eta_s > (planned().eta_s or 0.0)
 
 
 def test_noisy_starts_make_short_blocks() -> None:
@@ -83,8 +97,7 @@ def test_the_plan_is_the_best_of_those_tried() -> None:
     for pairs in (4, 16, 190):
         other = allocate(
             WORDPRESS,
-            pair_s=0.06,
-            treatments=1,
+            shape=alone,
             overhead_s=2.0,
             budget_s=300.0,
             effect=0.01,

@@ -1,0 +1,61 @@
+"""A server that hangs in the middle of a slot: it costs one time-out, and its arm fails in words."""
+
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from phpdyno.drive import driver as driver_module
+from phpdyno.drive.driver import NativeDriver
+from phpdyno.drive.requests import native_targets
+from phpdyno.experiment.block import measure_block
+from phpdyno.experiment.schedule import Pair
+from phpdyno.experiment.slot import Lane, SharedMeters
+from phpdyno.host.cgroup import find_cpu_groups
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.instance import Instance
+from phpdyno.stack.meter import host_meter
+from tests.support.stack import plain_arm, plain_bench
+from tests.support.traces import wait_for_no_traces
+
+pytestmark = pytest.mark.integration
+
+# All workers stop answering after some 100 requests, in the second slot.
+HANGING = """<?php
+$counter = ini_get('session.save_path') . '/counter';
+if (getenv('HANG')) {
+    file_put_contents($counter, 'x', FILE_APPEND);
+    clearstatcache();
+    if (filesize($counter) > 100) { sleep(60); }
+}
+echo str_repeat('x', 500);
+"""
+WORKERS = 4
+
+
+def lane_of(bench: Bench, instance: Instance) -> Lane:
+    targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
+    return Lane(instance, NativeDriver(instance.http or "", targets, keep_alive=True, concurrency=WORKERS, max_failures=2**62))
+
+
+def test_a_pool_that_hangs_mid_slot_costs_one_time_out_and_fails_its_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "RESPONSE_TIMEOUT_NS", 1_000_000_000)
+    pool = {"pool.pm": "static", "pool.pm.max_children": str(WORKERS)}
+    arms = [plain_arm("control", pool), plain_arm("hangs", pool | {"env.HANG": "1"})]
+    pairs = [Pair("hangs", control_first=True, sequence=np.zeros(80, dtype=np.uint32))] * 4
+    with plain_bench(tmp_path, index=HANGING) as bench, bench.running(arms) as (plain, hanging):
+        shared = SharedMeters(None, host_meter(find_cpu_groups()))
+        control, treated = lane_of(bench, plain), lane_of(bench, hanging)
+        start = time.monotonic()
+        found = measure_block(pairs, control=control, treatments={"hangs": treated}, shared=shared, metric="throughput", tick=lambda: None)
+        took_s = time.monotonic() - start
+        for lane in (control, treated):
+            lane.driver.close()
+    assert list(found.failed) == ["hangs"]
+    assert re.fullmatch(r"4 timed_out; the rest \(\d+\) not sent or not waited for", found.failed["hangs"])
+    assert len(found.pairs) == 1
+    # Without the stop: 15 rounds of a second each.
+    assert 1.0 <= took_s < 4.0
+    assert wait_for_no_traces() == []

@@ -1,0 +1,114 @@
+"""Where an instance may run while it answers its first requests: real processes that sleep stand for its own."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from phpdyno.experiment import waking
+from phpdyno.host.cores import Cores, near
+from phpdyno.stack.meter import children_of
+
+CORES = sorted(os.sched_getaffinity(0))
+several_cores = pytest.mark.skipif(len(CORES) < 2, reason="one core only")
+
+
+@pytest.fixture
+def family() -> Iterator[tuple[int, int]]:
+    """A process on the last core with one child; their numbers."""
+    command = ["taskset", "-c", str(CORES[-1]), "sh", "-c", "sleep 30 & wait"]
+    with subprocess.Popen(command, start_new_session=True) as parent:
+        while not children_of(parent.pid):
+            time.sleep(0.001)
+        yield parent.pid, children_of(parent.pid)[0]
+        os.killpg(parent.pid, 9)
+
+
+def fake_lane(pid: int, fetch: Any) -> Any:
+    return SimpleNamespace(instance=SimpleNamespace(php_pid=pid), driver=SimpleNamespace(fetch=fetch))
+
+
+def wake(lanes: list[Any], targets: int, cores: Cores, *, at_once: bool = True) -> Any:
+    return waking.wake(lanes, targets, cores, at_once=at_once)
+
+
+def affinities(family: tuple[int, int]) -> list[set[int]]:
+    return [set(os.sched_getaffinity(pid)) for pid in family]
+
+
+@several_cores
+def test_the_whole_instance_may_use_all_cores_meanwhile_and_is_back_afterwards(family: tuple[int, int]) -> None:
+    cores = Cores((CORES[-1],), tuple(CORES[:-1]))
+    meanwhile: list[list[set[int]]] = []
+
+    def fetch(target: int) -> str:
+        meanwhile.append(affinities(family))
+        return f"answer {target}"
+
+    assert wake([fake_lane(family[0], fetch)], 2, cores) == [["answer 0", "answer 1"]]
+    assert meanwhile == [[set(near(cores))] * 2] * 2
+    assert affinities(family) == [{CORES[-1]}] * 2
+
+
+@several_cores
+def test_it_is_back_after_a_failure_too(family: tuple[int, int]) -> None:
+    def fetch(_: int) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        wake([fake_lane(family[0], fetch)], 1, Cores((CORES[-1],), tuple(CORES[:-1])))
+    assert affinities(family) == [{CORES[-1]}] * 2
+
+
+def test_answers_come_in_the_order_of_the_lanes_whoever_is_first() -> None:
+    def slow(_: int) -> str:
+        time.sleep(0.02)
+        return "slow"
+
+    lanes = [fake_lane(os.getpid(), fetch) for fetch in (slow, lambda _: "fast")]
+
+    assert wake(lanes, 1, Cores(tuple(CORES), tuple(CORES))) == [["slow"], ["fast"]]
+
+
+@several_cores
+def test_one_at_a_time_each_stays_on_the_measured_cores(family: tuple[int, int]) -> None:
+    under_way: list[str] = []
+
+    def slow(_: int) -> str:
+        under_way.append("slow begins")
+        assert affinities(family) == [{CORES[-1]}] * 2
+        time.sleep(0.02)
+        under_way.append("slow ends")
+        return "slow"
+
+    def fast(_: int) -> str:
+        under_way.append("fast")
+        return "fast"
+
+    lanes = [fake_lane(family[0], fetch) for fetch in (slow, fast)]
+    assert wake(lanes, 1, Cores((CORES[-1],), tuple(CORES[:-1])), at_once=False) == [["slow"], ["fast"]]
+    assert under_way == ["slow begins", "slow ends", "fast"]
+
+
+def test_a_process_that_is_gone_disturbs_nobody() -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+
+    assert wake([fake_lane(ended.pid, lambda _: "no answer")], 1, Cores((CORES[-1],), (CORES[0],))) == [["no answer"]]
+
+
+def test_only_helpers_that_share_the_measured_cores_memory(tmp_path: Path) -> None:
+    for core, node in ((0, 0), (1, 1), (2, 1), (3, 0)):
+        (tmp_path / f"sys/devices/system/cpu/cpu{core}/node{node}").mkdir(parents=True)
+
+    assert near(Cores((3,), (0, 1, 2)), tmp_path) == (0, 3)
+    assert near(Cores((2, 3), (0, 1)), tmp_path) == (0, 1, 2, 3)
+
+
+def test_a_host_that_tells_no_memory_nodes_has_one(tmp_path: Path) -> None:
+    assert near(Cores((1,), (0,)), tmp_path) == (0, 1)
