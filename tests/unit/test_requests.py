@@ -54,7 +54,6 @@ def test_length_classes(lengths: tuple[int, ...], expected: LengthClass) -> None
     assert length_class(lengths) == expected
 
 
-@pytest.mark.parametrize("path", ["/" + "x" * 300, "/a%00b"])
-def test_what_no_file_system_can_hold_is_a_usage_error(tmp_path: Path, path: str) -> None:
+def test_what_no_file_system_can_hold_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be looked up"):
-        script_for(Target(path), docroot=tmp_path, front_controller="index.php")
+        script_for(Target("/" + "x" * 300), docroot=tmp_path, front_controller="index.php")

@@ -51,8 +51,8 @@ def native_targets(
 def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:
     """The script that answers a target, as nginx's try_files decides on the decoded path.
 
-    Raises UsageError for a file that PHP does not serve, for a path that climbs (`..`), which nginx would first shorten, and for one that no
-    file system can hold.
+    Raises UsageError for a file that PHP does not serve, for a path that climbs (`..`), which nginx would first shorten, and for one that
+    no file system can hold.
     """
     plain = unquote(target.path.partition("?")[0])
     if ".." in plain.split("/"):
@@ -60,9 +60,9 @@ def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:
     place = docroot / plain.lstrip("/")
     try:
         place.stat()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return f"/{front_controller}"
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise UsageError(f"{target.path} cannot be looked up: {error}") from error
     if place.is_file():
         if place.suffix != ".php":
