@@ -54,10 +54,10 @@ def planned(
     )
 
 
-def test_a_base_slot_is_one_request_or_two_milliseconds_of_them() -> None:
+def test_a_base_slot_is_one_request_or_six_milliseconds_of_them() -> None:
     assert base_requests(25 * MS) == 1
-    assert base_requests(200_000) == 10
-    assert base_requests(0) == 2 * MS
+    assert base_requests(200_000) == 30
+    assert base_requests(0) == 6 * MS
 
 
 def test_the_trace_chooses_among_lengths_of_at_most_half_a_second() -> None:
@@ -126,15 +126,20 @@ def test_as_many_calibration_blocks_as_the_budget_can_afford_to_start() -> None:
     assert aa_blocks("throughput", 300.0, 1.0) == 2
 
 
-def test_the_promise_of_a_plan_is_that_of_its_dearest_arm_and_its_time_has_the_carry_over_in_it() -> None:
+def test_one_dear_arm_starves_no_other() -> None:
+    """A page without opcache: as few pairs as may be, while the others get what they need."""
+    walls = {"control": 25 * MS, "A/A": 25 * MS, "jit": 24 * MS, "files": 25 * MS, "dear": 150 * MS}
+    plan = planned(walls=walls, overhead_s=3.0)
+    assert plan.pairs["A/A"] > 3 * plan.pairs["dear"] > 12
+    assert plan.block_s > 3.0
+    assert plan.sigma_block == pytest.approx(noise_of(aa()).of_block(plan.pairs["files"]), rel=0.05)
+
+
+def test_the_promise_of_a_plan_has_the_carry_over_in_it() -> None:
     alone = planned()
     assert alone.sigma_block == pytest.approx(noise_of(aa()).of_block(alone.pairs["A/A"]))
     assert alone.blocks == int(0.9 * 300.0 / (alone.block_s + 2.0))
-    uneven = planned(walls={"control": 25 * MS, "A/A": 25 * MS, "dear": 250 * MS})
-    assert uneven.sigma_block == pytest.approx(noise_of(aa()).of_block(uneven.pairs["dear"]))
     assert alone.eta_s is not None
-    assert uneven.eta_s is not None
-    assert uneven.eta_s > 1.5 * alone.eta_s
     needed = alone.eta_s * 0.9 / (alone.block_s + 2.0)
     assert needed == pytest.approx(round(needed))
 

@@ -42,6 +42,7 @@ MOST_ALIVE = 4
 MEMORY_SHARE = 0.5
 INSTANCE_KIB = 200 * 1024
 """What one instance is reckoned with: opcache's shared memory of 128 MiB in full, and its processes."""
+SETTLING_NS = 100_000_000
 SEED = 1_000_003
 """Added to the plan's seed, so that calibration draws other requests than the blocks."""
 
@@ -73,17 +74,17 @@ class Calibrator(Struct, frozen=True):
         began = time.monotonic()
         log, panel = self.muster.log, self.muster.panel
         warm = crew.warm[panel.control.name]
+        wall_ns = self._settled_wall_ns(crew.control, warm.request_wall_ns)
         spend_s = min(MOST_S, max(LEAST_S, SHARE * self.budget_s))
         log.phase("calibrating: slot length")
         slot_overhead_s = self._slot_overhead_s(crew.control)
         trace_s = TRACE_SHARE * spend_s
-        slot = fixed_slot(log.plan.slot_requests, panel, warm.request_wall_ns, trace_s) or self._trace(
-            crew.control, warm.request_wall_ns, slot_overhead_s, trace_s
-        )
-        aa, each_up_s = self._aa(crew.control, slot, warm.request_wall_ns, spend_s - trace_s)
-        # Driving takes longer than serving where requests are tiny: plan with what the A/A slots really took.
+        slot = fixed_slot(log.plan.slot_requests, panel, wall_ns, trace_s) or self._trace(crew.control, wall_ns, slot_overhead_s, trace_s)
+        aa, each_up_s = self._aa(crew.control, slot, wall_ns, spend_s - trace_s)
+        # Driving takes longer than serving where requests are tiny, and the few requests of a warm-up are dear: plan with what the A/A
+        # slots really took.
         driven_ns = sum(each.control.drive_ns for each in aa) / sum(each.control.requests for each in aa) * panel.concurrency
-        stretch = max(1.0, driven_ns / warm.request_wall_ns)
+        stretch = driven_ns / warm.request_wall_ns
         arms = 1 + len(crew.treatments)
         alive = self._alive(self.up_s / arms, each_up_s, arms)
         up_s = each_up_s * arms if alive > 1 else self.up_s
@@ -103,6 +104,19 @@ class Calibrator(Struct, frozen=True):
         sequence = np.zeros(1, dtype=np.uint32)
         seen = [self._timed(lane, sequence) for _ in range(3)]
         return float(np.median(seen))
+
+    def _settled_wall_ns(self, lane: Lane, warm_wall_ns: int) -> int:
+        """Service time of a request once it is repeated. Warm-up ends as soon as nothing changes, so that slots sized by it would be too
+        short for an app that is much faster than its first requests. Of an app so slow that few fit into the time, warm-up's stands."""
+        count = SETTLING_NS // max(1, warm_wall_ns)
+        weights = [target.weight for target in self.muster.log.plan.workload.targets]
+        if self.muster.panel.concurrency > 1 or count < len(weights):
+            return warm_wall_ns
+        sequence = deal(np.random.Generator(np.random.PCG64(self.muster.log.plan.seed + SEED)), weights, count)
+        reading = measure_slot(lane, self.shared, sequence)
+        if reading.failures:
+            raise failed(lane, in_words(reading.failures))
+        return max(1, reading.drive_ns // count)
 
     def _timed(self, lane: Lane, sequence: NDArray[np.uint32]) -> float:
         start = time.monotonic_ns()

@@ -17,10 +17,14 @@ SHARES_PER_DOUBLING = 2
 
 
 class Shape(Struct, frozen=True):
-    """A block as it will be: its length in seconds without starts, and the pairs of the treatment that gets fewest."""
+    """A block as it will be: its length in seconds without starts, and the pairs that a typical treatment (the median one) gets.
+
+    Not the one with the fewest: requests that are several times as dear are of a treatment with a large effect, and the length of a block
+    that suits it would starve all others.
+    """
 
     block_s: float
-    fewest: int
+    typical: int
 
 
 class Allocation(Struct, frozen=True):
@@ -103,7 +107,7 @@ def allocate(
 def _tried(
     noise: Noise, pairs: int, mixture: float, *, block: Shape, overhead_s: float, budget_s: float, effect: float, alpha: float
 ) -> Allocation:
-    sigma, whole_s = noise.of_block(block.fewest), block.block_s + overhead_s
+    sigma, whole_s = noise.of_block(block.typical), block.block_s + overhead_s
     blocks = int(budget_s / whole_s) if whole_s > 0 else 0
     found = resolution(blocks, alpha, mixture) if blocks > 1 else None
     needed = blocks_for(effect, sigma, alpha, mixture)

@@ -15,7 +15,8 @@ MIXTURE = 1.0
 class Line(Struct, frozen=True):
     """cost = base_ns + turns x unit_ns, over rounds on instances of their own.
 
-    `bend` is log(slope of the upper half / slope of the lower half), 0 for a straight line, with its interval (None: too few rounds).
+    `bend` is (slope of the upper half - slope of the lower half) / slope of the line, 0 for a straight line, with its interval (None: too
+    few rounds). A difference, since the slope of half a round may well be negative where a host is noisy.
     """
 
     base_ns: float
@@ -50,9 +51,9 @@ def fit_line(turns: Sequence[int], rounds: Sequence[Sequence[float]], alpha: flo
     middle = len(levels) // 2
     lower = [_slope(levels[: middle + 1], row[: middle + 1]) for row in costs]
     upper = [_slope(levels[middle:], row[middle:]) for row in costs]
-    if min(*lower, *upper, unit) <= 0.0:
+    if min(unit, base) <= 0.0:
         raise ValueError("more turns of the loop do not cost more: this host is too noisy, or the loop does not run")
-    bends = [math.log(above / below) for above, below in zip(upper, lower, strict=True)]
+    bends = [(above - below) / float(unit) for above, below in zip(upper, lower, strict=True)]
     seen = confidence_sequence(bends, alpha, MIXTURE)
     return Line(float(base), float(unit), seen.mean, seen.low, seen.high, len(bends))
 

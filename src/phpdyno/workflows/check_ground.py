@@ -28,7 +28,7 @@ PILOT_TURNS = (100_000, 800_000, 6_400_000, 51_200_000)
 SEEN = 1.3
 """The loop is seen where a request with it costs this many times what it costs without: ten times the noise of a few requests."""
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
-ROTATIONS = 12
+ROTATIONS = 24
 SLOT_NS = 8_000_000
 GROUND_SEED = 3_000_017
 
@@ -78,11 +78,13 @@ def _round(loop: Loop, levels: Sequence[int], generator: np.random.Generator) ->
     weights = [target.weight for target in loop.stage.app.workload.targets]
     with _lanes(loop, levels) as lanes:
         warm = [warm_up(lane, loop.shared, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
-        requests = max(1, round(SLOT_NS / max(each.request_cpu_ns for each in warm)))
-        deck = deal(generator, weights, ROTATIONS * requests).reshape(ROTATIONS, requests)
+        # What a request costs once it is repeated: warm-up ends as soon as nothing changes, and its few requests are the dearest.
+        settling = deal(generator, weights, max(1, round(SLOT_NS / max(each.request_cpu_ns for each in warm))))
         for lane in lanes:
             lane.begin()
-            _cost_ns(loop, lane, deck[0])
+        dearest_ns = max(_cost_ns(loop, lane, settling) / settling.size for lane in lanes)
+        requests = max(1, round(SLOT_NS / max(1.0, dearest_ns)))
+        deck = deal(generator, weights, ROTATIONS * requests).reshape(ROTATIONS, requests)
         totals = [0] * len(levels)
         for sequence in deck:
             for index in generator.permutation(len(levels)):

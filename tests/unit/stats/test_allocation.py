@@ -32,7 +32,7 @@ def test_dear_starts_make_long_blocks_and_cheap_ones_short_blocks() -> None:
     assert planned(overhead_s=8.0).pairs > planned(overhead_s=2.0).pairs > planned(overhead_s=0.1).pairs
 
 
-def test_the_promise_is_that_of_the_treatment_with_fewest_pairs() -> None:
+def test_the_promise_is_that_of_the_typical_treatment() -> None:
     def uneven(pairs: int) -> Shape:
         return Shape(pairs * 0.06, max(1, pairs // 4))
 
