@@ -15,7 +15,7 @@ from phpdyno.stats.noise import Noise, estimate_noise
 from phpdyno.stats.sequence import least_blocks
 
 BASE_SLOT_NS = 6_000_000
-"""A base slot of the trace is one request, or as many as take 6 ms: what the runner does between slots (about 80 us) takes 1.3 % of that."""
+"""A base slot of the trace is one request, or as many as take 6 ms: what the runner does between slots (80 us) takes 1.3 % of that."""
 MOST_SLOT_S = 0.5
 REQUESTS_PER_FLIGHT = 20
 """With several requests in flight a slot holds 20 for each, so that filling and draining weigh little."""
