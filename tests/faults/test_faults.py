@@ -17,20 +17,13 @@ from phpdyno.stack import bench as bench_module
 from phpdyno.stack.meter import children_of
 from tests.faults import kill_loop
 from tests.support.command import await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.pages import page_that
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
 
-CRASHING = """<?php
-$counter = ini_get('session.save_path') . '/counter';
-if (getenv('CRASH')) {
-    file_put_contents($counter, 'x', FILE_APPEND);
-    clearstatcache();
-    if (filesize($counter) > 400) { posix_kill(getmypid(), 11); usleep(100000); }
-}
-echo str_repeat('x', 500);
-"""
+CRASHING = page_that("CRASH", after=400, then="posix_kill(getmypid(), 11); usleep(100000);")
 WITH_DATABASE = """<?php
 $db = new mysqli('localhost', 'anybody', 'any password', 'app');
 echo str_repeat($db->query('SELECT word FROM words WHERE id = 1')->fetch_row()[0], 100);

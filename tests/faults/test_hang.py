@@ -17,21 +17,14 @@ from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import Instance
 from phpdyno.stack.meter import host_meter
+from tests.support.pages import page_that
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
 
 # All workers stop answering after some 100 requests, in the second slot.
-HANGING = """<?php
-$counter = ini_get('session.save_path') . '/counter';
-if (getenv('HANG')) {
-    file_put_contents($counter, 'x', FILE_APPEND);
-    clearstatcache();
-    if (filesize($counter) > 100) { sleep(60); }
-}
-echo str_repeat('x', 500);
-"""
+HANGING = page_that("HANG", after=100, then="sleep(60);")
 WORKERS = 4
 
 
