@@ -9,8 +9,8 @@ from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import Response
 from phpdyno.experiment import gate as gate_file
 from phpdyno.experiment.gate import Gate
+from phpdyno.experiment.stage import RequestFailed
 from phpdyno.model.workload import Target, Workload
-from phpdyno.stack.instance import RequestFailed
 
 PAGE = b"<html><body>" + b"<p>some words of a page</p>" * 40 + b"</body></html>"
 
@@ -27,7 +27,7 @@ class FakeLane:
     """Answers with one body after another, the last for ever."""
 
     def __init__(self, name: str, *bodies: bytes) -> None:
-        self.instance = SimpleNamespace(arm=SimpleNamespace(name=name), complaint=lambda: "")
+        self.instance = SimpleNamespace(arm=SimpleNamespace(name=name), complaint=str, crashes=str, broken=str)
         self.driver = self
         self.bodies = list(bodies)
         self.asked = 0

@@ -10,9 +10,10 @@ from msgspec import structs
 
 from phpdyno.experiment import warmup
 from phpdyno.experiment.slot import SharedMeters, SlotReading
+from phpdyno.experiment.stage import RequestFailed
 from phpdyno.experiment.warmup import Warm, warm_up
 from phpdyno.model.facts import WorkerFacts
-from phpdyno.stack.instance import ArmFailed, RequestFailed
+from phpdyno.stack.instance import ArmFailed
 from tests.support.facts import JIT_ON, NO_OPCACHE, OPCACHE, PLAIN, with_jit
 
 MS = 1_000_000
@@ -42,6 +43,12 @@ class FakeInstance:
         return self._facts.pop(0) if len(self._facts) > 1 else self._facts[0]
 
     def complaint(self) -> str:
+        return ""
+
+    def crashes(self) -> str:
+        return ""
+
+    def broken(self) -> str:
         return ""
 
     def serve(self, sequence: Any) -> SlotReading:

@@ -24,11 +24,10 @@ from phpdyno.experiment.planning import (
 )
 from phpdyno.experiment.schedule import deal, schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
-from phpdyno.experiment.stage import LiveInstance, Stage
+from phpdyno.experiment.stage import LiveInstance, RequestFailed, Stage
 from phpdyno.host.tree import Tree
 from phpdyno.model.arm import AA
 from phpdyno.model.observation import Observation
-from phpdyno.stack.instance import RequestFailed
 
 SHARE = 0.08
 LEAST_S = 1.2
@@ -208,9 +207,8 @@ class Calibrator(Struct, frozen=True):
 
 
 def failed(lane: Lane, words: str) -> RequestFailed:
-    """Requests that failed while calibrating, with what explains them."""
-    why = lane.instance.complaint()
-    return RequestFailed(lane.instance.arm, f"calibrating: {words}" + (f"; {why}" if why and why not in words else ""))
+    """Requests that failed while calibrating."""
+    return RequestFailed(lane.instance, f"calibrating: {words}")
 
 
 def _expected(costs: NDArray[np.float64], sequences: NDArray[np.uint32], targets: int) -> NDArray[np.float64]:

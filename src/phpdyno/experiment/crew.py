@@ -10,7 +10,7 @@ from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
 from phpdyno.experiment.slot import Lane, SharedMeters
-from phpdyno.experiment.stage import LiveInstance
+from phpdyno.experiment.stage import LiveInstance, RequestFailed
 from phpdyno.experiment.waking import wake
 from phpdyno.experiment.warmup import CAP_S, Warm, warm_up
 from phpdyno.host.cores import Cores
@@ -19,7 +19,7 @@ from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.verdict import ProofOutcome
-from phpdyno.stack.instance import ArmFailed, RequestFailed
+from phpdyno.stack.instance import ArmFailed
 
 
 class Crew(Struct, frozen=True):
@@ -93,10 +93,11 @@ class Muster:
                 warm[name] = self.warm(lanes[name], asked=True)
                 self._prove(lanes[name].instance.arm, warm[control.arm.name], warm[name])
             except RequestFailed as failure:
-                if failure.arm is not lanes[name].instance.arm:
+                if failure.instance is not lanes[name].instance:
                     # The control is asked as well: its failure is its own.
                     raise
-                self._findings.count_failure(self.log.state.next_block, lanes.pop(name).instance, failure.what)
+                lanes.pop(name)
+                self._findings.count_failure(self.log.state.next_block, failure)
             except ArmFailed as failure:
                 self._findings.invalidate(failure.arm, failure.what)
                 lanes.pop(name, None)
@@ -137,9 +138,9 @@ class Muster:
                 continue
             try:
                 differs = self.gate.still_differs(lane, crew.control, turn)
-            except ArmFailed as failure:
+            except RequestFailed as failure:
                 self._findings.require_database()
-                self._findings.count_failure(block, (lane if failure.arm is lane.instance.arm else crew.control).instance, failure.what)
+                self._findings.count_failure(block, failure)
                 continue
             if differs:
                 self._findings.invalidate(lane.instance.arm, f"it answers differently from the control after the block: {differs}")

@@ -8,7 +8,7 @@ from msgspec import structs
 from phpdyno.errors import DynoError
 from phpdyno.experiment.logbook import Logbook
 from phpdyno.experiment.slot import Lane
-from phpdyno.experiment.stage import LiveInstance
+from phpdyno.experiment.stage import RequestFailed
 from phpdyno.experiment.state import FAILED
 from phpdyno.journal.records import Concluded
 from phpdyno.knobs.judge import risks_of
@@ -55,18 +55,16 @@ class Findings:
         if failed:
             self.require_database()
         for name, words in failed.items():
-            self.count_failure(block, lanes[name].instance, words)
+            self.count_failure(block, RequestFailed(lanes[name].instance, words))
 
-    def count_failure(self, block: int, instance: LiveInstance, words: str) -> None:
+    def count_failure(self, block: int, failure: RequestFailed) -> None:
         """One more block in which an arm failed; several failures of one block count once."""
-        arm, why = instance.arm, instance.complaint()
-        detail = words + (f"; {why}" if why and why not in words else "")
+        arm = failure.arm
         if (arm.name, block) not in self._counted:
             self._counted.add((arm.name, block))
-            self.log.incident(arm.name, FAILED, detail, block=block)
-        crashed = instance.crashes() or instance.broken()
-        if crashed or self.log.state.failed_blocks[arm.name] > self.log.plan.max_failed_blocks:
-            self.invalidate(arm, f"requests fail: {detail}", block=block)
+            self.log.incident(arm.name, FAILED, failure.what, block=block)
+        if failure.crashed or self.log.state.failed_blocks[arm.name] > self.log.plan.max_failed_blocks:
+            self.invalidate(arm, f"requests fail: {failure.what}", block=block)
 
     def verdict(self, name: str, reason: str = "") -> Verdict:
         """What can be said of a treatment now."""

@@ -9,9 +9,9 @@ from phpdyno.answers.check import Comparison, Expectation, expect
 from phpdyno.drive.driver import Response
 from phpdyno.drive.requests import LengthClass, length_class
 from phpdyno.experiment.slot import Lane
+from phpdyno.experiment.stage import RequestFailed
 from phpdyno.journal.records import TargetAnswer
 from phpdyno.model.workload import Workload
-from phpdyno.stack.instance import RequestFailed
 
 LEARNING_FETCHES = 5
 LEARNING_PAUSE_S = 1.1
@@ -122,8 +122,8 @@ def _fetch(lane: Lane, index: int, path: str) -> Answer:
 
 def _complete(lane: Lane, path: str, response: Response) -> Answer:
     if OUTCOMES[response.outcome] not in COMPLETE:
-        detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail, lane.instance.complaint()) if part)
-        raise RequestFailed(lane.instance.arm, f"{path} gets no answer: {detail}")
+        detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
+        raise RequestFailed(lane.instance, f"{path} gets no answer: {detail}")
     return _answer(response)
 
 

@@ -19,11 +19,11 @@ from phpdyno.experiment.planning import Wish, aa_blocks, carries_over, carry_ove
 from phpdyno.experiment.samples import save_samples
 from phpdyno.experiment.schedule import schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
-from phpdyno.experiment.stage import LiveInstance, Stage
+from phpdyno.experiment.stage import LiveInstance, RequestFailed, Stage
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Panel
-from phpdyno.stack.instance import ArmFailed, RequestFailed
+from phpdyno.stack.instance import ArmFailed
 from phpdyno.stats.judge import decided
 from phpdyno.stats.sequence import least_blocks
 
@@ -89,7 +89,7 @@ class PanelRunner:
         while self.found is None and self.open_treatments():
             self.log.phase("starting the control and the treatments")
             began = time.monotonic()
-            with self._live_crews(1) as (instances,), self._chances(instances):
+            with self._live_crews(1) as (instances,), self._chances():
                 up_s = time.monotonic() - began
                 crew = self._muster.muster(instances)
                 # One that a chance failure kept out comes along next time: the plan needs to know what its requests take.
@@ -115,14 +115,13 @@ class PanelRunner:
         return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s).calibrate(crew)
 
     @contextmanager
-    def _chances(self, instances: Sequence[LiveInstance]) -> Iterator[None]:
+    def _chances(self) -> Iterator[None]:
         """A request that fails outside of the slots counts like one in them; any other failure of an arm is final."""
         try:
             yield
         except RequestFailed as failure:
             self._findings.require_database()
-            failed = next(instance for instance in instances if instance.arm.name == failure.arm.name)
-            self._findings.count_failure(self.log.state.next_block, failed, failure.what)
+            self._findings.count_failure(self.log.state.next_block, failure)
         except ArmFailed as failure:
             self._findings.invalidate(failure.arm, failure.what)
 
@@ -178,7 +177,7 @@ class PanelRunner:
             for instances in crews:
                 if not self.open_treatments() or not self.fits():
                     break
-                with self._chances(instances):
+                with self._chances():
                     self._one_block(instances, up_s)
         self.spent_s += time.monotonic() - began
 

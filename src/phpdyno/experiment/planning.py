@@ -22,7 +22,7 @@ REQUESTS_PER_FLIGHT = 20
 LEAST_TRACE = 48
 LEAST_PAIRS: dict[Metric, int] = {"cpu": 4, "throughput": 2}
 MOST_BLOCK_S: dict[Metric, float] = {"cpu": 12.0, "throughput": 40.0}
-AA_BLOCKS = {"few": 2, "many": 4}
+FEW_AA_BLOCKS, MANY_AA_BLOCKS = 2, 4
 """Of four an interval can be made, of two a spread."""
 AA_STARTS_SHARE = 0.1
 LARGE_BUDGET_S = 60.0
@@ -99,9 +99,9 @@ def _request_s(request_wall_ns: Mapping[str, int], concurrency: int) -> dict[str
 def aa_blocks(metric: Metric, budget_s: float, start_s: float) -> int:
     """A/A blocks of a calibration: many where the further instances that they need, each ready after `start_s`, take a tenth of the budget
     at most."""
-    many = AA_BLOCKS["many"]
-    worth = metric == "cpu" and budget_s >= LARGE_BUDGET_S and (2 * many - 1) * start_s <= AA_STARTS_SHARE * budget_s
-    return AA_BLOCKS["many" if worth else "few"]
+    starts_s = (2 * MANY_AA_BLOCKS - 1) * start_s
+    worth = metric == "cpu" and budget_s >= LARGE_BUDGET_S and starts_s <= AA_STARTS_SHARE * budget_s
+    return MANY_AA_BLOCKS if worth else FEW_AA_BLOCKS
 
 
 def noise_of(aa: Sequence[Observation]) -> Noise:

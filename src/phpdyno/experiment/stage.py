@@ -7,6 +7,7 @@ from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
+from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter
 from phpdyno.stack.supervise import Supervisor
@@ -44,6 +45,17 @@ class LiveInstance(Protocol):
 
     def stop(self) -> None:
         """End its processes and close its meters."""
+
+
+class RequestFailed(ArmFailed):
+    """A request of an instance that had started failed. It may be chance: several blocks have to fail before it says something of the
+    arm. `crashed` says what of the instance had ended by then, '' when nothing: once it is stopped nobody could tell."""
+
+    def __init__(self, instance: LiveInstance, words: str) -> None:
+        why = instance.complaint()
+        super().__init__(instance.arm, words + (f"; {why}" if why and why not in words else ""))
+        self.instance = instance
+        self.crashed = instance.crashes() or instance.broken()
 
 
 class Stage(Protocol):

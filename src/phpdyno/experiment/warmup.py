@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from phpdyno.drive.driver import Samples, in_words
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
+from phpdyno.experiment.stage import RequestFailed
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Metric
-from phpdyno.stack.instance import ArmFailed, RequestFailed
+from phpdyno.stack.instance import ArmFailed
 
 CAP_S = 20.0
 NOTABLE_JIT_BYTES = 4096
@@ -85,8 +86,7 @@ def _round(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32], metri
     lane.begin()
     reading = measure_slot(lane, shared, sequence)
     if reading.failures and (metric == "cpu" or reading.valid == 0):
-        why = lane.instance.complaint()
-        raise RequestFailed(lane.instance.arm, f"requests fail during warm-up: {in_words(reading.failures)}{f'; {why}' if why else ''}")
+        raise RequestFailed(lane.instance, f"requests fail during warm-up: {in_words(reading.failures)}")
     if reading.php_ns <= 0:
         raise ArmFailed(lane.instance.arm, "php-fpm does nothing for these targets (static files?), so its CPU time cannot judge them")
     return reading

@@ -39,10 +39,6 @@ class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot
         self.arm = arm
 
 
-class RequestFailed(ArmFailed):
-    """A request of an arm that had started failed. It may be chance: several blocks have to fail before it says something of the arm."""
-
-
 class Instance:
     """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web` None without nginx."""
 
