@@ -41,6 +41,10 @@ upgrades() {
 }
 units() { ls /lib/systemd/system /usr/lib/systemd/system /etc/init.d 2>/dev/null | sort -u; }
 install_packages() {
+    # Debian's mod_php switches itself on in an Apache that is there, and that Apache to the processes that it needs.
+    case " $*" in *" libapache2-mod-php"*)
+        ! installed apache2 || die "there is an Apache here, and Debian would switch mod_php on in it; if it may, install it yourself: $*" ;;
+    esac
     lock_policy
     log=$(mktemp)
     trap 'restore_policy; rm -f "$log"' EXIT

@@ -51,11 +51,18 @@ class Target:
 
 @final
 class Samples:
-    """The columns of one `Engine.run`: one row per requested index, in the order of the sequence; owned by numpy, not copied.
+    """The columns of one `Engine.run` or `run_open`: one row per requested index, in the order of the sequence; owned by numpy.
 
     A row that never got so far has 0 in its later times. `status` is 0 where no status line came.
     """
 
+    intended_ns: NDArray[np.uint64]
+    """When the request was to be sent, also of rows that never were; response time is done - intended. Empty after `run`: a closed loop
+    intends no times."""
+    ready_ns: NDArray[np.uint64]
+    """The earliest that the request could be sent: the intended time, or, when all connections were busy then, when there was one for it.
+    ready - intended is the wait for a connection; sent - ready is the generator's own lag, as far as it can tell (an answer that it
+    reads late lengthens the wait instead). 0 where a request was never sent; empty after `run`."""
     sent_ns: NDArray[np.uint64]
     """Just before the first byte was handed to the kernel; before `connect` when the request needed a connection of its own, so the
     service time done - sent holds the connection's set-up (and a lost keep-alive race)."""
@@ -69,11 +76,43 @@ class Samples:
     target: NDArray[np.uint32]
     outcome: NDArray[np.uint8]
     started_ns: int
+    """Before the first request; of `run_open` the zero of its schedule."""
     ended_ns: int
     connects: int
     """Connections opened during the run."""
     stderr_bytes: int
     """Bytes of FastCGI STDERR records seen."""
+    other_threads_cpu_ns: int
+    """CPU time of the run's threads besides the calling one, 0 without any."""
+
+@final
+class Histogram:
+    """How often which time (nanoseconds) was measured, to three significant digits; for what many visits share. Below half a MiB."""
+
+    count: int
+    """How many times were counted."""
+
+    def __init__(self) -> None:
+        """Without times yet."""
+
+    @staticmethod
+    def from_counts(times_ns: NDArray[np.uint64], counts: NDArray[np.uint64]) -> Histogram:
+        """The histogram that `counts` told of. Raises ValueError: not as many counts as times."""
+
+    def record(self, times_ns: NDArray[np.uint64]) -> None:
+        """Count each of these times once."""
+
+    def add(self, other: Histogram) -> None:
+        """Count what another one counted."""
+
+    def percentile(self, percent: float) -> int:
+        """A time that `percent` % of all are not above, and 0.1 % above the least such at most.
+
+        Raises ValueError: no times, percent outside 0..100.
+        """
+
+    def counts(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The times that were counted, ascending, and how often: `from_counts` makes the same histogram of them."""
 
 @final
 class Response:
@@ -90,7 +129,8 @@ class Response:
 
 @final
 class Engine:
-    """A closed-loop generator for one address; one thread, epoll, connections kept over runs when `keep_alive`.
+    """A generator for one address, in a closed loop (`run`) or an open one (`run_open`); epoll, one thread unless a run asks for more,
+    connections kept over runs when `keep_alive`.
 
     `address` is `unix:/path` or `tcp:HOST:PORT` (a numeric address). All targets are of one transport; for FastCGI `keep_alive` sets
     FCGI_KEEP_CONN, for HTTP it reuses connections (a server's `Connection: close` is honoured). The GIL is released while it runs.
@@ -110,14 +150,35 @@ class Engine:
     ) -> None:
         """Raises ValueError: bad address, no targets, mixed transports. Opens no connection yet."""
 
-    def run(self, sequence: NDArray[np.uint32], *, concurrency: int = 1, max_failures: int = 2**62) -> Samples:
+    def run(self, sequence: NDArray[np.uint32], *, concurrency: int = 1, max_failures: int = 2**62, threads: int = 1) -> Samples:
         """Send `targets[i]` for every i of `sequence`, `concurrency` at a time, and return when each has an outcome.
 
+        Connections are dealt in turn to `threads` threads, the calling one and further ones, and rows in turn to the connections: which
+        thread sends which row is known before. Each has its own connections; what a thread has left over, no other takes.
+
         Raises IndexError (an index outside the targets), KeyboardInterrupt (checked at least every 100 ms), OSError (epoll, out of
-        file descriptors), ValueError (concurrency or max_failures of 0), TypeError (not a one-dimensional uint32 array). Never raises
-        for what a server does: that is in `outcome`. After `max_failures` outcomes other than ok, what was not sent yet is `abandoned`;
-        what is in flight still ends. After as many time-outs in a row, without a complete answer in between, as requests may be in flight
-        the server hangs: it is asked no more, and what is in flight is `abandoned` too.
+        file descriptors or threads), ValueError (concurrency, max_failures or threads of 0, more threads than connections), TypeError
+        (not a one-dimensional uint32 array). Never raises for what a server does: that is in `outcome`. After `max_failures` outcomes
+        other than ok, what was not sent yet is `abandoned`; what is in flight still ends. After as many time-outs in a row, without a
+        complete answer in between, as requests may be in flight (on all threads) the server hangs: it is asked no more, and what is in
+        flight is `abandoned` too.
+        """
+
+    def run_open(
+        self,
+        sequence: NDArray[np.uint32],
+        offsets_ns: NDArray[np.uint64],
+        *,
+        connections: int,
+        max_failures: int = 2**62,
+        threads: int = 1,
+    ) -> Samples:
+        """Send `targets[sequence[i]]` `offsets_ns[i]` after the zero of the schedule (`started_ns`), whatever became of earlier requests.
+
+        Requests go out in order, on at most `connections` connections, opened as they are needed; a request for which there is none
+        waits for one, of several `threads` for one of its own thread's. Spins for 0.25 ms before a request is due: each thread wants a
+        core of its own. Raises and ends as `run`; ValueError also for connections of 0, and for offsets that descend, are over 2**62 or
+        not as many as requests.
         """
 
     def fetch(self, target: int, *, max_bytes: int = 64 * 2**20) -> Response:

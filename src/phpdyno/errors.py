@@ -32,9 +32,9 @@ class UsageError(DynoError):
 class BudgetTooSmall(DynoError):  # noqa: N818 (it names what is the matter)
     """No interval can become finite within a budget; with `enough_s` seconds one can."""
 
-    def __init__(self, what: str, *, budget_s: float, enough_s: int) -> None:
+    def __init__(self, what: str, *, budget_s: float, enough_s: int, instead: str = "fewer treatments") -> None:
         self.enough_s = enough_s
-        super().__init__(what, where=f"--budget {budget_s:.0f}s", next_step=f"give at least --budget {enough_s}s, or fewer treatments")
+        super().__init__(what, where=f"--budget {budget_s:.0f}s", next_step=f"give at least --budget {enough_s}s, or {instead}")
 
 
 class Interrupted(KeyboardInterrupt):

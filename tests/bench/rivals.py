@@ -9,14 +9,14 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+from phpdyno.drive import rivals
 from phpdyno.errors import DynoError
 from phpdyno.stack.programs import program_path
 from tests.bench.generator import Load
 from tests.bench.results import Missing
 
-PACKAGES = {"wrk": "wrk", "ab": "apache2-utils"}
-HEADERS = ("-H", "Host: localhost", "-H", "User-Agent: phpdyno", "-H", "Accept: */*")
-"""What our own requests carry, so that all generators send the same bytes."""
+PACKAGES: dict[str, str] = {str(name): package for name, package in rivals.RIVAL_PACKAGES.items()}
+HOST = "localhost"
 
 
 def find_rival(name: str) -> str:
@@ -57,7 +57,7 @@ class Wrk:
             return round(statistics.median(self._run(url, concurrency, 1)[1] for _ in range(times)))
 
     def _run(self, url: str, concurrency: int, seconds: int) -> tuple[str, int, int]:
-        return run_metered([self._path, "-t1", f"-c{concurrency}", f"-d{seconds}s", *HEADERS, url])
+        return run_metered(rivals.wrk_argv(self._path, url, host=HOST, concurrency=concurrency, seconds=seconds))
 
 
 class Ab:
@@ -68,7 +68,7 @@ class Ab:
 
     def drive(self, url: str, *, requests: int, concurrency: int) -> Load:
         """One measurement."""
-        text, cpu_ns, _ = run_metered([self._path, "-q", "-k", "-n", str(requests), "-c", str(concurrency), *HEADERS, url])
+        text, cpu_ns, _ = run_metered(rivals.ab_argv(self._path, url, host=HOST, concurrency=concurrency, requests=requests))
         return read_ab(text, cpu_ns)
 
 
@@ -84,26 +84,14 @@ def run_metered(argv: Sequence[str]) -> tuple[str, int, int]:
 
 
 def read_wrk(text: str, cpu_ns: int) -> Load:
-    """wrk's report. The time follows from its rate, which is exact where its rounded time is not. Raises DynoError: errors in it."""
-    for complaint in ("Socket errors", "Non-2xx"):
-        if complaint in text:
-            raise DynoError(f"wrk had failures: {text[text.index(complaint) :].splitlines()[0]}")
-    requests, rate = re.search(r"(\d+) requests in", text), re.search(r"Requests/sec:\s+([\d.]+)", text)
-    if requests is None or rate is None or float(rate[1]) == 0.0:
-        raise DynoError(f"this is not a report of wrk: {text[:200]!r}")
-    return Load(int(requests[1]), cpu_ns, round(int(requests[1]) / float(rate[1]) * 1e9))
+    """wrk's report as a load. Raises DynoError: errors in it."""
+    report = rivals.read_wrk(text)
+    return Load(report.requests, cpu_ns, report.wall_ns)
 
 
 def read_ab(text: str, cpu_ns: int) -> Load:
-    """ab's report. Raises DynoError: failed requests, or connections that were not kept."""
-    numbers = {name: float(value) for name, value in re.findall(r"^([A-Z][\w -]*?):\s+(\d+(?:\.\d+)?)(?=\s)", text, re.MULTILINE)}
-    requests, rate = int(numbers.get("Complete requests", 0)), numbers.get("Requests per second", 0.0)
-    if not requests or not rate:
-        raise DynoError(f"this is not a report of ab: {text[:200]!r}")
-    if numbers.get("Failed requests") or numbers.get("Non-2xx responses"):
-        raise DynoError(
-            f"ab had failures: {numbers.get('Failed requests', 0):.0f} failed, {numbers.get('Non-2xx responses', 0):.0f} not 2xx"
-        )
-    if numbers.get("Keep-Alive requests") != requests:
+    """ab's report as a load. Raises DynoError: failed requests, or connections that were not kept."""
+    report = rivals.read_ab(text)
+    if report.kept != report.requests:
         raise DynoError("ab could not keep its connections")
-    return Load(requests, cpu_ns, round(requests / rate * 1e9))
+    return Load(report.requests, cpu_ns, report.wall_ns)

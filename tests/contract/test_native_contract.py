@@ -8,7 +8,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import phpdyno._native as native
 from phpdyno._native import OUTCOMES, Engine, Response, Samples, Target
 from phpdyno.drive.driver import failures
-from tests.contract.fake_servers import HELLO, FakeServer, always, get, hang
+from tests.contract.fake_servers import HELLO, FakeServer, always, get
 
 MS = 1_000_000
 DTYPES = {
@@ -39,18 +39,6 @@ def zeros(rows: int) -> NDArray[np.uint32]:
 
 def names(samples: Samples) -> list[str]:
     return [OUTCOMES[code] for code in samples.outcome]
-
-
-@pytest.fixture
-def hello() -> Iterator[FakeServer]:
-    with FakeServer(always(HELLO)) as server:
-        yield server
-
-
-@pytest.fixture
-def hanging() -> Iterator[FakeServer]:
-    with FakeServer(hang) as server:
-        yield server
 
 
 def test_every_name_of_the_stub_exists() -> None:
@@ -234,28 +222,18 @@ def test_no_more_file_descriptors_is_an_os_error(hanging: FakeServer, hello: Fak
     assert names(Engine(hello.address, [get()]).run(zeros(1))) == ["ok"]
 
 
-@pytest.fixture
-def interrupted_soon() -> Iterator[list[float]]:
-    """SIGINT to ourselves in 0.2 s; the list gets the time when it was sent."""
-    sent: list[float] = []
-
-    def send() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.2, send)
-    timer.start()
-    yield sent
-    timer.join()
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.parametrize("call", ["run", "fetch"])
-def test_an_interrupt_ends_a_hanging_call(call: str, hanging: FakeServer, interrupted_soon: list[float]) -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda engine: engine.run(zeros(10), concurrency=3),
+        lambda engine: engine.run_open(zeros(2), np.array([0, 3600_000 * MS], np.uint64), connections=3),
+        lambda engine: engine.fetch(0),
+    ],
+)
+def test_an_interrupt_ends_a_hanging_call(call: Callable[[Engine], object], hanging: FakeServer, interrupted_soon: list[float]) -> None:
     engine = Engine(hanging.address, [get()])
     with pytest.raises(KeyboardInterrupt):
-        engine.run(zeros(10), concurrency=3) if call == "run" else engine.fetch(0)
+        call(engine)
     assert time.monotonic() - interrupted_soon[0] < 1
     with FakeServer(always(HELLO)) as server:
         assert names(Engine(server.address, [get()]).run(zeros(1))) == ["ok"]

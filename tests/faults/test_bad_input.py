@@ -1,10 +1,11 @@
 """Bad input: one clear line, a non-zero exit, nothing started, nothing lost."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import phpdyno, site
+from tests.support.command import COMMAND, phpdyno, site
 from tests.support.traces import traces_of
 
 pytestmark = pytest.mark.integration
@@ -45,6 +46,28 @@ def test_a_spec_that_cannot_be(spec: str, words: list[str], tmp_path: Path) -> N
     assert not (tmp_path / "runs").exists()
 
 
+def test_too_few_open_files_are_said_with_the_ulimit_that_helps(tmp_path: Path) -> None:
+    argv = [*COMMAND, "compare", "hello", "--aa", "--concurrency", "200", "--runs", str(tmp_path / "runs")]
+    limited = ["/bin/sh", "-c", 'ulimit -n 256 && exec "$@"', "sh", *argv]
+    answer = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 1
+    line = answer.stderr.strip()
+    assert "400 connections need" in line
+    assert "this process may open 256; ulimit -n 4" in line
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_post_that_does_not_say_what_it_does(tmp_path: Path) -> None:
+    (tmp_path / "app.toml").write_text('name = "shop"\ndocroot = "."\n[[target]]\npath = "/"\nmethod = "POST"\nbody = "secret=1"\n')
+    line = refused("compare", tmp_path / "app.toml", "--aa", "--runs", tmp_path / "runs")
+    assert "POST may change what the app keeps; add writes = true" in line
+    assert "secret" not in line
+
+
+def test_kept_connections_belong_to_fastcgi(tmp_path: Path) -> None:
+    assert "--transport fastcgi" in refused("compare", "hello", "--aa", "--keep-conn", "--runs", tmp_path / "runs")
+
+
 def test_a_binary_that_is_no_php_fpm(tmp_path: Path) -> None:
     assert "not a working php-fpm" in refused("compare", "hello", "--treatment", "php=/bin/true", "--runs", tmp_path, code=1)
 
@@ -80,6 +103,24 @@ def test_an_app_toml_that_cannot_be(text: str, words: list[str], tmp_path: Path)
         (["compare", "hello", "--aa", "--transport", "carrier-pigeon"], ["carrier-pigeon"]),
         (["compare", "hello", "--aa", "--treatmnet", "x"], ["--treatmnet"]),
         (["compare", "--resume", "/no/such/run"], ["/no/such/run"]),
+        (["compare", "hello", "--aa", "--from-log", "/no/such.log"], ["/no/such.log"]),
+        (["compare", "hello", "--aa", "--log-host", "shop.example"], ["--log-host", "--from-log"]),
+        (["compare", "--script", "x.php", "--aa", "--from-log", "a.log"], ["--script", "--from-log"]),
+        (["compare", "--resume", "/no/such/run", "--workload", "w.toml"], ["--resume", "--workload"]),
+        (["measure"], ["no app is named"]),
+        (["measure", "wordpres"], ["wordpres", "wordpress"]),
+        (["measure", "hello", "--concurrency", "1,ten"], ["--concurrency", "'ten'"]),
+        (["measure", "hello", "--concurrency", "1,1"], ["--concurrency", "twice"]),
+        (["measure", "hello", "--concurrency", "501"], ["501", "500"]),
+        (["measure", "hello", "--open-share", "0"], ["--open-share"]),
+        (["measure", "hello", "--budget", "soon"], ["soon", "--budget"]),
+        (["measure", "hello", "--control", "pool.pm.max_children=lots"], ["pm.max_children", "whole number"]),
+        (["measure", "hello", "--cross-check", "--transport", "fastcgi"], ["--cross-check", "HTTP"]),
+        (["measure", "hello", "--from-log", "/no/such.log"], ["/no/such.log"]),
+        (["measure", "hello", "--save-workload", "w.toml"], ["--save-workload", "--from-log"]),
+        (["measure", "hello", "--workload", "/no/such.toml"], ["/no/such.toml"]),
+        (["measure", "--resume", "/no/such/run"], ["/no/such/run"]),
+        (["measure", "--resume", "/no/such/run", "--from-log", "a.log"], ["--resume", "--from-log"]),
         (["report", "/no/such/run"], ["/no/such/run"]),
         (["frobnicate"], ["frobnicate"]),
     ],

@@ -184,6 +184,19 @@ def test_no_other_server_is_upgraded_either(machine: FakeMachine, server: str) -
     assert not any(line.startswith("install") for line in machine.asked())
 
 
+def test_an_apache_that_is_there_does_not_get_mod_php(machine: FakeMachine) -> None:
+    """Debian would enable it there, and change how that Apache's processes are managed."""
+    answer = machine.setup("--packages-only", "apache2-bin", "libapache2-mod-php8.2")
+    assert answer.returncode == 1
+    (line,) = answer.stderr.splitlines()
+    assert "there is an Apache here" in line
+    assert machine.asked() == []
+    lack(machine, "apache2", "libapache2-mod-php8.2")
+    assert machine.setup("--packages-only", "apache2-bin", "libapache2-mod-php8.2").returncode == 0
+    assert machine.asked()[-1].endswith(" apache2-bin libapache2-mod-php8.2")
+    assert (machine.root / "policy-during").read_text() == OURS
+
+
 def test_an_old_rust_may_be_upgraded_where_php_serves(machine: FakeMachine) -> None:
     machine.put("rust", f"{OLD_RUST}\n")
     machine.put("mirror")

@@ -6,6 +6,7 @@ from pathlib import Path
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
 from phpdyno.report.study_shape import StudyView
+from phpdyno.report.sweep_shape import SweepView
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 STUDY = (
@@ -17,6 +18,12 @@ SELFCHECK = (
     "`phpdyno selfcheck --json` prints one document of the format `phpdyno.selfcheck/1`. This page is made from the code.",
     "Version 1 may gain fields; none changes its meaning or unit.",
 )
+MEASURE = (
+    "`phpdyno measure --json` and `phpdyno report RUN --json` of a sweep print one document of the format `phpdyno.measure/1`. This page",
+    "is made from the code. Version 1 may gain fields; none changes its meaning or unit. Units are in the names: `_ms` milliseconds, `_s`",
+    "seconds, `_kib` KiB; CPU is in milliseconds per valid request. An interval holds for its figure by itself; where there is none, its",
+    "ends are null.",
+)
 
 
 def pages() -> dict[str, str]:
@@ -24,6 +31,7 @@ def pages() -> dict[str, str]:
     return {
         "json.md": reference(),
         "study-json.md": reference_page("The JSON of a study", STUDY, StudyView),
+        "measure-json.md": reference_page("The JSON of a sweep", MEASURE, SweepView),
         "selfcheck-json.md": reference_page("The JSON of a selfcheck", SELFCHECK, ChecksView),
         "compare.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }

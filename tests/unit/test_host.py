@@ -19,6 +19,12 @@ def test_the_instance_gets_cores_of_its_own() -> None:
     assert split_cores((5,)).measured == split_cores((5,)).helpers == (5,)
 
 
+def test_nginx_runs_beside_php_only_where_that_is_asked_for() -> None:
+    assert split_cores((0, 1, 2), workers=2).nginx == ()
+    assert split_cores((0, 1, 2), workers=2, nginx_beside_php=True).nginx == (1, 2)
+    assert split_cores((5,), nginx_beside_php=True).nginx == ()
+
+
 def test_no_hierarchy_that_may_be_written_means_none(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"cgroup2 {tmp_path} cgroup2 rw 0 0\nproc /proc proc rw 0 0\n")

@@ -293,3 +293,12 @@ def test_secrets_are_replaced_by_what_the_arm_says_instead() -> None:
     assert other["mysqli.default_pw"] == HIDDEN
     assert masked(told, {"x.token": "t"}, {}, guess=True)["x.token"] == "t"
     assert masked({"TOKEN": "t"}, {}, {}, guess=False) == {"TOKEN": "t"}
+
+
+def test_who_has_php_is_seen_in_the_workers_program() -> None:
+    seen = CATALOGUE["web.server"].proof
+    apache = msgspec.structs.replace(PLAIN, exe="/usr/sbin/apache2")
+    assert seen(apache, "apache-mod_php")[0]
+    assert seen(PLAIN, "nginx")[0]
+    assert not seen(PLAIN, "apache-mod_php")[0]
+    assert not seen(apache, "nginx")[0]

@@ -1,6 +1,7 @@
 """An arm as text."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from phpdyno.errors import UsageError
 from phpdyno.render.fastcgi import http_request, nginx_params, request_params
 from phpdyno.render.nginx import render_nginx
-from phpdyno.render.php import ini_value, render_fpm, render_ini, scan_path
+from phpdyno.render.php import STATUS_PATH, ini_value, render_fpm, render_ini, scan_path
 
 
 def test_plain_values_stay_bare_and_others_are_quoted() -> None:
@@ -74,6 +75,47 @@ def test_http_request_is_complete() -> None:
     assert request.endswith(b"\r\n\r\n")
 
 
+POST: dict[str, Any] = {
+    "path": "/login?next=%2F",
+    "host": "shop.test",
+    "method": "POST",
+    "headers": {"X-Api": "1", "Cookie": "sid=1; a=b"},
+    "body": b"user=ada",
+}
+
+
+def test_a_request_with_a_body() -> None:
+    assert http_request(**POST) == (
+        b"POST /login?next=%2F HTTP/1.1\r\nHost: shop.test\r\nUser-Agent: phpdyno\r\nAccept: */*\r\n"
+        b"Content-Type: application/x-www-form-urlencoded\r\nX-Api: 1\r\nCookie: sid=1; a=b\r\nContent-Length: 8\r\n\r\nuser=ada"
+    )
+
+
+def test_the_same_request_as_parameters() -> None:
+    params = dict(request_params(docroot=Path("/srv"), script="/index.php", **POST))
+    assert params[b"REQUEST_METHOD"] == b"POST"
+    assert params[b"CONTENT_TYPE"] == params[b"HTTP_CONTENT_TYPE"] == b"application/x-www-form-urlencoded"
+    assert params[b"CONTENT_LENGTH"] == params[b"HTTP_CONTENT_LENGTH"] == b"8"
+    assert (params[b"HTTP_COOKIE"], params[b"HTTP_X_API"], params[b"QUERY_STRING"]) == (b"sid=1; a=b", b"1", b"next=%2F")
+
+
+def test_a_header_of_the_target_wins_over_ours_whatever_its_case() -> None:
+    headers = {"user-agent": "curl", "content-type": "application/json"}
+    request = http_request(path="/", host="h", method="PUT", headers=headers, body=b"{}")
+    assert b"user-agent: curl\r\n" in request
+    assert b"content-type: application/json\r\n" in request
+    assert b"phpdyno" not in request
+    assert b"urlencoded" not in request
+    params = dict(request_params(path="/", host="h", docroot=Path("/srv"), script="/i.php", method="PUT", headers=headers, body=b"{}"))
+    assert params[b"CONTENT_TYPE"] == b"application/json"
+
+
+def test_an_empty_body_is_said_and_none_is_not() -> None:
+    assert http_request(path="/", host="h", method="POST", body=b"").endswith(b"Accept: */*\r\nContent-Length: 0\r\n\r\n")
+    assert b"Content-Length" not in http_request(path="/", host="h", method="HEAD")
+    assert dict(request_params(path="/", host="h", docroot=Path("/"), script="/i.php"))[b"CONTENT_LENGTH"] == b""
+
+
 def test_nginx_serves_the_docroot_through_the_pool() -> None:
     text = render_nginx(
         listen="127.0.0.1:8080",
@@ -86,6 +128,7 @@ def test_nginx_serves_the_docroot_through_the_pool() -> None:
     )
     for part in ("listen 127.0.0.1:8080;", "fastcgi_pass unix:/run/x.sock;", 'root "/srv";', r"location ~ \.php$", "worker_processes 1;"):
         assert part in text
+    assert "client_body_buffer_size 1m;" in text
 
 
 def test_a_value_of_a_running_pool_is_a_text_whatever_it_looks_like() -> None:
@@ -97,3 +140,12 @@ def test_a_value_of_a_running_pool_is_a_text_whatever_it_looks_like() -> None:
 def test_spare_workers_of_no_number() -> None:
     with pytest.raises(UsageError, match=r"pool\.pm\.max_children is no number"):
         render_fpm("/s", {"pm": "dynamic", "pm.max_children": ""})
+
+
+def test_a_status_page_is_rendered_only_where_it_is_asked_for() -> None:
+    assert "status" not in render_fpm("/s", {})
+    own = render_fpm("/s", {"pm.status_path": "/theirs"}, status="/run/status.sock")
+    assert f"pm.status_listen = /run/status.sock\npm.status_path = {STATUS_PATH}\n" in own
+    assert "/theirs" not in own
+    assert "status_listen" not in render_fpm("/s", {}, status="")
+    assert f"pm.status_path = {STATUS_PATH}\n" in render_fpm("/s", {}, status="")

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.drive.requests import LengthClass, length_class, script_for
+from phpdyno.drive.requests import LengthClass, length_class, native_targets, script_for
 from phpdyno.errors import UsageError
-from phpdyno.model.workload import Target
+from phpdyno.model.plan import Transport
+from phpdyno.model.workload import Target, Workload
 
 
 @pytest.fixture
@@ -57,3 +58,15 @@ def test_length_classes(lengths: tuple[int, ...], expected: LengthClass) -> None
 def test_what_no_file_system_can_hold_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be looked up"):
         script_for(Target("/" + "x" * 300), docroot=tmp_path, front_controller="index.php")
+
+
+@pytest.mark.parametrize("transport", ["http", "fastcgi"])
+def test_a_variable_that_is_not_set_is_said_before_anything_is_sent(
+    transport: Transport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = Workload((Target("/", cookies={"sid": "{env.PHPDYNO_TEST_SID}"}),))
+    monkeypatch.delenv("PHPDYNO_TEST_SID", raising=False)
+    with pytest.raises(UsageError, match="PHPDYNO_TEST_SID is not set"):
+        native_targets(workload, transport, docroot=tmp_path, front_controller="index.php", lengths={})
+    monkeypatch.setenv("PHPDYNO_TEST_SID", "1234")
+    assert len(native_targets(workload, transport, docroot=tmp_path, front_controller="index.php", lengths={})) == 1

@@ -2,19 +2,26 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use rustix::event::epoll::{self, CreateFlags};
 
 use crate::address::Address;
 use crate::closed_loop::ClosedLoop;
 use crate::connection::{Connection, Peer};
+use crate::flight::Flight;
+use crate::open_loop::OpenLoop;
 use crate::outcome::{Failure, Outcome};
 use crate::recorder::Samples;
-use crate::sink::{Discard, Kept, Sink};
+use crate::sink::{Kept, Sink};
 use crate::target::{Target, Transport};
+use crate::threads::{Common, Width};
 
 /// One read takes a whole page of most sites.
 const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The latest offset of a schedule, in nanoseconds: 146 years, which leaves room for the clock.
+const LAST_OFFSET_NS: u64 = 1 << 62;
 
 /// How an engine treats its connections.
 #[derive(Clone, Copy, Debug)]
@@ -84,15 +91,17 @@ pub struct Fetched {
     pub interrupted: bool,
 }
 
-/// A closed-loop generator for one address.
+/// A generator for one address.
 pub struct Engine {
-    pub(crate) targets: Vec<Target>,
+    pub(crate) targets: Arc<[Target]>,
     pub(crate) options: Options,
     pub(crate) peer: Peer,
     pub(crate) connections: Vec<Connection>,
     pub(crate) buffer: Box<[u8]>,
     pub(crate) last_failure: Option<Failure>,
-    transport: Transport,
+    pub(crate) transport: Transport,
+    /// For the further threads of a run, each with connections of its own.
+    pub(crate) others: Vec<Engine>,
 }
 
 impl Engine {
@@ -113,6 +122,15 @@ impl Engine {
         for target in &mut targets {
             target.set_keep_alive(options.keep_alive);
         }
+        Self::with(address, targets.into(), options, transport)
+    }
+
+    pub(crate) fn with(
+        address: Address,
+        targets: Arc<[Target]>,
+        options: Options,
+        transport: Transport,
+    ) -> Result<Self, Error> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from)?;
         Ok(Self {
             targets,
@@ -122,32 +140,57 @@ impl Engine {
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             last_failure: None,
             transport,
+            others: Vec::new(),
         })
     }
 
-    /// Send the targets of `sequence`, `concurrency` at a time, until each has an outcome or `max_failures` of them are
-    /// not ok.
+    /// Send the targets of `sequence`, `width.connections` at a time, until each has an outcome or `max_failures` of them
+    /// are not ok.
     ///
-    /// `should_stop` is asked about every 50 ms; when it says yes, requests in flight are abandoned and their
-    /// connections closed.
+    /// `should_stop` is asked about every 50 ms, by the calling thread; when it says yes, requests in flight are
+    /// abandoned and their connections closed.
     ///
     /// # Errors
-    /// [`Error::Invalid`]: concurrency or `max_failures` of 0. [`Error::NoSuchTarget`]. [`Error::Io`]: no more file
-    /// descriptors, epoll.
+    /// [`Error::Invalid`]: a width or `max_failures` of 0. [`Error::NoSuchTarget`]. [`Error::Io`]: no more file
+    /// descriptors or threads, epoll.
     pub fn run(
         &mut self,
         sequence: Vec<u32>,
-        concurrency: usize,
+        width: impl Into<Width>,
         max_failures: u64,
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Samples, Error> {
-        if concurrency == 0 {
-            return Err(Error::Invalid("concurrency must be at least 1".into()));
-        }
-        if max_failures == 0 {
-            return Err(Error::Invalid("max_failures must be at least 1".into()));
-        }
-        self.drive(sequence, concurrency, max_failures, should_stop, &mut Discard)
+        let width = width.into();
+        at_least_one("concurrency", width.connections > 0)?;
+        self.measure(Samples::for_sequence(sequence), width, max_failures, should_stop, |flight, should_stop| {
+            ClosedLoop::new(flight).run(should_stop)
+        })
+    }
+
+    /// Send the targets of `sequence`, the i-th `offsets_ns[i]` after the zero of the schedule (`started_ns`), in this
+    /// order, on at most `width.connections` connections: they are opened as they are needed, and a request for which
+    /// there is none waits. Ends as `run` does. On several threads, each has its part of the schedule and of the
+    /// connections: a request waits when its own thread has none free.
+    ///
+    /// Before a request is due, its thread spins for 0.25 ms: it wants a core of its own.
+    ///
+    /// # Errors
+    /// As [`Engine::run`]; [`Error::Invalid`] also for offsets that descend, are over 2⁶² or not as many as requests.
+    pub fn run_open(
+        &mut self,
+        sequence: Vec<u32>,
+        offsets_ns: Vec<u64>,
+        width: impl Into<Width>,
+        max_failures: u64,
+        should_stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Samples, Error> {
+        let width = width.into();
+        at_least_one("connections", width.connections > 0)?;
+        check_schedule(&offsets_ns, sequence.len())?;
+        let samples = Samples::for_schedule(sequence, offsets_ns);
+        self.measure(samples, width, max_failures, should_stop, |flight, should_stop| {
+            OpenLoop::new(flight).run(should_stop)
+        })
     }
 
     /// One request, the whole answer kept, at most `max_bytes` of body.
@@ -161,14 +204,17 @@ impl Engine {
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<Fetched, Error> {
         let mut kept = Kept::new(max_bytes);
-        let samples = self.drive(vec![target], 1, 1, should_stop, &mut kept)?;
+        self.check_targets(&[target])?;
+        let samples = self.drive(Samples::for_sequence(vec![target]), 1, &Common::new(1, 1), &mut kept, |flight| {
+            ClosedLoop::new(flight).run(should_stop)
+        })?;
         let (status, code) = (samples.status[0], samples.outcome[0]);
         let (outcome, detail) = match self.last_failure {
             Some(failure) => (failure.outcome(), failure.to_string()),
             None if samples.interrupted => (Outcome::Abandoned, "interrupted".to_owned()),
             None if code == Outcome::WrongStatus as u8 => {
                 let expected = self.targets[target as usize].expected.status;
-                (Outcome::WrongStatus, format!("status {status}, expected {expected}"))
+                (Outcome::WrongStatus, format!("status {status}, expected {expected}{}", kept.redirection(status)))
             }
             None => (Outcome::Ok, String::new()),
         };
@@ -178,27 +224,52 @@ impl Engine {
     /// Close the kept connections. The engine may be run again.
     pub fn close(&mut self) {
         self.connections.clear();
+        self.others.clear();
     }
 
-    fn drive<S: Sink>(
-        &mut self,
-        sequence: Vec<u32>,
-        concurrency: usize,
-        max_failures: u64,
-        should_stop: &mut dyn FnMut() -> bool,
-        sink: &mut S,
-    ) -> Result<Samples, Error> {
+    pub(crate) fn check_targets(&self, sequence: &[u32]) -> Result<(), Error> {
         let targets = self.targets.len();
-        if let Some(&index) = sequence.iter().find(|index| **index as usize >= targets) {
-            return Err(Error::NoSuchTarget { index, targets });
+        match sequence.iter().find(|index| **index as usize >= targets) {
+            Some(&index) => Err(Error::NoSuchTarget { index, targets }),
+            None => Ok(()),
         }
-        let width = concurrency.min(sequence.len());
+    }
+
+    /// Let a loop fill in the rows of `samples`, with at most `width` requests in flight.
+    pub(crate) fn drive<S: Sink>(
+        &mut self,
+        samples: Samples,
+        width: usize,
+        common: &Common,
+        sink: &mut S,
+        run: impl FnOnce(Flight<'_, S>) -> io::Result<Samples>,
+    ) -> Result<Samples, Error> {
+        let width = width.min(samples.target.len());
         for token in self.connections.len()..width {
             self.connections.push(Connection::new(token, self.transport));
         }
-        let done = ClosedLoop::new(self, sequence, width, max_failures, sink).run(should_stop);
+        let done = run(Flight::new(self, samples, width, common, sink));
         // A fault or an interrupt leaves requests in flight: their answers must not meet the next run.
         self.connections.iter_mut().filter(|connection| !connection.is_idle()).for_each(Connection::close);
         done.map_err(Error::Io)
+    }
+}
+
+pub(crate) fn at_least_one(name: &str, is: bool) -> Result<(), Error> {
+    if is { Ok(()) } else { Err(Error::Invalid(format!("{name} must be at least 1"))) }
+}
+
+fn check_schedule(offsets_ns: &[u64], rows: usize) -> Result<(), Error> {
+    if offsets_ns.len() != rows {
+        return Err(Error::Invalid(format!("{} offsets for {rows} requests", offsets_ns.len())));
+    }
+    if !offsets_ns.is_sorted() {
+        return Err(Error::Invalid("the offsets of a schedule must not descend".into()));
+    }
+    match offsets_ns.last() {
+        Some(&last) if last > LAST_OFFSET_NS => {
+            Err(Error::Invalid(format!("the offset {last} ns is over {LAST_OFFSET_NS} ns")))
+        }
+        _ => Ok(()),
     }
 }

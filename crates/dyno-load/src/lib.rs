@@ -1,8 +1,9 @@
-//! The native load core of phpdyno: a closed-loop generator for HTTP/1.1 and FastCGI, one thread, epoll, no async
-//! runtime.
+//! The native load core of phpdyno: closed and open loops for HTTP/1.1 and FastCGI, one thread unless asked for more,
+//! epoll, no async runtime.
 //!
 //! All times are `CLOCK_MONOTONIC` nanoseconds. What a server does is an [`Outcome`], never an error and never a panic.
-//! `Engine` → `closed_loop` → `connection` → `http1` or `fastcgi`; `recorder` keeps the columns.
+//! `Engine` (→ `threads`) → `closed_loop` or `open_loop` → `flight` → `connection` → `http1` or `fastcgi`; `recorder`
+//! keeps the columns, `histogram` what is left of them.
 
 pub mod address;
 mod answer;
@@ -11,16 +12,22 @@ mod closed_loop;
 mod connection;
 pub mod engine;
 pub mod fastcgi;
+mod flight;
 pub mod head;
+pub mod histogram;
 pub mod http1;
+mod open_loop;
 pub mod outcome;
 pub mod recorder;
 pub mod sink;
 mod socket;
 pub mod target;
+mod threads;
 
 pub use address::Address;
 pub use engine::{Engine, Error, Fetched, Options};
+pub use histogram::Histogram;
 pub use outcome::{Failure, Malformed, OUTCOMES, Outcome};
 pub use recorder::Samples;
 pub use target::{Expected, Target, Transport};
+pub use threads::Width;

@@ -43,6 +43,19 @@ impl Kept {
     pub fn new(max_bytes: usize) -> Self {
         Self { max_bytes, ..Self::default() }
     }
+
+    /// Where a redirect leads, for a message (nothing here follows it); empty for any other status.
+    pub(crate) fn redirection(&self, status: u16) -> String {
+        let location = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"location"));
+        match location {
+            Some((_, value)) if (300..400).contains(&status) => {
+                let shown: String =
+                    String::from_utf8_lossy(value).chars().filter(|char| !char.is_control()).take(200).collect();
+                format!(", Location: {shown}")
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 impl Sink for Kept {

@@ -66,6 +66,26 @@ fn http() {
 }
 
 #[test]
+fn an_open_loop() {
+    let server = FakeServer::unix(always(HELLO));
+    let mut engine = engine(&server.address, http_target());
+    let mut allocations = |rows: usize| {
+        let offsets = (0..rows as u64).map(|row| row * 20_000).collect();
+        let sequence = vec![0; rows];
+        let before = ALLOCATIONS.get();
+        let samples = engine.run_open(sequence, offsets, 4, u64::MAX, &mut || false).unwrap();
+        let allocations = ALLOCATIONS.get() - before;
+        assert!(outcomes(&samples).iter().all(|outcome| *outcome == "ok"));
+        allocations
+    };
+    // All connections are opened once.
+    allocations(1000);
+    let few = allocations(10);
+    assert_eq!(few, allocations(1000));
+    assert!(few <= 12, "7 columns, the free list, the events: {few}");
+}
+
+#[test]
 fn http_with_a_new_connection_each() {
     let server = FakeServer::tcp(always(HELLO));
     let options = Options { keep_alive: false, ..impatient() };

@@ -2,6 +2,8 @@
 
 mod fake_servers;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use dyno_load::{Expected, Target, outcome::Outcome};
@@ -78,6 +80,67 @@ fn half_an_answer() {
 }
 
 #[test]
+fn a_content_length_that_promises_too_much_and_a_connection_that_stays_open() {
+    let serve = |peer: &mut dyn Peer, _| {
+        read_http(peer)?;
+        peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhello")?;
+        hang(peer)
+    };
+    assert_eq!(outcome_of(serve), "timed_out");
+    assert_eq!(outcome_of(once(b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\nx")), "malformed");
+    assert_eq!(outcome_of(once(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx")), "malformed");
+}
+
+#[test]
+fn a_content_length_that_promises_too_little_does_not_poison_the_next_answer() {
+    // What is left of the first answer would read as the head of the second.
+    let lie = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n";
+    let server = FakeServer::unix(always(lie));
+    let samples = run(&mut engine(&server.address, http_target()), 20, 2);
+    assert_eq!(outcomes(&samples), ["ok"; 20]);
+    assert_eq!(samples.connects, 20);
+}
+
+#[test]
+fn a_redirect_is_an_answer_and_is_not_followed() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    let server = FakeServer::unix(move |peer: &mut dyn Peer, _| {
+        loop {
+            read_http(peer)?;
+            count.fetch_add(1, Ordering::SeqCst);
+            peer.write_all(b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n")?;
+        }
+    });
+    let mut engine = engine(&server.address, http_target());
+    let samples = run(&mut engine, 3, 1);
+    assert_eq!((outcomes(&samples), samples.status), (vec!["wrong_status"; 3], vec![302; 3]));
+    assert_eq!(seen.load(Ordering::SeqCst), 3);
+    assert_eq!(engine.fetch(0, 100, &mut || false).unwrap().detail, "status 302, expected 200, Location: /login");
+}
+
+#[test]
+fn ten_thousand_targets() {
+    let server = FakeServer::unix(|peer: &mut dyn Peer, _| {
+        loop {
+            let request = read_http(peer)?;
+            let path = request.split(|byte| *byte == b' ').nth(1).unwrap();
+            write!(peer, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", path.len())?;
+            peer.write_all(path)?;
+        }
+    });
+    let path = |number: u32| format!("/{}", "x".repeat(number as usize % 100));
+    let targets = (0..10_000).map(|number| {
+        let length = path(number).len() as u64;
+        Target::http(get(&path(number)), false, Expected { status: 200, min_bytes: length, max_bytes: length })
+    });
+    let mut engine = fake_servers::engine_of(&server.address, targets.collect(), fake_servers::impatient());
+    let samples = engine.run((0..10_000).rev().collect(), 4, 1, &mut || false).unwrap();
+    assert!(outcomes(&samples).iter().all(|outcome| *outcome == "ok"));
+    assert_eq!(samples.connects, 4);
+}
+
+#[test]
 fn a_reset() {
     // Closing with the request unread makes the kernel send a reset.
     let serve = |_: &mut dyn Peer, _| {
@@ -91,6 +154,8 @@ fn a_reset() {
 fn garbage() {
     assert_eq!(outcome_of(once(b"\x16\x03\x01\x02\x00")), "malformed");
     assert_eq!(outcome_of(once(b"HTTP/1.1 rubbish")), "malformed");
+    assert_eq!(outcome_of(once(b"HTTP/1.1 000 OK\r\nContent-Length: 1\r\n\r\nx")), "malformed");
+    assert_eq!(outcome_of(once(b"HTTP/1.1 099 OK\r\nContent-Length: 1\r\n\r\nx")), "malformed");
     assert_eq!(outcome_of(once(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx")), "malformed");
     assert_eq!(outcome_of(once(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")), "malformed");
 }

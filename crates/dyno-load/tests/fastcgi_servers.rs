@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dyno_load::{Expected, Options, Target};
 use fake_servers::{
-    FakeServer, Peer, engine, engine_of, fastcgi_answer, fastcgi_target, impatient, outcomes, read_fastcgi, record, run,
+    FakeServer, MS, Peer, engine, engine_of, fastcgi_answer, fastcgi_target, hang, impatient, outcomes, read_fastcgi,
+    record, run, sleep_ms,
 };
 
 const PAGE: &[u8] = b"Content-type: text/html\r\n\r\nhello";
@@ -82,6 +83,77 @@ fn outcomes_of_bad_responders() {
     assert_eq!(outcome_of(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()), "malformed");
     assert_eq!(outcome_of(fastcgi_answer(b"")), "malformed");
     assert_eq!(outcome_of([record(6, PAGE), record(3, &[0, 0, 0, 0, 2, 0, 0, 0])].concat()), "malformed");
+}
+
+/// The outcome when the connection stays open afterwards, as that of a worker that hangs does.
+fn outcome_of_open(answer: Vec<u8>) -> &'static str {
+    let server = FakeServer::unix(move |peer: &mut dyn Peer, _| {
+        read_fastcgi(peer)?;
+        peer.write_all(&answer)?;
+        hang(peer)
+    });
+    outcomes(&run(&mut engine(&server.address, fastcgi_target()), 1, 1))[0]
+}
+
+#[test]
+fn an_answer_without_its_end() {
+    let stdout = [record(6, PAGE), record(6, b"")].concat();
+    let half = [record(6, PAGE), record(3, &[0; 8])[..9].to_vec()].concat();
+    assert_eq!(outcome_of(stdout.clone()), "closed_early");
+    assert_eq!(outcome_of(half.clone()), "closed_early");
+    for answer in [vec![], stdout, half, record(7, b"PHP Warning: x")] {
+        assert_eq!(outcome_of_open(answer), "timed_out");
+    }
+}
+
+#[test]
+fn nothing_but_stderr() {
+    assert_eq!(outcome_of(record(7, b"PHP Fatal error: x")), "closed_early");
+    let ended = [record(7, b"PHP Fatal error: x"), record(3, &[0; 8])].concat();
+    assert_eq!(outcome_of(ended), "malformed", "no CGI headers");
+}
+
+#[test]
+fn a_flood_of_stderr_stops_neither_the_others_nor_the_time_out() {
+    let flood = record(7, &vec![b'x'; 60_000]);
+    let server = FakeServer::unix(move |peer: &mut dyn Peer, number| {
+        if number > 0 {
+            return responder(peer, number);
+        }
+        loop {
+            peer.write_all(&flood)?;
+        }
+    });
+    let samples = run(&mut engine(&server.address, fastcgi_target()), 50, 2);
+    assert_eq!(outcomes(&samples).iter().filter(|outcome| **outcome == "ok").count(), 49);
+    assert_eq!(outcomes(&samples)[0], "timed_out");
+    assert!(samples.stderr_bytes > 0);
+}
+
+#[test]
+fn a_reset() {
+    // Closing with the request unread makes the kernel send a reset.
+    let server = FakeServer::tcp(|_: &mut dyn Peer, _| {
+        sleep_ms(50);
+        Ok(())
+    });
+    assert_eq!(outcomes(&run(&mut engine(&server.address, fastcgi_target()), 2, 1)), ["closed_early"; 2]);
+}
+
+#[test]
+fn a_gibibyte_is_counted_and_not_kept() {
+    const RECORD_BYTES: usize = 65_535;
+    const RECORDS: usize = 16_384;
+    let server = FakeServer::unix(|peer: &mut dyn Peer, _| {
+        read_fastcgi(peer)?;
+        peer.write_all(&record(6, b"\r\n"))?;
+        let piece = record(6, &vec![b'x'; RECORD_BYTES]);
+        (0..RECORDS).try_for_each(|_| peer.write_all(&piece))?;
+        peer.write_all(&record(3, &[0; 8]))
+    });
+    let options = Options { response_timeout_ns: 30_000 * MS, ..impatient() };
+    let samples = run(&mut engine_of(&server.address, vec![fastcgi_target()], options), 1, 1);
+    assert_eq!((outcomes(&samples)[0], samples.body_bytes[0]), ("ok", (RECORD_BYTES * RECORDS) as u64));
 }
 
 #[test]

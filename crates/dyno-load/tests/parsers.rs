@@ -1,63 +1,14 @@
 //! Properties of the parsers: how the bytes are cut does not matter, and no bytes make them panic.
 
-use dyno_load::Malformed;
+mod splits;
+
 use dyno_load::fastcgi;
-use dyno_load::http1::{self, Progress};
-use dyno_load::sink::Kept;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use splits::{Feed, Http, Parsed, assert_alike, split_input};
 
-/// What a parser made of a stream.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Parsed {
-    complete: bool,
-    status: u16,
-    headers: Vec<(Vec<u8>, Vec<u8>)>,
-    body: Vec<u8>,
-    stderr: Vec<u8>,
-}
-
-/// One step of a parser, whichever it is.
-trait Feed {
-    fn feed(&mut self, bytes: &[u8], kept: &mut Kept) -> Result<Progress, Malformed>;
-    fn status(&self) -> u16;
-}
-
-impl Feed for http1::Parser {
-    fn feed(&mut self, bytes: &[u8], kept: &mut Kept) -> Result<Progress, Malformed> {
-        self.feed(bytes, kept)
-    }
-
-    fn status(&self) -> u16 {
-        self.status()
-    }
-}
-
-impl Feed for fastcgi::Parser {
-    fn feed(&mut self, bytes: &[u8], kept: &mut Kept) -> Result<Progress, Malformed> {
-        self.feed(bytes, kept)
-    }
-
-    fn status(&self) -> u16 {
-        self.status()
-    }
-}
-
-/// Feed `bytes`, cut at `cuts` (in any order, taken modulo the length); the end of the stream completes what only the
-/// close ends.
-fn parse(mut parser: impl Feed, bytes: &[u8], cuts: &[usize]) -> Result<Parsed, Malformed> {
-    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
-    cuts.extend([0, bytes.len()]);
-    cuts.sort_unstable();
-    let mut kept = Kept::new(1 << 30);
-    let mut complete = false;
-    for cut in cuts.windows(2) {
-        if let Progress::Complete { .. } = parser.feed(&bytes[cut[0]..cut[1]], &mut kept)? {
-            complete = true;
-            break;
-        }
-    }
-    Ok(Parsed { complete, status: parser.status(), headers: kept.headers, body: kept.body, stderr: kept.stderr })
+fn parse(mut parser: impl Feed, bytes: &[u8], cuts: &[usize]) -> Result<Parsed, dyno_load::Malformed> {
+    splits::parse(&mut parser, bytes, cuts)
 }
 
 fn cuts() -> impl Strategy<Value = Vec<usize>> {
@@ -133,8 +84,8 @@ proptest! {
 
     #[test]
     fn http_does_not_mind_how_it_is_cut((bytes, status, body) in http_response(), cuts in cuts()) {
-        let parsed = parse(http1::Parser::default(), &bytes, &cuts).unwrap();
-        prop_assert_eq!(&parsed, &parse(http1::Parser::default(), &bytes, &[]).unwrap());
+        let parsed = parse(Http::default(), &bytes, &cuts).unwrap();
+        prop_assert_eq!(&parsed, &parse(Http::default(), &bytes, &[]).unwrap());
         prop_assert_eq!((parsed.complete, parsed.status, parsed.body), (true, status, body));
     }
 
@@ -152,7 +103,7 @@ proptest! {
     ) {
         let bytes = damage(bytes, &changes);
         prop_assert_eq!(
-            parse(http1::Parser::default(), &bytes, &cuts), parse(http1::Parser::default(), &bytes, &[])
+            parse(Http::default(), &bytes, &cuts), parse(Http::default(), &bytes, &[])
         );
     }
 
@@ -169,12 +120,35 @@ proptest! {
     #[test]
     fn no_bytes_make_a_parser_panic(bytes in vec(any::<u8>(), 0..300), cuts in cuts()) {
         let _ = parse(fastcgi::Parser::default(), &bytes, &cuts);
-        let _ = parse(http1::Parser::default(), &bytes, &cuts);
+        let _ = parse(Http::default(), &bytes, &cuts);
         let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice();
-        let _ = parse(http1::Parser::default(), &[head, &bytes].concat(), &cuts);
+        let _ = parse(Http::default(), &[head, &bytes].concat(), &cuts);
         let mut record = vec![1, 6, 0, 1, 1, 44, 0, 0];
         record.extend_from_slice(&bytes);
         let _ = parse(fastcgi::Parser::default(), &record, &cuts);
+    }
+
+    #[test]
+    fn damaged_answers_are_read_alike_by_a_parser_that_was_used_before(
+        (http, ..) in http_response(), (fastcgi, ..) in fastcgi_response(), changes in vec(any::<(usize, u8)>(), 0..4),
+        cuts in cuts(), head in any::<bool>()
+    ) {
+        assert_alike(&mut Http::new(head), &damage(http, &changes), &cuts);
+        assert_alike(&mut fastcgi::Parser::default(), &damage(fastcgi, &changes), &cuts);
+    }
+
+    /// Whatever a flood repeats, it is refused before it has cost more than the limits.
+    #[test]
+    fn a_flood_of_headers_is_refused(line in "[ -~]{1,200}", piece in 1_usize..5000) {
+        let starts = [&b"HTTP/1.1 200 OK\r\n"[..], b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"];
+        let line = format!("A: {line}\r\n").into_bytes();
+        for start in starts {
+            let flood = [start, &line.repeat(200_000 / line.len() + 1)].concat();
+            let (mut parser, mut kept) = (Http::default(), dyno_load::sink::Kept::new(1 << 20));
+            let refused = flood.chunks(piece).position(|bytes| parser.feed(bytes, &mut kept).is_err());
+            prop_assert!(refused.is_some_and(|pieces| pieces * piece <= 70_000), "{:?} pieces of {}", refused, piece);
+            prop_assert_eq!(kept.body.len(), 0);
+        }
     }
 
     #[test]
@@ -189,4 +163,28 @@ proptest! {
         let records = 3 + usize::from(bytes > 0) + usize::from(!stdin.is_empty());
         prop_assert_eq!(wire.len(), 8 * records + 8 + bytes + stdin.len());
     }
+}
+
+/// The seeds of the fuzz targets stay good, and any input of theirs can be read.
+#[test]
+fn the_seeds_of_the_fuzz_targets() {
+    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    let read = |target: &str| {
+        let files = std::fs::read_dir(seeds.join(target)).unwrap();
+        let seeds: Vec<Vec<u8>> = files.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+        assert!(seeds.len() > 5, "{target}");
+        seeds
+    };
+    for seed in read("http_response") {
+        let (bytes, cuts, head) = split_input(&seed);
+        assert_alike(&mut Http::new(head), bytes, &cuts);
+    }
+    for seed in read("fastcgi_records") {
+        let (bytes, cuts, _) = split_input(&seed);
+        assert_alike(&mut fastcgi::Parser::default(), bytes, &cuts);
+    }
+    assert_eq!(split_input(b""), (&b""[..], vec![], false));
+    assert_eq!(split_input(b"text\n"), (&b"text\n"[..], vec![], false));
+    assert_eq!(split_input(b"text\0\x02\x11"), (&b"text"[..], vec![2], true));
+    assert_eq!(split_input(b"x\xf0"), (&b""[..], vec![usize::from(b'x')], false));
 }

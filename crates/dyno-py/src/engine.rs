@@ -1,6 +1,6 @@
 //! `Engine` and `Response`.
 
-use dyno_load::{Address, Error, Fetched, Options};
+use dyno_load::{Address, Error, Fetched, Options, Width};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyIndexError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -9,7 +9,8 @@ use pyo3::types::{PyBytes, PyList};
 use crate::samples::Samples;
 use crate::target::Target;
 
-/// A closed-loop generator for one address; one thread, epoll, connections kept over runs when `keep_alive`.
+/// A generator for one address; epoll, one thread unless a run asks for more, connections kept over runs when
+/// `keep_alive`.
 #[pyclass(module = "phpdyno._native")]
 pub(crate) struct Engine {
     engine: dyno_load::Engine,
@@ -46,19 +47,41 @@ impl Engine {
         Ok(Self { engine })
     }
 
-    /// Send `targets[i]` for every i of `sequence`, `concurrency` at a time, and return when each has an outcome.
-    #[pyo3(signature = (sequence, *, concurrency = 1, max_failures = 1 << 62))]
+    /// Send `targets[i]` for every i of `sequence`, `concurrency` at a time on `threads` threads, and return when each has
+    /// an outcome.
+    #[pyo3(signature = (sequence, *, concurrency = 1, max_failures = 1 << 62, threads = 1))]
     fn run(
         &mut self,
         py: Python<'_>,
         sequence: PyReadonlyArray1<'_, u32>,
         concurrency: usize,
         max_failures: u64,
+        threads: usize,
     ) -> PyResult<Samples> {
+        let width = Width::new(concurrency, threads).map_err(python_error)?;
         // A copy: it becomes the `target` column, and Python may write to its own array while we run without the GIL.
         let sequence = sequence.as_array().to_vec();
         let engine = &mut self.engine;
-        let columns = interruptible(py, |stop| engine.run(sequence, concurrency, max_failures, stop))?;
+        let columns = interruptible(py, |stop| engine.run(sequence, width, max_failures, stop))?;
+        Ok(Samples::new(py, columns))
+    }
+
+    /// Send `targets[sequence[i]]` `offsets_ns[i]` after the zero of the schedule, on at most `connections` connections,
+    /// which are dealt to `threads` threads.
+    #[pyo3(signature = (sequence, offsets_ns, *, connections, max_failures = 1 << 62, threads = 1))]
+    fn run_open(
+        &mut self,
+        py: Python<'_>,
+        sequence: PyReadonlyArray1<'_, u32>,
+        offsets_ns: PyReadonlyArray1<'_, u64>,
+        connections: usize,
+        max_failures: u64,
+        threads: usize,
+    ) -> PyResult<Samples> {
+        let width = Width::new(connections, threads).map_err(python_error)?;
+        let (sequence, offsets_ns) = (sequence.as_array().to_vec(), offsets_ns.as_array().to_vec());
+        let engine = &mut self.engine;
+        let columns = interruptible(py, |stop| engine.run_open(sequence, offsets_ns, width, max_failures, stop))?;
         Ok(Samples::new(py, columns))
     }
 

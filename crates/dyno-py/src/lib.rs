@@ -1,6 +1,7 @@
 //! The thin Python binding of `dyno-load`: values in, columns out, the GIL released in between.
 
 mod engine;
+mod histogram;
 mod samples;
 mod target;
 
@@ -11,6 +12,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::engine::{Engine, Response};
+    #[pymodule_export]
+    use crate::histogram::Histogram;
     #[pymodule_export]
     use crate::samples::Samples;
     #[pymodule_export]

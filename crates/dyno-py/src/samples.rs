@@ -3,9 +3,11 @@
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
-/// The columns of one `Engine.run`: one row per requested index, in the order of the sequence.
+/// The columns of one `Engine.run` or `Engine.run_open`: one row per requested index, in the order of the sequence.
 #[pyclass(module = "phpdyno._native", frozen, get_all)]
 pub(crate) struct Samples {
+    intended_ns: Py<PyArray1<u64>>,
+    ready_ns: Py<PyArray1<u64>>,
     sent_ns: Py<PyArray1<u64>>,
     first_byte_ns: Py<PyArray1<u64>>,
     done_ns: Py<PyArray1<u64>>,
@@ -17,11 +19,14 @@ pub(crate) struct Samples {
     ended_ns: u64,
     connects: u64,
     stderr_bytes: u64,
+    other_threads_cpu_ns: u64,
 }
 
 impl Samples {
     pub(crate) fn new(py: Python<'_>, columns: dyno_load::Samples) -> Self {
         Self {
+            intended_ns: columns.intended_ns.into_pyarray(py).unbind(),
+            ready_ns: columns.ready_ns.into_pyarray(py).unbind(),
             sent_ns: columns.sent_ns.into_pyarray(py).unbind(),
             first_byte_ns: columns.first_byte_ns.into_pyarray(py).unbind(),
             done_ns: columns.done_ns.into_pyarray(py).unbind(),
@@ -33,6 +38,7 @@ impl Samples {
             ended_ns: columns.ended_ns,
             connects: columns.connects,
             stderr_bytes: columns.stderr_bytes,
+            other_threads_cpu_ns: columns.other_threads_cpu_ns,
         }
     }
 }

@@ -83,9 +83,9 @@ class Expectation(Struct, frozen=True):
         for index, (target, answer) in enumerate(zip(self.targets, candidate, strict=True)):
             problem = self.differs(index, answer)
             if problem is not None:
-                problems.append(f"{target.path}: {problem}")
+                problems.append(f"{target.label}: {problem}")
             masked = self.masks[index].masked_fraction if target.answers == "body" else 0.0
-            rows.append(TargetAnswer(target.path, answer.status, len(answer.body), masked, target.answers))
+            rows.append(TargetAnswer(target.label, answer.status, len(answer.body), masked, target.answers))
         return Comparison(not problems, _sentence(problems, rows), tuple(rows))
 
 
@@ -106,7 +106,7 @@ def _mask(target: Target, answers: Sequence[Answer]) -> Mask:
     try:
         return learn(answers) if target.answers == "body" else Mask((b"",), (), 0.0)
     except WideMaskError as error:
-        raise WideMaskError(error.what, where=target.path, next_step=error.next_step) from error
+        raise WideMaskError(error.what, where=target.label, next_step=error.next_step) from error
 
 
 def _quoted(target: Target, answers: Sequence[Answer]) -> frozenset[str]:
@@ -133,7 +133,7 @@ def _require_valid(target: Target, answer: Answer, quoted: Collection[str]) -> N
         hint = 'if the page only quotes it, declare answers = "status" for the target' if page and answer.body else ""
         if target.status != OPERATION_DONE:
             hint = hint or f"expected is status {target.status}"
-        raise DynoError(f"this target cannot be timed: {found}", where=target.path, next_step=hint)
+        raise DynoError(f"this target cannot be timed: {found}", where=target.label, next_step=hint)
 
 
 def fault(target: Target, answer: Answer, quoted: Collection[str] = ()) -> str | None:
@@ -142,7 +142,7 @@ def fault(target: Target, answer: Answer, quoted: Collection[str] = ()) -> str |
         return f"it fails: {answer.body[:400].decode('utf-8', 'replace')}"
     if answer.status != target.status:
         return f"status {answer.status} instead of {target.status}{_explained(answer)}"
-    if answer.status == 200 and not answer.body:
+    if answer.status == 200 and not answer.body and target.method != "HEAD":
         return "status 200 with an empty body"
     if answer.status == 200:
         for pattern, name in ERROR_PAGES:

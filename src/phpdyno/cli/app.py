@@ -9,6 +9,22 @@ from cyclopts import App, CycloptsError, Parameter
 from phpdyno import __version__
 from phpdyno.errors import UsageError
 
+FromLog = Annotated[
+    Path | None,
+    Parameter(show_default=False, help="ask what an access log of yours holds (combined format or JSON, .gz too): its GET requests"),
+]
+LogHost = Annotated[str | None, Parameter(show_default=False, help="with --from-log: the host to keep; default: the most frequent one")]
+MostTargets = Annotated[
+    int | None, Parameter(show_default=False, help="with --from-log: targets to keep, the most frequent ones; default: 50")
+]
+SaveWorkload = Annotated[Path | None, Parameter(show_default=False, help="with --from-log: write what it came to into a workload file")]
+FromWorkload = Annotated[Path | None, Parameter(name="--workload", show_default=False, help="ask what a workload file holds")]
+
+KeepConn = Annotated[
+    bool,
+    Parameter(negative="", show_default=False, help="with --transport fastcgi: keep connections (FCGI_KEEP_CONN); each wants a worker"),
+]
+
 app = App(
     name="phpdyno",
     help="A dynamometer for PHP: one command, one honest verdict per change.",
@@ -54,6 +70,12 @@ def compare(
         int | None, Parameter(help="requests in flight, and workers; default: 1 for CPU, 2 per core for throughput")
     ] = None,
     slot: Annotated[int | None, Parameter(help="requests per slot; default: from the cost of a request")] = None,
+    keep_conn: KeepConn = False,
+    from_log: FromLog = None,
+    log_host: LogHost = None,
+    most_targets: MostTargets = None,
+    save_workload: SaveWorkload = None,
+    workload: FromWorkload = None,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
     runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None,
@@ -63,6 +85,7 @@ def compare(
 ) -> int:
     """Compare treatments with the control on a real stack and give one verdict each."""
     from phpdyno.cli import compare as command  # noqa: PLC0415 (numpy and the native core: not for --help)
+    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
 
     options = command.Options(
         reference=reference,
@@ -85,6 +108,88 @@ def compare(
         json=json,
         fail_on=fail_on,
         require_verdict=require_verdict,
+        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
+        keep_conn=keep_conn,
+    )
+    return command.run(options)
+
+
+@app.command
+def measure(
+    reference: Annotated[
+        str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
+    ] = "",
+    /,
+    *,
+    control: Annotated[
+        str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
+    ] = "",
+    arm: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", show_default=False, help="another SPEC to sweep in the same rounds; more than once if you like"),
+    ] = (),
+    docroot: Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")] = None,
+    url: Annotated[
+        tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
+    ] = (),
+    transport: Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")] = "http",
+    concurrency: Annotated[
+        str, Parameter(help="requests in flight, one visit each per round, joined by commas")
+    ] = "1,3,5,10,20,30,40,50,100",
+    open_share: Annotated[
+        str, Parameter(negative="", help="offered rate of the open loop as a share of the throughput at which the closed ones saturate")
+    ] = "70%",
+    no_open: Annotated[bool, Parameter(negative="", show_default=False, help="closed loops only")] = False,
+    arrivals: Annotated[
+        Literal["poisson", "constant", "ramp", "burst"],
+        Parameter(help="how requests of the open loop follow each other; the mean rate is the same"),
+    ] = "poisson",
+    keep_conn: KeepConn = False,
+    budget: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="time for measuring, starts and warm-up included; default: 5m, or what three rounds need, 20m at most",
+        ),
+    ] = None,
+    confidence: Annotated[str, Parameter(help="confidence of each interval by itself")] = "95%",
+    seed: Annotated[int, Parameter(help="orders, arrivals and targets follow from it")] = 1,
+    from_log: FromLog = None,
+    log_host: LogHost = None,
+    most_targets: MostTargets = None,
+    save_workload: SaveWorkload = None,
+    workload: FromWorkload = None,
+    cross_check: Annotated[
+        bool,
+        Parameter(negative="", show_default=False, help="let ab -k and wrk, where they are installed, load the same instances as well"),
+    ] = False,
+    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted sweep; all else comes from its record")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+) -> int:
+    """Measure throughput, times, CPU and memory as more is asked of an app, and say what limits it."""
+    from phpdyno.cli import measure as command  # noqa: PLC0415 (numpy and the native core: not for --help)
+    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
+
+    options = command.Options(
+        reference=reference,
+        control=control,
+        docroot=docroot,
+        urls=url,
+        transport=transport,
+        concurrency=concurrency,
+        open_share=None if no_open else open_share,
+        arrivals=arrivals,
+        budget=budget,
+        confidence=confidence,
+        seed=seed,
+        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
+        cross_check=cross_check,
+        keep_conn=keep_conn,
+        runs=runs,
+        resume=resume,
+        json=json,
+        arms=arm,
     )
     return command.run(options)
 
@@ -96,10 +201,10 @@ def report(
     *,
     json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
 ) -> int:
-    """Rebuild the reports of a run from its journal alone."""
+    """Rebuild the reports of a run, a comparison or a sweep, from its journal alone."""
     from phpdyno.cli import show  # noqa: PLC0415 (numpy: not for --help)
 
-    show.report(run, json=json)
+    show.report_any(run, json=json)
     return 0
 
 

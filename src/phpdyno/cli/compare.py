@@ -4,12 +4,13 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.console import Console
 
 from phpdyno.apps.registry import BUILT_IN
 from phpdyno.cli import show
 from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.requests import RequestOptions, own_requests, refuse_with_resume
 from phpdyno.cli.units import fraction, seconds
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import AppSource, Transport
@@ -44,16 +45,22 @@ class Options(Struct, frozen=True):
     json: bool
     fail_on: str | None
     require_verdict: bool
+    requests: RequestOptions = RequestOptions()
+    keep_conn: bool = False
 
 
 def run(options: Options) -> int:
     """Carry out the command; the exit code says what was asked to be said by it."""
     argv = tuple(sys.argv[1:])
-    with LiveProgress(Console(stderr=True), quiet=options.json) as progress:
-        if options.resume is not None:
+    console = Console(stderr=True)
+    if options.resume is not None:
+        refuse_with_resume(options.requests)
+        with LiveProgress(console, quiet=options.json) as progress:
             directory = resume(options.resume.absolute(), argv=argv, progress=progress)
-        else:
-            directory = compare(_question(options), runs=options.runs.absolute(), argv=argv, progress=progress)
+    else:
+        question = _with_requests(_question(options), options.requests, console)
+        with LiveProgress(console, quiet=options.json) as progress:
+            directory = compare(question, runs=options.runs.absolute(), argv=argv, progress=progress)
     view = show.report(directory, json=options.json)
     return _exit_code(options, view)
 
@@ -69,7 +76,7 @@ def _question(options: Options) -> Question:
         raise UsageError("a seed is a whole number from 0 on", where="--seed")
     return Question(
         source=AppSource(
-            reference=_absolute(options.reference),
+            reference=absolute_reference(options.reference),
             docroot=str(options.docroot.absolute()) if options.docroot else "",
             urls=options.urls,
             script=str(options.script.expanduser().absolute()) if options.script else "",
@@ -85,7 +92,14 @@ def _question(options: Options) -> Question:
         transport="script" if options.script else options.transport,
         concurrency=options.concurrency,
         slot_requests=options.slot,
+        keep_conn=options.keep_conn,
     )
+
+
+def _with_requests(question: Question, options: RequestOptions, console: Console) -> Question:
+    """The question with the requests of a log or a workload file, where one is named; read when all else is known to be in order."""
+    own = own_requests(options, console)
+    return structs.replace(question, workload=own.workload, source=structs.replace(question.source, requests=own.file))
 
 
 def _refuse_servers(options: Options) -> None:
@@ -93,6 +107,8 @@ def _refuse_servers(options: Options) -> None:
     where = f"--script {options.script}"
     if options.reference or options.docroot or options.urls:
         raise UsageError("both a script and an app are given", where=where, next_step="give one of the two")
+    if options.requests.given:
+        raise UsageError(f"{options.requests.given} belongs to an app; a script has operations", where=where)
     if options.transport != "http":
         raise UsageError(f"--transport {options.transport} belongs to an app; a script has no server", where=where)
     if options.metric == "throughput":
@@ -101,7 +117,7 @@ def _refuse_servers(options: Options) -> None:
         raise UsageError("a script performs one operation at a time", where=where, next_step="leave --concurrency out")
 
 
-def _absolute(reference: str) -> str:
+def absolute_reference(reference: str) -> str:
     """The path of an app.toml made absolute, so that the run can be resumed from anywhere; a built-in name stays."""
     return str(Path(reference).absolute()) if reference and Path(reference).exists() and reference not in BUILT_IN else reference
 

@@ -1,14 +1,27 @@
 """A run shown again: terminal, JSON and report.html, all from its journal alone."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import find_journal, read_journal
+from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.report.shape import RunView
+from phpdyno.report.sweep_shape import SweepView
 from phpdyno.report.view import view_of
+
+PAGE = "report.html"
+
+
+def report_any(run: Path, *, json: bool = False) -> None:
+    """Show whatever lies there: a sweep by its own record, anything else by its journal."""
+    if run.name == SWEEP_FILE or (run / SWEEP_FILE).is_file():
+        report_sweep(run, json=json)
+    else:
+        report(run, json=json)
 
 
 def report(run: Path, *, json: bool = False) -> RunView:
@@ -18,30 +31,72 @@ def report(run: Path, *, json: bool = False) -> RunView:
     """
     journal = find_journal(run)
     view = view_of(read_journal(journal), journal.parent.name)
-    page = journal.parent / "report.html"
-    unwritten = _write_page(view, page)
-    if json:
-        from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)
 
-        sys.stdout.write(text(view) + "\n")
-    else:
+    def drawn() -> str:
+        from phpdyno.report.page import render_page  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_page(view)
+
+    def told() -> RenderableType:
         from phpdyno.report.terminal import summary  # noqa: PLC0415 (rich tables: not with --json)
 
+        return summary(view)
+
+    def plain() -> str:
+        from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)
+
+        return text(view)
+
+    _show(journal.parent / PAGE, drawn, plain if json else told)
+    return view
+
+
+def report_sweep(run: Path, *, json: bool = False) -> SweepView:
+    """The same of a sweep."""
+    # numpy and the native core, which a comparison's report does without.
+    from phpdyno.report.sweep_view import sweep_view  # noqa: PLC0415
+
+    folder = (run if run.is_dir() else run.parent).absolute()
+    view = sweep_view(read_sweep(run), folder.name)
+
+    def drawn() -> str:
+        from phpdyno.report.sweep_page import render_sweep  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_sweep(view)
+
+    def told() -> RenderableType:
+        from phpdyno.report.sweep_terminal import sweep_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return sweep_summary(view)
+
+    def plain() -> str:
+        from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)
+
+        return text(view)
+
+    _show((run if run.is_dir() else run.parent) / PAGE, drawn, plain if json else told)
+    return view
+
+
+def _show(page: Path, drawn: Callable[[], str], shown: Callable[[], RenderableType | str]) -> None:
+    """Write the page, print what is `shown` (a str is a JSON document), then say where the page is, or that it cannot be."""
+    unwritten = _write(page, drawn())
+    said = shown()
+    if isinstance(said, str):
+        sys.stdout.write(said + "\n")
+    else:
         console = Console()
-        console.print(summary(view))
+        console.print(said)
         if not unwritten:
             console.print(f"report: {page}", soft_wrap=True, markup=False, highlight=False)
     if unwritten:
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))
-    return view
 
 
-def _write_page(view: RunView, path: Path) -> str:
-    """Why the page could not be written; '' when it was."""
-    from phpdyno.report.page import render_page  # noqa: PLC0415 (jinja2 and plotly load slowly)
-
+def _write(path: Path, text: str) -> str:
+    """Why the file could not be written; '' when it was."""
     try:
-        path.write_text(render_page(view), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         return error.strerror or str(error)
     return ""

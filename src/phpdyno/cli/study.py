@@ -11,11 +11,12 @@ from phpdyno.cli.units import seconds
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.study import StudyRecord
+from phpdyno.journal.sweep import read_sweep
 from phpdyno.report.study_page import study_page
 from phpdyno.report.study_shape import StudyView
 from phpdyno.report.study_terminal import study_summary
 from phpdyno.report.study_view import study_view
-from phpdyno.workflows.study import begun_in, resume_study, study
+from phpdyno.workflows.study import begun_in, begun_sweep_in, resume_study, study
 
 PAGE = "study.md"
 
@@ -53,9 +54,14 @@ def run(options: Options) -> int:
 
 
 def view_of_study(place: Path, record: StudyRecord) -> StudyView:
-    """The view of a study's directory: its record, and the journal of every comparison that has a plan."""
+    """The view of a study's directory: its record, the journal of every comparison that has a plan, and every sweep's record."""
     begun = {part.name: begun_in(place / part.name) for part in record.parts if part.kind == "comparison"}
-    return study_view(record, {name: read_journal(run / FILE) for name, run in begun.items() if run is not None})
+    swept = {part.name: begun_sweep_in(place / part.name) for part in record.parts if part.kind == "sweep"}
+    return study_view(
+        record,
+        {name: read_journal(run / FILE) for name, run in begun.items() if run is not None},
+        {name: read_sweep(run) for name, run in swept.items() if run is not None},
+    )
 
 
 def _show(view: StudyView, page: Path, *, as_json: bool) -> None:

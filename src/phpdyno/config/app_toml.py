@@ -3,17 +3,18 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct, field
 
 from phpdyno.config.nearest import suggestion
+from phpdyno.config.requests import check_labels, check_request, refuse_variables
 from phpdyno.config.trusted import steered_by
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml_of
 from phpdyno.errors import UsageError
 from phpdyno.model.app import AppSetting
-from phpdyno.model.workload import Target
+from phpdyno.model.workload import Method, Target
 
 FILE_NAME = "app.toml"
 DB_SOCKET = "{db_socket}"
@@ -33,6 +34,12 @@ _EXAMPLES = {
     "path": 'add path = "/"',
     "env": 'add env = "APP_DEBUG", the variable that the app reads',
     "default": 'add default = "0", what it is in an arm that does not set it',
+}
+_CHOICES = {
+    "answers": 'use "body" or "status"',
+    "method": "use one of " + ", ".join(get_args(Method)),
+    "headers": 'write text: "X-Requested-With" = "XMLHttpRequest"',
+    "cookies": 'write text: session = "1234"',
 }
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -116,6 +123,7 @@ def load_app_toml(path: Path) -> AppFile:
     )
     _check_env_and_ini(app)
     _check_variables(app)
+    refuse_variables(app.targets, app.author, where=str(path))
     return app
 
 
@@ -130,6 +138,12 @@ def check_target_path(path: str, *, where: str) -> None:
         raise UsageError(what, where=where, next_step="percent-encode it (a space is %20)")
 
 
+def check_host(host: str, *, where: str) -> None:
+    """Raise UsageError unless `host` can stand in a Host header."""
+    if not _HOST.fullmatch(host):
+        raise UsageError(f"{host!r} is no host name", where=where, next_step="write it as a Host header holds it")
+
+
 def _check(raw: _Raw, path: Path) -> None:
     def refuse(key: str, what: str, next_step: str) -> None:
         raise UsageError(what, where=f"{path}: {key}", next_step=next_step)
@@ -138,8 +152,7 @@ def _check(raw: _Raw, path: Path) -> None:
         refuse("name", f"{raw.name!r} cannot name a run's directory", "use letters, digits, '.', '_' and '-'")
     if raw.database is not None and not _DATABASE.fullmatch(raw.database):
         refuse("database", f"{raw.database!r} is no plain database name", "use letters, digits, '_' and '-'")
-    if not _HOST.fullmatch(raw.host):
-        refuse("host", f"{raw.host!r} is no host name", "write it as a Host header holds it")
+    check_host(raw.host, where=f"{path}: host")
     front = Path(raw.front_controller)
     if not raw.front_controller or front.is_absolute() or ".." in front.parts:
         refuse("front_controller", f"{raw.front_controller!r} does not lie in docroot", "write it relative to docroot, e.g. index.php")
@@ -148,15 +161,18 @@ def _check(raw: _Raw, path: Path) -> None:
     if not raw.target:
         refuse("target", "there is no target", 'add [[target]] with path = "/"')
     for number, target in enumerate(raw.target):
-        _check_target(target, f"{path}: target[{number}]")
+        check_target(target, where=f"{path}: target[{number}]")
+    check_labels(raw.target, where=str(path))
 
 
-def _check_target(target: Target, where: str) -> None:
+def check_target(target: Target, *, where: str) -> None:
+    """Raise UsageError unless the target can be asked as it is written and its weight and status are possible."""
     check_target_path(target.path, where=f"{where}.path")
     if not 0 < target.weight < float("inf"):
         raise UsageError(f"the weight {target.weight} is not above 0", where=f"{where}.weight", next_step="leave the target out instead")
     if not 100 <= target.status <= 599:
         raise UsageError(f"{target.status} is no HTTP status", where=f"{where}.status", next_step="use 100 to 599")
+    check_request(target, where=where)
 
 
 def _check_env_and_ini(app: AppFile) -> None:
@@ -210,7 +226,7 @@ def _translated(error: msgspec.ValidationError, path: Path, table: str = "") -> 
     if unknown is None:
         missing = _MISSING.search(what)
         hint = _EXAMPLES.get(missing[1], "") if missing else ""
-        hint = 'use "body" or "status"' if place.endswith(".answers") else hint
+        hint = _CHOICES.get(place.removesuffix("[...]").rpartition(".")[2], hint) if place.startswith("target") else hint
         what = what.replace("Object missing required field", "misses the key").replace("enum value", "value").replace("`", "")
         return UsageError(what, where=f"{path}: {place}" if place else str(path), next_step=hint)
     kind: type[Struct] = Target if place.startswith("target") else _RawSetting if place.startswith("setting") else _Raw

@@ -1,4 +1,4 @@
-"""A study file: factors, arms, comparisons, syscall passes, and the reference's figures. Data only."""
+"""A study file: factors, arms, comparisons, sweeps, syscall passes, and the reference's figures. Data only."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,15 +9,13 @@ from msgspec import Meta, Struct, field
 
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.study_arms import RawArm, complete_arms
+from phpdyno.config.study_sweeps import RawReferenceSweep, RawSweep, complete_reference, complete_sweep
+from phpdyno.config.study_values import Count, Name, Positive
 from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.values import absolute, read_toml
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Metric
-from phpdyno.model.study import Contrast, Load, Note, Reference, Side, Study, StudyArm, StudyComparison, StudyPass
-
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Count = Annotated[int, Meta(ge=1, le=1_000_000)]
-Positive = Annotated[float, Meta(gt=0, le=1e9)]
+from phpdyno.model.study import Contrast, Load, Note, Reference, Side, Study, StudyArm, StudyComparison, StudyPass, StudySweep
 
 SLOT_PER_FLIGHT = 20
 """Requests per slot and request in flight below which a throughput slot has to say why it may be shorter."""
@@ -28,8 +26,9 @@ _EXAMPLES = {
     "apps": 'add [apps] and NAME = "hello" (a built-in app, or the path of an app.toml)',
     "load": "add [load] with workers and concurrency",
     "arm": 'add [[arm]] with name = "control"',
-    "comparison": "add [[comparison]] with name, app, metric, control and budget_s",
-    "budget_s": "add budget_s = 300, the seconds that this comparison may take",
+    "comparison": "add [[comparison]] with name, app, metric, control and budget_s, or a [[sweep]]",
+    "budget_s": "add budget_s = 300, the seconds that this part may take",
+    "open_share": "use a share of the throughput at which closed loops saturate, such as 0.7",
     "metric": 'use "cpu" or "throughput"',
     "ours": 'use "smaller", "larger" or "alike"',
     "seed": "use a whole number from 0 on",
@@ -74,6 +73,7 @@ class _Reference(Struct, frozen=True, forbid_unknown_fields=True):
     remarks: dict[str, str] = field(default_factory=dict)
     syscall_requests: Annotated[int, Meta(ge=0)] = 0
     syscalls: dict[str, dict[str, Annotated[int, Meta(ge=0)]]] = field(default_factory=dict)
+    sweep: tuple[RawReferenceSweep, ...] = ()
 
 
 class _Note(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,9 +87,10 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
     title: str
     apps: dict[Name, str]
-    load: _Load
     arm: tuple[RawArm, ...]
-    comparison: tuple[_Comparison, ...]
+    load: _Load | None = None
+    comparison: tuple[_Comparison, ...] = ()
+    sweep: tuple[RawSweep, ...] = ()
     about: str = ""
     seed: Annotated[int, Meta(ge=0)] = 1
     confidence: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
@@ -105,9 +106,11 @@ _KEYS = {
     "load": _Load.__struct_fields__,
     "arm": RawArm.__struct_fields__,
     "comparison": _Comparison.__struct_fields__,
+    "sweep": RawSweep.__struct_fields__,
     "syscalls": _Pass.__struct_fields__,
     "contrast": _Contrast.__struct_fields__,
     "reference": _Reference.__struct_fields__,
+    "reference.sweep": RawReferenceSweep.__struct_fields__,
     "note": _Note.__struct_fields__,
 }
 
@@ -135,13 +138,16 @@ class _Reader:
 
     def study(self) -> Study:
         raw = self.raw
-        for key in ("apps", "arm", "comparison"):
-            if not getattr(raw, key):
+        for key, held in (("apps", raw.apps), ("arm", raw.arm), ("comparison", raw.comparison or raw.sweep)):
+            if not held:
                 self.refuse(key, "there is none", _EXAMPLES[key])
+        if raw.load is None and any(each.metric == "throughput" for each in raw.comparison):
+            self.refuse("load", "is missing, and a comparison by throughput needs it", _EXAMPLES["load"])
         self.arms = complete_arms(self.path, raw.factor, raw.arm)
         comparisons = tuple(self.comparison(number, each) for number, each in enumerate(raw.comparison))
+        sweeps = tuple(self.sweep(number, each) for number, each in enumerate(raw.sweep))
         passes = tuple(self.syscall_pass(number, each) for number, each in enumerate(raw.syscalls))
-        self.unique_parts([*(each.name for each in comparisons), *(each.name for each in passes)])
+        self.unique_parts([*(each.name for each in comparisons), *(each.name for each in sweeps), *(each.name for each in passes)])
         return Study(
             name=raw.name,
             title=raw.title,
@@ -149,14 +155,15 @@ class _Reader:
             seed=raw.seed,
             confidence=raw.confidence,
             apps={name: self.app_reference(name, reference) for name, reference in raw.apps.items()},
-            load=Load(raw.load.workers, raw.load.concurrency),
+            load=self.load(),
             factors={name: tuple(levels) for name, levels in raw.factor.items()},
             arms=tuple(self.arms.values()),
             comparisons=comparisons,
             passes=passes,
             contrasts=tuple(self.contrast(number, each) for number, each in enumerate(raw.contrast)),
-            reference=self.reference(),
+            reference=self.reference(sweeps),
             notes=tuple(self.note(number, each) for number, each in enumerate(raw.note)),
+            sweeps=sweeps,
         )
 
     def refuse(self, key: str, what: str, next_step: str = "") -> None:
@@ -211,7 +218,7 @@ class _Reader:
             self.refuse(key, f"{name!r} does not say what {dropped[0]} is, which {control!r} sets", "let the arm set it as well")
 
     def slot(self, key: str, raw: _Comparison) -> None:
-        flight = self.raw.load.concurrency if raw.metric == "throughput" else 1
+        flight = self.load().concurrency if raw.metric == "throughput" else 1
         if raw.slot_requests is None:
             return
         if raw.slot_requests < flight:
@@ -219,6 +226,16 @@ class _Reader:
         if raw.metric == "throughput" and raw.slot_requests < SLOT_PER_FLIGHT * flight and not raw.slot_reason:
             what = f"{raw.slot_requests} is below {SLOT_PER_FLIGHT} requests for each of {flight} in flight"
             self.refuse(f"{key}.slot_requests", what, "say in slot_reason why that is good enough; the page prints it")
+
+    def load(self) -> Load:
+        """One worker and one request in flight where nothing is measured under a fixed load."""
+        raw = self.raw.load
+        return Load(1, 1) if raw is None else Load(raw.workers, raw.concurrency)
+
+    def sweep(self, number: int, raw: RawSweep) -> StudySweep:
+        key = f"sweep[{number}]"
+        self.known_app(raw.app, f"{key}.app")
+        return complete_sweep(key, raw, self.arms, self.refuse)
 
     def syscall_pass(self, number: int, raw: _Pass) -> StudyPass:
         key = f"syscalls[{number}]"
@@ -239,7 +256,7 @@ class _Reader:
             self.known_arm(getattr(raw, side), f"contrast[{number}].{side}")
         return Contrast(raw.title, raw.arm, raw.against)
 
-    def reference(self) -> Reference | None:
+    def reference(self, sweeps: tuple[StudySweep, ...]) -> Reference | None:
         raw = self.raw.reference
         if raw is None:
             return None
@@ -249,12 +266,16 @@ class _Reader:
             "remarks": raw.remarks,
             "syscalls": raw.syscalls,
         }
-        for table, figures in tables.items():
-            for name in figures:
+        for table, entries in tables.items():
+            for name in entries:
                 self.known_arm(name, f"reference.{table}.{name}")
         if raw.syscalls and not raw.syscall_requests:
             self.refuse("reference.syscall_requests", "is missing, so the calls cannot be given per request", "add syscall_requests = 1000")
-        return Reference(**msgspec.structs.asdict(raw))
+        figures = tuple(
+            complete_reference(f"reference.sweep[{number}]", each, self.arms, sweeps, self.refuse) for number, each in enumerate(raw.sweep)
+        )
+        held = {name: value for name, value in msgspec.structs.asdict(raw).items() if name != "sweep"}
+        return Reference(**held, sweeps=figures)
 
     def note(self, number: int, raw: _Note) -> Note:
         key = f"note[{number}]"

@@ -11,6 +11,7 @@ from phpdyno._native import OUTCOMES, Engine
 from phpdyno._native import Response as NativeResponse
 from phpdyno._native import Samples as NativeSamples
 from phpdyno._native import Target as NativeTarget
+from phpdyno.drive.open_samples import OpenSamples
 
 MAX_FAILURES_PER_SLOT = 3
 RESPONSE_TIMEOUT_NS = 30_000_000_000
@@ -30,6 +31,10 @@ class Samples(Protocol):
     outcome: NDArray[np.uint8]
     started_ns: int
     ended_ns: int
+
+
+class OpenRun(Samples, OpenSamples, Protocol):
+    """What an open loop yields: the columns of a slot, and when each request was to be sent and could be."""
 
 
 class Response(Protocol):
@@ -59,6 +64,16 @@ class Driver(Protocol):
         """Give up its connections."""
 
 
+class LoopDriver(Driver, Protocol):
+    """A driver of closed and open loops, on so many threads."""
+
+    threads: int
+
+    def drive_open(self, sequence: NDArray[np.uint32], offsets_ns: NDArray[np.uint64]) -> OpenRun:
+        """Ask for the targets of `sequence` at these times from the start, whatever became of earlier ones; `concurrency` connections
+        at most."""
+
+
 class NativeDriver:
     """HTTP and FastCGI through the native load core. `address` is `unix:/path` or `tcp:HOST:PORT`."""
 
@@ -70,23 +85,49 @@ class NativeDriver:
         keep_alive: bool,
         concurrency: int = 1,
         max_failures: int = MAX_FAILURES_PER_SLOT,
+        threads: int = 1,
+        release: bool = False,
     ) -> None:
+        """`threads` share the requests in flight, at most one for each of them. `release`: after every slot and every fetch all connections
+        are given up, as a kept one of FastCGI holds its worker, from our own questions too.
+        """
         self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=RESPONSE_TIMEOUT_NS)
         self.concurrency = concurrency
         self.least_slot_ns = 0
         self._max_failures = max_failures
+        self.threads = min(threads, concurrency)
+        self._release = release
 
     def drive(self, sequence: NDArray[np.uint32]) -> NativeSamples:
         """One slot: send the targets of `sequence`, closed loop."""
-        return self._engine.run(sequence, concurrency=self.concurrency, max_failures=self._max_failures)
+        try:
+            return self._engine.run(sequence, concurrency=self.concurrency, max_failures=self._max_failures, threads=self.threads)
+        finally:
+            self._rest()
+
+    def drive_open(self, sequence: NDArray[np.uint32], offsets_ns: NDArray[np.uint64]) -> NativeSamples:
+        """Send each target of `sequence` so many nanoseconds after the start, on `concurrency` connections at most."""
+        try:
+            return self._engine.run_open(
+                sequence, offsets_ns, connections=self.concurrency, max_failures=self._max_failures, threads=self.threads
+            )
+        finally:
+            self._rest()
 
     def fetch(self, target: int) -> NativeResponse:
         """One request, the whole answer kept."""
-        return self._engine.fetch(target)
+        try:
+            return self._engine.fetch(target)
+        finally:
+            self._rest()
 
     def close(self) -> None:
         """Close its connections."""
         self._engine.close()
+
+    def _rest(self) -> None:
+        if self._release:
+            self._engine.close()
 
 
 def failure_kinds(samples: Samples) -> Counter[str]:

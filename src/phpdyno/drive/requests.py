@@ -1,5 +1,6 @@
 """A workload rendered for one transport: what the load core sends, and what it takes for a valid answer."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
@@ -7,9 +8,10 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from phpdyno._native import Target as NativeTarget
+from phpdyno.config.requests import filled
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
-from phpdyno.model.workload import Target, Workload
+from phpdyno.model.workload import SAFE_METHODS, Target, Workload
 from phpdyno.render.fastcgi import http_request, request_params
 
 _UNBOUNDED = 2**62
@@ -34,18 +36,36 @@ def length_class(lengths: Sequence[int]) -> LengthClass:
 def native_targets(
     workload: Workload, transport: Transport, *, docroot: Path, front_controller: str, lengths: Mapping[str, LengthClass]
 ) -> list[NativeTarget]:
-    """The workload's targets in order; one without a length class accepts any length."""
+    """The workload's targets in order; one whose label has no length class accepts any length.
+
+    Raises UsageError: a target wants a variable that is not set, or php-fpm does not serve it.
+    """
     rendered = []
-    for target in workload.targets:
-        bounds = lengths.get(target.path, LengthClass())
+    for each in workload.targets:
+        target = filled(each, os.environ)
+        bounds = lengths.get(target.label, LengthClass())
+        headers, body = _headers(target), _body(target)
         if transport == "http":
-            request = http_request(path=target.path, host=workload.host)
-            rendered.append(NativeTarget.http(request, status=target.status, min_bytes=bounds.least, max_bytes=bounds.most))
+            request = http_request(path=target.path, host=workload.host, method=target.method, headers=headers, body=body)
+            head = target.method == "HEAD"
+            rendered.append(NativeTarget.http(request, status=target.status, min_bytes=bounds.least, max_bytes=bounds.most, head=head))
         else:
             script = script_for(target, docroot=docroot, front_controller=front_controller)
-            params = request_params(path=target.path, host=workload.host, docroot=docroot, script=script)
-            rendered.append(NativeTarget.fastcgi(params, status=target.status, min_bytes=bounds.least, max_bytes=bounds.most))
+            params = request_params(
+                path=target.path, host=workload.host, docroot=docroot, script=script, method=target.method, headers=headers, body=body
+            )
+            rendered.append(NativeTarget.fastcgi(params, body or b"", status=target.status, min_bytes=bounds.least, max_bytes=bounds.most))
     return rendered
+
+
+def _headers(target: Target) -> dict[str, str]:
+    cookies = "; ".join(f"{name}={value}" for name, value in target.cookies.items())
+    return {**target.headers, **({"Cookie": cookies} if cookies else {})}
+
+
+def _body(target: Target) -> bytes | None:
+    """None for a method that has none."""
+    return None if target.method in SAFE_METHODS else target.body.encode()
 
 
 def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:

@@ -19,7 +19,7 @@ COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
 
 
 class Gate:
-    """Knows what the control answers. `lengths` holds the length class of each target's path once it is learnt; `contended` says what
+    """Knows what the control answers. `lengths` holds the length class of each target's label once it is learnt; `contended` says what
     went wrong with first requests because several instances made theirs at once, '' while nothing did."""
 
     def __init__(self, workload: Workload) -> None:
@@ -50,10 +50,10 @@ class Gate:
             if turn == LEARNING_FETCHES - 1:
                 time.sleep(LEARNING_PAUSE_S)
             for index in range(len(targets)):
-                answers[index].append(_fetch(control, index, targets[index].path))
+                answers[index].append(_fetch(control, index, targets[index].label))
         self._expectation = expect(targets, answers)
         for index, target in enumerate(targets):
-            self.lengths[target.path] = length_class(self._expectation.length_range(index))
+            self.lengths[target.label] = length_class(self._expectation.length_range(index))
         return self._known.compare([several[0] for several in answers]).targets
 
     def check(self, lane: Lane, control: Lane, given: Sequence[Response], *, at_once: bool) -> Comparison:
@@ -76,7 +76,7 @@ class Gate:
         if self._known is not before or self._known.differs(index, alone):
             return alone
         if at_once:
-            self.contended = f"{self._workload.targets[index].path} differs when it is asked for while others are, and not alone: {found}"
+            self.contended = f"{self._workload.targets[index].label} differs when it is asked for while others are, and not alone: {found}"
             return alone
         # Where the control by now differs as well, the mask learns that instead of blaming the arm.
         return self._ask(lane, control, index) if self._relearn(control, index) else first
@@ -84,7 +84,7 @@ class Gate:
     def complete(self, lane: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
         """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended` too."""
         try:
-            return _complete(lane, self._workload.targets[index].path, response)
+            return _complete(lane, self._workload.targets[index].label, response)
         except RequestFailed as failure:
             if at_once:
                 self.contended = failure.what
@@ -95,35 +95,35 @@ class Gate:
         index = turn % len(self._workload.targets)
         answer = self._ask(lane, control, index)  # first: it may extend what is known
         found = self._known.differs(index, answer)
-        return f"{self._workload.targets[index].path}: {found}" if found else ""
+        return f"{self._workload.targets[index].label}: {found}" if found else ""
 
     def _ask(self, lane: Lane, control: Lane, index: int) -> Answer:
         """One answer. Where it differs and the control by now differs from itself as well (a clock, a counter), the mask learns that."""
-        path = self._workload.targets[index].path
-        answer = _fetch(lane, index, path)
+        label = self._workload.targets[index].label
+        answer = _fetch(lane, index, label)
         if self._known.differs(index, answer) and self._relearn(control, index):
-            answer = _fetch(lane, index, path)
+            answer = _fetch(lane, index, label)
         return answer
 
     def _relearn(self, control: Lane, index: int) -> bool:
         """Ask the control once; whether it differs by now from what is known, which is then extended."""
-        path = self._workload.targets[index].path
-        now = _fetch(control, index, path)
+        label = self._workload.targets[index].label
+        now = _fetch(control, index, label)
         if not self._known.differs(index, now):
             return False
         self._expectation = self._known.relearn(index, [now])
-        self.lengths[path] = length_class(self._expectation.length_range(index))
+        self.lengths[label] = length_class(self._expectation.length_range(index))
         return True
 
 
-def _fetch(lane: Lane, index: int, path: str) -> Answer:
-    return _complete(lane, path, lane.driver.fetch(index))
+def _fetch(lane: Lane, index: int, label: str) -> Answer:
+    return _complete(lane, label, lane.driver.fetch(index))
 
 
-def _complete(lane: Lane, path: str, response: Response) -> Answer:
+def _complete(lane: Lane, label: str, response: Response) -> Answer:
     if OUTCOMES[response.outcome] not in COMPLETE:
         detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
-        raise RequestFailed(lane.instance, f"{path} gets no answer: {detail}")
+        raise RequestFailed(lane.instance, f"{label} gets no answer: {detail}")
     return _answer(response)
 
 

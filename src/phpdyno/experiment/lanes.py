@@ -16,15 +16,33 @@ UNLIMITED = 2**62
 
 
 def make_lane(
-    instance: LiveInstance, stage: Stage, panel: Panel, *, workload: Workload, transport: Transport, lengths: Mapping[str, LengthClass]
+    instance: LiveInstance,
+    stage: Stage,
+    panel: Panel,
+    *,
+    workload: Workload,
+    transport: Transport,
+    lengths: Mapping[str, LengthClass],
+    keep_conn: bool = False,
 ) -> Lane:
-    """The instance with a driver for the panel's load. Throughput goes on through failed requests, because it counts the valid ones."""
+    """The instance with a driver for the panel's load. Throughput goes on through failed requests, because it counts the valid ones.
+
+    `keep_conn`: FastCGI connections are kept for as long as a slot lasts.
+    """
     if isinstance(instance, ScriptInstance):
-        return Lane(instance, ScriptDriver(instance.path, [lengths.get(target.path, LengthClass()) for target in workload.targets]))
+        return Lane(instance, ScriptDriver(instance.path, [lengths.get(target.label, LengthClass()) for target in workload.targets]))
     if not isinstance(instance, Instance):
         raise TypeError(f"no driver for a {type(instance).__name__}")
     app = instance.app
     targets = native_targets(workload, transport, docroot=app.docroot, front_controller=app.front_controller, lengths=lengths)
     address = instance.http if transport == "http" else instance.fastcgi
     limit = UNLIMITED if panel.metric == "throughput" else MAX_FAILURES_PER_SLOT
-    return Lane(instance, NativeDriver(address, targets, keep_alive=transport == "http", concurrency=panel.concurrency, max_failures=limit))
+    driver = NativeDriver(
+        address,
+        targets,
+        keep_alive=instance.keeps(panel.concurrency) if transport == "http" else keep_conn,
+        concurrency=panel.concurrency,
+        max_failures=limit,
+        release=keep_conn or instance.keeps_workers,
+    )
+    return Lane(instance, driver)

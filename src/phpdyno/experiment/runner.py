@@ -45,7 +45,15 @@ class Runner:
         plan = self.state.plan
 
         def lane(instance: LiveInstance) -> Lane:
-            return make_lane(instance, self.bench, panel, workload=plan.workload, transport=plan.transport, lengths=self.gate.lengths)
+            return make_lane(
+                instance,
+                self.bench,
+                panel,
+                workload=plan.workload,
+                transport=plan.transport,
+                lengths=self.gate.lengths,
+                keep_conn=plan.keep_conn,
+            )
 
         return PanelRunner(panel, log=self.log, findings=self.findings, bench=self.bench, shared=shared, run=run, gate=self.gate, lane=lane)
 

@@ -9,22 +9,28 @@ from msgspec import Struct
 
 
 class Cores(Struct, frozen=True):
-    """`measured` for the instance under test, `helpers` for everything else; the same single core when there is only one."""
+    """`measured` for the instance under test, `helpers` for everything else; the same single core when there is only one.
+
+    `nginx` are nginx's own; empty: it is one of the helpers.
+    """
 
     measured: tuple[int, ...]
     helpers: tuple[int, ...]
+    nginx: tuple[int, ...] = ()
 
 
-def split_cores(available: tuple[int, ...] | None = None, workers: int = 1) -> Cores:
+def split_cores(available: tuple[int, ...] | None = None, workers: int = 1, *, nginx_beside_php: bool = False) -> Cores:
     """The last core(s) for the instance, as many as it has busy workers, at least one core for the rest.
 
-    Core 0 stays with the helpers: interrupts of most machines land there.
+    Core 0 stays with the helpers: interrupts of most machines land there. `nginx_beside_php`: nginx runs where PHP does, as it must where
+    it is compared with a web server that has PHP in itself: on cores of its own it would be a gift to one side.
     """
     cores = tuple(sorted(os.sched_getaffinity(0))) if available is None else available
     if len(cores) == 1:
         return Cores(cores, cores)
     count = max(1, min(workers, len(cores) - 1))
-    return Cores(cores[-count:], cores[:-count])
+    measured = cores[-count:]
+    return Cores(measured, cores[:-count], measured if nginx_beside_php else ())
 
 
 def near(cores: Cores, root: Path = Path("/")) -> tuple[int, ...]:

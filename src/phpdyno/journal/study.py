@@ -20,13 +20,13 @@ PartState = Literal["open", "done", "failed", "impossible"]
 
 
 class Part(Struct, frozen=True):
-    """One comparison or syscall pass; `detail` says why it is not done, `app_version` on what it was measured.
+    """One comparison, sweep or syscall pass; `detail` says why it is not done, `app_version` on what it was measured.
 
-    A comparison's run lies in the directory of its name.
+    The run of a comparison or a sweep lies in the directory of its name.
     """
 
     name: str
-    kind: Literal["comparison", "syscalls"]
+    kind: Literal["comparison", "sweep", "syscalls"]
     state: PartState = "open"
     detail: str = ""
     app_version: str = ""

@@ -95,6 +95,12 @@ def socket_family(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     return facts.socket_family == wanted, f"the pool listens on a {facts.socket_family} socket"
 
 
+def web_server(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """PHP runs in Apache's own process, or in php-fpm's."""
+    in_apache = facts.exe.rpartition("/")[2] == "apache2"
+    return in_apache == (wanted.strip().lower() == "apache-mod_php"), f"PHP runs in {facts.exe}"
+
+
 def worker_count(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """As many workers run as are wanted (a static pool) or no more (dynamic, ondemand)."""
     most = int(wanted)

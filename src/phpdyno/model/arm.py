@@ -6,6 +6,10 @@ AA = "A/A"
 """What the control is called where it is compared with itself."""
 
 
+PLAIN = "default"
+"""What an arm of a sweep is called whose SPEC is empty."""
+
+
 class PhpBuild(Struct, frozen=True):
     """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not the compiled-in one.
 

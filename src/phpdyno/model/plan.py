@@ -19,12 +19,16 @@ UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script"
 
 
 class AppSource(Struct, frozen=True):
-    """How the app was named on the command line, with absolute paths, so that a resumed run prepares the same one."""
+    """How the app was named on the command line, with absolute paths, so that a resumed run prepares the same one.
+
+    `requests` is the access log or workload file that the plan's workload was made of; '' when it is the app's own.
+    """
 
     reference: str = ""
     docroot: str = ""
     urls: tuple[str, ...] = ()
     script: str = ""
+    requests: str = ""
 
 
 class Panel(Struct, frozen=True):
@@ -42,6 +46,7 @@ class Plan(Struct, frozen=True):
     `margin` is the relevance margin as a fraction (0.01 = 1 %), `loaded_margin` that of throughput. `confidence` holds for all treatments
     together: each gets alpha = (1 - confidence) / len(treatments). `budget_s` bounds the whole measurement, starts and warm-up included.
     `slot_requests` None: chosen from the control's own cost. Orders, coins and targets all follow from `seed`.
+    `keep_conn`: with FastCGI, a slot's connections are kept (FCGI_KEEP_CONN) instead of made for each request.
     `metrics` names the metric of each treatment that is not judged by `metric`. Throughput is measured with `loaded_concurrency` requests
     in flight against `loaded_control`, the control with as many workers as that load wants.
     A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is.
@@ -71,6 +76,7 @@ class Plan(Struct, frozen=True):
     loaded_concurrency: int = 10
     settle: Literal["direction", "relevance"] = "relevance"
     max_failed_blocks: int = 2
+    keep_conn: bool = False
 
     def metric_of(self, treatment: str) -> Metric:
         """The metric that was fixed for a treatment."""

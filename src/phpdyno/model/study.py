@@ -1,4 +1,4 @@
-"""A study: arms made of factors, which comparisons and syscall passes they go through, and what somebody else found."""
+"""A study: arms made of factors, which comparisons, sweeps and syscall passes they go through, and what somebody else found."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -53,12 +53,30 @@ class StudyPass(Struct, frozen=True):
     requests: int
 
 
+class StudySweep(Struct, frozen=True):
+    """A sweep of several arms of one app over requests in flight, with an open-loop point where `open_share` is above 0."""
+
+    name: str
+    app: str
+    arms: tuple[str, ...]
+    concurrency: tuple[int, ...]
+    budget_s: float
+    open_share: float = 0.0
+
+
 class Contrast(Struct, frozen=True):
     """Two arms whose ratio the reference gives as well: how many times better `arm` is than `against`."""
 
     title: str
     arm: str
     against: str
+
+
+class ReferenceSweep(Struct, frozen=True):
+    """Somebody else's throughput over requests in flight, on one machine."""
+
+    machine: Annotated[str, Meta(description="The machine.")]
+    per_s: Annotated[dict[str, dict[str, float]], Meta(description="Requests per second by arm, and then by requests in flight (as text).")]
 
 
 class Reference(Struct, frozen=True):
@@ -75,6 +93,7 @@ class Reference(Struct, frozen=True):
     syscalls: Annotated[dict[str, dict[str, int]], Meta(description="Calls by arm and syscall, over `syscall_requests` requests.")] = field(
         default_factory=dict
     )
+    sweeps: Annotated[tuple[ReferenceSweep, ...], Meta(description="Throughput over requests in flight, machine by machine.")] = ()
 
 
 class Note(Struct, frozen=True):
@@ -103,6 +122,22 @@ class Study(Struct, frozen=True):
     contrasts: tuple[Contrast, ...]
     reference: Reference | None
     notes: tuple[Note, ...]
+    sweeps: tuple[StudySweep, ...] = ()
+
+    @property
+    def parts(self) -> tuple[StudyComparison | StudySweep | StudyPass, ...]:
+        """All of it, in the order in which it is measured."""
+        return (*self.comparisons, *self.sweeps, *self.passes)
+
+    @property
+    def timed(self) -> tuple[StudyComparison | StudySweep, ...]:
+        """The parts with a budget."""
+        return (*self.comparisons, *self.sweeps)
+
+    @property
+    def budget_s(self) -> float:
+        """Seconds of all comparisons and sweeps together."""
+        return sum(each.budget_s for each in self.timed)
 
     def arm(self, name: str) -> StudyArm:
         """The arm of that name."""

@@ -12,6 +12,7 @@ def render_nginx(
     """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or ADDRESS:PORT; `prefix` holds nginx's own files.
 
     `marker` is the path below /.phpdyno/ that only this server answers with 204: a stranger on our port is not taken for it.
+    The buffer for a request's body holds the largest that nginx takes: one that does not fit is written to a file, with a line in the log.
     """
     temporary = "\n".join(f"    {kind}_temp_path {prefix}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params())
@@ -26,6 +27,7 @@ http {{
     access_log off;
     server_tokens off;
     sendfile on;
+    client_body_buffer_size 1m;
     keepalive_timeout 3600s;
     keepalive_requests 1000000;
     server {{

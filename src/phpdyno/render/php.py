@@ -8,6 +8,9 @@ from phpdyno.errors import UsageError
 POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"}
 """One worker: CPU per request is measured one request at a time, and every further worker only cools the caches."""
 
+STATUS_PATH = "/.phpdyno/status"
+"""Where php-fpm's status page is, when it is asked for; nginx hands it nothing of that name."""
+
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:")
 
 
@@ -36,14 +39,16 @@ def render_ini(
     return "".join(f"{line}\n" for line in (*loading, *lines))
 
 
-def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = ()) -> str:
+def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = (), *, status: str | None = None) -> str:
     """php-fpm.conf with one pool that listens at `listen` (a path, or ADDRESS:PORT); `pool` overrides the defaults.
 
-    `texts` names php.ini settings of the pool whose value is no keyword, whatever it looks like.
+    `texts` names php.ini settings of the pool whose value is no keyword, whatever it looks like. `status` asks for the status page:
+    at a socket of its own (PHP 8.0), or at the pool's when it is ''.
     """
-    values = {**POOL_DEFAULTS, **pool}
+    page = {} if status is None else {"pm.status_path": STATUS_PATH, **({"pm.status_listen": status} if status else {})}
+    values = {**POOL_DEFAULTS, **pool, **page}
     if values["pm"] == "dynamic":
-        _add_spares(values)
+        add_spares(values)
     # A php.ini setting of the pool is any text; the pool's own are words and numbers.
     lines = [
         f"{name} = {ini_value(value, as_text=name in texts) if name.startswith('php_') else value}"
@@ -64,7 +69,7 @@ def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = ())
     )
 
 
-def _add_spares(values: dict[str, str]) -> None:
+def add_spares(values: dict[str, str]) -> None:
     """Debian's own spare numbers where the arm names none: php-fpm refuses a dynamic pool without them. Raises UsageError."""
     try:
         most = int(values["pm.max_children"])

@@ -16,8 +16,8 @@ def document(view: RunView) -> dict[str, Any]:
     return plain
 
 
-def text(view: RunView) -> str:
-    """The document as indented JSON."""
+def text(view: Struct) -> str:
+    """A document as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(view), indent=2).decode()
 
 

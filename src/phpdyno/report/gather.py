@@ -20,7 +20,7 @@ from phpdyno.journal.records import (
     Record,
     Spent,
 )
-from phpdyno.model.facts import HostFacts
+from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
@@ -60,6 +60,7 @@ class Gathered(Struct, frozen=True):
     incidents: tuple[Incident, ...]
     end: Ended | None
     elapsed_s: float
+    facts: dict[str, WorkerFacts] = field(default_factory=dict)
 
     def mixture(self, metric: Metric) -> float:
         """g of the confidence sequences of a metric: the calibration chose it."""
@@ -75,6 +76,7 @@ class _Pile(Struct):
     carried: dict[tuple[str, int, int], CarriedOver] = field(default_factory=dict)
     answers: dict[str, Answers] = field(default_factory=dict)
     proofs: dict[str, tuple[ProofOutcome, ...]] = field(default_factory=dict)
+    facts: dict[str, WorkerFacts] = field(default_factory=dict)
     verdicts: dict[str, Said] = field(default_factory=dict)
     seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
@@ -108,6 +110,7 @@ def gather(records: Iterable[Record], run_name: str) -> Gathered:
         incidents=tuple(pile.incidents),
         end=pile.end,
         elapsed_s=max(pile.sessions_s, pile.last_block_s),
+        facts=pile.facts,
     )
 
 
@@ -144,6 +147,7 @@ def _put_arm(pile: _Pile, record: Answers | Proved | Concluded) -> None:
             pile.answers[record.arm] = record if held is None or held.equal else held
         case Proved():
             pile.proofs[record.arm] = record.proofs
+            pile.facts[record.arm] = record.facts
         case Concluded():
             pile.verdicts[record.verdict.treatment] = Said(record.verdict, overtaken=False)
 

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from phpdyno.knobs.judge import not_effective
+from phpdyno.knobs.other_php import besides_php
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT
@@ -50,7 +51,7 @@ def row_of(gathered: Gathered, arm: Arm) -> Row:
             simultaneous_over=len(plan.treatments),
             margin=plan.margin_of(arm.name),
             reason=said.reason,
-            warnings=said.warnings,
+            warnings=(*said.warnings, *_beside(gathered, arm)),
             proofs=tuple(ProofRow(each.knob, each.value, each.proved, each.detail, each.same_as_control) for each in said.proofs),
             control=None if silent else arm_cost([each.control for each in counted]),
             treated=None if silent else arm_cost([each.treated for each in counted]),
@@ -102,6 +103,15 @@ def _invalidity(gathered: Gathered, arm: Arm, proofs: tuple[ProofOutcome, ...]) 
     if answers is not None and not answers.equal:
         return f"answers differ: {answers.detail}"
     return not_effective(proofs)
+
+
+def _beside(gathered: Gathered, arm: Arm) -> tuple[str, ...]:
+    """What else differs where the treatment runs another PHP than its control."""
+    plan = gathered.plan
+    loaded = plan.metric_of(arm.name) == "throughput" and plan.loaded_control is not None
+    control = gathered.facts.get((plan.loaded_control if loaded and plan.loaded_control else plan.control).name)
+    treated = gathered.facts.get(arm.name)
+    return besides_php(control, treated, arm.changed) if control and treated else ()
 
 
 def _own_warnings(row: Row) -> tuple[str, ...]:

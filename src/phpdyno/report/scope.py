@@ -1,20 +1,26 @@
 """What a run was about and what its verdicts hold for, in words: workload, arms, machine, how to repeat it."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import UNIT, Metric, Plan
+from phpdyno.model.plan import UNIT, Metric, Plan, Transport
+from phpdyno.model.workload import Workload
+from phpdyno.render.apache import is_apache, of_both_kinds
 from phpdyno.report.gather import Gathered
 from phpdyno.report.shape import EnvironmentRow, TargetRow
 from phpdyno.report.words import count, duration, metric_words, percent
 
-_TRANSPORT = {
+MOST_SENT = 8
+TRANSPORT = {
     "http": "HTTP keep-alive through nginx",
     "fastcgi": "FastCGI straight to php-fpm",
     "script": "operations of a long-lived PHP process",
 }
+BOTH = "HTTP keep-alive through nginx or to Apache, and nginx shares PHP's cores, as Apache does"
+"""Each web server on the same cores: on others, nginx's work would be free."""
 
 
 def title(plan: Plan) -> str:
@@ -25,19 +31,46 @@ def title(plan: Plan) -> str:
 
 def targets(plan: Plan) -> tuple[TargetRow, ...]:
     """The requests or operations of the workload with their shares."""
-    total = sum(target.weight for target in plan.workload.targets) or 1.0
-    return tuple(TargetRow(each.path, each.weight / total, each.status, each.answers) for each in plan.workload.targets)
+    return target_rows(plan.workload)
+
+
+def target_rows(workload: Workload) -> tuple[TargetRow, ...]:
+    """The targets of a workload with their shares."""
+    total = sum(target.weight for target in workload.targets) or 1.0
+    return tuple(TargetRow(each.label, each.weight / total, each.status, each.answers) for each in workload.targets)
 
 
 def workload(plan: Plan) -> str:
     """The requests, the load of each metric and the way to PHP."""
-    asked = targets(plan)
-    shown = asked[0].path if len(asked) == 1 else ", ".join(f"{each.path} ({100 * each.share:.3g} %)" for each in asked[:5])
-    more = f" and {len(asked) - 5} more" if len(asked) > 5 else ""
-    what = f"GET {shown}{more} as {plan.workload.host}"
+    what = asked_words(plan.workload)
     if plan.transport == "script":
-        what = f"script {PurePath(plan.source.script).name}, operation{'' if len(asked) == 1 else 's'} {shown}{more}"
-    return f"{what}; closed loop, {_load(plan)}, {_TRANSPORT[plan.transport]}"
+        several = "" if len(plan.workload.targets) == 1 else "s"
+        what = f"script {PurePath(plan.source.script).name}, operation{several} {_paths(plan.workload)}"
+    how = transport_words(plan.transport, (plan.control, *plan.treatments), keep_conn=plan.keep_conn)
+    return f"{what}; closed loop, {_load(plan)}, {how}"
+
+
+def transport_words(transport: Transport, arms: Sequence[Arm], *, keep_conn: bool) -> str:
+    """How requests reach PHP."""
+    if of_both_kinds(arms):
+        return BOTH
+    if any(is_apache(arm) for arm in arms):
+        return "HTTP keep-alive to Apache"
+    return TRANSPORT[transport] + (" on kept connections" if keep_conn else "")
+
+
+def asked_words(workload: Workload) -> str:
+    """`GET / (75 %), /feed/ (25 %) as localhost`; of headers, cookies and bodies the names only, as their values may be secrets."""
+    sent = tuple(dict.fromkeys(name for target in workload.targets for name in target.sends))
+    more = f" and {len(sent) - MOST_SENT} more" if len(sent) > MOST_SENT else ""
+    only_get = "GET " if all(target.method == "GET" for target in workload.targets) else ""
+    return f"{only_get}{_paths(workload)} as {workload.host}" + (f", sending {', '.join(sent[:MOST_SENT])}{more}" if sent else "")
+
+
+def _paths(workload: Workload) -> str:
+    asked = target_rows(workload)
+    shown = asked[0].path if len(asked) == 1 else ", ".join(f"{each.path} ({100 * each.share:.3g} %)" for each in asked[:5])
+    return shown + (f" and {len(asked) - 5} more" if len(asked) > 5 else "")
 
 
 def _load(plan: Plan) -> str:
@@ -70,10 +103,15 @@ def loaded_control(plan: Plan) -> str:
 
 def scope(plan: Plan, host: HostFacts | None) -> str:
     """What nothing is claimed beyond."""
-    builds = dict.fromkeys(_build(arm.php) for arm in (plan.control, *plan.treatments))
+    return scope_of(_app(plan), plan.workload, (plan.control, *plan.treatments), host, plan.seed)
+
+
+def scope_of(app: str, workload: Workload, arms: Sequence[Arm], host: HostFacts | None, seed: int) -> str:
+    """The same of an app with its version, its workload and some arms."""
+    builds = dict.fromkeys(_build(arm.php) for arm in arms)
     machine = f"{host.cpu_model}, {count(host.cores, 'core')}, Linux {host.kernel}" if host else "not recorded"
-    mix = f"{_app(plan)}, {count(len(plan.workload.targets), 'target')}"
-    return f"This host ({machine}), this mix ({mix}), these builds ({', '.join(builds)}), seed {plan.seed}; nothing is claimed beyond."
+    mix = f"{app}, {count(len(workload.targets), 'target')}"
+    return f"This host ({machine}), this mix ({mix}), these builds ({', '.join(builds)}), seed {seed}; nothing is claimed beyond."
 
 
 def host_in_words(host: HostFacts | None) -> str:
@@ -91,7 +129,12 @@ def host_in_words(host: HostFacts | None) -> str:
 
 def environment(gathered: Gathered) -> tuple[EnvironmentRow, ...]:
     """Machine, servers, builds and what was fixed beforehand, one fact each."""
-    plan, host = gathered.plan, gathered.host
+    plan = gathered.plan
+    return (*where_measured(gathered.host, (plan.control, *plan.treatments)), EnvironmentRow("decided beforehand", _decided(plan)))
+
+
+def where_measured(host: HostFacts | None, arms: Sequence[Arm]) -> tuple[EnvironmentRow, ...]:
+    """Machine, servers and the arms' builds of PHP."""
     facts: list[tuple[str, str]] = []
     if host is not None:
         facts += [
@@ -103,8 +146,7 @@ def environment(gathered: Gathered) -> tuple[EnvironmentRow, ...]:
             ("before", f"load {host.load_1min:.2f}, steal {percent(host.steal_fraction)}"),
             *_servers(host),
         ]
-    facts += [("PHP", said) for said in dict.fromkeys(_build(arm.php) for arm in (plan.control, *plan.treatments))]
-    facts.append(("decided beforehand", _decided(plan)))
+    facts += [("PHP", said) for said in dict.fromkeys(_build(arm.php) for arm in arms)]
     return tuple(EnvironmentRow(name, value) for name, value in facts)
 
 

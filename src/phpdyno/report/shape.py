@@ -19,7 +19,7 @@ Outcome = Literal["finished", "interrupted", "failed", "unfinished"]
 class TargetRow(Struct, frozen=True):
     """One request of the workload, and how the arms' answers to it were compared."""
 
-    path: Annotated[str, says("Path with its query.")]
+    path: Annotated[str, says("Path with its query, with the method where that is not GET; or the target's own name.")]
     share: Annotated[float, says("Fraction of the requests, 0 to 1.")]
     status: Annotated[int, says("Expected HTTP status.")]
     compared: Annotated[str, says("`body`: the normalised bodies had to agree; `status`: the status only, as the target declares.")]

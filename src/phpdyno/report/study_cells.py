@@ -4,7 +4,7 @@ import math
 import re
 
 from phpdyno.report.shape import ArmCost, Ratio
-from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, ContrastFigures, StudyView
+from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, ContrastFigures, StudyView, SweepFigures
 from phpdyno.report.words import milliseconds, percent
 
 METRIC = {"cpu": "CPU per request", "throughput": "throughput"}
@@ -110,10 +110,10 @@ def heading(comparison: ComparisonFigures) -> str:
     return f"{app_words(comparison)}: {METRIC[comparison.metric]}, {load(comparison)}"
 
 
-def app_words(comparison: ComparisonFigures) -> str:
+def app_words(part: ComparisonFigures | SweepFigures) -> str:
     """The app with its version, which for files of one's own is a digest that says nothing to a reader."""
-    version = "" if _DIGEST.fullmatch(comparison.app_version) else comparison.app_version
-    return f"{comparison.app} {version}".strip()
+    version = "" if _DIGEST.fullmatch(part.app_version) else part.app_version
+    return f"{part.app} {version}".strip()
 
 
 def reference_per_s(view: StudyView, arm: str) -> str:

@@ -1,8 +1,9 @@
 """A study as a Markdown page: the machine, the method, our tables beside the reference's figures, what differs. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from phpdyno.model.facts import HostFacts
+from phpdyno.report.markdown import plain, table
 from phpdyno.report.study_cells import (
     METRIC,
     NOTHING,
@@ -19,6 +20,7 @@ from phpdyno.report.study_cells import (
     share,
 )
 from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, StudyView, SyscallTable
+from phpdyno.report.study_sweeps import method_words, sweep_blocks
 from phpdyno.report.words import duration, percent
 
 LEAST_CALLS = 10.0
@@ -28,7 +30,7 @@ LEAST_CALLS = 10.0
 def study_page(view: StudyView) -> str:
     """The whole page. Nothing in it names a path of the machine."""
     parts = [
-        f"# {_plain(view.title)}",
+        f"# {plain(view.title)}",
         "This page was made by `phpdyno study` from the run that it describes; edit the study file, not the page.",
         view.about.strip(),
         *_machine(view),
@@ -36,28 +38,13 @@ def study_page(view: StudyView) -> str:
         *(block for each in view.comparisons if each.arms for block in _comparison(view, each)),
         *_slot_lengths(view),
         *_contrasts(view),
+        *(block for each in view.sweeps if each.arms for block in sweep_blocks(view, each)),
         *(block for table in view.syscalls for block in _syscalls(view, table)),
         *_differences(view),
         *_missing(view),
         *_repeat(view),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
-    """A Markdown table, the first `left` columns to the left and numbers to the right."""
-    rule = ["---"] * left + ["---:"] * (len(head) - left)
-    lines = [head, rule, *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return _plain(text).replace("|", "\\|")
-
-
-def _plain(text: str) -> str:
-    """On one line, and no HTML of somebody else's."""
-    return " ".join(text.split()).replace("<", "&lt;")
 
 
 # ---- machine and method -----------------------------------------------------------------------
@@ -87,8 +74,11 @@ def _cores(cores: Sequence[int]) -> str:
 
 
 def _method(view: StudyView) -> list[str]:
+    swept = method_words(view.sweeps)
+    if not view.comparisons:
+        return ["## Method", swept] if swept else []
     loaded = _loaded(view)
-    confidence = percent(view.comparisons[0].confidence) if view.comparisons else ""
+    confidence = percent(view.comparisons[0].confidence)
     first = (
         "Each arm runs on real nginx and php-fpm (and MariaDB where the app has one) beside its control, in pairs of short slots that ask "
         "for the same requests, the order decided by a coin. Every block starts fresh instances; the block is the observation. An interval "
@@ -100,7 +90,7 @@ def _method(view: StudyView) -> list[str]:
         f"valid completions per second with {view.concurrency} requests in flight on {view.workers} static workers, {_arrival(loaded)}, "
         "generator and servers on the same machine; failed requests are counted and do not end a slot."
     )
-    return ["## Method", first, " ".join([second, *(_slot_words(each) for each in loaded)])]
+    return ["## Method", first, " ".join([second, *(_slot_words(each) for each in loaded)]), swept]
 
 
 def _loaded(view: StudyView) -> list[ComparisonFigures]:
@@ -132,13 +122,13 @@ def _slot_words(comparison: ComparisonFigures) -> str:
 
 
 def _comparison(view: StudyView, comparison: ComparisonFigures) -> list[str]:
-    made = [f"## {_plain(heading(comparison))}"]
+    made = [f"## {plain(heading(comparison))}"]
     made += _throughput(view, comparison) if comparison.metric == "throughput" else _cpu(comparison)
     unclear = [f"`{each.arm}`: {each.verdict}" + (f" ({each.reason})" if each.reason else "") for each in comparison.arms[1:]]
     excluded = (
         f" {comparison.blocks_excluded} observations excluded for a covariate declared beforehand." if comparison.blocks_excluded else ""
     )
-    return [*made, f"Verdicts at a margin of {percent(comparison.margin)}: {_plain('; '.join(unclear))}.{excluded}"]
+    return [*made, f"Verdicts at a margin of {percent(comparison.margin)}: {plain('; '.join(unclear))}.{excluded}"]
 
 
 def _throughput(view: StudyView, comparison: ComparisonFigures) -> list[str]:
@@ -224,7 +214,7 @@ def _syscalls(view: StudyView, found: SyscallTable) -> list[str]:
         "master and worker do between attaching and the last answer: accepting the connection, the request, what follows the answer, the "
         "master's own timer; nothing is subtracted. Calls that do the same are one row."
     )
-    return [f"## {_plain(found.app)}: syscalls per 1,000 requests", table(head, rows), said]
+    return [f"## {plain(found.app)}: syscalls per 1,000 requests", table(head, rows), said]
 
 
 def _calls(value: float | None) -> str:
@@ -240,8 +230,8 @@ def _differences(view: StudyView) -> list[str]:
         ours = _our_setup(view)
         names = list(dict.fromkeys([*ours, *view.reference.setup]))
         rows = [(name, ours.get(name, NOTHING), view.reference.setup.get(name, NOTHING)) for name in names]
-        made += [table(("", "here", "reference"), rows, left=3), f"The reference: {_plain(view.reference.source)}"]
-    made += ["\n".join(f"- {_plain(note)}" for note in view.notes)]
+        made += [table(("", "here", "reference"), rows, left=3), f"The reference: {plain(view.reference.source)}"]
+    made += ["\n".join(f"- {plain(note)}" for note in view.notes)]
     return made if len(made) > 2 or view.notes else []
 
 
@@ -252,26 +242,34 @@ def _our_setup(view: StudyView) -> dict[str, str]:
         "memory": f"{host.memory_kib / 2**20:.0f} GiB" if host else "",
         "PHP": view.php,
         **{name: said for name, said in view.servers.items() if name == "nginx"},
-        "php-fpm": f"{view.workers} static workers",
-        "app": ", ".join(dict.fromkeys(app_words(each) for each in view.comparisons)),
-        "load": f"{view.concurrency} in flight {_arrival(_loaded(view))}, keep-alive, on the same machine",
+        "php-fpm": f"{view.workers} static workers" if view.comparisons else "",
+        "app": ", ".join(dict.fromkeys([*map(app_words, view.comparisons), *map(app_words, view.sweeps)])),
+        "load": _our_load(view),
     }
     return {name: said for name, said in setup.items() if said}
+
+
+def _our_load(view: StudyView) -> str:
+    if view.comparisons:
+        return f"{view.concurrency} in flight {_arrival(_loaded(view))}, keep-alive, on the same machine"
+    loads = sorted({load for each in view.sweeps for load in each.concurrency})
+    return f"closed loop, {', '.join(map(str, loads))} in flight, keep-alive, on the same machine" if loads else ""
 
 
 def _missing(view: StudyView) -> list[str]:
     if not view.missing:
         return []
     word = {"open": "not measured", "failed": "failed", "impossible": "not possible on this host", "done": "done"}
-    lines = [f"- `{each.name}`: {word[each.state]}" + (f": {_plain(each.detail)}" if each.detail else "") for each in view.missing]
+    lines = [f"- `{each.name}`: {word[each.state]}" + (f": {plain(each.detail)}" if each.detail else "") for each in view.missing]
     return ["## What is missing", "\n".join(lines)]
 
 
 def _repeat(view: StudyView) -> list[str]:
     scaled = "" if view.scale == 1 else f" The budgets of this run were {share(view.scale)} of those in the study file."
-    metrics = " and ".join(dict.fromkeys(METRIC[each.metric] for each in view.comparisons))
+    swept = ["throughput over requests in flight"] if view.sweeps else []
+    metrics = " and ".join(dict.fromkeys([*(METRIC[each.metric] for each in view.comparisons), *swept]))
     said = (
-        f"`phpdyno study {_plain(view.file)}` measures it again ({metrics}). The figures hold for this host, these builds and "
+        f"`phpdyno study {plain(view.file)}` measures it again ({metrics}). The figures hold for this host, these builds and "
         f"these requests; nothing is claimed beyond.{scaled}"
     )
     return ["## Repeat it", said]

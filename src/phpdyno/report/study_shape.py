@@ -13,6 +13,7 @@ from phpdyno.model.plan import Metric
 from phpdyno.model.study import Reference, Side
 from phpdyno.report.shape import ArmCost, Ratio
 from phpdyno.report.shape_measured import says
+from phpdyno.report.sweep_shape import ArmRow, PointRow
 
 
 class ArmFigures(Struct, frozen=True):
@@ -92,10 +93,36 @@ class SyscallTable(Struct, frozen=True):
     totals: Annotated[tuple[float, ...], says("All calls per 1,000 requests, for each column.")]
 
 
+class SweepArm(Struct, frozen=True):
+    """One arm of a sweep."""
+
+    arm: Annotated[str, says("Name of the arm in the study file.")]
+    levels: Annotated[tuple[str, ...], says("Its level of every factor, in the order of `factors`.")]
+    found: Annotated[ArmRow, says("What it does over all loads.")]
+    points: Annotated[tuple[PointRow, ...], says("Its figures at every load, closed loops by concurrency, then the open one.")]
+
+
+class SweepFigures(Struct, frozen=True):
+    """One sweep of the study: several arms over requests in flight, in rounds of fresh instances."""
+
+    name: Annotated[str, says("Its name in the study file; its run lies in the directory of that name.")]
+    app: Annotated[str, says("Name of the app in the study file.")]
+    app_version: Annotated[str, says("Version of the app; empty until there is a plan.")]
+    state: Annotated[PartState, says("`failed`: a fault ended it. `impossible`: this host forbids it.")]
+    detail: Annotated[str, says("Why it is not done, and what would help.")]
+    concurrency: Annotated[tuple[int, ...], says("Requests in flight of its closed loops.")]
+    open_share: Annotated[float, says("Offered rate of its open loop over the throughput at which closed ones saturate; 0 without one.")]
+    arms: Annotated[tuple[SweepArm, ...], says("Its arms, in the study file's order; empty until there is a finished round.")]
+    rounds: Annotated[int, says("Finished rounds.")]
+    confidence: Annotated[float, says("Confidence of each interval by itself.")]
+    elapsed_s: Annotated[float, says("Measuring time in seconds, all sessions together, starts and warm-up included.")]
+    excluded: Annotated[int, says("Visits that do not count for a covariate declared beforehand.")]
+
+
 class Missing(Struct, frozen=True):
     """A part without a result, and why."""
 
-    name: Annotated[str, says("Name of the comparison or syscall pass.")]
+    name: Annotated[str, says("Name of the comparison, sweep or syscall pass.")]
     state: Annotated[PartState, says("`failed`: a fault ended it. `impossible`: this host forbids it.")]
     detail: Annotated[str, says("The reason, and what would help.")]
 
@@ -112,7 +139,7 @@ class StudyView(Struct, frozen=True):
     started: Annotated[str, says("When it started.")]
     seed: Annotated[int, says("Seed of orders, coins and requests.")]
     scale: Annotated[float, says("Share of the study file's budgets that it was given.")]
-    elapsed_s: Annotated[float, says("Measuring time of all comparisons in seconds.")]
+    elapsed_s: Annotated[float, says("Measuring time of all comparisons and sweeps in seconds.")]
     workers: Annotated[int, says("Workers of the static pool under load.")]
     concurrency: Annotated[int, says("Requests in flight under load.")]
     factors: Annotated[tuple[str, ...], says("Names of the factors.")]
@@ -126,3 +153,4 @@ class StudyView(Struct, frozen=True):
     warnings: Annotated[tuple[str, ...], says("What the host does that may disturb a measurement.")]
     reference: Annotated[Reference | None, says("Somebody else's figures, as the study file has them.")]
     notes: Annotated[tuple[str, ...], says("Those notes of the study file whose conditions hold.")]
+    sweeps: Annotated[tuple[SweepFigures, ...], says("All sweeps, in the study file's order.")] = ()

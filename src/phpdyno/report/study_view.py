@@ -1,10 +1,12 @@
-"""From a study's record and its comparisons' journals to the view that page and terminal show. Pure: no files, no clock."""
+"""From a study's record and its parts' journals to the view that page and terminal show. Pure: no files, no clock."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from phpdyno.journal.records import Record
 from phpdyno.journal.study import StudyRecord
+from phpdyno.journal.sweep import Sweep
+from phpdyno.model.facts import HostFacts
 from phpdyno.model.study import Note, Reference, Side, Study, SyscallCounts
 from phpdyno.report.gather import Gathered, gather
 from phpdyno.report.shape import Ratio
@@ -18,6 +20,7 @@ from phpdyno.report.study_shape import (
     SyscallRow,
     SyscallTable,
 )
+from phpdyno.report.study_sweeps import sweep_figures
 
 SCHEMA: Final = "phpdyno.study/1"
 PER = 1000
@@ -30,14 +33,16 @@ _FAMILY = {
 """Calls that do the same; which of them a program makes depends on its C library's age."""
 
 
-def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]]) -> StudyView:
-    """The view of a study; `journals` holds the records of each comparison that got as far as a plan, by its name."""
+def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]], sweeps: Mapping[str, Sweep] | None = None) -> StudyView:
+    """The view of a study; `journals` holds the records of each comparison that got as far as a plan, by its name, `sweeps` each sweep."""
     study = record.study
     runs = {name: gather(records, name) for name, records in journals.items()}
     parts = {part.name: part for part in record.parts}
     comparisons = tuple(comparison_figures(study, each, parts[each.name], runs.get(each.name)) for each in study.comparisons)
     contrasts = _contrasts(study, comparisons)
-    last = list(runs.values())[-1] if runs else None
+    swept = sweeps or {}
+    host, php = _machine(list(runs.values()), list(swept.values()))
+    measured = tuple(sweep_figures(study, each, parts[each.name], swept.get(each.name)) for each in study.sweeps)
     return StudyView(
         schema=SCHEMA,
         name=study.name,
@@ -48,20 +53,21 @@ def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]]) ->
         started=record.started,
         seed=study.seed,
         scale=record.scale,
-        elapsed_s=sum(each.elapsed_s for each in comparisons),
+        elapsed_s=sum(each.elapsed_s for each in comparisons) + sum(each.elapsed_s for each in measured),
         workers=study.load.workers,
         concurrency=study.load.concurrency,
         factors=tuple(study.factors),
-        host=last.host if last else None,
-        php=last.plan.control.php.version if last else "",
-        servers=_servers(list(runs.values())),
+        host=host,
+        php=php,
+        servers=_servers([*(run.host for run in runs.values()), *(each.host for sweep in swept.values() for each in sweep.hosts)]),
         comparisons=comparisons,
         contrasts=contrasts,
         syscalls=_syscall_tables(study, record.counts),
         missing=tuple(Missing(part.name, part.state, part.detail) for part in record.parts if part.state != "done"),
-        warnings=tuple(dict.fromkeys(each for run in runs.values() for each in run.preflight_warnings)),
+        warnings=_warnings(list(runs.values()), list(swept.values())),
         reference=study.reference,
         notes=tuple(note.text for note in study.notes if _holds(note, contrasts)),
+        sweeps=measured,
     )
 
 
@@ -114,11 +120,26 @@ def _holds(note: Note, contrasts: Sequence[ContrastFigures]) -> bool:
     return bool(sides) and all(side == note.ours for side in sides)
 
 
-def _servers(runs: Sequence[Gathered]) -> dict[str, str]:
+def _machine(runs: Sequence[Gathered], sweeps: Sequence[Sweep]) -> tuple[HostFacts | None, str]:
+    """The machine and the version of PHP that the last part was measured on."""
+    swept = [sweep for sweep in sweeps if sweep.hosts]
+    if swept:
+        return swept[-1].hosts[-1].host, swept[-1].plan.arms[0].php.version
+    return (runs[-1].host, runs[-1].plan.control.php.version) if runs else (None, "")
+
+
+def _warnings(runs: Sequence[Gathered], sweeps: Sequence[Sweep]) -> tuple[str, ...]:
+    """What the host does that may disturb a measurement, each warning once."""
+    said = [warning for run in runs for warning in run.preflight_warnings]
+    said += [warning for sweep in sweeps for each in sweep.hosts for warning in each.warnings]
+    return tuple(dict.fromkeys(said))
+
+
+def _servers(hosts: Sequence[HostFacts | None]) -> dict[str, str]:
     """Versions of all servers but PHP, whose builds have a place of their own."""
     found: dict[str, str] = {}
-    for run in runs:
-        for name, said in sorted(run.host.versions.items()) if run.host else ():
+    for host in hosts:
+        for name, said in sorted(host.versions.items()) if host is not None else ():
             if not name.startswith("php"):
                 found[name] = said.removeprefix(name + "/")
     return found

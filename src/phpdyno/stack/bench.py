@@ -16,14 +16,17 @@ from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
+from phpdyno.render.apache import is_apache
 from phpdyno.render.nginx import render_nginx
 from phpdyno.render.php import render_fpm, render_ini
+from phpdyno.stack.apache import launch_apache
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.live_pool import secrets_behind
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import CgroupMeter, Meter, SchedstatMeter
 from phpdyno.stack.php import IniFiles, ini_files
-from phpdyno.stack.placement import Placement, ini_options, place_php, with_own_preload
+from phpdyno.stack.placement import Placement, ini_options, place_php, texts_in, with_own_preload
+from phpdyno.stack.pool_status import status_listen
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Child, Supervisor
 
@@ -59,14 +62,16 @@ class Bench:
         transport: Transport,
         database: Database | None = None,
         apps: Mapping[str, PreparedApp] | None = None,
+        status: bool = False,
     ) -> None:
-        """`apps` names the app of each arm that serves another one than `app`."""
+        """`apps` names the app of each arm that serves another one than `app`; `status` gives each pool a status page."""
         self.supervisor = supervisor
         self.app = app
         self.apps = apps or {}
         self.cores = cores
         self.transport = transport
         self.database = database
+        self._status = status
         self._groups = groups
         self._started = 0
         self._ini_files: dict[tuple[str, ...], IniFiles] = {}
@@ -106,7 +111,7 @@ class Bench:
             instance.stop()
             shutil.rmtree(instance.directory, ignore_errors=True)
             for component in ("php", "web"):
-                for group in self._cgroup(f"{component}{instance.number}", make=False):
+                for group in self.cgroup(f"{component}{instance.number}", make=False):
                     with contextlib.suppress(OSError):
                         group.rmdir()
 
@@ -131,11 +136,14 @@ class Bench:
         directory = self.supervisor.live / f"i{number}"
         directory.mkdir()
         run = self.supervisor.directory(f"i{number}/run")
+        if is_apache(arm):
+            return launch_apache(self, arm, number, directory, run)
         listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(run / "fpm.sock")
-        real = self._real_values(arm)
-        placement = place_php(arm, self._files_of(arm), directory, directory / "ini", self.supervisor.user)
+        real = self.real_values(arm)
+        placement = place_php(arm, self.files_of(arm), directory, directory / "ini", self.supervisor.user)
         resolved = structs.replace(arm, settings={**arm.settings, **real})  # never journaled
-        originals = self._configure(resolved, directory, listen, placement, texts=texts_in(real))
+        status = status_listen(arm.php.version, run) if self._status else None
+        originals = self._configure(resolved, directory, listen, placement, texts=texts_in(real), status=status)
         fpm = self._start_fpm(resolved, number, directory, placement)
         instance = Instance(
             arm,
@@ -148,6 +156,7 @@ class Bench:
             app=self.app_of(arm),
             originals=originals,
             real=real,
+            status=status,
         )
         if self.transport == "http":
             try:
@@ -161,7 +170,7 @@ class Bench:
         """The app that this arm serves."""
         return self.apps.get(arm.name, self.app)
 
-    def _files_of(self, arm: Arm) -> IniFiles:
+    def files_of(self, arm: Arm) -> IniFiles:
         """The ini files that the arm's PHP reads by itself, asked once."""
         options, scan_dir = ini_options(arm.settings)
         key = (arm.php.fpm, *options, str(scan_dir))
@@ -169,7 +178,7 @@ class Bench:
             self._ini_files[key] = ini_files(arm.php.fpm, options, scan_dir)
         return self._ini_files[key]
 
-    def _real_values(self, arm: Arm) -> dict[str, str]:
+    def real_values(self, arm: Arm) -> dict[str, str]:
         """What the arm's markers stand for in the running pool, by full setting name. Raises DynoError when the pool is gone."""
         real = {}
         for key, value in arm.settings.items():
@@ -182,28 +191,39 @@ class Bench:
                 real[key] = self._live_values[value][key]
         return real
 
-    def _configure(self, arm: Arm, directory: Path, listen: str, placement: Placement, *, texts: frozenset[str]) -> dict[str, str]:
+    def _configure(
+        self, arm: Arm, directory: Path, listen: str, placement: Placement, *, texts: frozenset[str], status: str | None
+    ) -> dict[str, str]:
         """Write php.ini fragment and php-fpm.conf; what every file placed for the instance stands for."""
+        originals = self.write_ini(arm, directory, placement, texts)
+        (directory / "fpm.conf").write_text(render_fpm(listen, self.reachable(arm.layer("pool")), texts, status=status))
+        return originals
+
+    def write_ini(self, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
+        """Write the php.ini fragment; what every file placed for the instance stands for."""
         app = self.app_of(arm)
-        ini = {**OWN_INI, "session.save_path": str(self.sessions), **self._placed(app.ini), **arm.layer("ini")}
+        ini = {**OWN_INI, "session.save_path": str(self.sessions), **self.placed(app.ini), **arm.layer("ini")}
         ini, preloaded = with_own_preload(ini, arm, app)
         fragment = directory / "ini"
         fragment.mkdir()
-        (fragment / "phpdyno.ini").write_text(render_ini(self._reachable(ini), arm.php.extension_dir, placement.lines, texts))
-        (directory / "fpm.conf").write_text(render_fpm(listen, self._reachable(arm.layer("pool")), texts))
+        (fragment / "phpdyno.ini").write_text(render_ini(self.reachable(ini), arm.php.extension_dir, placement.lines, texts))
         return placement.originals | preloaded
 
-    def _start_fpm(self, arm: Arm, number: int, directory: Path, placement: Placement) -> Child:
+    def environment(self, arm: Arm, placement: Placement) -> dict[str, str]:
+        """The environment of the server that has PHP in it."""
         app = self.app_of(arm)
         chosen = {app.settings[name].env: value for name, value in arm.layer("app").items() if name in app.settings}
-        return self._spawn(
+        return {"PHP_INI_SCAN_DIR": placement.scan_dir, **self.placed(app.env), **chosen, **arm.layer("env")}
+
+    def _start_fpm(self, arm: Arm, number: int, directory: Path, placement: Placement) -> Child:
+        return self.spawn(
             arm,
             f"php-fpm-{number}",
             [arm.php.fpm, "--nodaemonize", "--force-stderr", *placement.options, "--fpm-config", str(directory / "fpm.conf")],
-            env={"PHP_INI_SCAN_DIR": placement.scan_dir, **self._placed(app.env), **chosen, **arm.layer("env")},
+            env=self.environment(arm, placement),
             cwd=directory,
             cores=self.cores.measured,
-            cgroups=self._cgroup(f"php{number}"),
+            cgroups=self.cgroup(f"php{number}"),
         )
 
     def _start_nginx(self, instance: Instance) -> None:
@@ -223,45 +243,41 @@ class Bench:
             )
         )
         name = f"web{instance.number}"
-        instance.web = self._spawn(
+        instance.web = self.spawn(
             instance.arm,
             f"nginx-{instance.number}",
             [find_program("nginx"), "-p", str(prefix), "-c", str(configuration), "-e", "stderr", "-g", "daemon off;"],
             cwd=prefix,
-            cores=self.cores.helpers,
-            cgroups=self._cgroup(name),
+            cores=self.cores.nginx or self.cores.helpers,
+            cgroups=self.cgroup(name),
         )
         instance.http = f"tcp:127.0.0.1:{port}"
         instance.web_meter = self.meter(name, instance.web)
 
-    def _spawn(self, arm: Arm, name: str, argv: Sequence[str], **options: Any) -> Child:
+    def spawn(self, arm: Arm, name: str, argv: Sequence[str], **options: Any) -> Child:
         """A server of an arm that cannot be executed is that arm's failure."""
         try:
             return self.supervisor.spawn(name, argv, **options)
         except DynoError as error:
             raise ArmFailed(arm, f"{error.where}: {error.what}") from error
 
-    def _reachable(self, settings: Mapping[str, str]) -> dict[str, str]:
+    def reachable(self, settings: Mapping[str, str]) -> dict[str, str]:
         """The settings with our own files within open_basedir, where there is one."""
         fenced = {name: value for name, value in settings.items() if value and "open_basedir" in name}
         return {**settings, **{name: f"{value}:{self.supervisor.live}" for name, value in fenced.items()}}
 
-    def _placed(self, values: dict[str, str]) -> dict[str, str]:
+    def placed(self, values: dict[str, str]) -> dict[str, str]:
         """The app's own settings with the database's socket put in."""
         place = str(self.database.socket) if self.database else ""
         return {name: value.replace("{db_socket}", place) for name, value in values.items()}
 
-    def _cgroup(self, name: str, *, make: bool = True) -> list[Path]:
+    def cgroup(self, name: str, *, make: bool = True) -> list[Path]:
+        """Where a component of an instance runs; empty where cgroups cannot be made."""
         return component_cgroup(self.supervisor, self._groups, name, make=make)
 
     def meter(self, name: str, child: Child) -> Meter:
         """The meter of a component that runs in the cgroup `name`."""
         return component_meter(self.supervisor, self._groups, name, child)
-
-
-def texts_in(real: Mapping[str, str]) -> frozenset[str]:
-    """Names of the php.ini settings whose value comes from the running pool: a text, also where it looks like a keyword."""
-    return frozenset(key.partition(".")[2] for key in real)
 
 
 def component_cgroup(supervisor: Supervisor, groups: CpuGroups | None, name: str, *, make: bool = True) -> list[Path]:

@@ -1,6 +1,6 @@
 """Facts of a running worker: what it says of itself, and what /proc says of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -11,7 +11,7 @@ from msgspec import Struct
 from phpdyno._native import Engine, Target
 from phpdyno.errors import DynoError
 from phpdyno.model.facts import OpcacheFacts, WorkerFacts
-from phpdyno.render.fastcgi import request_params
+from phpdyno.render.fastcgi import http_request, request_params
 from phpdyno.stack.meter import children_of
 from phpdyno.stack.php import read_build_id
 
@@ -44,10 +44,25 @@ def probe_worker(
 
     With `root` it counts the files in that directory which the worker knows.
     """
-    query = urlencode([*(("env[]", name) for name in env_names), *([("root", str(root))] if root else [])])
+    query = _query(env_names, root)
     params = request_params(path=f"/{probe.name}?{query}", host="localhost", docroot=probe.parent, script=f"/{probe.name}")
-    engine = Engine(fastcgi, [Target.fastcgi(params, status=200)], keep_alive=False, response_timeout_ns=timeout_ns)
-    answer = engine.fetch(0)
+    return _asked(fastcgi, Target.fastcgi(params, status=200), timeout_ns)
+
+
+def probe_over_http(
+    http: str, path: str, env_names: Sequence[str] = (), *, root: Path | None = None, timeout_ns: int = PROBE_TIMEOUT_NS
+) -> ProbeAnswer | None:
+    """The same of a server that has PHP in itself and answers for the probe at a URL path."""
+    request = http_request(path=f"{path}?{_query(env_names, root)}", host="localhost")
+    return _asked(http, Target.http(request, status=200), timeout_ns)
+
+
+def _query(env_names: Sequence[str], root: Path | None) -> str:
+    return urlencode([*(("env[]", name) for name in env_names), *([("root", str(root))] if root else [])])
+
+
+def _asked(address: str, target: Target, timeout_ns: int) -> ProbeAnswer | None:
+    answer = Engine(address, [target], keep_alive=False, response_timeout_ns=timeout_ns).fetch(0)
     if answer.outcome != 0:
         return None
     try:
@@ -56,14 +71,13 @@ def probe_worker(
         return None
 
 
-def read_facts(fastcgi: str, probe: Path, env_names: Sequence[str], master: int, *, root: Path | None = None) -> WorkerFacts:
-    """Facts of one worker of the pool under `master`. Raises DynoError when no worker answers."""
+def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "tcp"], master: int) -> WorkerFacts:
+    """Facts of one worker of those under `master`, whichever answers `ask`. Raises DynoError when none does."""
     for _ in range(2):
-        answer = probe_worker(fastcgi, probe, env_names, root=root)
+        answer = ask()
         if answer is None:
             break
         try:
-            family: Literal["unix", "tcp"] = "unix" if fastcgi.startswith("unix:") else "tcp"
             return facts_of(answer, family=family, workers=len(children_of(master)))
         except OSError:
             continue  # the probe was this worker's last request (pm.max_requests): ask its successor

@@ -4,8 +4,9 @@ import contextlib
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from msgspec import structs
 
@@ -17,7 +18,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.render.fastcgi import http_request
-from phpdyno.stack.facts import probe_worker, read_facts
+from phpdyno.stack.facts import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, read_facts
 from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.supervise import Child
 
@@ -40,7 +41,13 @@ class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot
 
 
 class Instance:
-    """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web` None without nginx."""
+    """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web` None without nginx.
+
+    `keeps_workers`: a kept HTTP connection holds a worker, so whoever is done with one should close it.
+    """
+
+    server = "php-fpm"
+    keeps_workers = False
 
     def __init__(
         self,
@@ -55,8 +62,12 @@ class Instance:
         app: PreparedApp,
         originals: Mapping[str, str],
         real: Mapping[str, str],
+        status: str | None = None,
     ) -> None:
-        """`originals`: what each file that was placed for it stands for; `real`: what the markers in its settings stand for."""
+        """`originals`: what each file that was placed for it stands for; `real`: what the markers in its settings stand for.
+
+        `status`: the path of the status page's own socket, '' when it is at the pool's, None without a page.
+        """
         self.arm = arm
         self.app = app
         self._originals = originals
@@ -65,6 +76,8 @@ class Instance:
         self.directory = directory
         self.fpm = fpm
         self.fastcgi = fastcgi
+        self.status = "" if status is None else f"unix:{status}" if status else fastcgi
+        """Address of the status page; '' without one."""
         self.probe = probe
         self.php_meter = php_meter
         self.web: Child | None = None
@@ -74,15 +87,15 @@ class Instance:
         self.web_meter: Meter | None = None
 
     def await_ready(self) -> None:
-        """Wait until a worker answers the probe over FastCGI and nginx accepts connections.
+        """Wait until a worker answers the probe and nginx, where there is one, accepts connections.
 
         Raises ArmFailed with the last log lines of the server that does not come up.
         """
         deadline = time.monotonic() + READY_S
-        while (answer := probe_worker(self.fastcgi, self.probe, timeout_ns=READY_PROBE_NS)) is None:
-            self._still_starting(self.fpm, "php-fpm", deadline)
+        while (answer := self.ask_probe(timeout_ns=READY_PROBE_NS)) is None:
+            self._still_starting(self.fpm, self.server, deadline)
         if refused := self.refused_extension():
-            raise ArmFailed(self.arm, f"php-fpm runs without an extension: {refused}")
+            raise ArmFailed(self.arm, f"{self.server} runs without an extension: {refused}")
         self._jit_free_at_start = answer.jit_free_bytes
         while self.web is not None and not self._nginx_answers():
             self._still_starting(self.web, "nginx", deadline)
@@ -91,6 +104,16 @@ class Instance:
     def php_pid(self) -> int:
         """php-fpm's master, whose children are the workers."""
         return self.fpm.pid
+
+    def ask_probe(
+        self, env_names: Sequence[str] = (), *, root: Path | None = None, timeout_ns: int = PROBE_TIMEOUT_NS
+    ) -> ProbeAnswer | None:
+        """What the worker that accepts next says of itself; None when none answers as the probe does."""
+        return probe_worker(self.fastcgi, self.probe, env_names, root=root, timeout_ns=timeout_ns)
+
+    def keeps(self, concurrency: int) -> bool:
+        """Whether so many HTTP connections can be kept open beside each other, all of them served: nginx keeps more than are ever asked."""
+        return concurrency > 0
 
     def _nginx_answers(self) -> bool:
         request = http_request(path=f"/.phpdyno/{self.marker}", host="localhost")
@@ -112,7 +135,9 @@ class Instance:
         """Facts of a running worker, from the worker itself and from /proc."""
         try:
             names = (*env_names, *(setting.env for setting in self.app.settings.values()))
-            told = read_facts(self.fastcgi, self.probe, names, self.fpm.pid, root=self.app.docroot if self.app.commit else None)
+            root = self.app.docroot if self.app.commit else None
+            family: Literal["unix", "tcp"] = "unix" if self.fastcgi.startswith("unix:") else "tcp"
+            told = read_facts(lambda: self.ask_probe(names, root=root), family, self.fpm.pid)
         except DynoError as error:
             raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
         facts = self._as_shown(told, env_names)
@@ -156,12 +181,12 @@ class Instance:
         return " | ".join(lines[:4])
 
     def crashes(self) -> str:
-        """What php-fpm's log says of workers that a signal ended; '' when none was."""
+        """What the log says of workers that a signal ended; '' when none was."""
         return " | ".join(line.partition("] ")[2] for line in self.fpm.said().splitlines() if " exited on signal " in line)
 
     def complaint(self) -> str:
         """What explains failed requests: a crashed worker, an ended server, else PHP's last fatal error; '' when nothing does."""
-        fatal = [line.partition("PHP message: ")[2].strip('"') for line in self.fpm.said().splitlines() if "PHP Fatal error" in line]
+        fatal = [line.rpartition("PHP message: ")[2].strip('"') for line in self.fpm.said().splitlines() if "PHP Fatal error" in line]
         return self.crashes() or self.broken() or (fatal[-1] if fatal else "")
 
     def broken(self) -> str:

@@ -100,6 +100,11 @@ def copy_of(script: str, root: Path | None, original: Path | None) -> Path | Non
     return None
 
 
+def texts_in(real: Mapping[str, str]) -> frozenset[str]:
+    """Names of the php.ini settings whose value comes from the running pool: a text, also where it looks like a keyword."""
+    return frozenset(key.partition(".")[2] for key in real)
+
+
 class _Placer:
     """Copies into an instance's directory. `loaded` are the extensions whose own line in an ini file was changed."""
 

@@ -13,6 +13,7 @@ from phpdyno.stack.tethered import run_tethered
 
 PACKAGES = {
     "nginx": "nginx",
+    "apache2": "apache2-bin",
     "mariadbd": "mariadb-server-core",
     "mariadb-install-db": "mariadb-server-core",
     "mariadb": "mariadb-client-core",
@@ -25,6 +26,7 @@ SERVERS = frozenset(PACKAGES.values())
 _NO_DATABASE = "only wordpress and an app.toml with `database` need MariaDB"
 WITHOUT = {
     "nginx": "`--transport fastcgi` measures without nginx",
+    "apache2": "only web.server=apache-mod_php needs it",
     **dict.fromkeys(("mariadbd", "mariadb-install-db", "mariadb"), _NO_DATABASE),
 }
 

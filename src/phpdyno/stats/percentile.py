@@ -1,7 +1,13 @@
 """Quantiles of measured times, by nearest rank: always a value that was really measured."""
 
+import math
+import sys
+
 import numpy as np
 from numpy.typing import ArrayLike
+
+_HAIR = 4.0 * sys.float_info.epsilon
+"""Of a rank: 99.9 % of 1000 is a little over 999 in floating point, and would be the largest of all."""
 
 
 def percentile(values_ns: ArrayLike, percent: float) -> int:
@@ -16,4 +22,5 @@ def percentile(values_ns: ArrayLike, percent: float) -> int:
         raise ValueError(f"a percentile lies between 0 and 100, not {percent}")
     if not np.isfinite(values).all():
         raise ValueError("a percentile needs finite values")
-    return int(np.percentile(values, percent, method="inverted_cdf"))
+    rank = max(1, math.ceil(values.size * percent / 100.0 * (1.0 - _HAIR)))
+    return int(np.partition(values, rank - 1)[rank - 1])

@@ -1,6 +1,6 @@
 """From SPECs on the command line to arms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -9,6 +9,7 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.judge import metric_for
 from phpdyno.model.arm import AA, Arm
 from phpdyno.model.plan import Metric
+from phpdyno.render.apache import APACHE, is_apache
 from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
 
 CONTROL = "control"
@@ -64,5 +65,17 @@ def make_arms(
             raise UsageError("this treatment is named twice", where=f"--treatment {spec}")
         metrics[spec] = metric or metric_for(changed)
         made.append(reader.arm(spec, reader.on_top(bases[metrics[spec]], changed), changed))
+    _refuse_other_servers(bases["cpu"], [arm for arm in made if metrics[arm.name] == "cpu"])
     controls = reader.arm(CONTROL, bases["cpu"], {}), reader.arm(LOADED_CONTROL, bases["throughput"], {})
     return Arms(*controls, tuple(made), metrics, tuple(reader.notes))
+
+
+def _refuse_other_servers(control: Mapping[str, str], arms: Sequence[Arm]) -> None:
+    """CPU per request is that of PHP's processes: Apache's hold the web server as well, and php-fpm's do not."""
+    for arm in arms:
+        if is_apache(arm) != (control.get("web.server", "").strip().lower() == APACHE):
+            raise UsageError(
+                "the CPU of Apache's processes and of php-fpm's are not of the same thing: one holds the web server, the other does not",
+                where=arm.name,
+                next_step="judge it by --metric throughput, or give both arms the same web.server",
+            )

@@ -5,14 +5,16 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno import __version__
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.revisions import prepare_commit
 from phpdyno.apps.script import ScriptApp
 from phpdyno.apps.source import App
+from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.experiment.kept import check_kept
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
 from phpdyno.host.lock import MeasuringLock
@@ -22,7 +24,11 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import AppSource, Metric, Plan, Transport
+from phpdyno.model.sweep import SweepPlan
+from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
+from phpdyno.render.apache import is_apache
+from phpdyno.stack.apache import require_apache
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.php import inspect_php
 from phpdyno.stack.programs import find_program
@@ -39,7 +45,7 @@ class Question(Struct, frozen=True):
     """What the user asked to compare; times in seconds, margin and confidence as fractions.
 
     None stands for what fits the metric: each treatment's own; a margin of 1 % for CPU and 5 % for throughput; one request in flight for
-    CPU, two for each core for throughput.
+    CPU, two for each core for throughput. `workload` takes the place of the app's own; `source.requests` then says what it was made of.
     """
 
     source: AppSource
@@ -54,6 +60,8 @@ class Question(Struct, frozen=True):
     transport: Transport = "http"
     concurrency: int | None = None
     slot_requests: int | None = None
+    workload: Workload | None = None
+    keep_conn: bool = False
 
 
 def compare(
@@ -63,7 +71,7 @@ def compare(
 
     `accept` raises DynoError where the app, once it is prepared, is not the one that was meant.
     """
-    app_first = None if question.source.script else _open(question.source)
+    app_first = None if question.source.script else open_source(question.source)
     arms = make_arms(
         question.control,
         question.treatments,
@@ -74,8 +82,9 @@ def compare(
         script=question.transport == "script",
         app=app_first,
     )
-    definition = app_first or _open(question.source, arms.control)
-    _require_servers(question.transport, [arms.control, *arms.treatments])
+    check_load(question, arms)
+    definition = app_first or open_source(question.source, arms.control)
+    require_servers(question.transport, [arms.control, *arms.treatments])
     with MeasuringLock():
         run = make_run_dir(runs, "compare", definition.name)
         with JournalWriter(run / FILE) as journal:
@@ -105,8 +114,8 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     if not state.open_treatments():
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     plan = state.plan
-    definition = _open(plan.source, plan.control)
-    _require_servers(plan.transport, arms_of(plan))
+    definition = open_source(plan.source, plan.control)
+    require_servers(plan.transport, arms_of(plan))
     with MeasuringLock():
         dropped = drop_cut_off_line(path)
         with JournalWriter(path) as journal:
@@ -114,7 +123,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
             journal.append(Incident(state.next_block, "", "resumed", f"{note}; phpdyno {__version__}; {' '.join(argv)}"))
             with ending(journal, run), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
-                _refuse_changed(plan, app)
+                refuse_changed(plan, app, arms_of(plan))
                 apps = prepare_commits(definition, app, arms_of(plan), supervisor, progress.phase)
                 measure(state, app, supervisor, apps=apps, journal=journal, run=run, progress=progress)
     return run
@@ -132,18 +141,37 @@ def prepare_commits(
     return {arm.name: made[arm.settings["source"]] for arm in arms if "source" in arm.settings}
 
 
-def _open(source: AppSource, control: Arm | None = None) -> App:
+def open_source(source: AppSource, control: Arm | None = None) -> App:
+    """The app that was named; the script of a `control`'s PHP where a script was. Raises UsageError."""
     if source.script and control is not None:
         return ScriptApp(Path(source.script), control)
     return open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
 
 
-def _require_servers(transport: Transport, arms: Sequence[Arm]) -> None:
-    if transport == "http":
+def require_servers(transport: Transport, arms: Sequence[Arm]) -> None:
+    """Raise DynoError where a server that these arms need is not installed, UsageError where an arm's server cannot be what it says."""
+    if transport == "http" and not all(is_apache(arm) for arm in arms):
         find_program("nginx")
     for arm in arms:
+        if is_apache(arm):
+            require_apache(transport, arm)
         if not Path(arm.php.fpm).is_file():
             raise DynoError("this PHP is gone", where=arm.php.fpm)
+
+
+def check_load(question: Question, arms: Arms) -> None:
+    """Raise UsageError where pools have too few workers for kept connections, DynoError where this process may open too few files."""
+    if question.transport == "script":
+        if question.keep_conn:
+            check_kept(question.transport, ())
+        return
+    load = {"cpu": question.concurrency or 1, "throughput": question.concurrency or loaded_concurrency()}
+    started = [(arms.control, "cpu"), *((arm, arms.metrics[arm.name]) for arm in arms.treatments)]
+    if "throughput" in arms.metrics.values():
+        started.append((arms.loaded_control, "throughput"))
+    if question.keep_conn:
+        check_kept(question.transport, [(arm, load[metric]) for arm, metric in started])
+    require_descriptors(sum(load[metric] for _, metric in started))
 
 
 def loaded_concurrency() -> int:
@@ -156,7 +184,7 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
     return Plan(
         app=app.name,
         app_version=app.version,
-        workload=app.workload,
+        workload=workload_for(question.workload, app),
         control=arms.control,
         treatments=arms.treatments,
         metrics=arms.metrics,
@@ -168,21 +196,32 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
         transport=question.transport,
         concurrency=question.concurrency or 1,
         slot_requests=question.slot_requests,
+        keep_conn=question.keep_conn,
         source=question.source,
         margin=MARGINS["cpu"] if question.margin is None else question.margin,
         loaded_margin=MARGINS["throughput"] if question.margin is None else question.margin,
     )
 
 
-def _refuse_changed(plan: Plan, app: PreparedApp) -> None:
-    """Blocks measured on other versions may not be mixed with the earlier ones."""
-    if app.version != plan.app_version or app.workload != plan.workload:
+def workload_for(own: Workload | None, app: PreparedApp) -> Workload:
+    """The workload of a plan: one of the user's `own`, or the app's.
+
+    An app that names a host of its own is asked by that name, since it may send other visitors there.
+    """
+    if own is None:
+        return app.workload
+    return own if app.workload.host == Workload(()).host else structs.replace(own, host=app.workload.host)
+
+
+def refuse_changed(plan: Plan | SweepPlan, app: PreparedApp, arms: Sequence[Arm]) -> None:
+    """What was measured on other versions of the app, or of the arms' PHP, may not be mixed with the rest. Raises DynoError."""
+    if app.version != plan.app_version or (not plan.source.requests and app.workload != plan.workload):
         raise DynoError(
             f"the app is not the one that this run began with (now {app.version or 'changed'}, then {plan.app_version or 'different'})",
             where=plan.app,
             next_step="start a new run",
         )
-    for arm in arms_of(plan):
+    for arm in arms:
         now = inspect_php(arm.php.fpm, arm.php.extension_dir, cli=plan.transport == "script")
         changed = [path for path, digest in extension_digests(arm.settings).items() if arm.php.extensions.get(path) != digest]
         if changed:

@@ -23,7 +23,9 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import Plan, Transport
+from phpdyno.render.apache import is_apache, of_both_kinds
+from phpdyno.stack.apache import apache_version
 from phpdyno.stack.bench import Bench, component_cgroup, component_meter
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, host_meter
@@ -80,12 +82,13 @@ def measure(
     Raises DynoError.
     """
     plan = state.plan
-    cores = split_cores(workers=max(panel.concurrency for panel in plan.panels()))
+    workers = max(panel.concurrency for panel in plan.panels())
+    cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(arms_of(plan)))
     with ExitStack() as stack:
         shared = start_shared(stack, app, supervisor, cores)
         if shared.groups is None:
             _refuse_passing_workers(arms_of(plan))
-        host = read_host(cores, cpu_source(shared.groups), _versions(plan, shared.database))
+        host = read_host(cores, cpu_source(shared.groups), versions_of(arms_of(plan), plan.transport, shared.database))
         refuse_another_host(state.host, host)
         journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
         stage: Stage = (
@@ -109,13 +112,18 @@ def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
 def _refuse_passing_workers(arms: Sequence[Arm]) -> None:
     """Without a cgroup, what an ended worker had used is known to a tick only: pools whose workers come and go have no honest figure."""
     for arm in arms:
-        pool = arm.layer("pool")
-        if pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0:
+        if workers_pass(arm):
             raise DynoError(
                 "workers of this pool come and go, and without a cgroup the CPU time of one that ended is not known exactly",
                 where=arm.name,
                 next_step="run as root, where cgroups can be made, or use pool.pm=static without pm.max_requests",
             )
+
+
+def workers_pass(arm: Arm) -> bool:
+    """Whether workers of this arm's pool come and go."""
+    pool = arm.layer("pool")
+    return pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0
 
 
 class Shared(Struct, frozen=True):
@@ -150,10 +158,13 @@ def _start_database(
     return database, component_meter(supervisor, groups, "database", database.child)
 
 
-def _versions(plan: Plan, database: Database | None) -> dict[str, str]:
-    versions = {f"php ({arm.php.fpm})": arm.php.version for arm in arms_of(plan)}
+def versions_of(arms: Sequence[Arm], transport: Transport, database: Database | None) -> dict[str, str]:
+    """Versions of all servers that these arms run on."""
+    versions = {f"php ({arm.php.fpm})": arm.php.version for arm in arms}
     if database is not None:
         versions["mariadb"] = Database.version()
-    if plan.transport == "http":
+    if transport == "http" and not all(is_apache(arm) for arm in arms):
         versions["nginx"] = nginx_version()
+    if any(is_apache(arm) for arm in arms):
+        versions["apache"] = apache_version()
     return versions

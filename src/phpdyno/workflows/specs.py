@@ -21,6 +21,7 @@ from phpdyno.stack.php import default_cli, default_fpm, ini_files, inspect_php
 from phpdyno.stack.placement import extension_lines, ini_options
 
 CONTROL_OPTION = "--control"
+ARM_OPTION = "--arm"
 PRELOADED = "ini.opcache.preload"
 SCRIPT_LAYERS = ("ini", "env", "php", "ext")
 
@@ -45,7 +46,7 @@ class SpecReader:
             app = frozenset(self._app.settings) if self._app else frozenset[str]()
             return KnownNames(ini=frozenset(build.ini_names), pool=POOL_NAMES, web=WEB_NAMES, app=app)
 
-        settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=option == CONTROL_OPTION and not self._script)
+        settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=option in {CONTROL_OPTION, ARM_OPTION} and not self._script)
         check_values(settings, where=where)
         if self._script:
             _refuse_servers(settings, where=where)

@@ -1,8 +1,8 @@
-"""phpdyno study: the comparisons and syscall passes of a study file, one after the other, each finished one kept."""
+"""phpdyno study: the comparisons, sweeps and syscall passes of a study file, one after the other, each finished one kept."""
 
-import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -19,30 +19,34 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Planned
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study
+from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.model.arm import PhpBuild
-from phpdyno.model.plan import AppSource
-from phpdyno.model.study import Study, StudyComparison, StudyPass, SyscallCounts
+from phpdyno.model.study import Study, SyscallCounts
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.measure import Question as Sweeping
+from phpdyno.workflows.measure import check_question, measure, pool_arms
+from phpdyno.workflows.measure import resume as resume_sweep
 from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.workflows.specs import SpecReader
 from phpdyno.workflows.study_ground import read_ground, refuse_changed, refuse_other_version, version_of
+from phpdyno.workflows.study_questions import enough, pass_requests, question_of, sweep_question
 from phpdyno.workflows.syscall_pass import count_pass, pass_arm
-
-LEAST_PASS_REQUESTS = 20
 
 
 def study(
     file: Path, *, budget_s: float | None, only: str, runs: Path, argv: Sequence[str], progress: Progress
 ) -> tuple[Path, StudyRecord]:
-    """Carry out a study file; `budget_s` scales the budgets of all its comparisons to that sum. Gives its directory and record.
+    """Carry out a study file; `budget_s` scales the budgets of all its comparisons and sweeps to that sum. Gives its directory and record.
 
     Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on. Raises UsageError.
     """
     wanted = load_study(file)
-    scale = budget_s / sum(each.budget_s for each in wanted.comparisons) if budget_s else 1.0
+    scale = budget_s / wanted.budget_s if budget_s else 1.0
     builds = check_study(wanted, scale)
     parts = (
         *(Part(each.name, "comparison") for each in wanted.comparisons),
+        *(Part(each.name, "sweep") for each in wanted.sweeps),
         *(Part(each.name, "syscalls") for each in wanted.passes),
     )
     selected = _selected(wanted, only)
@@ -78,8 +82,9 @@ def _named(file: Path) -> str:
 
 
 def _selected(wanted: Study, only: str) -> set[str]:
-    """Names of the parts that `only` stands for: a part, all parts of an app, of a metric, or the syscall passes; '' for all."""
+    """Names of the parts that `only` stands for: a part, all parts of an app, of a metric, the sweeps or the syscall passes; '' for all."""
     tags = {each.name: {each.name, each.app, each.metric} for each in wanted.comparisons}
+    tags |= {each.name: {each.name, each.app, "sweep"} for each in wanted.sweeps}
     tags |= {each.name: {each.name, each.app, "syscalls"} for each in wanted.passes}
     found = {name for name, said in tags.items() if not only or only in said}
     if not found:
@@ -106,36 +111,14 @@ def check_study(wanted: Study, scale: float) -> tuple[PhpBuild, ...]:
         question = question_of(wanted, each, scale)
         arms = make_arms(question.control, question.treatments, metric=question.metric, app=apps[each.app])
         builds += [arm.php for arm in (arms.control, *arms.treatments)]
+    for sweep in wanted.sweeps:
+        asked = sweep_question(wanted, sweep, scale)
+        check_question(asked)
+        builds += [arm.php for arm in pool_arms((asked.control, *asked.others), SpecReader(apps[sweep.app]))]
     for pass_ in wanted.passes:
         for name in pass_.arms:
             builds.append(pass_arm(wanted, name, apps[pass_.app]).php)
     return tuple(builds)
-
-
-def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> Question:
-    """A comparison as `phpdyno compare` asks it. A shorter study gets shorter slots, never below one request for each in flight."""
-    loaded = comparison.metric == "throughput"
-    flight = wanted.load.concurrency if loaded else 1
-    slot = comparison.slot_requests
-    if slot is not None and loaded and scale < 1:
-        slot = min(slot, max(flight, round(slot * scale)))
-    return Question(
-        source=AppSource(reference=wanted.apps[comparison.app]),
-        control=wanted.control_spec(comparison),
-        treatments=tuple(wanted.treatment_spec(comparison, name) for name in comparison.treatments),
-        metric=comparison.metric,
-        margin=comparison.margin,
-        confidence=wanted.confidence,
-        budget_s=comparison.budget_s * scale,
-        seed=wanted.seed,
-        concurrency=flight,
-        slot_requests=slot,
-    )
-
-
-def pass_requests(wanted: StudyPass, scale: float) -> int:
-    """Requests of a syscall pass; fewer in a shorter study, which changes no count per request that is the same at every request."""
-    return wanted.requests if scale >= 1 else min(wanted.requests, max(LEAST_PASS_REQUESTS, round(wanted.requests * scale)))
 
 
 class _Turn(Struct, frozen=True):
@@ -171,7 +154,7 @@ class _PartProgress:
 
 def _go(run: Path, record: StudyRecord, selected: set[str], *, argv: Sequence[str], progress: Progress) -> StudyRecord:
     todo = [part for part in record.parts if part.name in selected and part.state != "done"]
-    budgets = {each.name: each.budget_s * record.scale for each in record.study.comparisons}
+    budgets = {each.name: each.budget_s * record.scale for each in record.study.timed}
     total_s = sum(budgets.get(part.name, 0.0) for part in todo)
     before_s = 0.0
     try:
@@ -197,6 +180,10 @@ def _one(run: Path, record: StudyRecord, part: Part, *, argv: Sequence[str], pro
             comparison = next(each for each in study.comparisons if each.name == part.name)
             then = version_of(record, comparison.app)
             version = _compare(question_of(study, comparison, record.scale), place, comparison.app, then, argv=argv, progress=progress)
+        elif part.kind == "sweep":
+            sweep = next(each for each in study.sweeps if each.name == part.name)
+            then = version_of(record, sweep.app)
+            version = _sweep(sweep_question(study, sweep, record.scale), place, sweep.app, then, argv=argv, progress=progress)
         else:
             wanted = next(each for each in study.passes if each.name == part.name)
             requests, then = pass_requests(wanted, record.scale), version_of(record, wanted.app)
@@ -218,18 +205,6 @@ def _told(error: DynoError, run: Path) -> str:
     return said.replace(f"{run}/", "")
 
 
-def enough(study: Study, name: str, scale: float, enough_s: float) -> str:
-    """Which budget of the whole study gives this comparison `enough_s` seconds, and which of its own does.
-
-    A longer study has longer slots as well, up to the file's.
-    """
-    comparison = next(each for each in study.comparisons if each.name == name)
-    slot, full = question_of(study, comparison, scale).slot_requests, comparison.slot_requests
-    own_s = math.ceil(enough_s * full / slot if full and slot else enough_s)
-    total_s = math.ceil(own_s / comparison.budget_s * sum(each.budget_s for each in study.comparisons))
-    return f"start a study with --budget {total_s}s at least, or with budget_s = {own_s} for this comparison, or with fewer treatments"
-
-
 def _compare(question: Question, place: Path, app: str, then: str, *, argv: Sequence[str], progress: Progress) -> str:
     """Go on with what was begun in `place`, else begin. Gives the app's version, which is to be `then` if that is known."""
     begun = begun_in(place)
@@ -241,6 +216,28 @@ def _compare(question: Question, place: Path, app: str, then: str, *, argv: Sequ
     if state.open_treatments():
         resume(begun, argv=argv, progress=progress)
     return state.plan.app_version
+
+
+def _sweep(question: Sweeping, place: Path, app: str, then: str, *, argv: Sequence[str], progress: Progress) -> str:
+    """The same of a sweep."""
+    begun = begun_sweep_in(place)
+    if begun is None:
+        run = measure(question, runs=place, argv=argv, progress=progress, accept=lambda made: refuse_other_version(app, then, made.version))
+        return read_sweep(run).plan.app_version
+    found = read_sweep(begun)
+    refuse_other_version(app, then, found.plan.app_version)
+    if not found.finished:
+        resume_sweep(begun, argv=argv, progress=progress)
+    return found.plan.app_version
+
+
+def begun_sweep_in(place: Path) -> Path | None:
+    """The latest sweep below `place` whose record can be read."""
+    for record in sorted(place.glob(f"*/{SWEEP_FILE}"), reverse=True):
+        with suppress(DynoError):
+            read_sweep(record.parent)
+            return record.parent
+    return None
 
 
 def begun_in(place: Path) -> Path | None:

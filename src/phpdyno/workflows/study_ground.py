@@ -59,7 +59,7 @@ def _changed(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 def version_of(record: StudyRecord, app: str) -> str:
     """The version of an app that finished parts were measured on; '' while there is none."""
-    apps = {each.name: each.app for each in record.study.comparisons} | {each.name: each.app for each in record.study.passes}
+    apps = {each.name: each.app for each in record.study.parts}
     return next((part.app_version for part in record.parts if part.state == "done" and apps[part.name] == app and part.app_version), "")
 
 

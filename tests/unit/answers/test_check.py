@@ -39,6 +39,24 @@ def test_arms_that_differ() -> None:
     assert [row.status for row in outcome.targets] == [200, 500]
 
 
+def test_an_answer_to_head_has_no_body_and_is_none_the_worse() -> None:
+    assert fault(FRONT, answer(b"")) == "status 200 with an empty body"
+    assert fault(Target("/", method="HEAD"), answer(b"")) is None
+
+
+def test_an_unexpected_redirect_says_where_it_leads() -> None:
+    found = fault(Target("/account", cookies={"sid": "gone"}), answer(b"", 302, ("Location", "/login")))
+    assert found == "status 302 instead of 200 (it redirects to '/login')"
+    assert fault(Target("/old", status=301), answer(b"", 301, ("Location", "/new"))) is None
+
+
+def test_targets_of_one_path_are_told_apart_by_name() -> None:
+    targets = (FRONT, Target("/", cookies={"sid": "1"}, name="logged in"))
+    outcome = compare(targets, [[answer()], [answer(BODY + b"Hello, ada")]], [answer(), answer()])
+    assert outcome.detail.startswith("logged in: ")
+    assert [row.path for row in outcome.targets] == ["/", "logged in"]
+
+
 def test_by_status_the_words_do_not_count() -> None:
     target = Target("/", answers="status")
 

@@ -78,7 +78,10 @@ def test_a_dump_implies_a_database(tmp_path: Path) -> None:
     [
         ("doc_root = 1\n" + BASE + TARGET, "doc_root: unknown key; did you mean docroot?"),
         (BASE + TARGET + "wieght = 1\n", "target[0].wieght: unknown key; did you mean target.weight?"),
-        (BASE + TARGET + "xyzzy = 1\n", "target[0].xyzzy: unknown key; known: answers, path, status, weight"),
+        (
+            BASE + TARGET + "xyzzy = 1\n",
+            "target[0].xyzzy: unknown key; known: answers, body, cookies, headers, method, name, path, status, weight, writes",
+        ),
         ('docroot = "www"\n' + TARGET, "misses the key name"),
         ('name = "a"\n' + TARGET, "misses the key docroot"),
         (BASE, "misses the key target"),

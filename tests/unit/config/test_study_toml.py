@@ -7,6 +7,7 @@ import pytest
 
 from phpdyno.config.study_toml import load_study
 from phpdyno.errors import UsageError
+from phpdyno.model.study import ReferenceSweep
 
 HEAD = """\
 name = "small"
@@ -46,6 +47,21 @@ control = "control"
 treatments = ["off"]
 budget_s = 60
 """
+NO_LOAD = HEAD.replace("[load]\nworkers = 4\nconcurrency = 4\n", "")
+SWEEP = """\
+[[sweep]]
+name = "loads"
+app = "hello"
+budget_s = 60
+"""
+FIGURES = """\
+[reference]
+source = "x"
+[[reference.sweep]]
+machine = "another one"
+[reference.sweep.per_s."off"]
+5 = 1852.83
+"""
 REFERENCE = '[reference]\nsource = "x"\n'
 
 
@@ -77,6 +93,29 @@ def test_a_treatment_says_only_what_differs_and_load_goes_into_the_control(tmp_p
 def test_without_a_list_all_other_arms_are_treatments(tmp_path: Path) -> None:
     study = load_study(write(tmp_path, HEAD + ARMS + COMPARISON.replace('treatments = ["off"]\n', "")))
     assert study.comparisons[0].treatments == ("off", "off, tcp")
+
+
+def test_a_sweep_needs_no_load_and_no_comparison(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, NO_LOAD + ARMS + SWEEP + "concurrency = [5, 1]\nopen_share = 0.7\n" + FIGURES))
+    assert study.comparisons == ()
+    (sweep,) = study.sweeps
+    assert (sweep.arms, sweep.concurrency, sweep.open_share) == (("control", "off", "off, tcp"), (1, 5), 0.7)
+    assert study.budget_s == 60
+    assert study.reference is not None
+    assert study.reference.sweeps == (ReferenceSweep("another one", {"off": {"5": 1852.83}}),)
+
+
+def test_a_sweep_has_the_references_loads_and_no_open_loop_by_default(tmp_path: Path) -> None:
+    (sweep,) = load_study(write(tmp_path, NO_LOAD + ARMS + SWEEP)).sweeps
+    assert (sweep.concurrency, sweep.open_share) == ((1, 3, 5, 10, 20, 30, 40, 50), 0.0)
+
+
+def test_the_pool_study_stands_beside_every_figure_of_the_reference() -> None:
+    study = load_study(Path(__file__).parents[3] / "studies" / "fpm-sweep.toml")
+    assert study.reference is not None
+    assert [len(figures) for each in study.reference.sweeps for figures in each.per_s.values()] == [5, 5, 7, 5, 5]
+    assert study.arm("dynamic 5").settings["pool.pm.max_children"] == "5"
+    assert Path(study.apps["phpinfo"]).is_file()
 
 
 def test_an_app_toml_is_relative_to_the_study_file(tmp_path: Path) -> None:
@@ -113,7 +152,29 @@ def test_the_opcache_study_measures_tcp_in_full_slots_as_well() -> None:
         (HEAD + ARMS + COMPARISON.replace("budget_s = 60\n", ""), "comparison[0]: misses the key budget_s; add budget_s = 300"),
         (HEAD + ARMS + COMPARISON.replace("60", "0"), "comparison[0].budget_s: Expected float > 0"),
         (HEAD + ARMS + COMPARISON.replace("60", '"5m"'), "comparison[0].budget_s: Expected float, got str; add budget_s = 300"),
-        (HEAD + ARMS, "misses the key comparison; add [[comparison]]"),
+        (HEAD + ARMS, "comparison: there is none; add [[comparison]]"),
+        (
+            NO_LOAD + ARMS + COMPARISON.replace('"cpu"', '"throughput"'),
+            "load: is missing, and a comparison by throughput needs it; add [load]",
+        ),
+        (NO_LOAD + ARMS + SWEEP.replace('"hello"', '"helo"'), "sweep[0].app: [apps] names no 'helo'; did you mean hello?"),
+        (NO_LOAD + ARMS + SWEEP + 'arms = ["of"]\n', "sweep[0].arms[0]: there is no arm 'of'; did you mean off?"),
+        (NO_LOAD + ARMS + SWEEP + 'arms = ["off", "off"]\n', "sweep[0].arms[1]: 'off' is listed twice"),
+        (NO_LOAD + ARMS + SWEEP + "arms = []\n", "sweep[0].arms: there is no arm to sweep"),
+        (NO_LOAD + ARMS + SWEEP + "concurrency = []\n", "sweep[0].concurrency: Expected array of length"),
+        (NO_LOAD + ARMS + SWEEP + "concurrency = [3, 1, 3]\n", "sweep[0].concurrency: a number of requests in flight is listed twice"),
+        (NO_LOAD + ARMS + SWEEP + "concurrency = [0]\n", ": Expected int >= 1"),
+        (NO_LOAD + ARMS + SWEEP + "concurrency = [1001]\n", "Expected int <= 1000"),
+        (NO_LOAD + ARMS + SWEEP + "open_share = 0\n", "sweep[0].open_share: Expected float > 0"),
+        (NO_LOAD + ARMS + SWEEP + "open_shar = 0.7\n", "sweep[0].open_shar: unknown key; did you mean sweep.open_share?"),
+        (NO_LOAD + ARMS + SWEEP.replace("budget_s = 60\n", ""), "sweep[0]: misses the key budget_s; add budget_s = 300"),
+        (NO_LOAD + ARMS + SWEEP + SWEEP, "comparison: two parts are called 'loads'"),
+        (NO_LOAD + ARMS + SWEEP + FIGURES.replace('"off"', '"of"'), "reference.sweep[0].per_s.of: there is no arm 'of'; did you mean off?"),
+        (NO_LOAD + ARMS + SWEEP + FIGURES.replace("5 =", "7 ="), "reference.sweep[0].per_s.off.7: no sweep measures 'off' with 7"),
+        (
+            NO_LOAD + ARMS + SWEEP + FIGURES.replace("machine", "machin"),
+            "reference.sweep[0].machin: unknown key; did you mean reference.sweep.machine?",
+        ),
         (HEAD + COMPARISON, "misses the key arm; add [[arm]]"),
         ("arm = []\n" + HEAD + COMPARISON, "arm: there is none; add [[arm]]"),
         ("comparison = []\n" + HEAD + ARMS, "comparison: there is none; add [[comparison]]"),

@@ -14,7 +14,8 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Metric
 from phpdyno.model.workload import Target
 from phpdyno.report.figures.forest import forest
-from phpdyno.report.page import embedded_json, render_page
+from phpdyno.report.frame import embedded_json
+from phpdyno.report.page import render_page
 from phpdyno.report.view import view_of
 from phpdyno.report.words import visible
 from tests.support.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, plan

@@ -135,6 +135,15 @@ def test_a_running_pool_lies_below_what_the_spec_says(fake_php: list[tuple[objec
         make_arms("", ["live"])
 
 
+@pytest.mark.usefixtures("fake_pool")
+def test_each_arm_of_a_sweep_may_start_from_a_running_pool() -> None:
+    reader = SpecReader()
+    assert reader.read("live;pool.pm.max_children=20", "--arm", {})["pool.pm.max_children"] == "20"
+    assert reader.read("live", "--control", {})["pool.pm.max_children"] == "7"
+    with pytest.raises(UsageError, match="control only"):
+        reader.read("live", "--treatment", {})
+
+
 def test_a_script_takes_no_settings_of_servers() -> None:
     reader = SpecReader(script=True)
     with pytest.raises(UsageError):

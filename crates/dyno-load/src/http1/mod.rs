@@ -152,6 +152,9 @@ impl Parser {
         let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
         let response = parse_response(bytes, &mut headers)?;
         let status = response.code.unwrap_or(0);
+        if status < 100 {
+            return Err(Malformed("bad status code"));
+        }
         if status == 101 {
             return Err(Malformed("101: the server switched protocols unasked"));
         }

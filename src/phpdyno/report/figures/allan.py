@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from phpdyno.model.plan import Unit
-from phpdyno.report.figures.base import Figure, caption, layout
+from phpdyno.report.figures.base import Figure, caption, layout, log_range
 from phpdyno.report.shape_measured import AllanRow
 
 _MOST_TICKS = 7
@@ -29,7 +29,7 @@ def _curve(points: Sequence[AllanRow], values: Sequence[float], unit: Unit, meas
     made["xaxis"] |= {"tickvals": lengths[::step], "ticktext": [str(each) for each in lengths[::step]]}
     if lengths:
         made["xaxis"]["range"] = [math.log10(min(lengths)) - 0.12, math.log10(max(lengths)) + 0.12]
-    made["yaxis"] |= {"type": "log", "title": caption(measure), **_log_range(values)}
+    made["yaxis"] |= {"type": "log", "title": caption(measure), **log_range(values)}
     chosen = [point.slot_requests for point in points if point.chosen]
     line = {"color": "var(--improved)", "width": 1.5, "dash": "dot"}
     made["shapes"] = [
@@ -51,16 +51,3 @@ def _curve(points: Sequence[AllanRow], values: Sequence[float], unit: Unit, meas
         },
     }
     return {"data": [trace], "layout": made}
-
-
-def _log_range(values: Sequence[float]) -> dict[str, Any]:
-    """At least a factor of two, with ticks at 1, 2, 3, 5 and 7, so that a flat curve looks flat and has readable ticks."""
-    positive = [value for value in values if value > 0]
-    if not positive:
-        return {}
-    middle = math.log10(min(positive) * max(positive)) / 2
-    half = max(math.log10(2.2) / 2, 0.58 * math.log10(max(positive) / min(positive)))
-    low, high = middle - half, middle + half
-    round_ones = [base * 10.0**power for power in range(math.floor(low), math.ceil(high) + 1) for base in (1, 2, 3, 5, 7)]
-    inside = [each for each in round_ones if low <= math.log10(each) <= high]
-    return {"range": [low, high], "tickmode": "array", "tickvals": inside, "ticktext": [f"{each:.4g}" for each in inside]}

@@ -17,6 +17,9 @@ LINE_PX = 16
 _WRAP = 40
 """Characters of a label's line: about 300 px, which a phone has."""
 
+_DENSE_DECADES = 2.2
+_SPARSE_DECADES = 5.0
+
 _MOST = 240
 """Characters of a name in a plot; the whole of it stands in the text."""
 
@@ -117,3 +120,17 @@ def marks(excluded: Sequence[bool], color: str) -> dict[str, Any]:
 def color_of(row: Row) -> str:
     """The colour of a row's verdict."""
     return f"var(--{row.kind})"
+
+
+def log_range(values: Sequence[float]) -> dict[str, Any]:
+    """At least a factor of two, with ticks at 1, 2, 3, 5 and 7 (fewer over decades): flat curves look flat, ticks are readable."""
+    positive = [value for value in values if value > 0]
+    if not positive:
+        return {}
+    middle = math.log10(min(positive) * max(positive)) / 2
+    half = max(math.log10(2.2) / 2, 0.58 * math.log10(max(positive) / min(positive)))
+    low, high = middle - half, middle + half
+    bases = (1, 2, 3, 5, 7) if high - low <= _DENSE_DECADES else (1, 3) if high - low <= _SPARSE_DECADES else (1,)
+    round_ones = [base * 10.0**power for power in range(math.floor(low), math.ceil(high) + 1) for base in bases]
+    inside = [each for each in round_ones if low <= math.log10(each) <= high]
+    return {"range": [low, high], "tickmode": "array", "tickvals": inside, "ticktext": [f"{each:.4g}" for each in inside]}

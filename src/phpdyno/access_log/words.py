@@ -1,0 +1,103 @@
+"""A log's summary as plain text: what is kept, how requests arrive, what is left out and why."""
+
+from datetime import UTC, datetime
+
+from phpdyno.access_log.summary import LeftOut, LogSummary, Reason
+from phpdyno.model.arrival import Arrival
+
+_REASONS: dict[Reason, str] = {
+    "unreadable": "unreadable",
+    "method": "methods other than GET",
+    "host": "other hosts",
+    "static": "static files and what nginx answered itself",
+    "form": "targets that are no plain path (control characters, //, .., #)",
+    "long": "targets of more than 1,024 characters",
+    "secret": "what looks like a secret or an e-mail address in the path",
+    "status": "answered neither 2xx nor 3xx",
+    "answers": "to targets that mostly answer an error",
+    "rare": "to less frequent targets",
+}
+
+
+def summary_text(summary: LogSummary) -> str:
+    """Several lines; nothing in them that the log's writer could control a terminal with."""
+    host = f", host {summary.host}" if summary.host else ""
+    head = f"{_plain(summary.file)}: {_counted(summary.lines, 'line')} ({_form(summary)}{host})"
+    lines = [head, *_kept(summary), *_arrival(summary)]
+    if summary.left_out:
+        lines += ["left out:", *(_left_out(each, summary) for each in summary.left_out)]
+    if summary.masked:
+        what = f"masked: {_counted(summary.masked, 'request')} had secrets or personal data in their query;"
+        lines += [what, "  the values are replaced by 'masked', and the app may answer otherwise than it did"]
+    return "\n".join(lines)
+
+
+def _form(summary: LogSummary) -> str:
+    readable = summary.lines - summary.lines_out("unreadable")
+    if not readable:
+        return "none of them readable" if summary.lines else "empty"
+    kinds = {0: "combined format", readable: "JSON"}
+    return kinds.get(summary.json_lines, f"{summary.json_lines:,} of them JSON")
+
+
+def _kept(summary: LogSummary) -> list[str]:
+    targets = _counted(len(summary.targets), "target")
+    usable = summary.kept + summary.lines_out("rare")
+    lines = [f"kept: {summary.kept:,} lines ({_share(summary.kept, summary.lines)}) as {targets}"]
+    if summary.lines_out("rare"):
+        lines[0] += f", {summary.coverage:.1%} of the {usable:,} requests that could be asked again"
+    if summary.undercount:
+        lines.append(f"  each count may be up to {summary.undercount:,} too low, as more targets came than are counted at once;")
+        known = "these are surely" if summary.surely_most_frequent else "the rarest of these need not be among"
+        lines.append(f"  {known} the most frequent ones")
+    return lines
+
+
+def _arrival(summary: LogSummary) -> list[str]:
+    arrival = summary.arrival
+    if arrival is None:
+        return ["arrivals: not known, no line has a time"] if summary.kept else []
+    span = f"{_moment(summary.start_s)} to {_moment(summary.end_s)} UTC"
+    peak = f"{arrival.peak_per_s:,} in the busiest second ({_moment(summary.peak_s)})"
+    lines = [f"arrivals: {arrival.rate_per_s:.3g}/s in the mean, {peak}; {span}"]
+    measures = _measures(arrival)
+    lines.append(
+        f"  burstiness (1 for independent arrivals): {measures}"
+        if measures
+        else "  burstiness: not known, the log spans less than a minute"
+    )
+    if summary.untimed:
+        lines.append(f"  {summary.untimed:,} requests are not in these figures: no time, or beyond the first 744 hours with traffic")
+    return lines
+
+
+def _measures(arrival: Arrival) -> str:
+    named = (
+        ("variance / mean of the counts per second", arrival.dispersion),
+        ("within minutes", arrival.minute_dispersion),
+        ("squared variation of the gaps", arrival.gap_cv2),
+    )
+    return ", ".join(f"{name} {value:.3g}" for name, value in named if value is not None)
+
+
+def _left_out(each: LeftOut, summary: LogSummary) -> str:
+    least = "at least " if summary.undercount else ""
+    more = f" ({least}{summary.rare_targets:,})" if each.reason == "rare" and summary.rare_targets else ""
+    parts = ", ".join(f"{part} {count:,}" for part, count in each.parts)
+    return f"  {each.lines:,} ({_share(each.lines, summary.lines)}) {_REASONS[each.reason]}{more}{': ' if parts else ''}{parts}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "0.0%"
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _plain(text: str) -> str:
+    return "".join(character if character.isprintable() else "�" for character in text)

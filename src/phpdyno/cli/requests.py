@@ -1,0 +1,112 @@
+"""Where the requests of a measurement come from when they are not the app's own: an access log, or a workload file."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+from rich.console import Console
+
+from phpdyno.access_log.summary import LogSummary, workload_of
+from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
+from phpdyno.access_log.words import summary_text
+from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
+from phpdyno.errors import UsageError
+from phpdyno.model.workload import Workload
+from phpdyno.report.words import visible
+
+MOST_TARGETS = 10_000
+LARGE_BYTES = 64 << 20
+"""A log from this size on takes a while to be read, which is said before."""
+
+
+class RequestOptions(Struct, frozen=True):
+    """The options as they were typed."""
+
+    from_log: Path | None = None
+    log_host: str | None = None
+    most_targets: int | None = None
+    save_workload: Path | None = None
+    workload: Path | None = None
+
+    @property
+    def given(self) -> str:
+        """The first option that was given, as it is typed; '' without any."""
+        named = {
+            "--from-log": self.from_log,
+            "--log-host": self.log_host,
+            "--most-targets": self.most_targets,
+            "--save-workload": self.save_workload,
+            "--workload": self.workload,
+        }
+        return next((name for name, value in named.items() if value is not None), "")
+
+
+class OwnRequests(Struct, frozen=True):
+    """A workload that takes the place of the app's own, and the file that it was made of, as an absolute path ('' without one)."""
+
+    workload: Workload | None = None
+    file: str = ""
+
+
+def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
+    """Read what was named, tell of a log what was left out, save it where that was asked for. Raises UsageError."""
+    check_request_options(options)
+    if options.workload is not None:
+        file = options.workload.expanduser().absolute()
+        return OwnRequests(load_workload(file).workload, str(file))
+    if options.from_log is None:
+        return OwnRequests()
+    log = options.from_log.expanduser().absolute()
+    _refuse_existing(options.save_workload)
+    _ask_for_patience(log, console)
+    summary = read_access_log(log, most_targets=options.most_targets or DEFAULT_TARGETS, host=options.log_host)
+    told = summary_text(summary)
+    workload = workload_of(summary)
+    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    if options.save_workload is not None:
+        _save(options.save_workload.expanduser(), workload, summary, told)
+    return OwnRequests(workload, str(log))
+
+
+def check_request_options(options: RequestOptions) -> None:
+    """Raise UsageError for options that do not belong together, or that cannot be; no file is looked at."""
+    if options.from_log is not None and options.workload is not None:
+        raise UsageError("both --from-log and --workload are given", next_step="give one of the two")
+    if options.from_log is None:
+        for name, value in (
+            ("--log-host", options.log_host),
+            ("--most-targets", options.most_targets),
+            ("--save-workload", options.save_workload),
+        ):
+            if value is not None:
+                raise UsageError(f"{name} belongs to --from-log", where=f"{name} {value}", next_step="name an access log, or leave it out")
+    if options.most_targets is not None and not 1 <= options.most_targets <= MOST_TARGETS:
+        raise UsageError(f"{options.most_targets} is not from 1 to {MOST_TARGETS}", where="--most-targets")
+
+
+def refuse_with_resume(options: RequestOptions) -> None:
+    """Raise UsageError for requests of another source on a run that has its own."""
+    if options.given:
+        raise UsageError("a run that is resumed keeps its requests", where=f"--resume with {options.given}", next_step="leave that one out")
+
+
+def _refuse_existing(path: Path | None) -> None:
+    """A file that is there already is said before a long log is read; what else is wrong with its name, when it is written."""
+    found = False
+    with suppress(OSError, ValueError):
+        found = path is not None and path.expanduser().exists()
+    if found:
+        raise UsageError("exists already", where=f"--save-workload {path}", next_step="give another name, or remove it first")
+
+
+def _ask_for_patience(log: Path, console: Console) -> None:
+    """What is wrong with the log is said when it is read."""
+    size = 0
+    with suppress(OSError, ValueError):
+        size = log.stat().st_size
+    if size >= LARGE_BYTES:
+        console.print(f"reading {visible(str(log))} ({size >> 20:,} MiB)", markup=False, highlight=False, soft_wrap=True)
+
+
+def _save(path: Path, workload: Workload, summary: LogSummary, told: str) -> None:
+    save_workload(path, WorkloadFile(workload, summary.arrival), remarks=["made by phpdyno --save-workload", *told.splitlines()])

@@ -1,0 +1,103 @@
+"""The frame of every HTML page: one file that needs no network. plotly.js, styles, data are inside; its policy forbids any request."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from phpdyno.report import words
+from phpdyno.report.figures.base import Figure
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+Filters = Mapping[str, Callable[..., Any]]
+"""What a template may do to a value, by name."""
+
+_SEPARATED = re.compile(r"(?<=[;./_?&])")
+
+
+def render_frame(template: str, figures: Mapping[str, Figure], *, filters: Filters, **values: object) -> str:
+    """A page whose template extends frame.html.j2; `figures` by the id of their place, `filters` and `values` as the template uses them.
+
+    About 5 MB, nearly all of it plotly.js.
+    """
+    # Both are slow to import, and most commands never draw.
+    from markupsafe import Markup  # noqa: PLC0415
+    from plotly.offline import get_plotlyjs  # noqa: PLC0415
+
+    environment = _environment(filters)
+    # Line ends as the browser sees them, or the policy's hashes would not match.
+    scripts = [_inert_end(text).replace("\r\n", "\n") for text in (get_plotlyjs(), _source(environment, "report.js"))]
+    return environment.get_template(template).render(
+        **values,
+        drawn=set(figures),
+        figures=Markup(embedded_json(figures)),  # noqa: S704 (escaped by embedded_json)
+        styles=Markup(_source(environment, "report.css")),  # noqa: S704 (our own file)
+        plotly=Markup(scripts[0]),  # noqa: S704 (plotly's own file)
+        script=Markup(scripts[1]),  # noqa: S704 (our own file)
+        hashes=" ".join(f"'sha256-{_sha256(text)}'" for text in scripts),
+    )
+
+
+def embedded_json(value: object) -> str:
+    """JSON that cannot end the element it stands in, whatever its strings hold; for `<script type="application/json">`."""
+    text = msgspec.json.encode(value).decode()
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _environment(filters: Filters) -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("phpdyno.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalized,
+    )
+    environment.filters |= {
+        "ms": words.milliseconds,
+        "percent": words.percent,
+        "duration": words.duration,
+        "count": words.count,
+        "shortened": words.shortened,
+        "breakable": _breakable,
+        **filters,
+    }
+    return environment
+
+
+def _finalized(value: object) -> object:
+    """Text from outside without control characters. What is markup already is ours."""
+    return value if not isinstance(value, str) or hasattr(value, "__html__") else words.visible(value)
+
+
+def _breakable(text: str) -> "Markup":
+    """A name that is broken after its separators first, so that a phone shows `opcache.` and not `validate_timestamps=` alone."""
+    from markupsafe import Markup, escape  # noqa: PLC0415
+
+    return Markup("<wbr>").join(escape(part) for part in _SEPARATED.split(words.visible(text)))
+
+
+def _source(environment: "Environment", name: str) -> str:
+    loader = environment.loader
+    if loader is None:
+        raise RuntimeError("the environment was made without a loader")
+    return loader.get_source(environment, name)[0]
+
+
+def _inert_end(script: str) -> str:
+    """A script that cannot end its own element: in JavaScript `<\\/script` in a string is the same as `</script`."""
+    return script.replace("</script", "<\\/script")
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

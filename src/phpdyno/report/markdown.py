@@ -1,0 +1,21 @@
+"""Pieces of a Markdown page. Text from outside stays on its line, and is no HTML."""
+
+from collections.abc import Iterable, Sequence
+
+from phpdyno.report.words import visible
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+    """A Markdown table, the first `left` columns to the left and numbers to the right."""
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    lines = [head, rule, *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return plain(text).replace("|", "\\|")
+
+
+def plain(text: str) -> str:
+    """On one line, no HTML of somebody else's, and nothing that a terminal would obey."""
+    return visible(" ".join(text.split())).replace("<", "&lt;")

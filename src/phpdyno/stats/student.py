@@ -1,0 +1,39 @@
+"""Student's t: its distribution function for whole degrees of freedom, exactly, and the quantile by halving."""
+
+import math
+
+STEPS = 100
+"""Each halves an angle below pi / 2: far below the last digit of a float."""
+
+
+def quantile(probability: float, freedom: int) -> float:
+    """The value that t with `freedom` degrees of freedom is below with this probability. Raises ValueError: outside (0, 1), no freedom."""
+    if not 0.0 < probability < 1.0 or freedom < 1:
+        raise ValueError(f"a quantile needs a probability between 0 and 1 and a degree of freedom, not {probability} and {freedom}")
+    if probability < 0.5:
+        return -quantile(1.0 - probability, freedom)
+    within = 2.0 * probability - 1.0
+    low, high = 0.0, math.pi / 2.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2.0
+        if between(middle, freedom) < within:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(freedom) * math.tan((low + high) / 2.0)
+
+
+def between(angle: float, freedom: int) -> float:
+    """The probability of |t| < sqrt(freedom) x tan(angle), 0 <= angle <= pi / 2 (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    if freedom % 2:
+        term, total = cosine, 0.0
+        for k in range(1, (freedom - 1) // 2 + 1):
+            total += term
+            term *= cosine * cosine * (2 * k) / (2 * k + 1)
+        return 2.0 / math.pi * (angle + sine * total)
+    term, total = 1.0, 0.0
+    for k in range(1, freedom // 2 + 1):
+        total += term
+        term *= cosine * cosine * (2 * k - 1) / (2 * k)
+    return sine * total

@@ -1,0 +1,266 @@
+"""`phpdyno measure` on real servers: figures with intervals, readings, bottleneck, interruption, a second opinion."""
+
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from phpdyno.experiment.bottleneck import find_bottleneck
+from phpdyno.journal.sweep import SWEEP_FILE, Sweep, read_sweep
+from phpdyno.model.bottleneck import Bottleneck
+from phpdyno.model.plan import AppSource
+from phpdyno.model.sweep import OPEN_CONNECTIONS, Point, Visit
+from phpdyno.report.bottleneck import bottleneck_sentence
+from phpdyno.stats.visits import CpuPart, counting, cpu_per_request, load_over, queue_share, tally, throughput, times_at, visits_of
+from phpdyno.workflows.measure import Question, measure
+from tests.support.command import fault_of, phpdyno, site, start, the_run
+from tests.support.traces import wait_for_no_traces
+
+pytestmark = pytest.mark.integration
+
+WAITS = "<?php usleep(5000); echo str_repeat('x', 400);\n"
+SLOW = "<?php usleep(250000); echo str_repeat('x', 400);\n"
+LEVEL = 0.95
+OPEN = Point(OPEN_CONNECTIONS, 0.7)
+
+
+class Quiet:
+    """Nobody looks on."""
+
+    def phase(self, text: str) -> None:
+        """Not shown."""
+
+    def note(self, text: str) -> None:
+        """Not shown."""
+
+    def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
+        """Not shown."""
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+def swept(runs: Path, *argv: str | Path) -> Sweep:
+    """The record of a sweep that ended well."""
+    answer = phpdyno("measure", *argv, "--runs", runs, "--json")
+    assert answer.returncode == 0, answer.stderr
+    sweep = read_sweep(the_run(runs))
+    assert sweep.finished
+    assert sweep.lengths is not None
+    assert sweep.rounds == sweep.lengths.rounds or sweep.spent_s > 0.8 * sweep.plan.budget_s
+    assert sweep.rounds >= 3
+    return sweep
+
+
+def at(sweep: Sweep, point: Point, arm: str = "default") -> tuple[Visit, ...]:
+    found = visits_of(sweep.visits, arm, point)
+    assert len(found) == sweep.rounds
+    return found
+
+
+def limit(sweep: Sweep, point: Point, arm: str, workers: int) -> Bottleneck:
+    host = sweep.hosts[-1].host
+    load = load_over(at(sweep, point, arm), workers=workers, php_cores=host.measured_cores, helper_cores=host.helper_cores)
+    assert load is not None
+    return find_bottleneck(load)
+
+
+def test_hello_has_figures_with_intervals_at_every_point(runs: Path) -> None:
+    sweep = swept(runs, "hello", "--concurrency", "1,5", "--budget", "45s", "--seed", "3")
+    assert sweep.plan.points == (Point(1), Point(5), OPEN)
+    assert sweep.plan.arms[0].settings["pool.pm"] == "dynamic"
+    assert set(sweep.facts) == {"default"}
+    assert sweep.spent_s < 1.2 * sweep.plan.budget_s
+    for point in sweep.plan.points:
+        seen = at(sweep, point)
+        counts = tally(seen)
+        assert (counts.failed, counts.failed_apart) == (0, 0)
+        assert counts.valid == counts.requests > 0
+        check_figures(seen)
+    for point in (Point(1), Point(5)):
+        assert "%" in bottleneck_sentence(limit(sweep, point, "default", 5))
+    best = throughput(at(sweep, Point(5)), LEVEL)
+    alone = throughput(at(sweep, Point(1)), LEVEL)
+    assert best is not None
+    assert alone is not None
+    assert best.value > 0.8 * alone.value
+    check_open(sweep)
+    assert wait_for_no_traces() == []
+
+
+def check_figures(seen: tuple[Visit, ...]) -> None:
+    """Throughput, CPU and percentiles of a point of hello through nginx, over the rounds that count."""
+    assert counting(seen), [visit.excluded for visit in seen]
+    rate = throughput(seen, LEVEL)
+    assert rate is not None
+    assert rate.value > 20
+    if rate.rounds >= 3:
+        assert rate.low is not None
+        assert rate.high is not None
+        assert rate.low <= rate.value <= rate.high
+    parts: tuple[CpuPart, ...] = ("php", "web", "generator")
+    for part in parts:
+        cost = cpu_per_request(seen, part, LEVEL)
+        assert cost is not None
+        assert 1_000 < cost.value < 50_000_000, part
+    assert cpu_per_request(seen, "database", LEVEL) is None
+    middle, far = times_at(seen, 50.0, LEVEL), times_at(seen, 99.0, LEVEL)
+    assert middle is not None
+    assert far is not None
+    assert 20_000 < middle.value <= far.value
+    for visit in seen:
+        assert sum(sum(times.counts) for times in visit.times) == visit.valid
+        assert visit.queue is not None
+        assert visit.cpu.wall_ns >= visit.drive_ns * 0.99
+
+
+def check_open(sweep: Sweep) -> None:
+    """The open loop offered what was planned and is described as one; memory was read at the largest closed point of every other round."""
+    assert sweep.lengths is not None
+    for visit in at(sweep, OPEN):
+        assert visit.rate_per_s == sweep.lengths.open_rate_per_s["default"] > 0
+        assert visit.valid * 1e9 / visit.drive_ns == pytest.approx(visit.rate_per_s, rel=0.25)
+        assert visit.memory is None
+    for visit in at(sweep, Point(5)):
+        assert (visit.memory is not None) == (visit.round % 2 == 1)
+        assert visit.memory is None or visit.memory.workers >= 2
+        assert visit.status is not None
+        assert 1 <= visit.status.max_active <= 5
+    assert all(visit.memory is None for visit in at(sweep, Point(1)))
+
+
+def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: Path) -> None:
+    docroot, spec = site(tmp_path / "waits", index=WAITS), "pool.pm.max_children=2"
+    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--control", spec, "--transport", "fastcgi", "--no-open"]
+    sweep = swept(runs, *argv, "--concurrency", "1,6", "--budget", "30s")
+    busy, alone = at(sweep, Point(6), spec), at(sweep, Point(1), spec)
+    assert (queue_share(busy) or 0.0) > 0.9
+    assert (queue_share(alone) or 0.0) < 0.5
+    found = limit(sweep, Point(6), spec, 2)
+    assert found.kind == "workers", bottleneck_sentence(found)
+    assert limit(sweep, Point(1), spec, 2).kind == "concurrency"
+    # 2 workers that sleep for 5 ms serve 400 a second at most, however many ask.
+    rate = throughput(busy, LEVEL)
+    assert rate is not None
+    assert 250 < rate.value < 400
+    # Workers are counted in every other round at least; one that has just answered may still be counted beside the next.
+    for visits, most in ((alone, 1.5), (busy, 2.0)):
+        counted = [visit.busy_workers for visit in visits if visit.busy_workers is not None]
+        assert len(counted) >= len(visits) // 2
+        assert all(0.5 < count <= most for count in counted), counted
+    assert all(visit.status is not None and visit.status.max_active == 2 for visit in busy)
+    assert all(visit.cpu.web_ns is None for visit in busy)
+
+
+def test_arms_are_visited_in_every_round_and_answer_alike(runs: Path) -> None:
+    specs = ("", "pool.pm.max_children=2")
+    asked = Question(
+        AppSource(reference="hello"), control=specs[0], others=specs[1:], points=(Point(1), Point(4)), budget_s=45.0, visit_s=0.3
+    )
+    run = measure(asked, runs=runs, argv=("measure",), progress=Quiet())
+    sweep = read_sweep(run)
+    assert sweep.rounds >= 3
+    for name in ("default", "pool.pm.max_children=2"):
+        assert name in sweep.facts
+        assert len(at(sweep, Point(4), name)) == sweep.rounds
+    assert sweep.facts["pool.pm.max_children=2"].workers == 2
+
+
+def test_kept_connections_hold_a_worker_each_in_the_open_loop_as_well(runs: Path) -> None:
+    five, six = "pool.pm.max_children=5", "pool.pm.max_children=6"
+    argv = ["hello", "--transport", "fastcgi", "--keep-conn", "--control", five, "--arm", six, "--concurrency", "1,5", "--budget", "70s"]
+    sweep = swept(runs, *argv)
+    assert [arm.name for arm in sweep.plan.arms] == [five, six]
+    assert sweep.plan.points == (Point(1), Point(5), Point(5, 0.7))
+    for name in (five, six):
+        for point in sweep.plan.points:
+            # With more connections than workers those over would wait for the time-out.
+            assert tally(at(sweep, point, name)).failed == 0
+            assert all(visit.valid == visit.requests for visit in at(sweep, point, name))
+    answer = phpdyno("measure", *argv[:4], "--control", five, "--concurrency", "6", "--runs", runs)
+    assert answer.returncode == 2
+    assert "a kept connection occupies its worker: 6 in flight need as many, and this pool has 5" in answer.stderr
+
+
+def test_without_a_budget_it_grows_to_what_three_rounds_need(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "slow", index=SLOW)
+    # 5 workers that sleep for 0.25 s serve 20 a second, so 20 requests for each of 100 in flight take 100 s.
+    process = start("measure", "--docroot", docroot, "--url", "/", "--concurrency", "100", "--no-open", "--runs", runs)
+    deadline = time.monotonic() + 120.0
+    while not (found := lengths_in(runs)) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert found
+    assert "3 rounds of all points" in errors
+    sweep = read_sweep(the_run(runs))
+    assert sweep.lengths is not None
+    assert 300.0 < sweep.budget_s == sweep.lengths.budget_s <= 1200.0
+    assert sweep.lengths.rounds == 3
+
+
+def lengths_in(runs: Path) -> bool:
+    return any(b'{"type":"lengths"' in record.read_bytes() for record in runs.glob(f"*/{SWEEP_FILE}"))
+
+
+def test_an_interrupted_sweep_goes_on_with_the_round_that_it_was_in(runs: Path) -> None:
+    argv: list[str | Path] = ["measure", "hello", "--concurrency", "1,5", "--budget", "50s", "--no-open", "--runs", runs]
+    process = start(*argv)
+    await_visits(runs, 3)  # the first round is finished, the second was begun
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert fault_of(errors) == f"phpdyno: interrupted; go on with: phpdyno measure --resume {the_run(runs)}"
+    before = read_sweep(the_run(runs))
+    assert (before.ends[-1].outcome, before.finished) == ("interrupted", False)
+    assert before.rounds >= 1
+    assert before.unfinished + len(before.visits) >= 3
+    assert wait_for_no_traces() == []
+    answer = phpdyno("measure", "--resume", the_run(runs))
+    assert answer.returncode == 0, answer.stderr
+    after = read_sweep(the_run(runs))
+    assert after.finished
+    assert len(after.hosts) == 2
+    assert after.lengths == before.lengths
+    assert after.visits[: len(before.visits)] == before.visits
+    assert after.rounds > before.rounds
+    assert sorted({visit.round for visit in after.visits}) == list(range(1, after.rounds + 1))
+    again = phpdyno("measure", "--resume", the_run(runs))
+    assert again.returncode == 2
+    assert "this run is finished" in again.stderr
+
+
+def await_visits(runs: Path, count: int, timeout_s: float = 90.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        records = list(runs.glob(f"*/{SWEEP_FILE}"))
+        if records and records[0].read_bytes().count(b'{"type":"visit"') >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"no {count} visits within {timeout_s:.0f} s")
+
+
+def test_a_budget_that_holds_no_interval_is_refused_with_one_that_does(runs: Path) -> None:
+    answer = phpdyno("measure", "hello", "--concurrency", "1,5", "--budget", "3s", "--runs", runs)
+    assert answer.returncode == 1
+    assert "give at least --budget" in answer.stderr
+    assert "fewer points or pools" in answer.stderr
+    assert read_sweep(the_run(runs)).ends[-1].outcome == "failed"
+    assert wait_for_no_traces() == []
+
+
+@pytest.mark.skipif(not (shutil.which("wrk") or shutil.which("ab")), reason="neither wrk nor ab is installed")
+def test_others_generators_say_about_the_same(runs: Path) -> None:
+    sweep = swept(runs, "hello", "--concurrency", "5", "--no-open", "--budget", "30s", "--cross-check")
+    assert {check.tool for check in sweep.cross_checks} == {tool for tool in ("wrk", "ab") if shutil.which(tool)}
+    for check in sweep.cross_checks:
+        assert (check.arm, check.concurrency, check.detail) == ("default", 5, "")
+        ratios = sorted(check.ratios)
+        assert 0.7 < ratios[len(ratios) // 2] < 1.4
+        # hello tells no length, so HTTP/1.0 cannot keep a connection.
+        assert check.kept == (check.tool == "wrk")

@@ -1,0 +1,28 @@
+import math
+
+import pytest
+from scipy.stats import t as student
+
+from phpdyno.stats.student import quantile
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 10, 31, 100, 999])
+@pytest.mark.parametrize("probability", [0.51, 0.9, 0.95, 0.975, 0.995, 0.9999])
+def test_it_is_what_scipy_says(probability: float, freedom: int) -> None:
+    assert quantile(probability, freedom) == pytest.approx(student.ppf(probability, freedom), rel=1e-9)
+
+
+def test_it_is_symmetric_about_zero() -> None:
+    assert quantile(0.5, 7) == pytest.approx(0.0, abs=1e-12)
+    assert quantile(0.025, 2) == -quantile(0.975, 2)
+
+
+def test_the_tables_of_student() -> None:
+    assert round(quantile(0.975, 2), 4) == 4.3027
+    assert round(quantile(0.975, 1), 4) == 12.7062
+
+
+@pytest.mark.parametrize(("probability", "freedom"), [(0.0, 3), (1.0, 3), (math.nan, 3), (0.9, 0)])
+def test_refuses(probability: float, freedom: int) -> None:
+    with pytest.raises(ValueError, match="quantile"):
+        quantile(probability, freedom)
