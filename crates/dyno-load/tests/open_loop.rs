@@ -75,12 +75,17 @@ fn a_long_schedule_on_two_threads_does_not_begin_before_they_do() {
     let mut engine = engine(&server.address, http_target());
     // To deal a million rows takes longer than to start two threads.
     let offsets = [every(MS / 10, 10), vec![3600 * SECOND; 1_000_000]].concat();
-    let (rows, started, width) = (offsets.len(), Instant::now(), Width::new(20, 2).unwrap());
-    let stop = &mut || started.elapsed() > Duration::from_secs(1);
-    let samples = engine.run_open(vec![0; rows], offsets, width, u64::MAX, stop).unwrap();
-    let late_ns = less(&samples.sent_ns[..10], &samples.intended_ns[..10]);
-    assert!(late_ns.iter().any(|late_ns| *late_ns < MS), "{late_ns:?}");
-    assert_eq!(samples.intended_ns[rows - 1], samples.started_ns + 3600 * SECOND, "also of what was never sent");
+    let (rows, width) = (offsets.len(), Width::new(20, 2).unwrap());
+    let mut begins_late = || {
+        let started = Instant::now();
+        let stop = &mut || started.elapsed() > Duration::from_millis(400);
+        let samples = engine.run_open(vec![0; rows], offsets.clone(), width, u64::MAX, stop).unwrap();
+        assert_eq!(samples.intended_ns[rows - 1], samples.started_ns + 3600 * SECOND, "also of what was never sent");
+        let late_ns = less(&samples.sent_ns[..10], &samples.intended_ns[..10]);
+        late_ns.iter().all(|late_ns| *late_ns >= MS)
+    };
+    // A busy host starts threads late now and then; a schedule that begins too early is late every time.
+    assert!((0..5).any(|_| !begins_late()));
 }
 
 #[test]
