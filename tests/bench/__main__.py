@@ -25,7 +25,7 @@ from tests.bench import everyday, load_core, newcomer, runner_share, truth
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, SectionResult, Sizes, Stamp, Store, still_holds
-from tests.bench.rivals import PACKAGES, rival_version
+from tests.bench.rivals import INSTALLS, rival_version
 from tests.bench.stamp import ROOT, take_background, take_host, take_stamp
 from tests.bench.stand import Say, control_arm
 
@@ -122,7 +122,7 @@ def _warnings(host: HostFacts, background: float) -> tuple[str, ...]:
 
 
 def _versions() -> dict[str, str]:
-    rivals = {name: seen for name in PACKAGES if (seen := rival_version(name))}
+    rivals = {name: seen for name in INSTALLS if (seen := rival_version(name))}
     return {"PHP": control_arm().php.version, "nginx": nginx_version(), "MariaDB": Database.version(), **rivals}
 
 

@@ -11,7 +11,7 @@ from phpdyno.stats.sequence import confidence_sequence
 
 ALPHA = 0.05
 
-Unit = Literal["s", "×", "%", ""]
+Unit = Literal["s", "µs", "×", "%", ""]
 Reached = Literal["yes", "no", "open", "–"]
 
 
@@ -24,7 +24,8 @@ class Target(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """One measured figure. Shares (`%`) are fractions, times seconds. `low` and `high` are None while there is no finite interval.
+    """One measured figure. Shares (`%`) are fractions, times seconds or microseconds, as `unit` says. `low` and `high` are None while
+    there is no finite interval.
 
     `basis` says what it rests on (`median of 20`); `detail` adds absolute figures in words.
     """
@@ -53,7 +54,7 @@ def reached(figure: Figure) -> Reached:
     return "no" if figure.high < least or figure.low > most else "open"
 
 
-def ratio_figure(name: str, logs: Sequence[float], *, alpha: float, target: Target, detail: str = "") -> Figure:
+def ratio_figure(name: str, logs: Sequence[float], *, alpha: float, target: Target | None, detail: str = "") -> Figure:
     """A ratio from the logarithms of paired ratios, one per pair, with the anytime-valid interval."""
     seen = confidence_sequence(logs, alpha)
     low, high = (None if bound is None else math.exp(bound) for bound in (seen.low, seen.high))
@@ -67,10 +68,10 @@ def share_figure(name: str, shares: Sequence[float], *, of: str, target: Target,
     return Figure(name, "%", seen.mean, low, seen.high, f"{seen.n} {of}", target, detail)
 
 
-def median_figure(name: str, values_s: Sequence[float], *, target: Target | None = None, detail: str = "") -> Figure:
-    """A median of times in seconds with the interval between two order statistics."""
-    low, high = median_interval(values_s)
-    return Figure(name, "s", statistics.median(values_s), low, high, f"median of {len(values_s)}", target, detail)
+def median_figure(name: str, values: Sequence[float], *, unit: Unit = "s", target: Target | None = None, detail: str = "") -> Figure:
+    """A median of times with the interval between two order statistics."""
+    low, high = median_interval(values)
+    return Figure(name, unit, statistics.median(values), low, high, f"median of {len(values)}", target, detail)
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
@@ -99,4 +100,6 @@ def measured_text(figure: Figure) -> str:
 def _number(value: float, unit: Unit) -> str:
     if unit == "%":
         return f"{100 * value:.2f}"
+    if unit == "µs":
+        return f"{value:.1f}"
     return f"{value:.3f}" if unit == "×" else f"{value:.3g}"

@@ -4,6 +4,7 @@
 a line on its standard output. It ends at end of file, so it never outlives who started it.
 """
 
+import os
 import resource
 import subprocess
 import sys
@@ -16,11 +17,15 @@ import numpy as np
 from msgspec import Struct
 
 from phpdyno._native import OUTCOMES
+from phpdyno.drive.arrivals import constant, poisson
 from phpdyno.drive.driver import NativeDriver, failures
+from phpdyno.drive.open_samples import lag_ns, queued, response_ns
 from phpdyno.drive.requests import LengthClass, native_targets
 from phpdyno.errors import DynoError
+from phpdyno.host.clock import read_host_cpu, stolen_share
 from phpdyno.model.plan import Transport
 from phpdyno.model.workload import Target, Workload
+from phpdyno.stats.percentile import percentile
 from tests.bench.stamp import ROOT
 
 
@@ -35,12 +40,22 @@ class Route(Struct, frozen=True):
     front_controller: str
 
 
-class Order(Struct, frozen=True):
+class Order(Struct, frozen=True, tag="closed"):
     """Send `requests` requests over the route, closed loop."""
 
     route: str
     requests: int
     concurrency: int
+
+
+class OpenOrder(Struct, frozen=True, tag="open"):
+    """Send requests over the route at `rate` per second for `seconds`, open loop, Poisson; `concurrency` connections at most."""
+
+    route: str
+    rate: float
+    seconds: float
+    concurrency: int
+    seed: int
 
 
 class Load(Struct, frozen=True):
@@ -61,10 +76,28 @@ class Load(Struct, frozen=True):
         return self.requests / self.wall_ns * 1e9
 
 
+class Lag(Struct, frozen=True):
+    """What an open loop saw: requests, the 99th percentiles of the generator's own lag and of the response time from the intended times,
+    how many requests had to wait because all connections were busy, and the share that the hypervisor took of the generator's core."""
+
+    requests: int
+    lag_p99_ns: int
+    response_p99_ns: int
+    queued: int
+    stolen: float
+
+
 class Reply(Struct, frozen=True):
     """The answer to an order; `failure` in words, '' when every response was valid."""
 
     load: Load
+    failure: str
+
+
+class OpenReply(Struct, frozen=True):
+    """The answer to an order for an open loop; `lag` is None when there was a failure."""
+
+    lag: Lag | None
     failure: str
 
 
@@ -85,7 +118,20 @@ class Worker:
         del samples
         return Reply(Load(order.requests, own_cpu_ns() - before_ns, wall_ns), failure)
 
-    def _driver(self, order: Order) -> NativeDriver:
+    def carry_out_open(self, order: OpenOrder) -> OpenReply:
+        """One open loop; its arrivals are drawn beforehand."""
+        driver = self._driver(order)
+        offsets_ns = poisson(constant(order.rate, order.seconds), np.random.default_rng(order.seed))
+        cores = tuple(os.sched_getaffinity(0))
+        before = read_host_cpu(cores=cores)
+        samples = driver.drive_open(np.zeros(offsets_ns.size, dtype=np.uint32), offsets_ns)
+        stolen = stolen_share(before, read_host_cpu(cores=cores))
+        if failure := failures(samples):
+            return OpenReply(None, failure)
+        lag_p99_ns, response_p99_ns = percentile(lag_ns(samples), 99.0), percentile(response_ns(samples), 99.0)
+        return OpenReply(Lag(offsets_ns.size, lag_p99_ns, response_p99_ns, queued(samples), stolen), "")
+
+    def _driver(self, order: Order | OpenOrder) -> NativeDriver:
         key = (order.route, order.concurrency)
         if key not in self._drivers:
             route = self._routes[order.route]
@@ -142,15 +188,17 @@ class Ours:
 
     def drive(self, route: str, *, requests: int, concurrency: int) -> Load:
         """One batch. Raises DynoError when a response was not valid."""
-        self._tell(msgspec.json.encode(Order(route, requests, concurrency)))
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise DynoError("our generator ended")
-        reply = msgspec.json.decode(line, type=Reply)
+        reply = msgspec.json.decode(self._ask(Order(route, requests, concurrency)), type=Reply)
         if reply.failure:
             raise DynoError(f"our generator had failures on {route}: {reply.failure}")
         return reply.load
+
+    def drive_open(self, order: OpenOrder) -> Lag:
+        """One open loop. Raises DynoError when a response was not valid."""
+        reply = msgspec.json.decode(self._ask(order), type=OpenReply)
+        if reply.lag is None:
+            raise DynoError(f"our generator had failures on {order.route}, open loop: {reply.failure}")
+        return reply.lag
 
     def size_for(self, route: str, *, seconds: float, concurrency: int) -> int:
         """Warm the route up and say how many requests take about `seconds`."""
@@ -158,6 +206,14 @@ class Ours:
         rate = self.drive(route, requests=60 * concurrency, concurrency=concurrency).per_s
         rate = self.drive(route, requests=max(60 * concurrency, round(rate * 0.3)), concurrency=concurrency).per_s
         return max(20 * concurrency, round(rate * seconds))
+
+    def _ask(self, order: Order | OpenOrder) -> bytes:
+        self._tell(msgspec.json.encode(order))
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise DynoError("our generator ended")
+        return line
 
     def _tell(self, line: bytes) -> None:
         assert self._process.stdin is not None
@@ -169,7 +225,8 @@ def main() -> None:
     """The generator's own loop."""
     worker = Worker(msgspec.json.decode(sys.stdin.buffer.readline(), type=list[Route]))
     for line in iter(sys.stdin.buffer.readline, b""):
-        reply = worker.carry_out(msgspec.json.decode(line, type=Order))
+        order = msgspec.json.decode(line, type=Order | OpenOrder)
+        reply = worker.carry_out(order) if isinstance(order, Order) else worker.carry_out_open(order)
         sys.stdout.buffer.write(msgspec.json.encode(reply) + b"\n")
         sys.stdout.buffer.flush()
 

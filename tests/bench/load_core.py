@@ -1,9 +1,9 @@
-"""Section `load-core`: our generator beside wrk and ab on one stack, in turns, in one go."""
+"""Section `load-core`: our generator beside wrk, ab, h2load and oha on one stack, in turns, in one go."""
 
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,15 +15,21 @@ from phpdyno.stack.instance import Instance
 from phpdyno.stack.meter import Meter, await_idle, host_meter
 from tests.bench.figures import ALPHA, Figure, Target, ratio_figure
 from tests.bench.generator import Load, Ours, Route
+from tests.bench.open_lag import measure_lag
 from tests.bench.results import Missing, Sizes
-from tests.bench.rivals import Ab, Wrk
+from tests.bench.rivals import Ask, Rival, find_rivals, without
 from tests.bench.stand import KILOBYTE, SIZED, Say, Stand, add_pages, control_arm, pinned, prepared, require_answer, standing
 
 PAGES = {"static": ("nginx, a file of 1 kB", f"/{KILOBYTE}"), "hello": ("hello through nginx", "/"), "sized": ("", f"/{SIZED}")}
 CASES = [(page, concurrency) for page in ("static", "hello") for concurrency in (10, 50)]
-COMPARISONS = len(CASES) + 3
-ALPHA_EACH = ALPHA / COMPARISONS
-"""The intervals of all ratios of this section hold together."""
+CALLED = {"wrk": "wrk", "ab": "`ab -k`", "h2load": "h2load", "oha": "oha"}
+METERED = ("wrk", "h2load", "oha")
+"""Rivals whose CPU is compared. Not ab's: it cannot keep its connections where hello is asked for."""
+WITH_TARGET = len(CASES) + len(CALLED) + 1
+WITHOUT_TARGET = len(CASES) * (len(METERED) - 1)
+ALPHA_EACH = 0.9 * ALPHA / WITH_TARGET
+ALPHA_ASIDE = 0.1 * ALPHA / WITHOUT_TARGET
+"""The intervals of all ratios of this section hold together; those without a target take a tenth of what may go wrong."""
 WORKERS = 4
 SEED = 1
 CONCURRENCY = 10
@@ -37,6 +43,7 @@ class Course(Struct, frozen=True):
     """What all comparisons of this section share."""
 
     ours: Ours
+    rivals: Mapping[str, Rival]
     instance: Instance
     sizes: Sizes
     chance: random.Random
@@ -49,25 +56,24 @@ class Course(Struct, frozen=True):
 
 def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
     """All figures of the section: the whole server on the measured core, one generator at a time on a helper core."""
-    cores = split_cores()
+    cores, rivals = split_cores(), find_rivals(skipped)
     server = Cores(cores.measured, cores.measured)
     with MeasuringLock(), pinned(cores.helpers[-1]), prepared("hello", logs, say) as (supervisor, app):
         add_pages(app)
         with standing(supervisor, app, server) as stand, stand.bench.running([control_arm(WORKERS)]) as instances:
             require_answer(stand, instances[0])
             with Ours(_routes(stand, instances[0])) as ours:
-                course = Course(ours, instances[0], sizes, random.Random(SEED), say)
-                return _collect(course, skipped)
+                course = Course(ours, rivals, instances[0], sizes, random.Random(SEED), say)
+                return _collect(course, skipped, own_core=not set(cores.helpers) & set(cores.measured))
 
 
-def _collect(course: Course, skipped: list[str]) -> list[Figure]:
-    figures: list[Figure] = []
-    for what, part in (("CPU per request against wrk's", compare_cpu), ("throughput beside that of wrk and ab", compare_throughput)):
-        try:
-            figures += part(course)
-        except Missing as missing:
-            skipped.append(f"{what}: {missing}")
-    return [*figures, compare_machine(course)]
+def _collect(course: Course, skipped: list[str], *, own_core: bool) -> list[Figure]:
+    figures = [*compare_cpu(course), *compare_throughput(course), compare_machine(course)]
+    try:
+        figures.append(measure_lag(course.ours, course.sizes, course.chance, course.say, own_core=own_core))
+    except Missing as missing:
+        skipped.append(f"lag of our generator in an open loop: {missing}")
+    return figures
 
 
 def _routes(stand: Stand, instance: Instance) -> list[Route]:
@@ -80,35 +86,47 @@ def _routes(stand: Stand, instance: Instance) -> list[Route]:
 
 
 def compare_cpu(course: Course) -> list[Figure]:
-    """CPU of the generator against wrk's."""
-    wrk = Wrk()
-    start_up_ns = {
-        concurrency: wrk.start_up_ns(concurrency=concurrency, times=course.sizes.start_ups) for concurrency in {case[1] for case in CASES}
-    }
-    return [_compare_cpu(course, wrk, page, concurrency, start_up_ns[concurrency]) for page, concurrency in CASES]
+    """CPU of the generator against that of others."""
+    metered = {name: course.rivals[name] for name in METERED if name in course.rivals}
+    return [figure for page, concurrency in CASES for figure in _compare_cpu(course, metered, page, concurrency)] if metered else []
 
 
-def _compare_cpu(course: Course, wrk: Wrk, page: str, concurrency: int, start_up_ns: int) -> Figure:
-    """Pairs in coin order. Start-up counts for neither: ours runs already, wrk's own is taken off."""
+def _compare_cpu(course: Course, metered: Mapping[str, Rival], page: str, concurrency: int) -> list[Figure]:
+    """Rounds in random order. Start-up counts for nobody: ours runs already, the others' own is taken off."""
     title = f"{PAGES[page][0]}, c = {concurrency}"
-    course.say(f"CPU per request, {title}: {course.sizes.pairs} pairs")
+    course.say(f"CPU per request beside {_and(metered)}, {title}: {course.sizes.pairs} rounds")
     requests = course.ours.size_for(page, seconds=course.sizes.slot_s, concurrency=concurrency)
-    mine: list[Load] = []
-    theirs: list[Load] = []
-    for _ in range(course.sizes.pairs):
-        turns = ["ours", "wrk"] if course.chance.random() < 0.5 else ["wrk", "ours"]
-        for turn in turns:
-            if turn == "ours":
-                mine.append(course.ours.drive(page, requests=requests, concurrency=concurrency))
-            else:
-                theirs.append(wrk.drive(course.url(page), concurrency=concurrency))
-    net = [Load(load.requests, load.cpu_ns - start_up_ns, load.wall_ns) for load in theirs]
+    ask = Ask(course.url(page), requests, concurrency)
+    start_ups = {name: rival.start_up(ask, course.sizes.start_ups) for name, rival in metered.items()}
+    loads = _take_turns(course, metered, page, ask, rounds=course.sizes.pairs)
+    mine = loads["ours"]
+    return [
+        _cpu_figure(name, title, mine, loads[name], [without(load, start_up) for load in loads[name]])
+        for name, start_up in start_ups.items()
+    ]
+
+
+def _cpu_figure(rival: str, title: str, mine: Sequence[Load], gross: Sequence[Load], net: Sequence[Load]) -> Figure:
+    """`gross` holds the rival's start-up, `net` does not. Only wrk's is a target."""
     detail = (
-        f"{_micro(mine)} µs against {_micro(net)} µs, with wrk's start-up {_micro(theirs)} µs; "
-        f"{_rate(mine)} against {_rate(theirs)} requests per second"
+        f"{_micro(mine)} µs against {_micro(net)} µs, with {rival}'s start-up {_micro(gross)} µs; "
+        f"{_rate(mine)} against {_rate(gross)} requests per second"
     )
-    name = f"CPU of our generator / wrk's per request: {title}"
-    return ratio_figure(name, cost_logs(mine, net), alpha=ALPHA_EACH, target=CHEAPER, detail=detail)
+    name = f"CPU of our generator / {rival}'s per request: {title}"
+    alpha, target = (ALPHA_EACH, CHEAPER) if rival == "wrk" else (ALPHA_ASIDE, None)
+    return ratio_figure(name, cost_logs(mine, net), alpha=alpha, target=target, detail=detail)
+
+
+def _take_turns(course: Course, rivals: Mapping[str, Rival], page: str, ask: Ask, *, rounds: int) -> dict[str, list[Load]]:
+    """Ours and every rival once in each round, in random order."""
+    loads: dict[str, list[Load]] = {"ours": [], **{name: [] for name in rivals}}
+    for _ in range(rounds):
+        for turn in course.chance.sample(list(loads), len(loads)):
+            if turn == "ours":
+                loads[turn].append(course.ours.drive(page, requests=ask.requests, concurrency=ask.concurrency))
+            else:
+                loads[turn].append(rivals[turn].drive(ask))
+    return loads
 
 
 def cost_logs(first: Sequence[Load], second: Sequence[Load]) -> list[float]:
@@ -131,33 +149,31 @@ def _rate(loads: Sequence[Load]) -> str:
     return f"{statistics.median(load.per_s for load in loads):.0f}"
 
 
+def _and(names: Iterable[str]) -> str:
+    """`wrk, ab and oha`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 # ---- agreement in throughput -------------------------------------------------------------------
 
 
 def compare_throughput(course: Course) -> list[Figure]:
-    """Throughput beside that of wrk and ab."""
-    wrk, ab = Wrk(), Ab()
-    course.say(f"throughput beside wrk and ab: {course.sizes.rounds} rounds")
+    """Throughput beside that of all others."""
+    if not course.rivals:
+        return []
+    course.say(f"throughput beside {_and(course.rivals)}: {course.sizes.rounds} rounds")
     requests = course.ours.size_for("sized", seconds=course.sizes.slot_s, concurrency=CONCURRENCY)
-    url = course.url("sized")
-    loads: dict[str, list[Load]] = {"ours": [], "wrk": [], "ab": []}
-    for _ in range(course.sizes.rounds):
-        for turn in course.chance.sample(list(loads), len(loads)):
-            if turn == "ours":
-                loads[turn].append(course.ours.drive("sized", requests=requests, concurrency=CONCURRENCY))
-            elif turn == "wrk":
-                loads[turn].append(wrk.drive(url, concurrency=CONCURRENCY))
-            else:
-                loads[turn].append(ab.drive(url, requests=requests, concurrency=CONCURRENCY))
+    loads = _take_turns(course, course.rivals, "sized", Ask(course.url("sized"), requests, CONCURRENCY), rounds=course.sizes.rounds)
     return [
         ratio_figure(
-            f"throughput by our generator / by {called}: hello with a Content-Length through nginx, c = {CONCURRENCY}",
+            f"throughput by our generator / by {CALLED[rival]}: hello with a Content-Length through nginx, c = {CONCURRENCY}",
             rate_logs(loads["ours"], loads[rival]),
             alpha=ALPHA_EACH,
             target=AGREES,
             detail=f"{_rate(loads['ours'])} against {_rate(loads[rival])} requests per second",
         )
-        for rival, called in (("wrk", "wrk"), ("ab", "`ab -k`"))
+        for rival in course.rivals
     ]
 
 

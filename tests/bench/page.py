@@ -10,7 +10,7 @@ HEAD = """# Benchmarks
 Written by `make bench`; not edited by hand. A figure holds for the machine and the code named here and for nothing else.
 
 - *Reached* is judged on the interval: **yes** when all of it meets the target, **no** when none of it does, **open** when it straddles it.
-- Intervals are 95 %. Of a ratio: the anytime-valid confidence sequence that verdicts rest on, over pairs of slots in coin order, all
+- Intervals are 95 %. Of a ratio: the anytime-valid confidence sequence that verdicts rest on, over pairs of slots in random order, all
   intervals of a section together. Of a share: the same over blocks; of a share of comparisons (section Truth) the exact binomial one
   (Clopper and Pearson). Of a correlation: Student's t over comparisons. Of a median: between two order statistics.
 - What takes minutes (section Newcomer) is measured once and judged by that.

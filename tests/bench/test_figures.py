@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from tests.bench.figures import Figure, Target, measured_text, median_figure, median_interval, ratio_figure, reached, share_figure
-from tests.bench.load_core import ALPHA_EACH
+from tests.bench.figures import ALPHA, Figure, Target, measured_text, median_figure, median_interval, ratio_figure, reached, share_figure
+from tests.bench.load_core import ALPHA_ASIDE, ALPHA_EACH, WITH_TARGET, WITHOUT_TARGET
 from tests.bench.results import Sizes
 
 AT_MOST_ONE = Target("≤ 1.0×", at_most=1.0)
@@ -46,6 +46,14 @@ def test_a_share_is_printed_in_percent_and_a_time_in_seconds() -> None:
     assert measured_text(Figure("a", "s", 0.2345, 0.2, 3.456, "median of 20", None, "so")) == "0.234 s (0.2 to 3.46; median of 20; so)"
 
 
+def test_microseconds_have_one_decimal() -> None:
+    assert measured_text(median_figure("a", [1234.56] * 6, unit="µs")) == "1234.6 µs (1234.6 to 1234.6; median of 6)"
+
+
+def test_all_ratios_of_the_load_core_share_what_may_go_wrong() -> None:
+    assert pytest.approx(ALPHA) == WITH_TARGET * ALPHA_EACH + WITHOUT_TARGET * ALPHA_ASIDE
+
+
 def test_a_ratio_is_the_geometric_mean_with_an_interval_symmetric_in_logs() -> None:
     seen = ratio_figure("a", [math.log(2.0) + shift for shift in (-0.01, 0.0, 0.01) * 4], alpha=0.05, target=AT_MOST_ONE)
     assert seen.estimate == pytest.approx(2.0)
@@ -75,6 +83,7 @@ def test_the_interval_of_a_median_holds_it_with_at_least_95_percent() -> None:
 def test_the_official_sizes_are_enough_for_every_interval() -> None:
     sizes = Sizes()
     for count in (sizes.pairs, sizes.rounds):
-        assert ratio_figure("a", [0.0, 0.1] * (count // 2), alpha=ALPHA_EACH, target=CLOSE).low is not None
-    for count in (sizes.help_runs, sizes.setup_runs, sizes.arm_starts, sizes.database_starts):
+        for alpha in (ALPHA_EACH, ALPHA_ASIDE):
+            assert ratio_figure("a", [0.0, 0.1] * (count // 2), alpha=alpha, target=CLOSE).low is not None
+    for count in (sizes.help_runs, sizes.setup_runs, sizes.arm_starts, sizes.database_starts, sizes.open_slots):
         assert median_figure("a", [1.0] * count).low is not None

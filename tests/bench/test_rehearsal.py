@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.bench.load_core import CALLED
+from tests.bench.rivals import INSTALLS
 from tests.bench.stamp import ROOT
 from tests.support.traces import wait_for_no_traces
 
@@ -16,7 +18,9 @@ def test_a_rehearsal_of_the_load_core_measures_prints_a_page_and_leaves_nothing(
     answer = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert answer.returncode == 0, answer.stderr
     section = answer.stdout.partition("\n## Load core\n")[2].partition("\n## ")[0]
-    # Without wrk and ab the page says so instead; FastCGI against nginx needs neither.
-    assert "CPU of our generator" in section or "wrk is not installed; sudo apt-get install" in section
+    # Of a rival that is not there the page says so instead; FastCGI against nginx and the lag need none.
+    for name in INSTALLS:
+        assert f"throughput by our generator / by {CALLED[name]}:" in section or f"{name} is not installed; " in section
     assert "FastCGI straight to php-fpm / through nginx" in section
+    assert "lag of our generator, p99 of a slot" in section or "our generator has none of its own" in section
     assert wait_for_no_traces() == []
