@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from phpdyno.errors import UsageError
-from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.render.apache import APACHE, check_apache, ini_at_start, is_apache, of_both_kinds, processes_of, render_apache
+from phpdyno.model.arm import APACHE, Arm, PhpBuild
+from phpdyno.render.apache import check_apache, ini_at_start, is_apache, of_both_kinds, processes_of, render_apache
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36")
 

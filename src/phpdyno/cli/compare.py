@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.apps.registry import BUILT_IN
 from phpdyno.cli import show
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.requests import RequestOptions, own_requests, refuse_with_resume
+from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
 from phpdyno.cli.units import fraction, seconds
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import AppSource, Transport
@@ -58,7 +58,7 @@ def run(options: Options) -> int:
         with LiveProgress(console, quiet=options.json) as progress:
             directory = resume(options.resume.absolute(), argv=argv, progress=progress)
     else:
-        question = _with_requests(_question(options), options.requests, console)
+        question = with_requests(_question(options), options.requests, console)
         with LiveProgress(console, quiet=options.json) as progress:
             directory = compare(question, runs=options.runs.absolute(), argv=argv, progress=progress)
     view = show.report(directory, json=options.json)
@@ -94,12 +94,6 @@ def _question(options: Options) -> Question:
         slot_requests=options.slot,
         keep_conn=options.keep_conn,
     )
-
-
-def _with_requests(question: Question, options: RequestOptions, console: Console) -> Question:
-    """The question with the requests of a log or a workload file, where one is named; read when all else is known to be in order."""
-    own = own_requests(options, console)
-    return structs.replace(question, workload=own.workload, source=structs.replace(question.source, requests=own.file))
 
 
 def _refuse_servers(options: Options) -> None:

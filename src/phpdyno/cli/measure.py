@@ -3,13 +3,13 @@
 import sys
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.cli import show
 from phpdyno.cli.compare import MOST_CONCURRENCY, absolute_reference
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.requests import RequestOptions, own_requests, refuse_with_resume
+from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
 from phpdyno.cli.units import fraction, seconds
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrivals
@@ -58,9 +58,7 @@ def run(options: Options) -> int:
         with LiveProgress(console, quiet=options.json) as progress:
             directory = resume(options.resume.absolute(), argv=argv, progress=progress)
     else:
-        asked = question_of(options)
-        own = own_requests(options.requests, console)
-        asked = structs.replace(asked, workload=own.workload, source=structs.replace(asked.source, requests=own.file))
+        asked = with_requests(question_of(options), options.requests, console)
         with LiveProgress(console, quiet=options.json) as progress:
             directory = measure(asked, runs=options.runs.absolute(), argv=argv, progress=progress)
     show.report_sweep(directory, json=options.json)

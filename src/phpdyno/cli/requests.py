@@ -2,10 +2,12 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.console import Console
 
+from phpdyno.access_log.frequent import MOST_TARGETS
 from phpdyno.access_log.summary import LogSummary, workload_of
 from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
 from phpdyno.access_log.words import summary_text
@@ -13,8 +15,9 @@ from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workl
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Workload
 from phpdyno.report.words import visible
+from phpdyno.workflows import compare, measure
 
-MOST_TARGETS = 10_000
+_Question = TypeVar("_Question", compare.Question, measure.Question)
 LARGE_BYTES = 64 << 20
 """A log from this size on takes a while to be read, which is said before."""
 
@@ -46,6 +49,12 @@ class OwnRequests(Struct, frozen=True):
 
     workload: Workload | None = None
     file: str = ""
+
+
+def with_requests(question: _Question, options: RequestOptions, console: Console) -> _Question:
+    """The question with the requests of a log or a workload file, where one is named; read when all else is known to be in order."""
+    own = own_requests(options, console)
+    return structs.replace(question, workload=own.workload, source=structs.replace(question.source, requests=own.file))
 
 
 def own_requests(options: RequestOptions, console: Console) -> OwnRequests:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
 from rich.console import Console, RenderableType
 
 from phpdyno.errors import DynoError
@@ -42,12 +43,7 @@ def report(run: Path, *, json: bool = False) -> RunView:
 
         return summary(view)
 
-    def plain() -> str:
-        from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)
-
-        return text(view)
-
-    _show(journal.parent / PAGE, drawn, plain if json else told)
+    _show(journal.parent / PAGE, drawn, view if json else told)
     return view
 
 
@@ -56,8 +52,8 @@ def report_sweep(run: Path, *, json: bool = False) -> SweepView:
     # numpy and the native core, which a comparison's report does without.
     from phpdyno.report.sweep_view import sweep_view  # noqa: PLC0415
 
-    folder = (run if run.is_dir() else run.parent).absolute()
-    view = sweep_view(read_sweep(run), folder.name)
+    folder = run if run.is_dir() else run.parent
+    view = sweep_view(read_sweep(run), folder.absolute().name)
 
     def drawn() -> str:
         from phpdyno.report.sweep_page import render_sweep  # noqa: PLC0415 (jinja2 and plotly load slowly)
@@ -69,24 +65,20 @@ def report_sweep(run: Path, *, json: bool = False) -> SweepView:
 
         return sweep_summary(view)
 
-    def plain() -> str:
-        from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)
-
-        return text(view)
-
-    _show((run if run.is_dir() else run.parent) / PAGE, drawn, plain if json else told)
+    _show(folder / PAGE, drawn, view if json else told)
     return view
 
 
-def _show(page: Path, drawn: Callable[[], str], shown: Callable[[], RenderableType | str]) -> None:
-    """Write the page, print what is `shown` (a str is a JSON document), then say where the page is, or that it cannot be."""
+def _show(page: Path, drawn: Callable[[], str], shown: Struct | Callable[[], RenderableType]) -> None:
+    """Write the page, print what is `shown` (a view as a JSON document), then say where the page is, or that it cannot be."""
     unwritten = _write(page, drawn())
-    said = shown()
-    if isinstance(said, str):
-        sys.stdout.write(said + "\n")
+    if isinstance(shown, Struct):
+        from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)
+
+        sys.stdout.write(text(shown) + "\n")
     else:
         console = Console()
-        console.print(said)
+        console.print(shown())
         if not unwritten:
             console.print(f"report: {page}", soft_wrap=True, markup=False, highlight=False)
     if unwritten:

@@ -1,20 +1,20 @@
 """app.toml: where an app's files and database dump are, what prepares it, and what is asked of it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from phpdyno.config.nearest import suggestion
-from phpdyno.config.requests import check_labels, check_request, refuse_variables
+from phpdyno.config.requests import TARGET_HINTS, check_labels, check_request, refuse_variables
 from phpdyno.config.trusted import steered_by
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml_of
 from phpdyno.errors import UsageError
 from phpdyno.model.app import AppSetting
-from phpdyno.model.workload import Method, Target
+from phpdyno.model.workload import Target
 
 FILE_NAME = "app.toml"
 DB_SOCKET = "{db_socket}"
@@ -34,12 +34,6 @@ _EXAMPLES = {
     "path": 'add path = "/"',
     "env": 'add env = "APP_DEBUG", the variable that the app reads',
     "default": 'add default = "0", what it is in an arm that does not set it',
-}
-_CHOICES = {
-    "answers": 'use "body" or "status"',
-    "method": "use one of " + ", ".join(get_args(Method)),
-    "headers": 'write text: "X-Requested-With" = "XMLHttpRequest"',
-    "cookies": 'write text: session = "1234"',
 }
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -158,11 +152,16 @@ def _check(raw: _Raw, path: Path) -> None:
         refuse("front_controller", f"{raw.front_controller!r} does not lie in docroot", "write it relative to docroot, e.g. index.php")
     if raw.prepare and not raw.prepare[0]:
         refuse("prepare[0]", "names no program", 'write the command as a list: ["php", "bin/setup.php"]')
-    if not raw.target:
-        refuse("target", "there is no target", 'add [[target]] with path = "/"')
-    for number, target in enumerate(raw.target):
+    check_targets(raw.target, path)
+
+
+def check_targets(targets: Sequence[Target], path: Path) -> None:
+    """Raise UsageError unless the file names at least one target, each can be asked, and no two are called the same."""
+    if not targets:
+        raise UsageError("there is no target", where=f"{path}: target", next_step=TARGET_HINTS["target"])
+    for number, target in enumerate(targets):
         check_target(target, where=f"{path}: target[{number}]")
-    check_labels(raw.target, where=str(path))
+    check_labels(targets, where=str(path))
 
 
 def check_target(target: Target, *, where: str) -> None:
@@ -226,7 +225,7 @@ def _translated(error: msgspec.ValidationError, path: Path, table: str = "") -> 
     if unknown is None:
         missing = _MISSING.search(what)
         hint = _EXAMPLES.get(missing[1], "") if missing else ""
-        hint = _CHOICES.get(place.removesuffix("[...]").rpartition(".")[2], hint) if place.startswith("target") else hint
+        hint = TARGET_HINTS.get(place.removesuffix("[...]").rpartition(".")[2], hint) if place.startswith("target") else hint
         what = what.replace("Object missing required field", "misses the key").replace("enum value", "value").replace("`", "")
         return UsageError(what, where=f"{path}: {place}" if place else str(path), next_step=hint)
     kind: type[Struct] = Target if place.startswith("target") else _RawSetting if place.startswith("setting") else _Raw

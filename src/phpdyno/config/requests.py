@@ -2,16 +2,25 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 from msgspec import structs
 
 from phpdyno.errors import UsageError
-from phpdyno.model.workload import SAFE_METHODS, Target
+from phpdyno.model.workload import SAFE_METHODS, Method, Target
 
 MOST_BODY_BYTES = 1 << 20
 """Of a request's body: nginx takes no more by default, and the plan, which holds it, is written down."""
 VARIABLE = re.compile(r"\{env\.([A-Za-z_][A-Za-z0-9_]*)\}")
 """Stands for an environment variable of phpdyno itself, read when requests are rendered: its value is in no file of ours."""
+TARGET_HINTS = {
+    "target": 'add [[target]] with path = "/"',
+    "answers": 'use "body" or "status"',
+    "method": "use one of " + ", ".join(get_args(Method)),
+    "headers": 'write text: "X-Requested-With" = "XMLHttpRequest"',
+    "cookies": 'write text: session = "1234"',
+}
+"""What to write where a target's key is missing or wrong."""
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 _COOKIE = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 _COOKIE_VALUE = re.compile(r'"?[!#-+\--:<-\[\]-~]*"?')

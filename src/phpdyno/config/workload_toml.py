@@ -4,33 +4,29 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
-from phpdyno.config.app_toml import check_host, check_target
-from phpdyno.config.requests import check_labels, refuse_variables
+from phpdyno.config.app_toml import check_host, check_target, check_targets
+from phpdyno.config.requests import TARGET_HINTS, refuse_variables
 from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.trusted import steered_by
 from phpdyno.config.values import read_toml_of
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
-from phpdyno.model.workload import Method, Target, Workload
+from phpdyno.model.workload import Target, Workload
 
 _Positive = Annotated[float, Meta(gt=0, le=1e9)]
 _NotNegative = Annotated[float, Meta(ge=0, le=1e12)]
 _Count = Annotated[int, Meta(ge=1, le=10**12)]
 _HINTS = {
-    "target": 'add [[target]] with path = "/"',
+    **TARGET_HINTS,
     "path": 'add path = "/"',
     "rate_per_s": "add rate_per_s = 10.0, requests per second in the mean",
     "span_s": "add span_s = 3600, the seconds that the traffic was seen for",
     "peak_per_s": "add peak_per_s = 20, requests in the busiest second",
-    "answers": 'use "body" or "status"',
-    "method": "use one of " + ", ".join(get_args(Method)),
-    "headers": 'write text: "X-Requested-With" = "XMLHttpRequest"',
-    "cookies": 'write text: session = "1234"',
 }
 
 
@@ -68,11 +64,7 @@ def load_workload(path: Path) -> WorkloadFile:
     except msgspec.ValidationError as error:
         raise toml_fault(error, path, keys=_KEYS, hints=_HINTS) from error
     check_host(raw.host, where=f"{path}: host")
-    if not raw.target:
-        raise UsageError("there is no target", where=f"{path}: target", next_step=_HINTS["target"])
-    for number, target in enumerate(raw.target):
-        check_target(target, where=f"{path}: target[{number}]")
-    check_labels(raw.target, where=str(path))
+    check_targets(raw.target, path)
     refuse_variables(raw.target, steered_by(path, opened), where=str(path))
     arrival = Arrival(**msgspec.structs.asdict(raw.arrival)) if raw.arrival else None
     return WorkloadFile(Workload(raw.target, raw.host), arrival)

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct, structs
@@ -14,6 +14,7 @@ from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slo
 from phpdyno.host.clock import read_host_cpu, stolen_share
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Metric, Plan
+from phpdyno.model.sweep import SweepPlan
 from phpdyno.stats.block import BlockEstimate, estimate_block
 from phpdyno.stats.percentile import percentile
 
@@ -137,13 +138,18 @@ def observe(block: int, treatment: str, reading: BlockReading, *, plan: Plan, me
 
 def lag_fraction(pairs: Sequence[PairReading]) -> float:
     """Share of the driving in which requests that should have been in flight were not: the generator kept the server waiting."""
-    slots = [slot for entry in pairs for slot in (entry.control, entry.treated) if not slot.failures]
-    unfilled = sum(slot.unfilled_ns for slot in slots)
-    filled = sum(int(service_ns(slot.samples).sum()) for slot in slots)
+    return unfilled_share(slot for entry in pairs for slot in (entry.control, entry.treated))
+
+
+def unfilled_share(slots: Iterable[SlotReading]) -> float:
+    """The same of some slots; one with failures, which have no end, says nothing."""
+    whole = [slot for slot in slots if not slot.failures]
+    unfilled = sum(slot.unfilled_ns for slot in whole)
+    filled = sum(int(service_ns(slot.samples).sum()) for slot in whole)
     return unfilled / (unfilled + filled) if unfilled + filled else 0.0
 
 
-def excluded_for(plan: Plan, failure: str, steal: float, lag: float) -> str:
+def excluded_for(plan: Plan | SweepPlan, failure: str, steal: float, lag: float) -> str:
     """The covariate, declared beforehand, for which figures do not count; '' when they do."""
     if failure:
         return f"failed requests: {failure}"

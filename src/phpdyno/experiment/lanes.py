@@ -31,18 +31,32 @@ def make_lane(
     """
     if isinstance(instance, ScriptInstance):
         return Lane(instance, ScriptDriver(instance.path, [lengths.get(target.label, LengthClass()) for target in workload.targets]))
+    limit = UNLIMITED if panel.metric == "throughput" else MAX_FAILURES_PER_SLOT
+    driver = native_driver(instance, workload, transport, panel.concurrency, lengths=lengths, keep_conn=keep_conn, max_failures=limit)
+    return Lane(instance, driver)
+
+
+def native_driver(
+    instance: LiveInstance,
+    workload: Workload,
+    transport: Transport,
+    concurrency: int,
+    *,
+    lengths: Mapping[str, LengthClass],
+    keep_conn: bool,
+    max_failures: int,
+    threads: int = 1,
+) -> NativeDriver:
+    """A driver of the whole workload for an instance of servers; its connections are kept where each has a worker to itself."""
     if not isinstance(instance, Instance):
         raise TypeError(f"no driver for a {type(instance).__name__}")
     app = instance.app
-    targets = native_targets(workload, transport, docroot=app.docroot, front_controller=app.front_controller, lengths=lengths)
-    address = instance.http if transport == "http" else instance.fastcgi
-    limit = UNLIMITED if panel.metric == "throughput" else MAX_FAILURES_PER_SLOT
-    driver = NativeDriver(
-        address,
-        targets,
-        keep_alive=instance.keeps(panel.concurrency) if transport == "http" else keep_conn,
-        concurrency=panel.concurrency,
-        max_failures=limit,
+    return NativeDriver(
+        instance.http if transport == "http" else instance.fastcgi,
+        native_targets(workload, transport, docroot=app.docroot, front_controller=app.front_controller, lengths=lengths),
+        keep_alive=instance.keeps(concurrency) if transport == "http" else keep_conn,
+        concurrency=concurrency,
+        max_failures=max_failures,
+        threads=threads,
         release=keep_conn or instance.keeps_workers,
     )
-    return Lane(instance, driver)

@@ -9,10 +9,9 @@ from typing import Self
 
 from msgspec import Struct
 
-from phpdyno.drive.driver import LoopDriver, NativeDriver, in_words
-from phpdyno.drive.requests import native_targets
+from phpdyno.drive.driver import LoopDriver, in_words
 from phpdyno.experiment.gate import Gate
-from phpdyno.experiment.lanes import UNLIMITED
+from phpdyno.experiment.lanes import UNLIMITED, native_driver
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.stage import LiveInstance
@@ -139,22 +138,16 @@ class SweepRunner:
 
     def driver(self, instance: LiveInstance, concurrency: int) -> LoopDriver:
         """A driver of the whole workload; it goes on through failed requests, which are counted."""
-        if not isinstance(instance, Instance):
-            raise TypeError(f"no driver for a {type(instance).__name__}")
-        plan, app = self.plan, instance.app
-        targets = native_targets(
-            plan.workload, plan.transport, docroot=app.docroot, front_controller=app.front_controller, lengths=self._gate.lengths
-        )
-        http = plan.transport == "http"
-        address = instance.http if http else instance.fastcgi
-        return NativeDriver(
-            address,
-            targets,
-            keep_alive=instance.keeps(concurrency) if http else plan.keep_conn,
-            concurrency=concurrency,
+        plan = self.plan
+        return native_driver(
+            instance,
+            plan.workload,
+            plan.transport,
+            concurrency,
+            lengths=self._gate.lengths,
+            keep_conn=plan.keep_conn,
             max_failures=UNLIMITED,
             threads=self._threads,
-            release=plan.keep_conn or instance.keeps_workers,
         )
 
     @contextmanager

@@ -14,7 +14,7 @@ from phpdyno._native import Histogram
 from phpdyno.drive.driver import Driver, LoopDriver, OpenRun, Response, Samples
 from phpdyno.drive.open_samples import is_late, lag_ns, queued, response_ns
 from phpdyno.errors import DynoError
-from phpdyno.experiment.block import late
+from phpdyno.experiment import block
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.stage import LiveInstance
 from phpdyno.host.clock import HostCpu, read_host_cpu, stolen_share
@@ -51,12 +51,28 @@ class PoolInstance(LiveInstance, Protocol):
     status: str
 
 
-class ScheduledDriver:
+class Around:
+    """What drivers that go through another one have in common: all but the slot is the inner one's."""
+
+    def __init__(self, inner: Driver) -> None:
+        self.concurrency = inner.concurrency
+        self.least_slot_ns = inner.least_slot_ns
+        self._around = inner
+
+    def fetch(self, target: int) -> Response:
+        """One request, the whole answer kept."""
+        return self._around.fetch(target)
+
+    def close(self) -> None:
+        """Give up its connections."""
+        self._around.close()
+
+
+class ScheduledDriver(Around):
     """An open loop as a driver: its slot is sent at given times, and its columns are kept."""
 
     def __init__(self, inner: LoopDriver, offsets_ns: NDArray[np.uint64]) -> None:
-        self.concurrency = inner.concurrency
-        self.least_slot_ns = inner.least_slot_ns
+        super().__init__(inner)
         self.run: OpenRun | None = None
         self._inner = inner
         self._offsets_ns = offsets_ns
@@ -66,39 +82,21 @@ class ScheduledDriver:
         self.run = self._inner.drive_open(sequence, self._offsets_ns)
         return self.run
 
-    def fetch(self, target: int) -> Response:
-        """One request, the whole answer kept."""
-        return self._inner.fetch(target)
 
-    def close(self) -> None:
-        """Give up its connections."""
-        self._inner.close()
-
-
-class ClockedDriver:
+class ClockedDriver(Around):
     """A driver that notes what its last slot cost itself: CPU nanoseconds of the threads that drive, without the sampler's."""
 
     def __init__(self, inner: Driver) -> None:
-        self.concurrency = inner.concurrency
-        self.least_slot_ns = inner.least_slot_ns
+        super().__init__(inner)
         self.cpu_ns = 0
-        self._inner = inner
 
     def drive(self, sequence: NDArray[np.uint32]) -> Samples:
         """One slot, with the clock running."""
         before = time.thread_time_ns()
-        samples = self._inner.drive(sequence)
+        samples = self._around.drive(sequence)
         # Threads that the generator adds tell their own; drivers without any have no such column.
         self.cpu_ns = time.thread_time_ns() - before + int(getattr(samples, "other_threads_cpu_ns", 0))
         return samples
-
-    def fetch(self, target: int) -> Response:
-        """One request, the whole answer kept."""
-        return self._inner.fetch(target)
-
-    def close(self) -> None:
-        """Give up its connections."""
-        self._inner.close()
 
 
 class Guest:
@@ -200,7 +198,7 @@ class Visitor:
         memory = read_pool_memory(guest.instance.php_pid) if remember else None
         guest.asking = guest.asking or remember
         run = scheduled.run if scheduled else None
-        steal, lag = stolen_share(before.all, after.all), lag_fraction(reading) if run is None else 0.0
+        steal, lag = stolen_share(before.all, after.all), block.unfilled_share([reading]) if run is None else 0.0
         return Visit(
             arm=guest.instance.arm.name,
             point=order.point,
@@ -263,14 +261,6 @@ def target_times(samples: Samples, run: OpenRun | None) -> tuple[TargetTimes, ..
     return tuple(found)
 
 
-def lag_fraction(reading: SlotReading) -> float:
-    """Share of a closed visit in which requests that should have been in flight were not; 0 where some failed, which have no end."""
-    if reading.failures:
-        return 0.0
-    filled = int(service_ns(reading.samples).sum())
-    return reading.unfilled_ns / (reading.unfilled_ns + filled) if reading.unfilled_ns + filled else 0.0
-
-
 def lag_p99_ns(run: OpenRun | None) -> int:
     """The generator's own lag in an open loop at its 99th percentile, nanoseconds; 0 where nothing was sent."""
     if run is None:
@@ -281,11 +271,8 @@ def lag_p99_ns(run: OpenRun | None) -> int:
 
 def excluded_for(plan: SweepPlan, steal: float, lag: float, run: OpenRun | None) -> str:
     """The covariate, declared beforehand, for which a visit does not count; '' when it counts. Failures are no such reason."""
-    if steal > plan.max_steal:
-        return f"steal {steal:.1%}"
-    if lag > plan.max_lag:
-        return late(lag)
-    return LATE_OPEN if run is not None and response_ns(run).size and is_late(run) else ""
+    late = run is not None and response_ns(run).size and is_late(run)
+    return block.excluded_for(plan, "", steal, lag) or (LATE_OPEN if late else "")
 
 
 def seen(sampler: QueueSampler | None) -> QueueLevels | None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import decode_lines
 from phpdyno.model.facts import HostFacts, WorkerFacts
-from phpdyno.model.sweep import SweepPlan, Visit
+from phpdyno.model.sweep import Point, SweepPlan, Visit
 
 SWEEP_FILE = "sweep.jsonl"
 SWEEP_SCHEMA = 1
@@ -161,21 +161,28 @@ def _visits(records: Sequence[SweepRecord], plan: SweepPlan, path: Path) -> tupl
     """Visits of whole rounds, and how many others there are. Raises DynoError for a visit that is not planned or is there twice."""
     arms, points = {arm.name for arm in plan.arms}, set(plan.points)
     kept: list[Visit] = []
+    seen: set[tuple[str, Point, int]] = set()
     dropped = 0
     for record in (*records, None):
         if record is None or isinstance(record, SweepHost):
             whole = whole_rounds(kept, plan)
             left = [visit for visit in kept if visit.round in whole]
             dropped += len(kept) - len(left)
-            kept = left
+            kept, seen = left, {_place(visit) for visit in left}
         elif isinstance(record, Visited):
             visit = record.visit
             if visit.arm not in arms or visit.point not in points:
                 raise DynoError(f"this sweep cannot be used: it visits what is not in its plan ({visit.arm})", where=str(path))
-            if any((each.arm, each.point, each.round) == (visit.arm, visit.point, visit.round) for each in kept):
+            if _place(visit) in seen:
                 raise DynoError(f"this sweep cannot be used: round {visit.round} visits a point of {visit.arm} twice", where=str(path))
             kept.append(visit)
+            seen.add(_place(visit))
     return kept, dropped
+
+
+def _place(visit: Visit) -> tuple[str, Point, int]:
+    """What a record holds one visit of."""
+    return visit.arm, visit.point, visit.round
 
 
 def _spent_s(records: Sequence[SweepRecord]) -> float:

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from phpdyno.knobs import proof
 from phpdyno.knobs.domain import BOOLEAN, DURATION, JIT, SIZE, TEXT, Domain, choice, integer
 from phpdyno.knobs.proof import Proof
+from phpdyno.model.arm import APACHE
 from phpdyno.model.plan import Metric
 
 
@@ -78,7 +79,7 @@ CATALOGUE: dict[str, Knob] = {
         _waiting("pool.pm.process_idle_timeout", DURATION, "reload", default="10s"),
         _waiting("pool.pm.max_requests", integer(0, 1 << 31), "reload", default="0"),
         _waiting("pool.listen.backlog", integer(-1, 65_535), "restart", default="511"),
-        _waiting("web.server", choice("nginx", "apache-mod_php"), "restart", proof.web_server, "nginx"),
+        _waiting("web.server", choice("nginx", APACHE), "restart", proof.web_server, "nginx"),
         _waiting("web.socket", choice("unix", "tcp"), "restart", proof.socket_family, "unix"),
         _waiting("web.workers", integer(1, 256), "reload", default="1"),
     )

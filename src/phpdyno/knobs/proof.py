@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from phpdyno.knobs.domain import BOOLEAN, FALSE, JIT, TEXT, TRUE, Domain, size_bytes
+from phpdyno.model.arm import names_apache
 from phpdyno.model.facts import WorkerFacts
 
 Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
@@ -98,7 +99,7 @@ def socket_family(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 def web_server(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """PHP runs in Apache's own process, or in php-fpm's."""
     in_apache = facts.exe.rpartition("/")[2] == "apache2"
-    return in_apache == (wanted.strip().lower() == "apache-mod_php"), f"PHP runs in {facts.exe}"
+    return in_apache == names_apache(wanted), f"PHP runs in {facts.exe}"
 
 
 def worker_count(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

@@ -6,6 +6,15 @@ AA = "A/A"
 """What the control is called where it is compared with itself."""
 
 
+APACHE = "apache-mod_php"
+"""The value of web.server that names Apache with mod_php; without it there are nginx and php-fpm."""
+
+
+def names_apache(value: str) -> bool:
+    """Whether a value of web.server means it."""
+    return value.strip().lower() == APACHE
+
+
 PLAIN = "default"
 """What an arm of a sweep is called whose SPEC is empty."""
 

@@ -8,11 +8,8 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from phpdyno.errors import UsageError
-from phpdyno.model.arm import Arm
+from phpdyno.model.arm import Arm, names_apache
 from phpdyno.render.php import POOL_DEFAULTS, add_spares
-
-APACHE = "apache-mod_php"
-"""The value of web.server that names it; without it there are nginx and php-fpm."""
 
 TRUE = frozenset({"1", "on", "yes", "true"})
 NOTHING = "none"
@@ -70,7 +67,7 @@ class Processes(Struct, frozen=True):
 
 def is_apache(arm: Arm) -> bool:
     """Whether an arm is served by Apache with mod_php."""
-    return arm.settings.get("web.server", "").strip().lower() == APACHE
+    return names_apache(arm.settings.get("web.server", ""))
 
 
 def of_both_kinds(arms: Iterable[Arm]) -> bool:

@@ -5,10 +5,9 @@ import re
 
 from phpdyno.report.shape import ArmCost, Ratio
 from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, ContrastFigures, StudyView, SweepFigures
-from phpdyno.report.words import milliseconds, percent
+from phpdyno.report.words import NOTHING, milliseconds, percent
 
 METRIC = {"cpu": "CPU per request", "throughput": "throughput"}
-NOTHING = "–"
 _DIGEST = re.compile(r"[0-9a-f]{12,}")
 _FORMS = {"502": ("(502)",), "time-out": ("timed_out", "(504)")}
 """What the names of failures hold that the reference tells apart; a 504 is nginx's word for a time-out."""

@@ -6,7 +6,6 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.report.markdown import plain, table
 from phpdyno.report.study_cells import (
     METRIC,
-    NOTHING,
     against_control,
     app_words,
     busy,
@@ -21,7 +20,7 @@ from phpdyno.report.study_cells import (
 )
 from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, StudyView, SyscallTable
 from phpdyno.report.study_sweeps import method_words, sweep_blocks
-from phpdyno.report.words import duration, percent
+from phpdyno.report.words import NOTHING, duration, percent
 
 LEAST_CALLS = 10.0
 """Calls per 1,000 requests below which a syscall is left out of the table, unless the reference has it."""

@@ -12,7 +12,6 @@ from phpdyno.report.study_shape import StudyView, SweepArm, SweepFigures
 from phpdyno.report.sweep_shape import ArmRow, PointRow, SweepView
 from phpdyno.report.sweep_view import sweep_view
 from phpdyno.report.sweep_words import (
-    NOTHING,
     estimate_words,
     failures,
     load_words,
@@ -22,7 +21,7 @@ from phpdyno.report.sweep_words import (
     value_words,
     whole,
 )
-from phpdyno.report.words import count, percent
+from phpdyno.report.words import NOTHING, count, percent
 
 HERE = "here"
 SHOWN = (50.0, 99.0)

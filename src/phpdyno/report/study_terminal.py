@@ -9,29 +9,30 @@ from rich.text import Text
 from phpdyno.report.study_cells import against_control, busy, components, contrast_cells, failed, heading, per_s, reference_per_s
 from phpdyno.report.study_shape import ComparisonFigures, StudyView
 from phpdyno.report.study_sweeps import loads_table, pool_table, sweep_heading, sweep_lines
-from phpdyno.report.words import count, visible
+from phpdyno.report.terminal_parts import inert
+from phpdyno.report.words import count
 
 
 def study_summary(view: StudyView) -> Group:
     """Every comparison and sweep, the contrasts beside the reference's, what is missing."""
-    parts: list[RenderableType] = [_said(view.title, "bold"), Text()]
+    parts: list[RenderableType] = [inert(view.title, "bold"), Text()]
     for each in view.comparisons:
         if each.arms:
-            parts += [_said(heading(each), "bold"), _comparison(view, each), Text()]
+            parts += [inert(heading(each), "bold"), _comparison(view, each), Text()]
     for sweep in view.sweeps:
         if sweep.arms:
-            parts.append(_said(sweep_heading(sweep), "bold"))
+            parts.append(inert(sweep_heading(sweep), "bold"))
             for head, rows, _ in (loads_table(sweep), pool_table(sweep)):
                 parts += [_table(head, rows), Text()]
-            parts += [*map(_said, sweep_lines(sweep)), Text()]
+            parts += [*map(inert, sweep_lines(sweep)), Text()]
     if view.contrasts:
         parts += [_table(*contrast_cells(view)), Text()]
     for found in view.syscalls:
         totals = ", ".join(f"{arm} {total:,.0f}" for arm, total in zip(found.arms, found.totals, strict=True))
-        parts.append(_said(f"{found.app}: syscalls per 1,000 requests: {totals}"))
+        parts.append(inert(f"{found.app}: syscalls per 1,000 requests: {totals}"))
     for part in view.missing:
         said = f": {part.detail}" if part.detail else ""
-        parts.append(_said(f"! {part.name} {'not measured' if part.state == 'open' else part.state}{said}", "yellow"))
+        parts.append(inert(f"! {part.name} {'not measured' if part.state == 'open' else part.state}{said}", "yellow"))
     left = sum(1 for part in view.missing if part.state in {"open", "failed"})
     parts.append(Text(f"{count(left, 'part')} left" if left else "all parts done"))
     return Group(*parts)
@@ -52,12 +53,7 @@ def _comparison(view: StudyView, comparison: ComparisonFigures) -> Table:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     made = Table(box=None, pad_edge=False, header_style="dim")
     for position, name in enumerate(head):
-        made.add_column(_said(name), justify="right" if position else "left", overflow="fold")
+        made.add_column(inert(name), justify="right" if position else "left", overflow="fold")
     for row in rows:
-        made.add_row(*map(_said, row))
+        made.add_row(*map(inert, row))
     return made
-
-
-def _said(text: str, style: str = "") -> Text:
-    """Text from outside, which no terminal obeys."""
-    return Text(visible(text), style=style)

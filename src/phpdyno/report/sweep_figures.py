@@ -21,17 +21,18 @@ from phpdyno.stats.visits import (
     CpuPart,
     Figure,
     busy_workers,
+    clean,
     counting,
     cpu_ns,
     cpu_per_request,
+    figure_at,
     figure_of,
     histogram_of,
     load_over,
-    pooled_times,
     tally,
     throughput,
-    times_at,
     times_by_target,
+    times_over,
 )
 
 LEAST_BEYOND = 10
@@ -100,11 +101,11 @@ def estimate(figure: Figure | None, unit: float = 1.0) -> Estimate | None:
 
 def percentiles(visits: Sequence[Visit], confidence: float) -> tuple[PercentileRow, ...]:
     """Those that enough requests lie beyond, of all targets together."""
-    count = pooled_times(visits).count
+    times = times_over(visits)
     made = []
     for percent in PERCENTS:
-        beyond = requests_beyond(count, percent)
-        figure = times_at(visits, percent, confidence) if beyond >= LEAST_BEYOND else None
+        beyond = requests_beyond(times.pooled.count, percent)
+        figure = figure_at(times, percent, confidence) if beyond >= LEAST_BEYOND else None
         if (ms := estimate(figure, _NS_PER_MS)) is not None:
             made.append(PercentileRow(percent, ms, beyond))
     return tuple(made)
@@ -138,10 +139,9 @@ def cpu_split(visits: Sequence[Visit], confidence: float) -> CpuSplit | None:
 
 def _total(visits: Sequence[Visit], confidence: float) -> Estimate | None:
     """php-fpm, nginx, database, and the kernel's network where it is not contained in theirs."""
-    clean = [visit for visit in counting(visits) if visit.valid and visit.valid == visit.requests]
     served: tuple[CpuPart, ...] = ("php", "web", "database")
     values = []
-    for visit in clean:
+    for visit in clean(visits):
         names: tuple[CpuPart, ...] = (*served, "network") if visit.cpu.network_apart else served
         values.append(sum(cpu_ns(visit, name) or 0 for name in names) / visit.valid)
     return estimate(figure_of(values, confidence), _NS_PER_MS)

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from phpdyno.report.sweep_shape import ArmRow, PointRow, SweepView
 from phpdyno.report.sweep_words import (
-    NOTHING,
     cross_words,
     estimate_words,
     failures,
@@ -26,8 +25,8 @@ from phpdyno.report.sweep_words import (
     value_words,
     whole,
 )
-from phpdyno.report.terminal_parts import labelled
-from phpdyno.report.words import count, duration, percent, visible
+from phpdyno.report.terminal_parts import inert, labelled
+from phpdyno.report.words import NOTHING, count, duration, percent, visible
 from phpdyno.stats.visits import PERCENTS
 
 _MOST_EXCLUSIONS = 6
@@ -42,17 +41,17 @@ def sweep_summary(view: SweepView) -> Group:
         parts += [*_arm(view, arm, rows), Text()]
     if view.cross_checks:
         parts += [Text("Other load generators on the same instances:", style="bold")]
-        parts += [_said(f"  {row.arm}: {cross_words(row, view.confidence)}") for row in view.cross_checks]
+        parts += [inert(f"  {row.arm}: {cross_words(row, view.confidence)}") for row in view.cross_checks]
         parts.append(Text())
     parts += [_notes(view), Text(), _scope(view), Text()]
-    return Group(*parts, *map(_said, view.sentences))
+    return Group(*parts, *map(inert, view.sentences))
 
 
 def _head(view: SweepView) -> Group:
     detail = f": {view.outcome_detail}" if view.outcome_detail else ""
     ended = f"{view.run}, {view.outcome} after {duration(view.elapsed_s)}, {count(view.rounds, 'round')}{detail}"
     facts = [
-        ("workload", _said(view.workload)),
+        ("workload", inert(view.workload)),
         ("run", Text(visible(ended), style="" if view.outcome == "finished" else "yellow")),
     ]
     return Group(Text(visible(view.title), style="bold"), labelled(facts))
@@ -74,16 +73,16 @@ def _arm(view: SweepView, arm: ArmRow, rows: Sequence[PointRow]) -> list[Rendera
     parts += [
         Text(f"CPU milliseconds per valid request ({level} CI of php-fpm's):"),
         _table(["c", "php-fpm", "nginx", "database", "network", "all"], map(_cpu, measured), left=2),
-        _said(_network_words(measured), "dim"),
+        inert(_network_words(measured), "dim"),
         Text("Workers of php-fpm, its listen queue, failed requests:"),
         _table(["c", "busy", "most", "wanted", "queue", "waiting", "full", "failed"], map(_pool, measured)),
         Text("most: busy at once; wanted: another one, but it had all (max children reached)", style="dim"),
         Text("waiting, full: share of the samples with a queue, with no room left in it", style="dim"),
-        _said(f"Memory: {memory_words(arm.memory)}"),
+        inert(f"Memory: {memory_words(arm.memory)}"),
     ]
     for row in measured:
         if row.loop == "open":
-            parts += [Text(f"Open loop, {level} CI:"), labelled((f"  {name}", _said(said)) for name, said in open_words(row, view))]
+            parts += [Text(f"Open loop, {level} CI:"), labelled((f"  {name}", inert(said)) for name, said in open_words(row, view))]
     return [*parts, *_bottlenecks(closed)]
 
 
@@ -136,7 +135,7 @@ def _bottlenecks(rows: Sequence[PointRow]) -> list[RenderableType]:
         group = list(held)
         loads = ", ".join(str(row.concurrency) for row in group)
         figures = f" (figures of {load_words(group[-1])})" if len(group) > 1 else ""
-        lines.append((f"  c = {loads}", _said(f"{group[-1].sentence}{figures}")))
+        lines.append((f"  c = {loads}", inert(f"{group[-1].sentence}{figures}")))
     if not lines:
         return []
     shown: list[RenderableType] = [Text("What limits throughput:")]
@@ -178,12 +177,12 @@ def _exclusions(view: SweepView) -> list[RenderableType]:
     ]
     if len(shown) > _MOST_EXCLUSIONS:
         shown = [*shown[: _MOST_EXCLUSIONS - 1], f"  and {len(shown) - _MOST_EXCLUSIONS + 1} more, listed on the page"]
-    return [Text(said), *(_said(line, "dim") for line in shown)]
+    return [Text(said), *(inert(line, "dim") for line in shown)]
 
 
 def _scope(view: SweepView) -> RenderableType:
     facts = (("scope", view.scope), ("host", view.host), ("repeat", view.repeat))
-    return labelled((name, _said(said)) for name, said in facts if said)
+    return labelled((name, inert(said)) for name, said in facts if said)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> Table:
@@ -194,7 +193,3 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1)
     for row in rows:
         made.add_row(*(Text(visible(cell)) for cell in row))
     return made
-
-
-def _said(text: str, style: str = "") -> Text:
-    return Text(visible(text), style=style, overflow="fold")

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 
 from phpdyno.report.sweep_shape import ArmRow, CrossRow, Estimate, MemoryRow, PercentileRow, PointRow, SweepView
-from phpdyno.report.words import count, milliseconds, percent
+from phpdyno.report.words import NOTHING, count, milliseconds, percent
 
-NOTHING = "–"
 _TOOL = {"ab": "ab -k", "wrk": "wrk"}
 _MOST_DECIMALS = 5
 _FALLS = 0.95

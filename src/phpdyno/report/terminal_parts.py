@@ -19,6 +19,11 @@ def labelled(lines: Iterable[tuple[str, Text]]) -> Table:
     return grid
 
 
+def inert(text: str, style: str = "") -> Text:
+    """Text from outside, which no terminal obeys."""
+    return Text(visible(text), style=style, overflow="fold")
+
+
 def name_of(row: Row) -> Text:
     """A treatment's name; an A/A arm's leans."""
     return Text(visible(label(row)), style="italic" if row.is_aa else "bold", overflow="fold")

@@ -14,6 +14,9 @@ from phpdyno.report.shape_measured import AaRow, CarriedEffect
 
 """What the workload consists of."""
 
+NOTHING = "–"
+"""A cell without a figure."""
+
 PER_SECOND: dict[Unit, str] = {"request": "req/s", "operation": "op/s"}
 """Heads of a column."""
 

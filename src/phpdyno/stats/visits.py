@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -39,6 +39,13 @@ class Figure(Struct, frozen=True):
     low: float | None
     high: float | None
     rounds: int
+
+
+class Times(NamedTuple):
+    """Times of one arm at one point: of all rounds together, and of each one that has any."""
+
+    pooled: Histogram
+    rounds: tuple[Histogram, ...]
 
 
 class Tally(Struct, frozen=True):
@@ -128,15 +135,19 @@ def throughput_of(visit: Visit) -> float:
     return visit.valid * 1e9 / visit.drive_ns if visit.drive_ns > 0 else 0.0
 
 
+def clean(visits: Sequence[Visit]) -> tuple[Visit, ...]:
+    """Those that count and had no failed request: a failed one costs something else."""
+    return tuple(visit for visit in counting(visits) if visit.valid and visit.valid == visit.requests)
+
+
 def cpu_per_request(visits: Sequence[Visit], part: CpuPart, confidence: float) -> Figure | None:
     """CPU nanoseconds per valid request of one component; None where it could not be read or is not there.
 
-    Over the visits without a failed request: a failed one costs something else. So a point that always fails some has none.
+    Over the clean visits, so a point that always fails some has none.
     """
-    clean = [visit for visit in counting(visits) if visit.valid and visit.valid == visit.requests]
-    values = [(cpu_ns(visit, part), visit.valid) for visit in clean]
+    values = [(cpu_ns(visit, part), visit.valid) for visit in clean(visits)]
     known = [ns / valid for ns, valid in values if ns is not None]
-    return figure_of(known, confidence) if len(known) == len(clean) else None
+    return figure_of(known, confidence) if len(known) == len(values) else None
 
 
 def cpu_ns(visit: Visit, part: CpuPart) -> int | None:
@@ -169,23 +180,32 @@ def histogram_of(times: Iterable[TargetTimes]) -> Histogram:
     return Histogram.from_counts(values, np.concatenate([np.array(each.counts, dtype=np.uint64) for each in held]))
 
 
+def times_over(visits: Sequence[Visit], target: int | None = None) -> Times:
+    """The times of all visits that count, of one target or of all, made into histograms once for all percentiles."""
+    rounds = (pooled_times((visit,), target) for visit in counting(visits))
+    return Times(pooled_times(visits, target), tuple(each for each in rounds if each.count))
+
+
 def times_at(visits: Sequence[Visit], percent: float, confidence: float, target: int | None = None) -> Figure | None:
-    """A percentile in nanoseconds, of one target or of all: pooled over the rounds, with the interval of the rounds' own percentiles.
+    """A percentile in nanoseconds, of one target or of all; see `figure_at`."""
+    return figure_at(times_over(visits, target), percent, confidence)
+
+
+def figure_at(times: Times, percent: float, confidence: float) -> Figure | None:
+    """A percentile in nanoseconds: pooled over the rounds, with the interval of the rounds' own percentiles.
 
     None where no answer lies beyond it (100 answers are needed for the 99th): it would be the greatest time. Without an interval where a
     single round is too short in that sense. An interval that the pooled value is outside of is widened to hold it. Valid answers only:
     how many requests failed belongs beside it.
     """
-    pooled = pooled_times(visits, target)
-    rounds = [each for each in (pooled_times((visit,), target) for visit in counting(visits)) if each.count]
-    if not _enough(pooled.count, percent):
+    if not _enough(times.pooled.count, percent):
         return None
-    value = float(pooled.percentile(percent))
-    if not all(_enough(each.count, percent) for each in rounds):
-        return Figure(value, None, None, len(rounds))
-    own = figure_of([float(each.percentile(percent)) for each in rounds], confidence)
+    value = float(times.pooled.percentile(percent))
+    if not all(_enough(each.count, percent) for each in times.rounds):
+        return Figure(value, None, None, len(times.rounds))
+    own = figure_of([float(each.percentile(percent)) for each in times.rounds], confidence)
     if own is None or own.low is None or own.high is None:
-        return Figure(value, None, None, len(rounds))
+        return Figure(value, None, None, len(times.rounds))
     return Figure(value, min(own.low, value), max(own.high, value), own.rounds)
 
 

@@ -7,9 +7,9 @@ from msgspec import Struct
 from phpdyno.apps.source import App
 from phpdyno.errors import UsageError
 from phpdyno.knobs.judge import metric_for
-from phpdyno.model.arm import AA, Arm
+from phpdyno.model.arm import AA, Arm, names_apache
 from phpdyno.model.plan import Metric
-from phpdyno.render.apache import APACHE, is_apache
+from phpdyno.render.apache import is_apache
 from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
 
 CONTROL = "control"
@@ -73,7 +73,7 @@ def make_arms(
 def _refuse_other_servers(control: Mapping[str, str], arms: Sequence[Arm]) -> None:
     """CPU per request is that of PHP's processes: Apache's hold the web server as well, and php-fpm's do not."""
     for arm in arms:
-        if is_apache(arm) != (control.get("web.server", "").strip().lower() == APACHE):
+        if is_apache(arm) != names_apache(control.get("web.server", "")):
             raise UsageError(
                 "the CPU of Apache's processes and of php-fpm's are not of the same thing: one holds the web server, the other does not",
                 where=arm.name,

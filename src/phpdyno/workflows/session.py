@@ -1,9 +1,10 @@
 """One session of measuring a plan: its servers, the host before it, the runner, and how the journal ends."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from phpdyno.host.cgroup import CpuGroups, cpu_source, find_cpu_groups
 from phpdyno.host.cores import Cores, split_cores
 from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.journal.reader import read_journal
-from phpdyno.journal.records import Ended, Planned, Preflight, Record
+from phpdyno.journal.records import Ended, Planned, Preflight
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
@@ -33,6 +34,8 @@ from phpdyno.stack.programs import nginx_version
 from phpdyno.stack.script import ScriptBench
 from phpdyno.stack.supervise import Supervisor
 
+Outcome = Literal["finished", "interrupted", "failed"]
+
 
 def arms_of(plan: Plan) -> list[Arm]:
     """All arms that are started: the controls of its panels and the treatments."""
@@ -43,28 +46,36 @@ def arms_of(plan: Plan) -> list[Arm]:
 def ending(journal: JournalWriter, run: Path) -> Iterator[None]:
     """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
     start = time.monotonic()
-    outcome, detail = "failed", ""
+    with last_line(journal, lambda outcome, detail: Ended(outcome, detail, time.monotonic() - start)):
+        try:
+            yield
+        except KeyboardInterrupt:
+            if any(isinstance(record, Planned) for record in read_journal(journal.path)):
+                raise Interrupted(str(run)) from None
+            raise
+
+
+@contextmanager
+def last_line(journal: JournalWriter, told: Callable[[Outcome, str], Struct]) -> Iterator[None]:
+    """Append what is `told` of the outcome and its reason, whatever happens."""
+    outcome: Outcome = "failed"
+    detail = ""
     try:
         yield
         outcome = "finished"
     except KeyboardInterrupt:
         outcome = "interrupted"
-        if any(isinstance(record, Planned) for record in read_journal(journal.path)):
-            raise Interrupted(str(run)) from None
         raise
     except BaseException as error:
         detail = str(error)
         raise
     finally:
-        _append_last(journal, Ended(outcome, detail, time.monotonic() - start))
-
-
-def _append_last(journal: JournalWriter, record: Record) -> None:
-    try:
-        journal.append(record)
-    except DynoError:
-        if isinstance(record, Ended) and record.outcome == "finished":
-            raise
+        try:
+            journal.append(told(outcome, detail))
+        except DynoError:
+            # Where even this cannot be written (a full disk), the fault that is under way says so.
+            if outcome == "finished":
+                raise
 
 
 def measure(

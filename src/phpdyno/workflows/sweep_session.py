@@ -1,9 +1,8 @@
 """One session of a sweep: its servers, the host before it, the rounds, the second opinion, and how the record ends."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -26,7 +25,7 @@ from phpdyno.render.apache import of_both_kinds
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stats.visits import throughput, visits_of
-from phpdyno.workflows.session import refuse_another_host, start_shared, versions_of, workers_pass
+from phpdyno.workflows.session import last_line, refuse_another_host, start_shared, versions_of, workers_pass
 
 ROUGH_CPU = "workers of this pool come and go, and without a cgroup (which needs root) what an ended one had used is known to a tick only"
 
@@ -119,22 +118,8 @@ def best_point(plan: SweepPlan, visits: Sequence[Visit], arm: str) -> Point:
 @contextmanager
 def ending(journal: JournalWriter, run: Path, clock: SweepClock) -> Iterator[None]:
     """The record's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
-    outcome: Literal["finished", "interrupted", "failed"] = "failed"
-    detail = ""
-    try:
-        yield
-        outcome = "finished"
-    except KeyboardInterrupt:
-        outcome = "interrupted"
-        raise Interrupted(str(run), "measure") from None
-    except BaseException as error:
-        detail = str(error)
-        raise
-    finally:
-        last = SweepEnded(outcome, detail, clock.spent_s())
-        if outcome == "finished":
-            journal.append(last)
-        else:
-            # Where even this cannot be written (a full disk), the fault that is under way says so.
-            with suppress(DynoError):
-                journal.append(last)
+    with last_line(journal, lambda outcome, detail: SweepEnded(outcome, detail, clock.spent_s())):
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Interrupted(str(run), "measure") from None

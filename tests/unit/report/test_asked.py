@@ -1,8 +1,7 @@
 """What was asked, in words: names of what was sent, and never a value."""
 
-from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.arm import APACHE, Arm, PhpBuild
 from phpdyno.model.workload import Target, Workload
-from phpdyno.render.apache import APACHE
 from phpdyno.report.scope import BOTH, asked_words, target_rows, transport_words
 
 LOGGED_IN = Target("/account", 1.0, cookies={"session": "s3cret"}, name="account, logged in")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.errors import UsageError
-from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.render.apache import APACHE
+from phpdyno.model.arm import APACHE, Arm, PhpBuild
 from phpdyno.workflows.arms import _refuse_other_servers
 from phpdyno.workflows.compare import require_servers
 
