@@ -103,7 +103,7 @@ def test_a_slot_cut_short_because_the_server_hangs_fails_its_arm_whatever_was_an
     kinds: dict[str, int], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class FakeLane:
-        instance = SimpleNamespace(arm=SimpleNamespace(name="control"))
+        instance = SimpleNamespace(arm=SimpleNamespace(name="control"), worker_kib=lambda: None)
 
         def begin(self) -> None:
             pass
@@ -120,6 +120,8 @@ def test_a_slot_cut_short_because_the_server_hangs_fails_its_arm_whatever_was_an
 
 def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     class FakeLane:
+        instance = SimpleNamespace(worker_kib=lambda: 2048)
+
         def begin(self) -> None:
             pass
 
@@ -128,4 +130,5 @@ def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch)
     lane = cast(Lane, FakeLane())
     found = measure_block([], control=lane, treatments={}, shared=SharedMeters(None, cast(Meter, None)), tick=lambda: None)
     assert found.clock_step_s == 5.5
+    assert found.worker_kib == {block_module.CONTROL: 2048}
     assert found.pairs == ()

@@ -4,6 +4,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from msgspec import Struct, structs
@@ -18,6 +19,10 @@ from phpdyno.model.sweep import SweepPlan
 from phpdyno.stats.block import BlockEstimate, estimate_block
 from phpdyno.stats.percentile import percentile
 
+CONTROL = ""
+"""The control's key among the treatments' names."""
+NOTHING: Mapping[str, int] = MappingProxyType({})
+
 
 class PairReading(Struct, frozen=True):
     """Both slots of one pair."""
@@ -30,13 +35,15 @@ class PairReading(Struct, frozen=True):
 class BlockReading(Struct, frozen=True):
     """All pairs of a block that were completed, and which arm failed how (`failed`: arm name to words).
 
-    `clock_step_s` is by how much the clock of the day moved against the one that we measure with.
+    `clock_step_s` is by how much the clock of the day moved against the one that we measure with; `worker_kib` what one worker held for
+    itself at the end, by treatment, the control's under CONTROL.
     """
 
     pairs: tuple[PairReading, ...]
     failed: Mapping[str, str]
     steal_fraction: float
     clock_step_s: float = 0.0
+    worker_kib: Mapping[str, int] = NOTHING
 
     def of(self, treatment: str) -> list[PairReading]:
         """The pairs of one treatment."""
@@ -81,7 +88,10 @@ def measure_block(
             done.append(reading)
         tick()
     step_s = (_clock_offset_ns() - offset_ns) / 1e9
-    return BlockReading(tuple(done), failed, stolen_share(before, read_host_cpu(cores=cores)), step_s)
+    steal = stolen_share(before, read_host_cpu(cores=cores))
+    # Half a millisecond for each worker, after the last slot.
+    held = {name: lane.instance.worker_kib() for name, lane in {CONTROL: control, **treatments}.items()}
+    return BlockReading(tuple(done), failed, steal, step_s, {name: kib for name, kib in held.items() if kib is not None})
 
 
 def _failed(reading: SlotReading, metric: Metric) -> bool:
@@ -127,8 +137,8 @@ def observe(block: int, treatment: str, reading: BlockReading, *, plan: Plan, me
         clipped_log_ratio=estimate.clipped_log_ratio,
         pair_sigma=estimate.pair_sigma,
         pairs=estimate.pairs,
-        control=_cost([entry.control for entry in pairs]),
-        treated=_cost([entry.treated for entry in pairs]),
+        control=_cost([entry.control for entry in pairs], reading.worker_kib.get(CONTROL)),
+        treated=_cost([entry.treated for entry in pairs], reading.worker_kib.get(treatment)),
         steal_fraction=reading.steal_fraction,
         lag_fraction=lag,
         pair_spread=estimate.spread,
@@ -163,7 +173,7 @@ def late(lag: float) -> str:
     return f"generator late for {lag:.1%}"
 
 
-def _cost(readings: Sequence[SlotReading]) -> Cost:
+def _cost(readings: Sequence[SlotReading], worker_kib: int | None) -> Cost:
     valid = np.concatenate([service_ns(reading.samples)[reading.samples.outcome == 0] for reading in readings])
     kinds: Counter[str] = sum((reading.failures for reading in readings), Counter())
     return Cost(
@@ -178,4 +188,5 @@ def _cost(readings: Sequence[SlotReading]) -> Cost:
         failed=kinds.total(),
         drive_ns=sum(reading.drive_ns for reading in readings),
         kinds=dict(kinds),
+        worker_kib=worker_kib,
     )

@@ -15,7 +15,7 @@ from phpdyno.experiment.crew import Crew, Muster
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
-from phpdyno.experiment.planning import Wish, aa_blocks, carries_over, carry_over_pairs, carry_over_s, least_s, make_plan
+from phpdyno.experiment.planning import Wish, aa_blocks, carries_over, carry_over_pairs, carry_over_s, fixed_plan, least_s, make_plan
 from phpdyno.experiment.samples import save_samples
 from phpdyno.experiment.schedule import schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
@@ -84,7 +84,7 @@ class PanelRunner:
 
     def calibrate(self) -> None:
         """Start one crew, and measure what the plan of the blocks rests on; once, and only while something is open."""
-        if self.calibrated or not self.open_treatments():
+        if self.calibrated or self.log.plan.fixed or not self.open_treatments():
             return
         while self.found is None and self.open_treatments():
             self.log.phase("starting the control and the treatments")
@@ -110,7 +110,7 @@ class PanelRunner:
             slot_requests=self.log.plan.slot_requests,
             calibration_starts_s=(2 * blocks - 1) * warm_s,
         )
-        if least > self.share * self.log.left_s():
+        if least > self.share * self.log.left_s() and not self.log.plan.trial:
             self._refuse("not even the fewest and shortest blocks fit", least)
         return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s).calibrate(crew)
 
@@ -132,17 +132,23 @@ class PanelRunner:
     def plan(self) -> None:
         """Plan the blocks, journal and tell it. Raises BudgetTooSmall where nothing can be decided in what is left."""
         found, log = self.found, self.log
-        if self.calibrated or found is None or not self.open_treatments():
+        if self.calibrated or not self.open_treatments():
+            return
+        if log.plan.fixed:
+            log.record(fixed_plan(log.plan.fixed, self.panel))
+            return
+        if found is None:
             return
         margin = log.plan.margin_of(self.panel.treatments[0].name)
         plan = self.forecast(found, margin or DEFAULT_MARGIN, self.share * log.left_s())
         least = least_blocks(log.plan.alpha, plan.mixture)
-        if plan.blocks < least:
+        if plan.blocks < least and not log.plan.trial:
             log.note(plan.note)
             needed_s = least * (plan.block_s + plan.overhead_s)
             self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", needed_s)
         log.record(plan)
-        log.note(plan.note)
+        if not log.plan.trial:
+            log.note(plan.note)
 
     def forecast(self, found: Calibration, effect: float, budget_s: float) -> Calibrated:
         """The blocks that find `effect` (a fraction) soonest within a budget."""
@@ -159,9 +165,9 @@ class PanelRunner:
         )
 
     def fits(self) -> bool:
-        """Whether another block fits in the budget."""
-        plan = self.calibrated
-        if plan is None:
+        """Whether another block is wanted and fits in the budget."""
+        plan, fixed = self.calibrated, self.log.plan.fixed
+        if plan is None or self.log.plan.trial or (fixed and self.turn >= fixed.blocks):
             return False
         # What blocks took is the better forecast: treatments get settled, and not all that a block takes is in the plan.
         forecast_s = median(self._recent_s[-RECENT_BLOCKS:]) if self._recent_s else plan.block_s + plan.overhead_s
@@ -232,7 +238,7 @@ class PanelRunner:
 
     def _carry_over(self, crew: Crew, plan: Calibrated, block: int, turn: int) -> None:
         """The effects again at other slot lengths, on the same instances: what switching between arms costs."""
-        if self.panel.concurrency > 1:
+        if self.panel.concurrency > 1 or self.log.plan.fixed:
             return
         for length in carries_over(plan, turn):
             names = [name for name in crew.treatments if name not in self.log.state.verdicts]
@@ -278,6 +284,8 @@ class PanelRunner:
                 observations.append(seen)
         samples = save_samples(self._run, block, reading, treatments)
         self.log.record(BlockDone(block, began_s, self.log.spent_s(), tuple(observations), samples))
+        if self.log.plan.fixed:
+            return
         for name in self.open_treatments():
             verdict = self._findings.verdict(name)
             direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}

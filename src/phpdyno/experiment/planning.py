@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from phpdyno.journal.records import AllanPoint, Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Metric, Panel, Unit
+from phpdyno.model.plan import FixedBlocks, Metric, Panel, Unit
 from phpdyno.stats.allan import allan_deviations, best_length, pair_cost
 from phpdyno.stats.allocation import MIXTURES, Allocation, Shape, allocate
 from phpdyno.stats.noise import Noise, estimate_noise
-from phpdyno.stats.sequence import least_blocks
+from phpdyno.stats.sequence import MIXTURE, least_blocks
 
 BASE_SLOT_NS = 6_000_000
 """A base slot of the trace is one request, or as many as take 6 ms: what the runner does between slots (80 us) takes 1.3 % of that."""
@@ -185,6 +185,26 @@ def make_plan(
         took_s=took_s,
         allan=slot.allan,
         aa=tuple(aa),
+    )
+
+
+def fixed_plan(fixed: FixedBlocks, panel: Panel) -> Calibrated:
+    """The blocks of a plan that has them already, as a calibration would have planned them."""
+    blocks = "1 block" if fixed.blocks == 1 else f"{fixed.blocks} blocks"
+    return Calibrated(
+        slot_requests=fixed.slot_requests,
+        request_wall_ns=fixed.request_wall_ns,
+        request_cpu_ns=fixed.request_cpu_ns,
+        pairs={arm.name: fixed.pairs for arm in panel.treatments},
+        block_s=fixed.block_s,
+        overhead_s=fixed.overhead_s,
+        note=f"{panel.metric}: {blocks} of {fixed.pairs} pairs per treatment were planned beforehand",
+        metric=panel.metric,
+        sigma_pair=fixed.sigma_pair,
+        sigma_start=fixed.sigma_start,
+        sigma_block=math.hypot(fixed.sigma_start, fixed.sigma_pair / math.sqrt(fixed.pairs)),
+        mixture=MIXTURE,
+        blocks=fixed.blocks,
     )
 
 

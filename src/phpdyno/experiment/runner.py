@@ -82,8 +82,17 @@ class Runner:
                     min(going, key=lambda panel: panel.spent_s / panel.share).wave()
         finally:
             self._note_spent()
+        reason = self._why_it_ends()
         for name in self.state.open_treatments():
-            self.findings.conclude(name, reason="the budget is spent")
+            self.findings.conclude(name, reason=reason)
+
+    def _why_it_ends(self) -> str:
+        plan = self.state.plan
+        if plan.trial:
+            return "it was tried, not measured"
+        if plan.fixed and all(panel.turn >= plan.fixed.blocks for panel in self._panels):
+            return "all planned blocks were measured"
+        return "the budget is spent"
 
     def _note_spent(self) -> None:
         """For a resumed session. Where even this cannot be written (a full disk) the fault that is under way says so."""

@@ -28,6 +28,9 @@ class LiveInstance(Protocol):
     def read_facts(self, env_names: tuple[str, ...]) -> WorkerFacts:
         """Facts of the running process. Raises ArmFailed."""
 
+    def worker_kib(self) -> int | None:
+        """Private memory of one of its workers, the median over them; None where it may not be read."""
+
     def await_idle(self) -> None:
         """Wait until none of its PHP processes is on a CPU."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, Record, Spent
-from phpdyno.model.facts import HostFacts
+from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Panel, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
@@ -19,6 +19,7 @@ class RunState:
         self.observations: list[Observation] = []
         self.verdicts: dict[str, Verdict] = {}
         self.proofs: dict[str, tuple[ProofOutcome, ...]] = {}
+        self.facts: dict[str, WorkerFacts] = {}
         self.failed_blocks: dict[str, int] = {}
         self.calibrated: dict[Metric, Calibrated] = {}
         self.host: HostFacts | None = None
@@ -47,8 +48,9 @@ class RunState:
                 self.spent_s = max(self.spent_s, spent_s)
             case Concluded(verdict):
                 self.verdicts[verdict.treatment] = verdict
-            case Proved(arm=arm, proofs=proofs):
+            case Proved(arm=arm, proofs=proofs, facts=facts):
                 self.proofs[arm] = proofs
+                self.facts[arm] = facts
             case Preflight(host=host):
                 self.host = host
             case Calibrated():

@@ -1,6 +1,5 @@
 """The record of a study, `study.json`: the study as it began, and which of its parts are done. Replaced whole, so never half written."""
 
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +8,7 @@ from msgspec import Struct, structs
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import refuse_newer
-from phpdyno.journal.writer import cannot_write
+from phpdyno.journal.replacing import replace_file
 from phpdyno.model.study import Study, SyscallCounts
 
 STUDY_FILE = "study.json"
@@ -67,16 +66,7 @@ class StudyRecord(Struct, frozen=True):
 
 def write_study(run: Path, record: StudyRecord) -> None:
     """Replace `study.json`; it is on disk when this returns. Raises DynoError when the disk takes no more."""
-    path = run / STUDY_FILE
-    temporary = path.with_suffix(".new")
-    try:
-        with temporary.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise cannot_write(path, error) from error
+    replace_file(run / STUDY_FILE, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 
 def read_study(run: Path) -> StudyRecord:

@@ -8,6 +8,7 @@ class Cost(Struct, frozen=True):
 
     `requests` were sent, `failed` of them got no valid answer: `kinds` counts those by kind (`wrong_status (502)`, `timed_out`).
     `drive_ns` is the time from each slot's first request to its last answer. Service times are those of valid answers.
+    `worker_kib` is the private memory of one worker after the block, the median over the pool; None where it could not be read.
     """
 
     requests: int
@@ -21,6 +22,7 @@ class Cost(Struct, frozen=True):
     failed: int = 0
     drive_ns: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
+    worker_kib: int | None = None
 
 
 class Observation(Struct, frozen=True):

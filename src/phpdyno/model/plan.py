@@ -18,6 +18,10 @@ UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script"
 """What a workload consists of, by how it is driven; names of fields say `request` for both."""
 
 
+MAX_STEAL = 0.10
+"""Share of a block's time that the hypervisor may take."""
+
+
 class AppSource(Struct, frozen=True):
     """How the app was named on the command line, with absolute paths, so that a resumed run prepares the same one.
 
@@ -40,6 +44,24 @@ class Panel(Struct, frozen=True):
     concurrency: int
 
 
+class FixedBlocks(Struct, frozen=True):
+    """Blocks that whoever made the plan has decided on: nothing is calibrated, and no treatment is settled before its last block.
+
+    `pairs` are those of each treatment in a block. The rest is what an earlier calibration said of the control and of the host: service
+    time and CPU of a request, seconds of a block and of starting its instances, standard deviations of a pair and of a start (log ratios).
+    """
+
+    blocks: int
+    pairs: int
+    slot_requests: int
+    request_wall_ns: int
+    request_cpu_ns: int
+    block_s: float
+    overhead_s: float
+    sigma_pair: float
+    sigma_start: float
+
+
 class Plan(Struct, frozen=True):
     """Everything that was decided before measuring.
 
@@ -52,6 +74,8 @@ class Plan(Struct, frozen=True):
     A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is.
     Declared beforehand: a block does not count in which more than `max_steal` of the time was stolen, the generator was late for more than
     `max_lag` of it, or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures is invalid.
+    `fixed`: so many blocks of that shape, for statistics over all of them; `trial`: every arm is started, checked and proved, the host is
+    calibrated, and no block is measured.
     """
 
     app: str
@@ -69,7 +93,7 @@ class Plan(Struct, frozen=True):
     concurrency: int = 1
     slot_requests: int | None = None
     source: AppSource = AppSource()
-    max_steal: float = 0.10
+    max_steal: float = MAX_STEAL
     max_lag: float = 0.25
     metrics: dict[str, Metric] = field(default_factory=dict)
     loaded_control: Arm | None = None
@@ -77,6 +101,8 @@ class Plan(Struct, frozen=True):
     settle: Literal["direction", "relevance"] = "relevance"
     max_failed_blocks: int = 2
     keep_conn: bool = False
+    fixed: FixedBlocks | None = None
+    trial: bool = False
 
     def metric_of(self, treatment: str) -> Metric:
         """The metric that was fixed for a treatment."""

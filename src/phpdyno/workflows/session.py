@@ -78,6 +78,14 @@ def last_line(journal: JournalWriter, told: Callable[[Outcome, str], Struct]) ->
                 raise
 
 
+class Ground(Struct, frozen=True):
+    """What the comparisons of one session stand on: the stage that starts their instances, shared meters, the host before the first."""
+
+    stage: Stage
+    meters: SharedMeters
+    preflight: Preflight
+
+
 def measure(
     state: RunState,
     app: PreparedApp,
@@ -94,20 +102,41 @@ def measure(
     """
     plan = state.plan
     workers = max(panel.concurrency for panel in plan.panels())
-    cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(arms_of(plan)))
     with ExitStack() as stack:
-        shared = start_shared(stack, app, supervisor, cores)
-        if shared.groups is None:
-            _refuse_passing_workers(arms_of(plan))
-        host = read_host(cores, cpu_source(shared.groups), versions_of(arms_of(plan), plan.transport, shared.database))
-        refuse_another_host(state.host, host)
-        journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
-        stage: Stage = (
-            ScriptBench(supervisor, app, cores=cores, groups=shared.groups)
-            if plan.transport == "script"
-            else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=plan.transport, database=shared.database, apps=apps)
+        ground = open_ground(
+            stack, app, supervisor, arms=arms_of(plan), transport=plan.transport, workers=workers, max_steal=plan.max_steal, apps=apps
         )
-        Runner(state, stage, shared.meters, journal, run=run, progress=progress).measure()
+        refuse_another_host(state.host, ground.preflight.host)
+        journal.append(ground.preflight)
+        Runner(state, ground.stage, ground.meters, journal, run=run, progress=progress).measure()
+
+
+def open_ground(
+    stack: ExitStack,
+    app: PreparedApp,
+    supervisor: Supervisor,
+    *,
+    arms: Sequence[Arm],
+    transport: Transport,
+    workers: int,
+    max_steal: float,
+    apps: Mapping[str, PreparedApp] | None = None,
+) -> Ground:
+    """Start what the instances of these arms share, for as long as `stack` lives, and look at the host; `workers` are busy at once.
+
+    Raises DynoError.
+    """
+    cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(arms))
+    shared = start_shared(stack, app, supervisor, cores)
+    if shared.groups is None:
+        _refuse_passing_workers(arms)
+    host = read_host(cores, cpu_source(shared.groups), versions_of(arms, transport, shared.database))
+    stage: Stage = (
+        ScriptBench(supervisor, app, cores=cores, groups=shared.groups)
+        if transport == "script"
+        else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
+    )
+    return Ground(stage, shared.meters, Preflight(host, warnings_for(host, max_steal)))
 
 
 def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
