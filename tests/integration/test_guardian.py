@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,67 @@ def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
 
 def test_nothing_is_left_in_the_end() -> None:
     assert wait_for_no_traces() == []
+
+
+SETTING = Path("/proc/sys/net/core/somaxconn")
+needs_settings = pytest.mark.skipif(not os.access(SETTING, os.W_OK), reason="settings of the host may not be written here")
+OTHER = "4111"
+SETS = (
+    "import time\nfrom pathlib import Path\nfrom phpdyno.stack.supervise import Supervisor\n"
+    "with Supervisor(Path({place!r})) as s:\n"
+    f"    s.set_host({str(SETTING)!r}, {OTHER!r})\n"
+    "    print(s._guardian.pid, flush=True)\n    time.sleep(60)\n"
+)
+
+
+def becomes(value: str) -> bool:
+    deadline = time.monotonic() + 10.0
+    while SETTING.read_text().strip() != value and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return SETTING.read_text().strip() == value
+
+
+@pytest.fixture
+def before() -> Iterator[str]:
+    """What the setting is, whatever a test leaves."""
+    held = SETTING.read_text().strip()
+    assert held != OTHER
+    yield held
+    SETTING.write_text(held)
+
+
+@needs_settings
+def test_a_setting_of_the_host_is_restored_when_it_is_given_back_and_when_we_leave(tmp_path: Path, before: str) -> None:
+    with Supervisor(tmp_path / "logs") as supervisor:
+        assert supervisor.set_host(str(SETTING), OTHER) == OTHER
+        assert supervisor.set_host(str(SETTING), None) == before
+        supervisor.set_host(str(SETTING), "4112")
+        supervisor.set_host(str(SETTING), OTHER)
+    assert becomes(before)
+
+
+@needs_settings
+@pytest.mark.parametrize("guardian_too", [False, True])
+def test_a_setting_of_the_host_is_restored_when_we_are_killed(tmp_path: Path, before: str, guardian_too: bool) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", SETS.format(place=str(tmp_path))], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    with owner.stdout:
+        guardian = int(owner.stdout.readline())
+    assert SETTING.read_text().strip() == OTHER
+    if guardian_too:
+        os.kill(guardian, signal.SIGKILL)
+    owner.kill()
+    owner.wait()
+    if guardian_too:
+        time.sleep(0.2)
+        assert SETTING.read_text().strip() == OTHER
+        sweep_leftovers()
+    assert becomes(before)
+
+
+def test_no_other_file_is_ever_written(tmp_path: Path) -> None:
+    other = tmp_path / "file"
+    other.write_text("7")
+    with Supervisor(tmp_path / "logs") as supervisor, pytest.raises(DynoError, match="not a setting that we change"):
+        supervisor.set_host(str(other), "8")
+    assert other.read_text() == "7"

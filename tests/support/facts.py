@@ -2,7 +2,7 @@
 
 import msgspec
 
-from phpdyno.model.facts import JitFacts, OpcacheFacts, WorkerFacts
+from phpdyno.model.facts import HostFacts, JitFacts, KernelFacts, OpcacheFacts, ServerFacts, WorkerFacts
 
 JIT_OFF = JitFacts(enabled=False, on=False, kind=0, buffer_size_bytes=0, buffer_free_bytes=0)
 JIT_ON = JitFacts(enabled=True, on=True, kind=5, buffer_size_bytes=67_108_848, buffer_free_bytes=60_000_000, free_at_start_bytes=67_106_600)
@@ -45,3 +45,36 @@ def with_jit(facts: WorkerFacts, jit: JitFacts, mode: str = "tracing", size: str
     """The same worker with this JIT."""
     opcache = msgspec.structs.replace(facts.opcache or OPCACHE, jit=jit)
     return msgspec.structs.replace(with_ini(facts, opcache__jit=mode, opcache__jit_buffer_size=size), opcache=opcache)
+
+
+def with_opcache(**values: int) -> WorkerFacts:
+    """The plain worker with other figures of opcache."""
+    return msgspec.structs.replace(PLAIN, opcache=msgspec.structs.replace(OPCACHE, **values))
+
+
+def with_servers(**values: object) -> WorkerFacts:
+    """The plain worker with such servers around it."""
+    return msgspec.structs.replace(PLAIN, servers=ServerFacts(**values))  # type: ignore[arg-type]
+
+
+def with_kernel(**values: object) -> WorkerFacts:
+    """The plain worker on a kernel that says this of it."""
+    return msgspec.structs.replace(PLAIN, kernel=KernelFacts(**values))  # type: ignore[arg-type]
+
+
+HOST = HostFacts(
+    kernel="6.1",
+    cpu_model="x",
+    cores=2,
+    memory_kib=1 << 22,
+    clock_source="tsc",
+    governor="unknown",
+    thp="madvise",
+    hugetlb_pages=0,
+    load_1min=0.0,
+    steal_fraction=0.0,
+    cpu_source="cgroup",
+    measured_cores=(0,),
+    helper_cores=(1,),
+)
+"""Two cores, transparent huge pages for whoever asks, none reserved."""

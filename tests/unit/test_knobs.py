@@ -204,7 +204,7 @@ def test_what_changes_waiting_is_judged_by_throughput_and_all_else_by_cpu() -> N
     assert metric_for({"ini.opcache.jit": "tracing", "env.MODE": "x", "php": "/x"}) == "cpu"
     assert metric_for({}) == "cpu"
     for name in CATALOGUE:
-        assert metric_for([name]) == ("throughput" if name.startswith(("pool.", "web.")) else "cpu"), name
+        assert metric_for([name]) == ("throughput" if name.startswith(("pool.", "web.", "os.net.")) else "cpu"), name
     assert metric_for({"ini.opcache.jit": "tracing", "web.socket": "tcp"}) == "throughput"
 
 

@@ -131,6 +131,41 @@ def test_nginx_serves_the_docroot_through_the_pool() -> None:
     assert "client_body_buffer_size 1m;" in text
 
 
+def nginx_with(fastcgi: str = "unix:/run/x.sock", **web: str) -> list[str]:
+    text = render_nginx(
+        listen="127.0.0.1:8080",
+        fastcgi=fastcgi,
+        docroot=Path("/srv"),
+        front_controller="index.php",
+        prefix=Path("/live/n"),
+        marker="t0ken",
+        web=web,
+    )
+    return [line.strip() for line in text.splitlines()]
+
+
+def test_nginx_keeps_no_connection_and_no_log_unless_an_arm_says_so() -> None:
+    lines = nginx_with()
+    assert "access_log off;" in lines
+    assert "fastcgi_pass unix:/run/x.sock;" in lines
+    assert not [line for line in lines if "upstream" in line or "keep_conn" in line or "buffers" in line]
+    assert nginx_with(fastcgi_keepalive="0", access_log="off") == lines
+
+
+def test_nginx_keeps_connections_to_the_pool() -> None:
+    for address in ("unix:/run/x.sock", "127.0.0.1:9000"):
+        lines = nginx_with(address, fastcgi_keepalive="3")
+        assert f"upstream phpdyno {{ server {address}; keepalive 3; }}" in lines
+        assert lines.index("fastcgi_keep_conn on;") == lines.index("fastcgi_pass phpdyno;") + 1
+
+
+def test_nginx_buffers_and_access_log() -> None:
+    lines = nginx_with(fastcgi_buffers=" 16 16k", fastcgi_buffer_size="16k", access_log="On")
+    for line in ("fastcgi_buffers 16 16k;", "fastcgi_buffer_size 16k;", "access_log /live/n/access.log combined;"):
+        assert line in lines
+    assert "access_log /live/n/access.log combined buffer=64k flush=5s;" in nginx_with(access_log="buffered")
+
+
 def test_a_value_of_a_running_pool_is_a_text_whatever_it_looks_like() -> None:
     rendered = render_fpm("/s", {"php_value[a]": "None", "php_value[b]": "on"}, {"php_value[a]"})
     assert "php_value[a] = 'None'\nphp_value[b] = on\n" in rendered

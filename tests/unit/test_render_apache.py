@@ -144,6 +144,9 @@ def test_what_a_configuration_cannot_hold(docroot: str) -> None:
     [
         ({"web.socket": "tcp"}, "web.socket=tcp means nothing to Apache"),
         ({"web.workers": "2"}, "set pool.pm.max_children"),
+        ({"web.fastcgi_keepalive": "2"}, "PHP runs in the web server itself"),
+        ({"web.fastcgi_buffers": "16 16k"}, "PHP runs in the web server itself"),
+        ({"web.access_log": "on"}, "our Apache writes none"),
         ({"pool.pm": "ondemand"}, "use static or dynamic"),
         ({"pool.pm.max_requests": "500"}, "Apache counts connections"),
         ({"pool.pm.process_idle_timeout": "10s"}, "leave it out"),

@@ -11,8 +11,8 @@ from phpdyno.config.nearest import suggestion
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, kind_of, read_toml
 from phpdyno.errors import UsageError
 
-LAYERS = ("ini", "pool", "web", "env", "php", "ext", "source", "app", "live")
-LATER = ("os", "build")
+LAYERS = ("ini", "pool", "web", "env", "os", "php", "ext", "source", "app", "live")
+LATER = ("build",)
 PHP_NAMES = frozenset({"fpm", "extension_dir", "ini", "scan_dir"})
 WHOLE = ("php", "source", "live")
 """Layers whose name alone is a setting."""
@@ -33,6 +33,7 @@ class KnownNames(Struct, frozen=True):
     pool: frozenset[str] = frozenset()
     web: frozenset[str] = frozenset()
     app: frozenset[str] = frozenset()
+    os: frozenset[str] = frozenset()
 
 
 KnownFor = Callable[[Mapping[str, str]], KnownNames]
@@ -158,13 +159,14 @@ def _check_name(item: _Item, known: KnownNames) -> None:
     if own is not None:
         _check_pool_ini(own[1], item, known)
         return
-    names = {"ini": known.ini, "pool": known.pool, "web": known.web, "php": PHP_NAMES, "app": known.app}[item.layer]
+    names = {"ini": known.ini, "pool": known.pool, "web": known.web, "php": PHP_NAMES, "app": known.app, "os": known.os}[item.layer]
     if item.name in names:
         return
     holder = next((name for name in names if item.name.startswith(name + ".")), None)
     if holder and not any(name.startswith(holder + ".") for name in names):
         raise UsageError(f"a table where the value of {item.layer}.{holder} belongs", where=item.where, next_step=f"write {holder} = value")
     kind = {"ini": "this PHP has no ini setting", "pool": "no pool setting is called", "web": "no web server setting is called"}
+    kind["os"] = "no setting of the host is called"
     kind["app"] = "the app has no setting" if names else "the app has no settings, so none is called"
     what = kind.get(item.layer, "the layer php has no setting")
     raise UsageError(f"{what} {item.name!r}", where=item.where, next_step=suggestion(item.name, names, prefix=f"{item.layer}."))

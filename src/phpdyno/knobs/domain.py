@@ -55,6 +55,38 @@ def integer(least: int, most: int) -> Domain:
     return Domain(f"a whole number from {least} to {most}", accepts, lambda value: str(int(value)) if accepts(value) else value)
 
 
+_LEVEL = re.compile(r"-?\d{1,10}|0[xX][0-9a-fA-F]{1,16}")
+
+
+def _level(value: str) -> str:
+    text = value.strip()
+    return str(int(text, 16 if text[:2].lower() == "0x" else 10)) if _LEVEL.fullmatch(text) else value
+
+
+BITS = Domain("a whole number, or bits in hexadecimal (0x7FFEBFFF)", lambda value: _LEVEL.fullmatch(value.strip()) is not None, _level)
+
+_BUFFERS = re.compile(r"(\d{1,4})\s+(\d{1,9})([kKmM]?)")
+
+
+def buffers_bytes(value: str) -> int | None:
+    """Bytes of all buffers in nginx's `NUMBER SIZE`, None when it is none; nginx wants two at least."""
+    match = _BUFFERS.fullmatch(value.strip())
+    return int(match[1]) * int(match[2]) * _FACTOR[match[3].lower()] if match and int(match[1]) >= 2 and int(match[2]) > 0 else None
+
+
+def _buffers(value: str) -> str:
+    match = _BUFFERS.fullmatch(value.strip())
+    return f"{int(match[1])} {int(match[2]) * _FACTOR[match[3].lower()]}" if match else value
+
+
+BUFFERS = Domain("a number from 2 and a size (16 16k)", lambda value: buffers_bytes(value) is not None, _buffers)
+WEB_SIZE = Domain(
+    "a size (16k, 1m, bytes)",
+    lambda value: re.fullmatch(r"[1-9]\d{0,8}[kKmM]?", value.strip()) is not None,
+    lambda value: str(size_bytes(value)),
+)
+
+
 def choice(*values: str) -> Domain:
     """One of the named values."""
     return Domain("one of " + ", ".join(values), lambda value: value.strip().lower() in values, lambda value: value.strip().lower())

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from phpdyno.errors import UsageError
-from phpdyno.knobs.catalogue import Knob, knob_for, pool_ini
+from phpdyno.knobs.catalogue import CATALOGUE, knob_for, pool_ini
 from phpdyno.knobs.domain import BOOLEAN, size_bytes
-from phpdyno.model.facts import WorkerFacts
+from phpdyno.knobs.knob import Knob
+from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.plan import Metric
 from phpdyno.model.verdict import ProofOutcome
 
@@ -42,6 +43,9 @@ def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts
     ):
         detail = f"the control has the same value already; {detail}"
         return ProofOutcome(name, value, proved=False, detail=detail, same_as_control=True)
+    if proved and knob.contrast is not None:
+        proved, shown = knob.contrast(control, treated, value)
+        detail = f"{shown}; {detail}"
     return ProofOutcome(name, value, proved=proved, detail=detail)
 
 
@@ -81,6 +85,48 @@ def _alike(one: str, other: str) -> bool:
         return True
     size = size_bytes(one)
     return size is not None and size == size_bytes(other)
+
+
+def check_together(settings: Mapping[str, str], *, where: str) -> None:
+    """Raises UsageError for settings of one arm that cannot be together: a connection that nginx keeps holds a worker of the pool."""
+    kept = int(settings.get("web.fastcgi_keepalive", "0"))
+    if not kept:
+        return
+    kept *= int(settings.get("web.workers", "1"))
+    workers = int(settings.get("pool.pm.max_children", "1"))
+    if kept >= workers:
+        raise UsageError(
+            f"nginx would keep {kept} connections and so hold as many of the pool's {workers} workers: none would be left for another one",
+            where=where,
+            next_step=f"give pool.pm.max_children={kept + 1} or more, or a smaller web.fastcgi_keepalive",
+        )
+
+
+def candidates(control: WorkerFacts, host: HostFacts, settings: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """What is worth trying beside a control, by full knob name: of the values that the catalogue has for it those that are not at work in
+    it already. `settings` are the control's own. Knobs without such a value are left out.
+    """
+    found = {}
+    for name, knob in CATALOGUE.items():
+        values = tuple(value for value in knob.tried(control, host) if not _at_work(knob, value, control, settings))
+        if values:
+            found[name] = values
+    return found
+
+
+def in_control(control: WorkerFacts, settings: Mapping[str, str]) -> dict[str, str]:
+    """What a control has, by full knob name: defaults of pool, web server and host, its own settings, php.ini as its worker reports it."""
+    defaults = {name: knob.default for name, knob in CATALOGUE.items() if knob.default is not None}
+    return {**defaults, **settings, **{f"ini.{name}": value for name, value in control.ini.items()}}
+
+
+def _at_work(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str, str]) -> bool:
+    """Whether a control has a value and shows it: one that is only written down (a JIT without a buffer) may still be tried."""
+    theirs = _value_in_control(knob, value, control, settings)
+    if theirs is None:
+        return False
+    same = theirs == value or knob.domain.same(theirs, value) or (bool(_ini_name(knob)) and _alike(theirs, value))
+    return same and knob.proof(control, value)[0]
 
 
 def metric_for(changed: Iterable[str]) -> Metric:

@@ -7,7 +7,10 @@ from phpdyno.model.arm import names_apache
 from phpdyno.model.facts import WorkerFacts
 
 Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
-"""Takes the facts and the wanted value; gives whether it is at work, and what was read."""
+"""Takes the facts and the wanted value; gives whether it is at work, and what was read. What needs the control's facts too is a
+`contrast` (contrast.py)."""
+
+OPCACHE_OFF = "opcache is off, so this setting does nothing"
 
 
 def in_force(name: str, domain: Domain = TEXT) -> Proof:
@@ -32,7 +35,7 @@ def with_opcache(name: str, domain: Domain = TEXT) -> Proof:
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         if facts.opcache is None:
-            return False, "opcache is off, so this setting does nothing"
+            return False, OPCACHE_OFF
         return inner(facts, wanted)
 
     return proof
@@ -100,12 +103,6 @@ def web_server(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """PHP runs in Apache's own process, or in php-fpm's."""
     in_apache = facts.exe.rpartition("/")[2] == "apache2"
     return in_apache == names_apache(wanted), f"PHP runs in {facts.exe}"
-
-
-def worker_count(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """As many workers run as are wanted (a static pool) or no more (dynamic, ondemand)."""
-    most = int(wanted)
-    return 0 < facts.workers <= most, f"{facts.workers} workers run"
 
 
 def environment(name: str) -> Proof:

@@ -17,7 +17,11 @@ class JitFacts(Struct, frozen=True):
 
 
 class OpcacheFacts(Struct, frozen=True):
-    """`opcache_get_status()` of a running worker; absent when opcache is off."""
+    """`opcache_get_status()` of a running worker; absent when opcache is off.
+
+    `keys` of `most_keys` entries of the hash table are taken. `strings_bytes` is the room for interned strings, `strings_free_bytes` what
+    is left of it; both are 0 where there is none.
+    """
 
     hits: int
     misses: int
@@ -28,6 +32,41 @@ class OpcacheFacts(Struct, frozen=True):
     restarts: int
     full: bool
     jit: JitFacts | None = None
+    wasted_bytes: int = 0
+    keys: int = 0
+    most_keys: int = 0
+    strings_bytes: int = 0
+    strings_free_bytes: int = 0
+
+
+class ServerFacts(Struct, frozen=True):
+    """What the servers around a worker show of themselves; None (for the manager '') where it was not asked for or cannot be read.
+
+    `process_manager` is the pool's `pm` as its status page says. `listen_limit` is how many connections may wait at the pool's socket,
+    `kept_connections` how many are open to it while no request is under way. `web_workers` are nginx's, 0 where no nginx runs;
+    `access_log_bytes` is the size of its access log.
+    """
+
+    process_manager: str = ""
+    listen_limit: int | None = None
+    kept_connections: int | None = None
+    web_workers: int | None = None
+    access_log_bytes: int | None = None
+
+
+class KernelFacts(Struct, frozen=True):
+    """What the kernel says of a worker's surroundings; None where it cannot be read.
+
+    `thp_off`: transparent huge pages are switched off for this process. `text_kib` is the program's own code, `hugepages` how many huge
+    pages the host reserves, `somaxconn` the longest listen queue of the worker's network namespace. `lazy` are the mapped ELF files that
+    leave the binding of their functions for later; read only where LD_BIND_NOW is asked for.
+    """
+
+    thp_off: bool | None = None
+    text_kib: int = 0
+    hugepages: int | None = None
+    somaxconn: int | None = None
+    lazy: tuple[str, ...] | None = None
 
 
 class WorkerFacts(Struct, frozen=True):
@@ -63,6 +102,8 @@ class WorkerFacts(Struct, frozen=True):
     source: str = ""
     served_files: int = 0
     preloaded_elsewhere: str = ""
+    servers: ServerFacts = ServerFacts()
+    kernel: KernelFacts = KernelFacts()
 
 
 class HostFacts(Struct, frozen=True):

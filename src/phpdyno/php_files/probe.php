@@ -1,6 +1,6 @@
 <?php
 // Facts of the process that runs it. Asked for over FastCGI it prints them as JSON (it lies outside every document root), and the names of
-// the environment variables to report come in QUERY_STRING: env[]=NAME (root=DIR: count the known files in it). script_host.php includes it, names in $names, and takes what it returns.
+// the environment variables to report come in QUERY_STRING: env[]=NAME (root=DIR: count the known files in it, list=1: and name the cached scripts). script_host.php includes it, names in $names, and takes what it returns.
 declare(strict_types=1);
 
 $ini = [];
@@ -18,12 +18,18 @@ $status = function_exists('opcache_get_status') ? @opcache_get_status(false) : f
 $opcache = null;
 if (is_array($status) && ($status['opcache_enabled'] ?? false)) {
     $jit = $status['jit'] ?? null;
+    $strings = $status['interned_strings_usage'] ?? null; // absent without a buffer
     $opcache = [
         'hits' => $status['opcache_statistics']['hits'],
         'misses' => $status['opcache_statistics']['misses'],
         'scripts' => $status['opcache_statistics']['num_cached_scripts'],
         'used_bytes' => $status['memory_usage']['used_memory'],
         'free_bytes' => $status['memory_usage']['free_memory'],
+        'wasted_bytes' => $status['memory_usage']['wasted_memory'],
+        'keys' => $status['opcache_statistics']['num_cached_keys'],
+        'most_keys' => $status['opcache_statistics']['max_cached_keys'],
+        'strings_bytes' => $strings['buffer_size'] ?? 0,
+        'strings_free_bytes' => $strings['free_memory'] ?? 0,
         'preloaded_scripts' => count($status['preload_statistics']['scripts'] ?? []),
         'restarts' => $status['opcache_statistics']['oom_restarts'] + $status['opcache_statistics']['hash_restarts']
             + $status['opcache_statistics']['manual_restarts'],
@@ -39,6 +45,7 @@ if (is_array($status) && ($status['opcache_enabled'] ?? false)) {
 }
 $root = (string) ($_GET['root'] ?? '');
 $served = [];
+$listed = [];
 if ($root !== '') {
     // Both caches: opcache may be off, and open_basedir switches the realpath cache off.
     $scripts = is_array($status) ? (@opcache_get_status(true)['scripts'] ?? []) : [];
@@ -46,6 +53,9 @@ if ($root !== '') {
         foreach ($known as $path => $_) {
             if (strncmp((string) $path, $root . '/', strlen($root) + 1) === 0) {
                 $served[$path] = true;
+                if (isset($_GET['list'], $scripts[$path])) {
+                    $listed[] = substr((string) $path, strlen($root) + 1);
+                }
             }
         }
     }
@@ -59,6 +69,7 @@ $facts = [
     'realpath_cache_bytes' => realpath_cache_size(),
     'ini_files' => [(string) php_ini_loaded_file(), ...array_map('trim', array_filter(explode(',', (string) php_ini_scanned_files())))],
     'served_files' => count($served),
+    'scripts' => array_values(array_unique($listed)),
     'opcache' => $opcache,
 ];
 if (PHP_SAPI === 'cli') {

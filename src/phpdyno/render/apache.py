@@ -88,6 +88,10 @@ def check_apache(settings: Mapping[str, str], asked: Mapping[str, str], *, where
         ("web.socket", "leave it out: PHP runs in the web server itself"),
         ("web.workers", "set pool.pm.max_children: its processes are the workers"),
         ("pool.pm.process_idle_timeout", "leave it out"),
+        ("web.fastcgi_keepalive", "leave it out: PHP runs in the web server itself"),
+        ("web.fastcgi_buffers", "leave it out: PHP runs in the web server itself"),
+        ("web.fastcgi_buffer_size", "leave it out: PHP runs in the web server itself"),
+        ("web.access_log", "leave it out: our Apache writes none"),
     ):
         if name in asked:
             refuse(name, next_step)

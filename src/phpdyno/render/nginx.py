@@ -5,6 +5,10 @@ from pathlib import Path
 
 from phpdyno.render.fastcgi import nginx_params
 
+ACCESS_LOG = "access.log"
+"""nginx's own in its directory, where an arm asks for one."""
+UPSTREAM = "phpdyno"
+
 
 def render_nginx(
     *, listen: str, fastcgi: str, docroot: Path, front_controller: str, prefix: Path, marker: str, web: Mapping[str, str]
@@ -16,6 +20,8 @@ def render_nginx(
     """
     temporary = "\n".join(f"    {kind}_temp_path {prefix}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params())
+    kept = int(web.get("fastcgi_keepalive", "0"))
+    upstream = f"\n    upstream {UPSTREAM} {{ server {fastcgi}; keepalive {kept}; }}" if kept else ""
     return f"""worker_processes {web.get("workers", "1")};
 pid {prefix}/nginx.pid;
 error_log stderr warn;
@@ -24,12 +30,12 @@ http {{
 {temporary}
     types {{ text/html html; text/css css; application/javascript js; image/png png; image/jpeg jpg jpeg; image/svg+xml svg; }}
     default_type application/octet-stream;
-    access_log off;
+    access_log {_access_log(prefix, web)};
     server_tokens off;
     sendfile on;
     client_body_buffer_size 1m;
     keepalive_timeout 3600s;
-    keepalive_requests 1000000;
+    keepalive_requests 1000000;{upstream}
     server {{
         listen {listen};
         root {_quoted(docroot)};
@@ -38,12 +44,25 @@ http {{
         location / {{ try_files $uri $uri/ /{front_controller}$is_args$args; }}
         location ~ \\.php$ {{
             try_files $uri =404;
-            fastcgi_pass {fastcgi};
+            fastcgi_pass {UPSTREAM if kept else fastcgi};{_fastcgi_lines(web, kept=bool(kept))}
 {params}
         }}
     }}
 }}
 """
+
+
+def _access_log(prefix: Path, web: Mapping[str, str]) -> str:
+    wanted = web.get("access_log", "off").strip().lower()
+    # Buffered lines are written when 64 KiB are together or five seconds old, as nginx's documentation has it in its example.
+    return "off" if wanted == "off" else f"{prefix}/{ACCESS_LOG} combined{' buffer=64k flush=5s' if wanted == 'buffered' else ''}"
+
+
+def _fastcgi_lines(web: Mapping[str, str], *, kept: bool) -> str:
+    """Lines for the location of PHP, each after a line break; none where the arm says nothing of it."""
+    lines = ["fastcgi_keep_conn on;"] if kept else []
+    lines += [f"{name} {web[name].strip()};" for name in ("fastcgi_buffers", "fastcgi_buffer_size") if name in web]
+    return "".join(f"\n            {line}" for line in lines)
 
 
 def _quoted(path: Path) -> str:

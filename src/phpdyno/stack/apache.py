@@ -18,6 +18,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
 from phpdyno.render.apache import check_apache, ini_at_start, processes_of, render_apache
 from phpdyno.stack.facts import PROBE_TIMEOUT_NS, ProbeAnswer, probe_over_http
+from phpdyno.stack.host_settings import thp_off
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.php import IniFiles
 from phpdyno.stack.placement import NO_INI, Placement, place_php, texts_in
@@ -99,6 +100,7 @@ def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: P
         cwd=run,
         cores=bench.cores.measured,
         cgroups=bench.cgroup(f"php{number}"),
+        thp_off=thp_off(arm),
     )
     return ApacheInstance(
         arm,

@@ -19,8 +19,10 @@ from phpdyno.model.plan import Transport
 from phpdyno.render.apache import is_apache
 from phpdyno.render.nginx import render_nginx
 from phpdyno.render.php import render_fpm, render_ini
+from phpdyno.render.preload import ROOT_VARIABLE
 from phpdyno.stack.apache import launch_apache
-from phpdyno.stack.instance import ArmFailed, Instance
+from phpdyno.stack.host_settings import HostSettings, in_order, thp_off, wants_settings
+from phpdyno.stack.instance import PRELOAD, ArmFailed, Instance, names_manager
 from phpdyno.stack.live_pool import secrets_behind
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import CgroupMeter, Meter, SchedstatMeter
@@ -73,6 +75,7 @@ class Bench:
         self.database = database
         self._status = status
         self._groups = groups
+        self._host = HostSettings(supervisor)
         self._started = 0
         self._ini_files: dict[tuple[str, ...], IniFiles] = {}
         self._live_values: dict[str, dict[str, str]] = {}
@@ -83,16 +86,25 @@ class Bench:
 
     def start(self, arms: Sequence[Arm]) -> list[Instance]:
         """Start one instance of each arm, all at once, and wait until each answers. Raises ArmFailed; then none is left running."""
+        order = in_order(arms)
         instances: list[Instance] = []
+        ready = 0
         try:
-            for arm in arms:
-                instances.append(self._launch(arm))  # noqa: PERF401 (what was started must be stopped when a later one fails)
-            for position in range(len(instances)):
-                self._await(instances, position)
+            for place in order:
+                if wants_settings(arms[place]):
+                    # What holds for the whole host must not reach those that do not want it: they have taken theirs once they answer.
+                    ready = self._await_all(instances, ready)
+                instances.append(self._launch(arms[place]))
+            self._await_all(instances, ready)
         except BaseException:
             self.stop(instances)
             raise
-        return instances
+        return [instances[order.index(place)] for place in range(len(arms))]
+
+    def _await_all(self, instances: list[Instance], ready: int) -> int:
+        for position in range(ready, len(instances)):
+            self._await(instances, position)
+        return len(instances)
 
     @contextlib.contextmanager
     def running(self, arms: Sequence[Arm]) -> Iterator[list[Instance]]:
@@ -109,6 +121,7 @@ class Bench:
             instance.ask_to_end()
         for instance in instances:
             instance.stop()
+            self._host.give_back(instance.number)
             shutil.rmtree(instance.directory, ignore_errors=True)
             for component in ("php", "web"):
                 for group in self.cgroup(f"{component}{instance.number}", make=False):
@@ -132,6 +145,14 @@ class Bench:
     def _launch(self, arm: Arm) -> Instance:
         self._started += 1
         number = self._started
+        try:
+            self._host.take(number, arm)
+            return self._launched(arm, number)
+        except BaseException:
+            self._host.give_back(number)
+            raise
+
+    def _launched(self, arm: Arm, number: int) -> Instance:
         # What configures a server lies beside, not in, the directory that the server's account may write to.
         directory = self.supervisor.live / f"i{number}"
         directory.mkdir()
@@ -142,7 +163,7 @@ class Bench:
         real = self.real_values(arm)
         placement = place_php(arm, self.files_of(arm), directory, directory / "ini", self.supervisor.user)
         resolved = structs.replace(arm, settings={**arm.settings, **real})  # never journaled
-        status = status_listen(arm.php.version, run) if self._status else None
+        status = status_listen(arm.php.version, run) if self._status else "" if names_manager(arm) else None
         originals = self._configure(resolved, directory, listen, placement, texts=texts_in(real), status=status)
         fpm = self._start_fpm(resolved, number, directory, placement)
         instance = Instance(
@@ -213,7 +234,8 @@ class Bench:
         """The environment of the server that has PHP in it."""
         app = self.app_of(arm)
         chosen = {app.settings[name].env: value for name, value in arm.layer("app").items() if name in app.settings}
-        return {"PHP_INI_SCAN_DIR": placement.scan_dir, **self.placed(app.env), **chosen, **arm.layer("env")}
+        preloading = {ROOT_VARIABLE: str(app.root or app.docroot)} if f"ini.{PRELOAD}" in arm.settings else {}
+        return {"PHP_INI_SCAN_DIR": placement.scan_dir, **preloading, **self.placed(app.env), **chosen, **arm.layer("env")}
 
     def _start_fpm(self, arm: Arm, number: int, directory: Path, placement: Placement) -> Child:
         return self.spawn(
@@ -224,6 +246,7 @@ class Bench:
             cwd=directory,
             cores=self.cores.measured,
             cgroups=self.cgroup(f"php{number}"),
+            thp_off=thp_off(arm),
         )
 
     def _start_nginx(self, instance: Instance) -> None:

@@ -14,6 +14,7 @@ from phpdyno.model.facts import OpcacheFacts, WorkerFacts
 from phpdyno.render.fastcgi import http_request, request_params
 from phpdyno.stack.meter import children_of
 from phpdyno.stack.php import read_build_id
+from phpdyno.stack.server_facts import kernel_facts
 
 PROBE_TIMEOUT_NS = 10_000_000_000
 
@@ -30,6 +31,7 @@ class ProbeAnswer(Struct, frozen=True):
     opcache: OpcacheFacts | None
     served_files: int = 0
     ini_files: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
 
     @property
     def jit_free_bytes(self) -> int:
@@ -38,13 +40,19 @@ class ProbeAnswer(Struct, frozen=True):
 
 
 def probe_worker(
-    fastcgi: str, probe: Path, env_names: Sequence[str] = (), *, root: Path | None = None, timeout_ns: int = PROBE_TIMEOUT_NS
+    fastcgi: str,
+    probe: Path,
+    env_names: Sequence[str] = (),
+    *,
+    root: Path | None = None,
+    listed: bool = False,
+    timeout_ns: int = PROBE_TIMEOUT_NS,
 ) -> ProbeAnswer | None:
     """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet, or somebody else's port).
 
-    With `root` it counts the files in that directory which the worker knows.
+    With `root` it counts the files in that directory which the worker knows; `listed`: and names those that opcache holds.
     """
-    query = _query(env_names, root)
+    query = _query(env_names, root) + ("&list=1" if listed else "")
     params = request_params(path=f"/{probe.name}?{query}", host="localhost", docroot=probe.parent, script=f"/{probe.name}")
     return _asked(fastcgi, Target.fastcgi(params, status=200), timeout_ns)
 
@@ -90,6 +98,7 @@ def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: in
     anon_huge_kib, hugetlb_kib = _huge_pages(answer.pid)
     mapped = mapped_paths(answer.pid)
     told: dict[str, Any] = msgspec.structs.asdict(answer)
+    del told["scripts"]
     return WorkerFacts(
         **told,
         exe=str(exe),
@@ -101,6 +110,7 @@ def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: in
         hugetlb_kib=hugetlb_kib,
         mapped_extensions=tuple(path for path in mapped if path.endswith(".so")),
         preloaded=tuple(path for path in answer.env.get("LD_PRELOAD", "").replace(":", " ").split() if _named(mapped, path)),
+        kernel=kernel_facts(answer.pid, str(exe), mapped, lazy="LD_BIND_NOW" in answer.env),
     )
 
 

@@ -1,12 +1,13 @@
 """The guardian: a small process that starts our servers and ends every one of them, grandchildren included, when we vanish.
 
 It is a child subreaper in a session of its own and holds one end of a socket pair. End of file on it means that phpdyno is gone, by
-whatever cause, SIGKILL included: then every descendant is killed, the cgroups are removed and the live directory is deleted.
+whatever cause, SIGKILL included: then every descendant is killed, settings of the host get their old values back, the cgroups are removed
+and the live directory is deleted.
 Parent-death signals alone would miss the workers of php-fpm and nginx, and they are cleared on setuid.
 
 Standard library only, and run by file name: it must start in milliseconds and survive whatever breaks in the rest.
-Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own", …}` is answered by `{"id", …}`; an ended child is told by
-`{"event": "exit", "child", "status"}`: the id of the request that started it, and its exit code (negative: the signal's number).
+Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own" | "set", …}` is answered by `{"id", …}`; an ended child is told
+by `{"event": "exit", "child", "status"}`: the id of the request that started it, and its exit code (negative: the signal's number).
 """
 
 import contextlib
@@ -27,6 +28,9 @@ from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_THP_DISABLE = 41
+SETTABLE = ("/proc/sys/vm/nr_hugepages", "/proc/sys/net/core/somaxconn")
+"""Settings of the host that are ever changed, and so the only ones that a note may have restored."""
 KILL_DEADLINE_S = 10.0
 LIVE_PREFIX = "phpdyno-"
 
@@ -63,12 +67,13 @@ def open_log(path: str) -> int:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None when it is gone."""
+    """When a process started, in clock ticks since boot; None when it is gone, or ended and not yet collected by its parent."""
     try:
         told = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    return int(told[told.rindex(b")") + 2 :].split()[19])
+    state, *fields = told[told.rindex(b")") + 2 :].split()
+    return None if state in {b"Z", b"X"} else int(fields[18])
 
 
 def boot_id() -> str:
@@ -85,6 +90,8 @@ class Guardian:
         self.started = start_ticks(os.getpid())
         self.cgroups: list[str] = []
         self.sessions: list[dict[str, Any]] = []
+        self.settings: dict[str, str] = {}
+        """Files of the host's settings that we changed, with what they held before."""
         self.buffer = b""
         self.children: dict[int, int] = {}
         """Process id to the id of the request that started it."""
@@ -132,6 +139,8 @@ class Guardian:
             elif request["op"] == "own":
                 self.cgroups += request["cgroups"]
                 self.remember()
+            elif request["op"] == "set":
+                answer["value"] = self.set(request["file"], request["value"])
         except OSError as error:
             answer["error"] = error.strerror or str(error)
             answer["errno"] = error.errno
@@ -189,6 +198,8 @@ class Guardian:
                 os.setgid(request["gid"])
                 os.setuid(request["uid"])
             _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if request["thp_off"]:
+                _libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
             os.umask(0o022)
             signal.set_wakeup_fd(-1)
             for restored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD):
@@ -214,6 +225,20 @@ class Guardian:
                 if os.getsid(left) == pid:
                     os.kill(left, number)
 
+    def set(self, file: str, value: str | None) -> str:
+        """Write a setting of the host, None: what it held before; give what it holds then. What it was is written down first."""
+        if file not in SETTABLE:
+            raise OSError(errno.EPERM, "not a setting that we change", file)
+        if value is None:
+            if file in self.settings:
+                restore_settings({file: self.settings.pop(file)})
+                self.remember()
+        else:
+            self.settings.setdefault(file, Path(file).read_text().strip())
+            self.remember()
+            Path(file).write_text(value)
+        return Path(file).read_text().strip()
+
     def reap(self) -> None:
         """Collect every ended child and report those that we started (adopted grandchildren are only collected)."""
         while True:
@@ -228,7 +253,14 @@ class Guardian:
 
     def remember(self) -> None:
         """Write down what we own, for the next start to clear in case we die as well."""
-        note = {"guardian": os.getpid(), "started": self.started, "boot": boot_id(), "sessions": self.sessions, "cgroups": self.cgroups}
+        note = {
+            "guardian": os.getpid(),
+            "started": self.started,
+            "boot": boot_id(),
+            "sessions": self.sessions,
+            "cgroups": self.cgroups,
+            "settings": self.settings,
+        }
         with contextlib.suppress(OSError):
             temporary = self.live / "owner.json.new"
             temporary.write_text(json.dumps(note))
@@ -243,7 +275,16 @@ class Guardian:
                     os.kill(pid, signal.SIGKILL)
             self.reap()
             time.sleep(0.005)
+        restore_settings(self.settings)
         remove_traces(self.cgroups, self.live)
+
+
+def restore_settings(settings: dict[str, str]) -> None:
+    """Give settings of the host back what they held; nothing else than `SETTABLE` is ever written."""
+    for file, value in settings.items():
+        if file in SETTABLE and value.isdecimal():
+            with contextlib.suppress(OSError):
+                Path(file).write_text(value)
 
 
 def remove_traces(cgroups: list[str], live: Path) -> None:

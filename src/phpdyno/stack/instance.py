@@ -16,10 +16,13 @@ from phpdyno.knobs.catalogue import pool_ini
 from phpdyno.knobs.secrets import masked
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.render.fastcgi import http_request
+from phpdyno.render.nginx import ACCESS_LOG
 from phpdyno.stack.facts import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, read_facts
 from phpdyno.stack.meter import Meter, await_idle
+from phpdyno.stack.pool_memory import read_pool_memory
+from phpdyno.stack.server_facts import server_facts
 from phpdyno.stack.supervise import Child
 
 READY_S = 15.0
@@ -29,6 +32,7 @@ REFUSED = re.compile(
     r"|requires Zend Engine API|API version|valid Zend extension|Failed loading"
 )
 """How PHP says that it does not take an extension; it then starts without."""
+MANAGED = frozenset({"pool.pm", "pool.pm.max_children"})
 READY_PROBE_NS = 1_000_000_000
 
 
@@ -38,6 +42,11 @@ class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot
     def __init__(self, arm: Arm, what: str) -> None:
         super().__init__(what, where=arm.name)
         self.arm = arm
+
+
+def names_manager(arm: Arm) -> bool:
+    """Whether an arm changes what only the pool itself can tell: how it manages its workers."""
+    return not MANAGED.isdisjoint(arm.changed)
 
 
 class Instance:
@@ -111,6 +120,13 @@ class Instance:
         """What the worker that accepts next says of itself; None when none answers as the probe does."""
         return probe_worker(self.fastcgi, self.probe, env_names, root=root, timeout_ns=timeout_ns)
 
+    def read_scripts(self, root: Path) -> tuple[str, ...]:
+        """Scripts below `root` that opcache holds, relative to it, in the order in which they were cached. Raises ArmFailed."""
+        answer = probe_worker(self.fastcgi, self.probe, root=root, listed=True)
+        if answer is None:
+            raise ArmFailed(self.arm, f"no worker answers the probe: {self.fpm.tail()}")
+        return tuple(each for each in answer.scripts if each.isprintable() and "\ufffd" not in each)
+
     def keeps(self, concurrency: int) -> bool:
         """Whether so many HTTP connections can be kept open beside each other, all of them served: nginx keeps more than are ever asked."""
         return concurrency > 0
@@ -140,11 +156,22 @@ class Instance:
             told = read_facts(lambda: self.ask_probe(names, root=root), family, self.fpm.pid)
         except DynoError as error:
             raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
-        facts = self._as_shown(told, env_names)
+        facts = structs.replace(self._as_shown(told, env_names), servers=self._server_facts())
         if facts.opcache is None or facts.opcache.jit is None:
             return facts
         jit = structs.replace(facts.opcache.jit, free_at_start_bytes=self._jit_free_at_start)
         return structs.replace(facts, opcache=structs.replace(facts.opcache, jit=jit))
+
+    def _server_facts(self) -> ServerFacts:
+        """What the servers show. The status page is asked where the arm changes the pool's manager: at the pool's own socket, so that no
+        process is added."""
+        return server_facts(
+            self.fastcgi,
+            status=self.status if self.status == self.fastcgi and names_manager(self.arm) else "",
+            web=self.web.pid if self.web is not None else None,
+            log=self.directory / "nginx" / ACCESS_LOG,
+            kept="web.fastcgi_keepalive" in self.arm.settings,
+        )
 
     def _as_shown(self, facts: WorkerFacts, env_names: tuple[str, ...]) -> WorkerFacts:
         """The facts with originals for placed files, the app's settings by name, and no secret."""
@@ -179,6 +206,11 @@ class Instance:
             return ""
         lines = [line.rpartition("PHP message: ")[2].strip() for line in self.fpm.said().splitlines() if REFUSED.search(line)]
         return " | ".join(lines[:4])
+
+    def worker_kib(self) -> int | None:
+        """Private memory of a worker, the median over the pool; None where it may not be read."""
+        median = read_pool_memory(self.php_pid).private_median_kib
+        return None if median is None else round(median)
 
     def crashes(self) -> str:
         """What the log says of workers that a signal ended; '' when none was."""

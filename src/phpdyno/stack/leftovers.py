@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, remove_traces, start_ticks
+from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, remove_traces, restore_settings, start_ticks
 
 UNCLAIMED_AGE_S = 60.0
 
 
 def sweep_leftovers() -> None:
-    """Kill what is left of runs whose guardian is gone, remove their cgroups and live directories.
+    """Kill what is left of runs whose guardian is gone, restore the host's settings, remove their cgroups and live directories.
 
     Anybody may put things into /tmp under our names: only real directories that belong to us and that nobody else can write to are
     looked at, and only cgroups that carry the directory's own name. One whose guardian is alive is left alone.
@@ -47,6 +47,8 @@ def _clear(live: Path) -> None:
             _kill_session(session)
         for group in groups:
             _kill_members(Path(group))
+        # A boot begins with the host's own settings.
+        restore_settings(owner.get("settings", {}))
     remove_traces(groups, live)
 
 

@@ -20,7 +20,8 @@ class LivePool(Struct, frozen=True):
     """A running pool as an arm's settings. `left_out` names what was not taken over, with the reason; `notes` are in words.
 
     `secrets` are the values behind the markers `live:POOL` in `settings`, by full setting name: for a starting instance only. `master` is
-    the php-fpm that it belongs to, `files` the configuration files that were read for it.
+    the php-fpm that it belongs to, `files` the configuration files that were read for it, `opened_in` the one that opens its section.
+    `address` is where it listens as the load core takes it, '' for a relative path; `user` is its workers' account, '' where it names none.
     """
 
     selector: str
@@ -30,6 +31,10 @@ class LivePool(Struct, frozen=True):
     secrets: dict[str, str] = field(default_factory=dict)
     master: LiveMaster | None = None
     files: tuple[Path, ...] = ()
+    section: str = ""
+    opened_in: Path | None = None
+    address: str = ""
+    user: str = ""
 
     def in_words(self) -> tuple[str, ...]:
         """Every note, what was left out first, one line for each reason."""
@@ -123,4 +128,31 @@ def _imported(pool: _Pool, selector: str) -> LivePool:
     take_command_line(taken, master, variables)
     take_entries(taken, pool.entries, master)
     files = dict.fromkeys([master.config, *(Path(entry.where.rpartition(":")[0]) for entry in pool.entries)])
-    return LivePool(selector, taken.settings, taken.left_out, tuple(taken.notes), taken.secrets, master, tuple(files))
+    return LivePool(
+        selector,
+        taken.settings,
+        taken.left_out,
+        tuple(taken.notes),
+        taken.secrets,
+        master,
+        tuple(files),
+        section=pool.section,
+        opened_in=next((Path(entry.where.rpartition(":")[0]) for entry in pool.entries if entry.key == "listen"), None),
+        address=_address(_last(pool.entries, "listen")),
+        user=_last(pool.entries, "user"),
+    )
+
+
+def _last(entries: Sequence[Entry], key: str) -> str:
+    """What a directive is: of two lines for it php-fpm heeds the last one."""
+    return next((entry.value for entry in reversed(entries) if entry.key == key), "")
+
+
+def _address(listen: str) -> str:
+    """`unix:/path` or `tcp:HOST:PORT`; a pool that listens everywhere is found on loopback."""
+    if listen.startswith("/"):
+        return f"unix:{listen}"
+    host, _, port = listen.rpartition(":")
+    if not port.isdecimal():
+        return ""
+    return f"tcp:{'127.0.0.1' if host in {'', '*', '0.0.0.0', '[::]'} else host}:{port}"  # noqa: S104 (what is compared, not bound)

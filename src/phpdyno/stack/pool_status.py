@@ -70,9 +70,21 @@ def read_pool_status(address: str, *, timeout_ns: int = TIMEOUT_NS) -> PoolStatu
 
     At the pool's own address (before PHP 8.0) the question waits for a free worker and counts itself as active.
     """
+    return parse_status(_page(address, timeout_ns))
+
+
+def read_process_manager(address: str, *, timeout_ns: int = TIMEOUT_NS) -> str:
+    """The pool's `pm` as the page at an address names it. Raises DynoError when there is no page."""
+    try:
+        return msgspec.json.decode(_page(address, timeout_ns), type=_Page).process_manager
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DynoError(f"this is not php-fpm's status page: {error}", where=address) from error
+
+
+def _page(address: str, timeout_ns: int) -> bytes:
     params = request_params(path=f"{STATUS_PATH}?json", host="localhost", docroot=Path("/"), script=STATUS_PATH)
     engine = Engine(address, [Target.fastcgi(params, status=200)], keep_alive=False, response_timeout_ns=timeout_ns)
     answer = engine.fetch(0)
     if OUTCOMES[answer.outcome] != "ok":
         raise DynoError(f"php-fpm's status page does not answer: {answer.detail or OUTCOMES[answer.outcome]}", where=address)
-    return parse_status(answer.body)
+    return answer.body

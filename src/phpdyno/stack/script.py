@@ -15,6 +15,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups
 from phpdyno.host.channel import Channel
 from phpdyno.host.cores import Cores
+from phpdyno.host.memory import MemoryUnreadable, read_memory_of
 from phpdyno.knobs.secrets import masked
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
@@ -161,6 +162,14 @@ class ScriptInstance:
             mapped_extensions=tuple(self._originals.get(path, path) for path in facts.mapped_extensions),
             ini_files=tuple(self._originals.get(path, path) for path in facts.ini_files),
         )
+
+    def worker_kib(self) -> int | None:
+        """Private memory of the process; None where it may not be read."""
+        try:
+            held = read_memory_of(self.php_pid)
+        except MemoryUnreadable:
+            return None
+        return held.private_kib if held else None
 
     def crashes(self) -> str:
         """By which signal it ended, in words; '' when by none."""

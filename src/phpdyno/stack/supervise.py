@@ -154,10 +154,12 @@ class Supervisor:
         as_service: bool = True,
         account: Account | None = None,
         output: Path | None = None,
+        thp_off: bool = False,
     ) -> Child:
         """Start `argv`, its output appended to logs/NAME.log, as the service user unless `as_service` is False.
 
-        `account` is somebody else to run as; `output` a new file, ours, for its standard output alone.
+        `account` is somebody else to run as; `output` a new file, ours, for its standard output alone. `thp_off`: without transparent
+        huge pages, nor those that it forks.
         The environment is exactly `env` plus PATH. Raises DynoError when it cannot be executed.
         """
         log = self.logs / f"{name}.log"
@@ -176,6 +178,7 @@ class Supervisor:
                 "output": str(output) if output else None,
                 "uid": uid,
                 "gid": gid,
+                "thp_off": thp_off,
             }
         )
         if "error" in answer:
@@ -209,6 +212,14 @@ class Supervisor:
     def own_cgroups(self, groups: Sequence[Path]) -> None:
         """Have the guardian remove these cgroups at the end. Call it before they are made."""
         self._ask({"op": "own", "cgroups": [str(group) for group in groups]})
+
+    def set_host(self, file: str, value: str | None) -> str:
+        """Write a setting of the host, None: what it held before we changed it. Gives what it holds then. The guardian restores it in any
+        case. Raises DynoError where it may not be written."""
+        answer = self._ask({"op": "set", "file": file, "value": value})
+        if "error" in answer:
+            raise DynoError(f"this setting of the host cannot be changed: {answer['error']}", where=file, next_step="run as root")
+        return str(answer["value"])
 
     def directory(self, name: str, *, private: bool = True) -> Path:
         """A directory in the live directory that the servers' account may write to."""

@@ -11,13 +11,14 @@ from phpdyno.apps.source import App
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
-from phpdyno.knobs.catalogue import POOL_NAMES, WEB_NAMES, pool_ini
-from phpdyno.knobs.judge import check_values
+from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, pool_ini
+from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.stack.extensions import extension_digests
+from phpdyno.stack.host_settings import refuse_host_settings
 from phpdyno.stack.live_drift import drift_notes
 from phpdyno.stack.live_pool import LivePool, import_pool
-from phpdyno.stack.php import default_cli, default_fpm, ini_files, inspect_php
+from phpdyno.stack.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
 from phpdyno.stack.placement import extension_lines, ini_options
 
 CONTROL_OPTION = "--control"
@@ -27,7 +28,10 @@ SCRIPT_LAYERS = ("ini", "env", "php", "ext")
 
 
 class SpecReader:
-    """Reads SPECs for one app (None: without settings and commits), or for a `script`. `notes` say what was not taken over from a pool."""
+    """Reads SPECs for one app (None: without settings and commits), or for a `script`.
+
+    `notes` say what was not taken over from a pool; `live` is that pool with the ini files that its PHP reads, None where no SPEC named it.
+    """
 
     def __init__(self, app: App | None = None, *, script: bool = False) -> None:
         self.notes: list[str] = []
@@ -35,6 +39,7 @@ class SpecReader:
         self._script = script
         self._builds: dict[tuple[str | None, ...], PhpBuild] = {}
         self._pools: dict[str, LivePool] = {}
+        self.live: tuple[LivePool, IniFiles] | None = None
 
     def read(self, spec: str, option: str, base: Mapping[str, str]) -> dict[str, str]:
         """Checked settings of a SPEC on top of `base`; which PHP it names decides which php.ini settings there are. Raises UsageError."""
@@ -44,10 +49,11 @@ class SpecReader:
             imported = self._import(php["live"]) if "live" in php else {}
             build = self.build({**base, **imported, **{key: value for key, value in php.items() if key != "live"}})
             app = frozenset(self._app.settings) if self._app else frozenset[str]()
-            return KnownNames(ini=frozenset(build.ini_names), pool=POOL_NAMES, web=WEB_NAMES, app=app)
+            return KnownNames(ini=frozenset(build.ini_names), pool=POOL_NAMES, web=WEB_NAMES, app=app, os=OS_NAMES)
 
         settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=option in {CONTROL_OPTION, ARM_OPTION} and not self._script)
         check_values(settings, where=where)
+        refuse_host_settings(settings, where=where)
         if self._script:
             _refuse_servers(settings, where=where)
         self._check_app(settings, where=where)
@@ -87,6 +93,7 @@ class SpecReader:
     def arm(self, name: str, settings: dict[str, str], changed: dict[str, str]) -> Arm:
         """An arm of these settings."""
         self._note_preload(self.build(settings).preload if PRELOADED not in settings else "")
+        check_together(settings, where=name)
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
 
@@ -99,6 +106,7 @@ class SpecReader:
         settings = dict(self._pools[selector].settings)
         options, scan_dir = ini_options(settings)
         files = ini_files(settings["php"], options, scan_dir)
+        self.live = self._pools[selector], files
         if first:
             self.notes += drift_notes(self._pools[selector], files)
         if settings.get(PRELOADED) and not self._is_of_the_app(settings[PRELOADED]):

@@ -11,6 +11,7 @@ KNOWN = KnownNames(
     pool=frozenset({"pm", "pm.max_children"}),
     web=frozenset({"socket", "workers"}),
     app=frozenset({"debug", "mode"}),
+    os=frozenset({"vm.nr_hugepages", "thp"}),
 )
 
 
@@ -31,6 +32,11 @@ def refused_file(tmp_path: Path, content: str) -> str:
     message = refusal("@arm.toml", tmp_path)
     assert str(tmp_path / "arm.toml") in message
     return message
+
+
+def test_settings_of_the_host_are_read_as_any_other(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_text('[os]\n"vm.nr_hugepages" = 128\nthp = "never"\n')
+    assert parse("os.vm.nr_hugepages=128;os.thp=never") == parse("@arm.toml", tmp_path) == {"os.vm.nr_hugepages": "128", "os.thp": "never"}
 
 
 def test_every_layer_in_one_spec() -> None:
@@ -107,7 +113,8 @@ def test_known_names_may_depend_on_the_php_named() -> None:
         ("env.1X=1", "no name of an environment variable"),
         ("env.PHP_INI_SCAN_DIR=/x", "set by phpdyno itself"),
         ("ini.memory_limit=1\n2", "control character"),
-        ("os.vm.nr_hugepages=128", "not available in this version"),
+        ("os.vm.nr_hugepage=128", "did you mean os.vm.nr_hugepages?"),
+        ("os.swappiness=1", "no setting of the host is called 'swappiness'"),
         ("build=fast", "not available in this version"),
         ("ext=/x.so", "names no setting of the layer ext"),
         ("ext.a-b=/x.so", "no name of an extension"),

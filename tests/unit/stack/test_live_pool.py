@@ -63,6 +63,23 @@ def test_the_pool_becomes_ordinary_settings(masters: FakeMasters) -> None:
     assert imported_tcp(masters) == "tcp"
 
 
+@pytest.mark.parametrize(
+    ("listen", "address"),
+    [
+        ("/run/x.sock", "unix:/run/x.sock"),
+        ("9000", "tcp:127.0.0.1:9000"),
+        ("*:9000", "tcp:127.0.0.1:9000"),
+        ("10.0.0.1:9000", "tcp:10.0.0.1:9000"),
+        ("run/x.sock", ""),
+    ],
+)
+def test_where_the_pool_listens_and_whose_it_is(masters: FakeMasters, listen: str, address: str) -> None:
+    masters.add(f"[www]\nuser = first\nuser = second\nlisten = /run/other.sock\nlisten = {listen}\n", env={})
+    pool = import_pool("")
+    assert (pool.section, pool.user, pool.address) == ("www", "second", address)
+    assert pool.opened_in == masters.all[0].config
+
+
 def imported_tcp(masters: FakeMasters) -> str:
     masters.all.clear()
     masters.add("[www]\nlisten = 9000\n", env={})

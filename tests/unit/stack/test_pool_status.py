@@ -1,6 +1,7 @@
 """php-fpm's status page: what PHP 8.2 wrote, and what it would never write."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from phpdyno.errors import DynoError
 from phpdyno.model.readings import PoolStatus
-from phpdyno.stack.pool_status import parse_status, read_pool_status, status_listen
+from phpdyno.stack.pool_status import parse_status, read_pool_status, read_process_manager, status_listen
 
 # As PHP 8.2 wrote it while two workers were busy and four connections waited at their unix socket.
 PAGE = (
@@ -80,6 +81,7 @@ def test_only_php_8_has_a_socket_for_the_page(version: str, place: str) -> None:
     assert status_listen(version, Path("/run/x")) == place
 
 
-def test_nobody_answers_at_the_address() -> None:
+@pytest.mark.parametrize("ask", [read_pool_status, read_process_manager])
+def test_nobody_answers_at_the_address(ask: Callable[[str], object]) -> None:
     with pytest.raises(DynoError, match=r"unix:/nonexistent\.sock: php-fpm's status page does not answer: "):
-        read_pool_status("unix:/nonexistent.sock")
+        ask("unix:/nonexistent.sock")

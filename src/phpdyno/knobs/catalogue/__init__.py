@@ -1,0 +1,55 @@
+"""Every knob that phpdyno knows by name, a module per kind; other settings of a layer are proved by the value in force."""
+
+import re
+
+from msgspec import structs
+
+from phpdyno.knobs import proof
+from phpdyno.knobs.catalogue.environment import ENVIRONMENT
+from phpdyno.knobs.catalogue.host import HOST
+from phpdyno.knobs.catalogue.jit import JIT_KNOBS
+from phpdyno.knobs.catalogue.opcache import OPCACHE
+from phpdyno.knobs.catalogue.pool import POOL
+from phpdyno.knobs.catalogue.runtime import RUNTIME
+from phpdyno.knobs.catalogue.web import WEB
+from phpdyno.knobs.domain import TEXT
+from phpdyno.knobs.knob import Knob
+
+_POOL_INI = re.compile(r"pool\.php_(?:admin_)?(?:value|flag)\[(.+)\]")
+
+CATALOGUE: dict[str, Knob] = {knob.name: knob for knob in (*OPCACHE, *JIT_KNOBS, *RUNTIME, *ENVIRONMENT, *POOL, *WEB, *HOST)}
+
+
+def knob_for(name: str) -> Knob:
+    """The knob of a full name; one that the catalogue does not list is any other setting of its layer."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    layer, _, rest = name.partition(".")
+    own = pool_ini(name)
+    if own:
+        return structs.replace(knob_for(f"ini.{own}"), name=name, apply="reload")
+    proofs = {"env": proof.environment, "app": proof.app_setting, "ext": proof.extension_file}
+    whole = {
+        "php": proof.executable,
+        "php.extension_dir": proof.in_force("extension_dir"),
+        "php.ini": proof.ini_file,
+        "php.scan_dir": proof.scan_dir,
+        "source": proof.commit,
+    }
+    seen = whole.get(name) or (proofs[layer](rest) if layer in proofs else proof.in_force(rest))
+    return Knob(name, TEXT, "restart", seen)
+
+
+def pool_ini(name: str) -> str:
+    """The php.ini name in `pool.php_admin_value[NAME]` and its kin; '' for any other setting."""
+    match = _POOL_INI.fullmatch(name)
+    return match[1] if match else ""
+
+
+def _names(layer: str) -> frozenset[str]:
+    return frozenset(name.removeprefix(f"{layer}.") for name in CATALOGUE if name.startswith(f"{layer}."))
+
+
+POOL_NAMES = _names("pool")
+WEB_NAMES = _names("web")
+OS_NAMES = _names("os")

@@ -1,0 +1,67 @@
+"""Settings of the host; stack/host_settings.py sets and restores them."""
+
+from phpdyno.knobs import proof_servers
+from phpdyno.knobs.catalogue.opcache import pages_for
+from phpdyno.knobs.contrast import reserved_huge, without_huge
+from phpdyno.knobs.domain import choice, integer
+from phpdyno.knobs.knob import Knob
+from phpdyno.model.facts import HostFacts, WorkerFacts
+
+PAGE_KIB = 2048
+HUGETLB = "Linux kernel documentation: HugeTLB Pages"
+MOST_SHARE_OF_MEMORY = 0.02
+"""For one instance: a search has a dozen of them beside each other."""
+
+
+def enough_pages(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
+    """As many as one instance takes: all of opcache's shared memory, the JIT's buffer and the code, where memory has room for them."""
+    pages = pages_for(facts.opcache, facts.kernel.text_kib, 1)
+    return (str(pages),) if 0 < pages * PAGE_KIB < MOST_SHARE_OF_MEMORY * host.memory_kib else ()
+
+
+def _never(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
+    """Where the control has any: there is nothing to switch off otherwise."""
+    return ("never",) if facts.anon_huge_kib > 0 else ()
+
+
+HOST = (
+    Knob(
+        "os.vm.nr_hugepages",
+        integer(0, 1 << 24),
+        "restart",
+        proof_servers.reserved_pages,
+        "these pages are taken from all other memory; on a host in use there may be fewer to be had",
+        default="0",
+        contrast=reserved_huge,
+        seen="the host reserves as many, and more of them are in the worker than in the control's, which started before. opcache's shared "
+        "memory takes them unasked, all of it or nothing; opcache.huge_code_pages takes them for the code",
+        tries=enough_pages,
+        untried="tried as root, where opcache's memory is a fiftieth of the host's at most",
+        price=lambda value: int(value) * PAGE_KIB,
+        reference=HUGETLB,
+    ),
+    Knob(
+        "os.thp",
+        choice("host", "never"),
+        "restart",
+        proof_servers.transparent_pages,
+        default="host",
+        contrast=without_huge,
+        seen="the kernel says so of the worker (THP_enabled), and it has fewer anonymous huge pages than the control's",
+        tries=_never,
+        untried="tried where the control's worker has transparent huge pages",
+        price="up to 2 MiB less per worker",
+        reference="prctl(2): PR_SET_THP_DISABLE; Linux kernel documentation: Transparent Hugepage Support",
+    ),
+    Knob(
+        "os.net.core.somaxconn",
+        integer(1, (1 << 31) - 1),
+        "restart",
+        proof_servers.longest_queue,
+        default="4096",
+        metric="throughput",
+        seen="its value in the worker's network namespace",
+        untried="it decides what happens beyond saturation, where requests are refused; tune measures below that",
+        reference="Linux kernel documentation: /proc/sys/net/core, somaxconn",
+    ),
+)
