@@ -23,6 +23,17 @@ def quantile(probability: float, freedom: int) -> float:
     return math.sqrt(freedom) * math.tan((low + high) / 2.0)
 
 
+def simultaneous(alpha: float, number: int, freedom: int) -> float:
+    """Half-width, in standard errors, of each of `number` intervals that hold together with probability 1 - alpha or more.
+
+    Sidak (1967): for correlated t with one common standard deviation, too. Raises ValueError as `quantile`, or without an interval.
+    """
+    if number < 1:
+        raise ValueError("there is no interval to be held")
+    each = -math.expm1(math.log1p(-alpha) / number)
+    return quantile(1.0 - each / 2.0, freedom)
+
+
 def between(angle: float, freedom: int) -> float:
     """The probability of |t| < sqrt(freedom) x tan(angle), 0 <= angle <= pi / 2 (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     sine, cosine = math.sin(angle), math.cos(angle)

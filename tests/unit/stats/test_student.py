@@ -3,7 +3,7 @@ import math
 import pytest
 from scipy.stats import t as student
 
-from phpdyno.stats.student import quantile
+from phpdyno.stats.student import quantile, simultaneous
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 10, 31, 100, 999])
@@ -20,6 +20,14 @@ def test_it_is_symmetric_about_zero() -> None:
 def test_the_tables_of_student() -> None:
     assert round(quantile(0.975, 2), 4) == 4.3027
     assert round(quantile(0.975, 1), 4) == 12.7062
+
+
+def test_several_intervals_hold_together() -> None:
+    assert simultaneous(0.05, 1, 7) == pytest.approx(quantile(0.975, 7))
+    # Sidak: a little narrower than Bonferroni.
+    assert quantile(1 - 0.025 / 2, 7) < simultaneous(0.05, 10, 7) < quantile(1 - 0.025 / 10, 7)
+    with pytest.raises(ValueError, match="interval"):
+        simultaneous(0.05, 0, 7)
 
 
 @pytest.mark.parametrize(("probability", "freedom"), [(0.0, 3), (1.0, 3), (math.nan, 3), (0.9, 0)])

@@ -1,0 +1,97 @@
+"""Whether each part of the winner carries its weight: the winner with and without it, within the same blocks."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from phpdyno.model.verdict import Relevance, VerdictKind
+from phpdyno.stats.judge import judge
+from phpdyno.stats.sequence import MIXTURE, Interval, confidence_sequence
+from phpdyno.tuning.factors import Entry, Factor, entry
+
+LogRatios = Mapping[int, float]
+"""One arm against the control, by block."""
+
+
+class Trial(Struct, frozen=True):
+    """The arm that lacks one part (its factor's number): its log ratios by block, or why it is invalid."""
+
+    factor: int
+    log_ratios: LogRatios
+    invalid: str = ""
+
+
+class Part(Struct, frozen=True):
+    """What one part contributes to the winner (log ratio of the winner against the winner without it), and whether it stays."""
+
+    factor: int
+    contribution: Interval | None
+    kind: VerdictKind
+    relevance: Relevance
+    kept: bool
+    reason: str
+
+
+def without_each(factors: Sequence[Factor], winner: Entry) -> tuple[Entry, ...]:
+    """The winner without each of its parts; none when it has one part only, whose contribution is the winner's own effect."""
+    places = [number for number, level in enumerate(winner.levels) if level]
+    if len(places) < 2:
+        return ()
+    return tuple(
+        entry(factors, (*winner.levels[:place], 0, *winner.levels[place + 1 :]), f"without {factors[place].name}") for place in places
+    )
+
+
+def ablate(winner: LogRatios, trials: Sequence[Trial], *, alpha: float, margin: float, mixture: float = MIXTURE) -> tuple[Part, ...]:
+    """Which parts stay. Alpha is divided over them; each sequence holds however often one looks.
+
+    A part stays when its contribution is certain to be above 0 and not certain to be below the margin: the bundle changes only what was
+    shown to be worth it. It stays as well where the winner without it is invalid. Raises ValueError: no trial, alpha outside (0, 1), a
+    margin below 0.
+    """
+    if not trials:
+        raise ValueError("an ablation needs a part")
+    return tuple(_part(winner, each, alpha / len(trials), margin, mixture) for each in trials)
+
+
+def settled(part: Part) -> bool:
+    """Whether more blocks could not change the decision."""
+    return part.kind in {"equivalent", "regressed", "invalid"} or part.relevance in {"relevant", "not relevant"}
+
+
+def remaining(factors: Sequence[Factor], winner: Entry, parts: Sequence[Part]) -> Entry:
+    """The winner with the parts that stay."""
+    gone = {each.factor for each in parts if not each.kept}
+    return entry(factors, tuple(0 if number in gone else level for number, level in enumerate(winner.levels)))
+
+
+def too_much_lost(loss: Interval, margin: float) -> bool:
+    """Whether parts that are small alone are not small together: `loss` is the log ratio of the winner against what remained of it, from
+    blocks of its own, and it is certain to be above 0 and not certain to be below the margin."""
+    kind, relevance = judge(loss, margin)
+    return kind == "improved" and relevance != "not relevant"
+
+
+def _part(winner: LogRatios, trial: Trial, alpha: float, margin: float, mixture: float) -> Part:
+    if trial.invalid:
+        return Part(trial.factor, None, "invalid", "", True, f"it stays: without it {trial.invalid}")
+    shared = sorted(winner.keys() & trial.log_ratios.keys())
+    if not shared:
+        return Part(trial.factor, None, "inconclusive", "", False, "reverted: there was no time to look at it")
+    seen = confidence_sequence([winner[block] - trial.log_ratios[block] for block in shared], alpha, mixture)
+    kind, relevance = judge(seen, margin)
+    kept = kind == "improved" and relevance != "not relevant"
+    return Part(trial.factor, seen, kind, relevance, kept, _reason(kind, relevance))
+
+
+def _reason(kind: VerdictKind, relevance: Relevance) -> str:
+    if kind == "improved":
+        return "reverted: what it adds is less than the margin" if relevance == "not relevant" else "it stays: it adds to the rest"
+    words: dict[VerdictKind, str] = {
+        "regressed": "reverted: the rest is better without it",
+        "equivalent": "reverted: the rest is as good without it",
+        "inconclusive": "reverted: that it adds anything was not shown",
+        "improved": "",
+        "invalid": "",
+    }
+    return words[kind]

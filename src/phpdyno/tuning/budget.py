@@ -1,0 +1,248 @@
+"""What a budget buys: how long each stage of a tune may take, and which effects it will be able to decide. Said before starting."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from phpdyno.errors import BudgetTooSmall, UsageError
+from phpdyno.model.tune import StageName
+from phpdyno.stats.allocation import Allocation, Shape, allocate
+from phpdyno.stats.factorial import Design, designs
+from phpdyno.stats.judge import margin_log
+from phpdyno.stats.noise import Noise
+from phpdyno.stats.racing import pair_alpha
+from phpdyno.stats.screening_power import resolvable
+
+STAGES: tuple[StageName, ...] = ("screen", "race", "numeric", "confirm", "ablate", "again", "throughput")
+SHARES: Mapping[StageName, float] = {
+    "screen": 0.34,
+    "race": 0.17,
+    "numeric": 0.08,
+    "confirm": 0.09,
+    "ablate": 0.12,
+    "again": 0.08,
+    "throughput": 0.12,
+}
+"""Of the time that is left after the calibration. A stage that is not needed leaves its share to the others."""
+
+LEAST_BLOCKS = 2
+"""Of a screening: from one block alone no interval can be made."""
+LEAST_PAIRS, MOST_BLOCK_S = 4, 12.0
+RACERS = 6
+ABLATED = 4
+"""How many parts a winner may have for the plan's promise: the typical one, more take longer."""
+USEFUL = 0.05
+"""A screening that cannot see a factor of this effect (5 %) is not worth its time: most knobs bring less than the JIT's 7 %."""
+NEARLY = 1.1
+LARGEST_LOG = 700.0
+SPARE = 0.95
+"""Part of the budget that is planned: blocks end when they end."""
+MOST_BUDGET_S = 7 * 86_400.0
+ROUNDED_S = 30.0
+
+
+class Costs(Struct, frozen=True):
+    """What the calibration says of the host: noise, and seconds of a pair, of bringing one more instance up and warming it, and of a block
+    besides. `most_arms` can be up at once beside the control (memory)."""
+
+    noise: Noise
+    pair_s: float
+    start_s: float
+    block_s: float
+    most_arms: int
+
+
+class ScreenPlan(Struct, frozen=True):
+    """The design, how many blocks of how many pairs each row gets, and the smallest effect of a factor (fraction) that this decides."""
+
+    design: Design
+    blocks: int
+    pairs: int
+    took_s: float
+    decidable: float
+
+
+class StagePlan(Struct, frozen=True):
+    """Seconds of a stage and the smallest difference (fraction) that it decides with 90 % power; None: none, or by another rule."""
+
+    name: StageName
+    seconds: float
+    decidable: float | None
+
+
+class BudgetPlan(Struct, frozen=True):
+    """The whole tune, stage by stage, and one sentence for the user."""
+
+    budget_s: float
+    stages: tuple[StagePlan, ...]
+    screen: ScreenPlan
+    sentence: str
+
+    def seconds(self, name: StageName) -> float:
+        """What a stage may take; 0 for one that is left out."""
+        return sum(each.seconds for each in self.stages if each.name == name)
+
+
+class Wanted(Struct, frozen=True):
+    """What is to be tuned: the number of levels of each factor, whether there are numeric values to choose and throughput knobs to decide,
+    the relevance margin (fraction), and the error probability of each stage."""
+
+    factors: tuple[int, ...]
+    margin: float = 0.01
+    alpha: float = 0.05
+    numeric: bool = False
+    throughput: bool = False
+
+
+def plan_budget(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan:
+    """How the budget (what is left of it after the calibration) is used.
+
+    Raises BudgetTooSmall, which names a budget that is enough, when the screening could not decide an effect of 5 %, or winner and control
+    could not be told apart by twice the margin (5 % where that is more); UsageError when no budget up to a week would be enough;
+    ValueError for fewer than two arms at once.
+    """
+    if costs.most_arms < 2:
+        raise ValueError("a tune needs two arms at once beside the control")
+    made = _plan(budget_s, wanted, costs)
+    if made is not None:
+        return made
+    enough = _enough(budget_s, wanted, costs)
+    knobs = _counted(len(wanted.factors), "knob")
+    if enough is None:
+        raise UsageError(
+            f"on this host not even a week decides anything about {knobs}", next_step="give fewer knobs, or look at `phpdyno doctor`"
+        )
+    raise BudgetTooSmall(f"that decides nothing about {knobs}", budget_s=budget_s, enough_s=enough, instead="fewer knobs")
+
+
+def stage_seconds(budget_s: float, wanted: Wanted) -> dict[StageName, float]:
+    """The budget by stage, in their order."""
+    idle = {name for name, needed in (("numeric", wanted.numeric), ("throughput", wanted.throughput)) if not needed}
+    shares = {name: SHARES[name] for name in STAGES if name not in idle}
+    whole = math.fsum(shares.values())
+    return {name: SPARE * budget_s * share / whole for name, share in shares.items()}
+
+
+def plan_screen(seconds: float, factors: Sequence[int], costs: Costs, alpha: float) -> ScreenPlan | None:
+    """The design, pairs and blocks that decide the smallest effect within `seconds`; None when none has two blocks.
+
+    Resolution 4 or more is preferred wherever it decides 5 %, since below it a knob's effect cannot be told from what two others do
+    together; the highest, where it decides hardly less than the best.
+    """
+    tried = []
+    for design in designs(factors):
+        pairs = LEAST_PAIRS
+        while True:
+            block_s = screen_block_s(design, pairs, costs)
+            blocks = int(seconds / block_s)
+            found = resolvable(design, costs.noise, pairs, blocks, alpha) if blocks >= LEAST_BLOCKS else None
+            if found is None:
+                break
+            tried.append(ScreenPlan(design, blocks, pairs, blocks * block_s, _fraction(found)))
+            pairs = max(pairs + 1, round(1.4 * pairs))
+    apart = [each for each in tried if each.design.resolution >= 4 and each.decidable <= USEFUL]
+    least = min((each.decidable for each in apart or tried), default=0.0)
+    near = [each for each in apart or tried if each.decidable <= NEARLY * least]
+    return min(near, key=lambda each: (-each.design.resolution, each.decidable, len(each.design.rows)), default=None)
+
+
+def screen_block_s(design: Design, pairs: int, costs: Costs) -> float:
+    """Seconds of one block of all rows, in as many batches as are needed, each with a control of its own."""
+    rows = len(design.rows)
+    batches = -(-rows // costs.most_arms)
+    return batches * (costs.block_s + costs.start_s) + rows * (costs.start_s + pairs * costs.pair_s)
+
+
+def plan_blocks(seconds: float, arms: int, costs: Costs, *, effect: float, alpha: float, contrast: bool) -> Allocation:
+    """Blocks of `arms` arms beside a control. `contrast`: arms are compared with each other (log ratio `effect`), in which both one's pairs
+    scatter while the control's draw cancels; else with the control."""
+    noise = Noise(math.sqrt(2.0) * costs.noise.sigma_pair, costs.noise.sigma_start) if contrast else costs.noise
+    return allocate(
+        noise,
+        shape=lambda pairs: Shape(arms * pairs * costs.pair_s, pairs),
+        overhead_s=costs.block_s + (arms + 1) * costs.start_s,
+        budget_s=seconds,
+        effect=effect,
+        alpha=alpha,
+        least_pairs=LEAST_PAIRS,
+        most_block_s=MOST_BLOCK_S,
+    )
+
+
+# ---- how it is found ------------------------------------------------------------------------------
+
+
+def _plan(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan | None:
+    """None when it decides nothing."""
+    seconds = stage_seconds(budget_s, wanted)
+    screen = plan_screen(seconds["screen"], wanted.factors, costs, wanted.alpha)
+    if screen is None or screen.decidable > USEFUL:
+        return None
+    effect = margin_log(max(wanted.margin, 1e-3))
+    arms = min(costs.most_arms, RACERS)
+    parts = min(costs.most_arms - 1, ABLATED, len(wanted.factors))
+    decided: dict[StageName, float | None] = {"screen": screen.decidable}
+    asked: tuple[tuple[StageName, int, float, bool], ...] = (
+        ("race", arms, pair_alpha(arms, wanted.alpha), True),
+        ("confirm", 1, wanted.alpha, False),
+        ("ablate", parts + 1, wanted.alpha / parts, True),
+    )
+    for name, number, alpha, contrast in asked:
+        found = plan_blocks(seconds[name], number, costs, effect=effect, alpha=alpha, contrast=contrast).decidable
+        decided[name] = None if found is None else _fraction(found)
+    confirmed = decided["confirm"]
+    if confirmed is None or confirmed > max(USEFUL, 2.0 * wanted.margin):
+        return None
+    stages = tuple(StagePlan(name, each, decided.get(name)) for name, each in seconds.items())
+    return BudgetPlan(budget_s, stages, screen, _sentence(wanted, stages, screen))
+
+
+def _enough(budget_s: float, wanted: Wanted, costs: Costs) -> int | None:
+    """A budget that is enough, to the half minute; None beyond a week."""
+    low = high = max(ROUNDED_S, budget_s)
+    while _plan(high, wanted, costs) is None:
+        low, high = high, 2.0 * high
+        if high > MOST_BUDGET_S:
+            return None
+    while high - low > ROUNDED_S:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if _plan(middle, wanted, costs) is not None else (middle, high)
+    # What is decidable does not always shrink with every second more: blocks are whole. So the rounded figure is looked at as well.
+    rounded = ROUNDED_S * math.ceil(high / ROUNDED_S)
+    while _plan(rounded, wanted, costs) is None:
+        rounded += ROUNDED_S
+        if rounded > MOST_BUDGET_S:
+            return None
+    return int(rounded)
+
+
+def _sentence(wanted: Wanted, stages: Sequence[StagePlan], screen: ScreenPlan) -> str:
+    """What the user is told: `screening 14 knobs in 31 rows of 3 blocks (6 min) decides 1.8% each; racing the best ...`."""
+    rows = _counted(len(screen.design.rows), "row")
+    knobs, blocks = _counted(len(wanted.factors), "knob"), _counted(screen.blocks, "block")
+    apart = {3: ", where what one does is mixed with what two others do together", 4: "", 5: ", interactions told apart"}
+    text = f"screening {knobs} in {rows} of {blocks} ({_time(screen.took_s)}) decides {screen.decidable:.1%} each"
+    text += apart[screen.design.resolution]
+    judging: dict[StageName, str] = {"race": "racing the best", "confirm": "confirming the winner", "ablate": "taking it apart"}
+    others: dict[StageName, str] = {"numeric": "choosing numbers", "throughput": "deciding on pool and web server"}
+    for each in stages:
+        if each.name in judging:
+            said = "may decide nothing" if each.decidable is None else f"decides {each.decidable:.1%}"
+            text += f"; {judging[each.name]} ({_time(each.seconds)}) {said}"
+        elif each.name in others:
+            text += f"; {others[each.name]} gets {_time(each.seconds)}"
+    return text
+
+
+def _fraction(effect: float) -> float:
+    """A log ratio as a fraction; what does not fit a float is told as the largest that does."""
+    return math.expm1(min(effect, LARGEST_LOG))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min" if seconds < 7200.0 else f"{seconds / 3600.0:.0f} h"

@@ -1,0 +1,79 @@
+"""From the observations of finished comparisons to what the statistics ask for. Excluded observations are left out everywhere."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from phpdyno.model.observation import Cost, Observation
+from phpdyno.model.tune import Goal, Side
+from phpdyno.stats.screening import Reading
+from phpdyno.tuning.goals import Measured, gain
+
+
+def goal_ratio(goal: Goal, seen: Observation) -> float | None:
+    """log of how many times better than the control an arm was in one block, by the goal; None where that was not read."""
+    if goal == "cpu":
+        return seen.log_ratio
+    return gain(goal, measured(seen.control), measured(seen.treated))
+
+
+def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: Mapping[str, int]) -> tuple[Reading, ...]:
+    """The readings of a screening from its batches, which were comparisons of their own; `rows` says which arm is which row of the design.
+
+    A block of one batch is no block of another. Arms that are no rows are left out.
+    """
+    found: list[Reading] = []
+    numbers: dict[tuple[int, int], int] = {}
+    for batch, observations in enumerate(batches):
+        for seen in observations:
+            ratio = None if seen.excluded or seen.treatment not in rows else goal_ratio(goal, seen)
+            if ratio is None:
+                continue
+            block = numbers.setdefault((batch, seen.block), len(numbers))
+            found.append(Reading(rows[seen.treatment], block, ratio, seen.pairs))
+    return tuple(found)
+
+
+def by_block(goal: Goal, heats: Sequence[Sequence[Observation]], treatment: str) -> dict[int, float]:
+    """The log ratios of one arm against the control by block, over heats that were comparisons of their own: what a race and an ablation
+    compare. Blocks of a later heat have higher numbers."""
+    found: dict[int, float] = {}
+    before = 0
+    for heat in heats:
+        for seen in heat:
+            ratio = None if seen.excluded or seen.treatment != treatment else goal_ratio(goal, seen)
+            if ratio is not None:
+                found[before + seen.block] = ratio
+        before += 1 + max((seen.block for seen in heat), default=-1)
+    return found
+
+
+def measured(cost: Cost) -> Measured:
+    """One arm in one block, as goals and guard-rails see it."""
+    return Measured(
+        requests=cost.requests,
+        failed=cost.failed,
+        cpu_ns=cost.php_cpu_ns,
+        drive_ns=cost.drive_ns,
+        p99_ns=cost.service_p99_ns or None,
+        memory_kib=cost.worker_kib,
+    )
+
+
+def side_of(costs: Sequence[Cost]) -> Side:
+    """One arm over its blocks. Raises ValueError: no blocks."""
+    if not costs:
+        raise ValueError("a side needs a block")
+    held = [cost.worker_kib for cost in costs if cost.worker_kib is not None]
+    valid = sum(cost.requests - cost.failed for cost in costs)
+    return Side(
+        cpu_ms=sum(cost.php_cpu_ns for cost in costs) / max(1, valid) / 1e6,
+        p50_ms=median(cost.service_p50_ns for cost in costs) / 1e6,
+        p99_ms=median(cost.service_p99_ns for cost in costs) / 1e6,
+        worker_kib=sum(held) / len(held) if held else None,
+    )
+
+
+def sides(observations: Sequence[Observation], treatment: str) -> tuple[tuple[Measured, ...], tuple[Measured, ...]]:
+    """The control and one arm in each block that counts, for `breaches`."""
+    counted = [seen for seen in observations if seen.treatment == treatment and not seen.excluded]
+    return tuple(measured(seen.control) for seen in counted), tuple(measured(seen.treated) for seen in counted)

@@ -1,0 +1,107 @@
+import math
+
+import pytest
+from msgspec import structs
+
+from phpdyno.errors import BudgetTooSmall, UsageError
+from phpdyno.stats.noise import Noise
+from phpdyno.tuning.budget import USEFUL, Costs, Wanted, plan_blocks, plan_budget, plan_screen, screen_block_s, stage_seconds
+
+COSTS = Costs(Noise(0.03, 0.005), pair_s=0.06, start_s=0.8, block_s=1.0, most_arms=16)
+WANTED = Wanted((3, *([1] * 9)))
+QUARTER_S = 900.0
+
+
+def test_a_quarter_of_an_hour_screens_ten_knobs() -> None:
+    plan = plan_budget(QUARTER_S, WANTED, COSTS)
+    assert plan.screen.design.factors == WANTED.factors
+    assert plan.screen.design.resolution >= 4
+    assert plan.screen.blocks >= 2
+    assert plan.screen.decidable <= USEFUL
+    assert plan.screen.took_s <= plan.seconds("screen")
+    assert [each.name for each in plan.stages] == ["screen", "race", "confirm", "ablate", "again"]
+    assert plan.seconds("numeric") == 0.0
+
+
+def test_the_sentence_says_what_each_stage_decides() -> None:
+    plan = plan_budget(QUARTER_S, structs.replace(WANTED, numeric=True, throughput=True), COSTS)
+    assert plan.sentence.startswith("screening 10 knobs in ")
+    assert f"decides {plan.screen.decidable:.1%} each" in plan.sentence
+    judging = ("racing the best", "confirming the winner", "taking it apart")
+    for words in (*judging, "choosing numbers gets", "deciding on pool and web server gets"):
+        assert words in plan.sentence
+    assert "\n" not in plan.sentence
+
+
+def test_no_second_is_spent_twice_and_none_beyond_the_budget() -> None:
+    for numeric in (False, True):
+        seconds = stage_seconds(QUARTER_S, structs.replace(WANTED, numeric=numeric))
+        assert math.fsum(seconds.values()) == pytest.approx(0.95 * QUARTER_S)
+        assert ("numeric" in seconds) is numeric
+
+
+def test_a_longer_budget_decides_less_and_less() -> None:
+    sizes = [plan_budget(budget_s, WANTED, COSTS).screen.decidable for budget_s in (900.0, 3600.0, 14_400.0)]
+    assert sizes[0] > 1.2 * sizes[1] > 1.44 * sizes[2]
+
+
+def test_a_budget_that_decides_nothing_is_refused_with_one_that_does() -> None:
+    with pytest.raises(BudgetTooSmall, match="10 knobs") as refused:
+        plan_budget(60.0, WANTED, COSTS)
+    enough = refused.value.enough_s
+    assert 60 < enough < 3600
+    assert enough % 30 == 0
+    assert plan_budget(float(enough), WANTED, COSTS).screen.decidable <= USEFUL
+    assert "--budget 60s" in str(refused.value)
+    assert f"--budget {enough}s" in str(refused.value)
+
+
+def test_a_host_on_which_nothing_can_be_decided() -> None:
+    with pytest.raises(UsageError, match="week"):
+        plan_budget(900.0, WANTED, structs.replace(COSTS, noise=Noise(50.0, 10.0)))
+
+
+def test_two_arms_are_the_least() -> None:
+    with pytest.raises(ValueError, match="two arms"):
+        plan_budget(900.0, WANTED, structs.replace(COSTS, most_arms=1))
+
+
+def test_short_of_time_effects_are_mixed_rather_than_not_seen() -> None:
+    factors = [1] * 16
+    one, two = (plan_screen(seconds, factors, COSTS, 0.05) for seconds in (60.0, 600.0))
+    assert one is not None
+    assert two is not None
+    assert one.design.resolution == 3
+    assert two.design.resolution == 4
+    assert plan_screen(20.0, factors, COSTS, 0.05) is None
+
+
+def test_few_knobs_and_much_time_tell_interactions_apart() -> None:
+    found = plan_screen(3600.0, [1] * 5, COSTS, 0.05)
+    assert found is not None
+    assert found.design.resolution == 5
+
+
+def test_where_starts_differ_little_pairs_are_many() -> None:
+    steady = plan_screen(600.0, [1] * 8, structs.replace(COSTS, noise=Noise(0.05, 0.001)), 0.05)
+    lucky = plan_screen(600.0, [1] * 8, structs.replace(COSTS, noise=Noise(0.005, 0.01)), 0.05)
+    assert steady is not None
+    assert lucky is not None
+    assert steady.pairs > lucky.pairs
+    assert steady.blocks < lucky.blocks
+
+
+def test_rows_that_do_not_fit_at_once_need_controls_of_their_own() -> None:
+    plan = plan_screen(600.0, [1] * 8, COSTS, 0.05)
+    assert plan is not None
+    rows = len(plan.design.rows)
+    assert screen_block_s(plan.design, 4, structs.replace(COSTS, most_arms=rows)) == pytest.approx(1.8 + rows * (0.8 + 0.24))
+    assert screen_block_s(plan.design, 4, structs.replace(COSTS, most_arms=rows - 1)) == pytest.approx(3.6 + rows * (0.8 + 0.24))
+
+
+def test_a_contrast_of_two_arms_scatters_by_the_pairs_of_both() -> None:
+    with_control = plan_blocks(300.0, 2, COSTS, effect=0.01, alpha=0.05, contrast=False)
+    contrast = plan_blocks(300.0, 2, COSTS, effect=0.01, alpha=0.05, contrast=True)
+    assert with_control.decidable is not None
+    assert contrast.decidable is not None
+    assert contrast.decidable > with_control.decidable

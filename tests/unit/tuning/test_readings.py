@@ -1,0 +1,79 @@
+import math
+
+import pytest
+
+from phpdyno.model.observation import Cost, Observation
+from phpdyno.stats.screening import Reading
+from phpdyno.tuning.goals import Measured
+from phpdyno.tuning.readings import by_block, goal_ratio, measured, screen_readings, side_of, sides
+
+
+def cost(cpu_ns: int = 30_000, p99_ns: int = 7_000, worker_kib: int | None = None) -> Cost:
+    return Cost(
+        requests=10,
+        php_cpu_ns=cpu_ns,
+        web_cpu_ns=1,
+        database_cpu_ns=1,
+        host_cpu_ns=1,
+        wall_ns=60_000,
+        service_p50_ns=3_000,
+        service_p99_ns=p99_ns,
+        failed=1,
+        drive_ns=50_000,
+        worker_kib=worker_kib,
+    )
+
+
+def seen(treatment: str, block: int, log_ratio: float, *, excluded: str = "") -> Observation:
+    return Observation(treatment, block, log_ratio, 0.0, 0.01, 8, cost(), cost(20_000), excluded=excluded)
+
+
+def test_blocks_of_different_batches_are_different_blocks() -> None:
+    first = [seen("row 1", 0, 0.1), seen("row 2", 0, 0.2), seen("row 1", 1, 0.3)]
+    second = [seen("row 3", 0, 0.4), seen("row 3", 1, 0.5, excluded="steal 12%"), seen("A/A", 0, 0.6)]
+    assert screen_readings("cpu", [first, second], {"row 1": 0, "row 2": 1, "row 3": 2}) == (
+        Reading(0, 0, 0.1, 8),
+        Reading(1, 0, 0.2, 8),
+        Reading(0, 1, 0.3, 8),
+        Reading(2, 2, 0.4, 8),
+    )
+
+
+def test_log_ratios_by_block() -> None:
+    observations = [seen("a", 0, 0.1), seen("b", 0, 0.2), seen("a", 3, 0.3), seen("a", 4, 0.4, excluded="generator late")]
+    assert by_block("cpu", [observations], "a") == {0: 0.1, 3: 0.3}
+
+
+def test_what_goals_see_of_an_arm() -> None:
+    assert measured(cost(worker_kib=20_000)) == Measured(10, 1, 30_000, 50_000, 7_000, 20_000)
+    assert measured(cost(p99_ns=0)) == Measured(10, 1, 30_000, 50_000)
+
+
+def test_both_sides_of_every_block_that_counts() -> None:
+    control, treated = sides([seen("a", 0, 0.1), seen("b", 0, 0.2), seen("a", 1, 0.3, excluded="steal 12%")], "a")
+    assert [each.cpu_ns for each in control] == [30_000]
+    assert [each.cpu_ns for each in treated] == [20_000]
+
+
+def test_blocks_of_later_heats_follow_those_of_earlier_ones() -> None:
+    first = [seen("a", 0, 0.1), seen("b", 0, 0.2), seen("b", 1, 0.2)]
+    second = [seen("a", 0, 0.3), seen("a", 1, 0.4)]
+    assert by_block("cpu", [first, second], "a") == {0: 0.1, 2: 0.3, 3: 0.4}
+
+
+def test_ratios_by_other_goals_than_the_one_that_was_driven() -> None:
+    light, heavy = cost(p99_ns=5_000, worker_kib=10_000), cost(p99_ns=10_000, worker_kib=20_000)
+    made = Observation("a", 0, 0.7, 0.7, 0.01, 8, heavy, light)
+    assert goal_ratio("cpu", made) == 0.7
+    assert goal_ratio("p99", made) == pytest.approx(math.log(2))
+    assert goal_ratio("memory", made) == pytest.approx(math.log(2))
+    assert goal_ratio("memory", Observation("a", 0, 0.7, 0.7, 0.01, 8, cost(), light)) is None
+
+
+def test_one_arm_before_and_after() -> None:
+    found = side_of([cost(worker_kib=10_000), cost(p99_ns=9_000, worker_kib=12_000), cost()])
+    assert found.cpu_ms == pytest.approx(3 * 30_000 / 27 / 1e6)
+    assert (found.p50_ms, found.p99_ms, found.worker_kib) == (0.003, 0.007, 11_000)
+    assert side_of([cost()]).worker_kib is None
+    with pytest.raises(ValueError, match="block"):
+        side_of([])
