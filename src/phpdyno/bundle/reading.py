@@ -1,0 +1,108 @@
+"""A bundle read into memory, whole and checked: nothing of it is read again while it is applied."""
+
+import os
+from pathlib import Path, PurePosixPath
+
+import msgspec
+from msgspec import Struct
+
+from phpdyno.bundle.manifest import MANIFEST, Manifest
+from phpdyno.bundle.tree import digest, read_plain
+from phpdyno.config.trusted import steered_by
+from phpdyno.errors import DynoError, UsageError
+
+SECRET_PLACES = ("/var/lib/phpdyno", "/proc", "/sys", "/dev")
+"""Where no bundle places anything."""
+
+
+class Bundle(Struct, frozen=True):
+    """The manifest with its checksum, and the content of every file that it names, by its path in the bundle."""
+
+    directory: Path
+    manifest: Manifest
+    sha256: str
+    contents: dict[str, bytes]
+
+
+def read_bundle(directory: Path) -> Bundle:
+    """Read a bundle. Raises UsageError: there is none, another version's, a file missing or changed; as root, one on another's word."""
+    path = directory / MANIFEST
+    try:
+        data = _read(path)
+    except OSError as error:
+        raise UsageError(f"this is no bundle: {error.strerror}", where=str(path), next_step="name a directory runs/…/bundle") from error
+    manifest = _decoded(data, path)
+    contents = {each.path: _checked(directory, each.path, each.sha256) for each in manifest.files}
+    contents |= {each.path: _checked(directory, each.path, each.sha256) for each in manifest.based_on}
+    _check_targets(manifest, path)
+    return Bundle(directory, manifest, digest(data), contents)
+
+
+def _decoded(data: bytes, path: Path) -> Manifest:
+    try:
+        return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"this manifest is not understood: {error}", where=str(path), next_step="was it edited, or made by another version?"
+        ) from error
+
+
+def _checked(directory: Path, name: str, checksum: str) -> bytes:
+    relative = PurePosixPath(name)
+    if relative.is_absolute() or ".." in relative.parts or str(relative) != name:
+        raise UsageError(f"{name!r} is no name of a file in a bundle", where=str(directory / MANIFEST))
+    path = directory / relative
+    try:
+        data = _read(path)
+    except OSError as error:
+        raise UsageError(f"the manifest names this file: {error.strerror}", where=str(path), next_step="copy the bundle again") from error
+    if digest(data) != checksum:
+        what = "its checksum is not the manifest's: it was changed since the bundle was made"
+        raise UsageError(what, where=str(path), next_step="copy the bundle again, or measure and make a new one")
+    return data
+
+
+def _check_targets(manifest: Manifest, path: Path) -> None:
+    targets = [each.target for each in manifest.files]
+    for each in manifest.files:
+        pure = PurePosixPath(each.target)
+        odd = not pure.is_absolute() or ".." in pure.parts or str(pure) != each.target or len(pure.parts) < 3
+        if odd or any(pure.is_relative_to(place) for place in SECRET_PLACES):
+            raise UsageError(f"nothing may be placed at {each.target!r}", where=str(path))
+        if targets.count(each.target) > 1:
+            raise UsageError(f"two files for {each.target}", where=str(path))
+        if mode_bits(each.mode) is None:
+            raise UsageError(f"{each.mode!r} are no mode bits of a configuration file", where=str(path), next_step="as in 0644")
+
+
+def mode_bits(text: str) -> int | None:
+    """Octal mode bits without execution, special bits or write permission for others; None for any other text."""
+    try:
+        mode = int(text, 8)
+    except ValueError:
+        return None
+    return mode if 0 <= mode <= 0o777 and not mode & 0o133 else None
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file; as root only of one that root, the sudo caller or the owner of phpdyno's code wrote."""
+
+    def refuse_others(opened: os.stat_result) -> None:
+        if (author := steered_by(path, opened)) != 0:
+            what = f"root would apply this on the word of account number {author}"
+            raise UsageError(what, where=str(path), next_step="copy the bundle to a directory of root's, after a look at it")
+
+    return read_plain(path, refuse_others)
+
+
+def shown(data: bytes) -> str:
+    """Content as text, for a diff."""
+    return data.decode("utf-8", "replace")
+
+
+def refuse_empty(bundle: Bundle) -> None:
+    """Raises DynoError for a bundle that places nothing."""
+    if not bundle.manifest.files:
+        raise DynoError(
+            "this bundle holds no file to place", where=str(bundle.directory), next_step="its README.md says what is left to do by hand"
+        )

@@ -1,0 +1,147 @@
+"""`phpdyno bundle`: what is done to a tree, and what is printed of it."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from phpdyno.bundle.applying import Outcome, apply, rollback
+from phpdyno.bundle.checking import Ask, Checker, ask_program
+from phpdyno.bundle.commands import commands_after, services
+from phpdyno.bundle.edits import Edited
+from phpdyno.bundle.live import read_live
+from phpdyno.bundle.manifest import Manifest
+from phpdyno.bundle.reading import Bundle, read_bundle
+from phpdyno.bundle.readme import effect_in_words
+from phpdyno.bundle.tree import Disk, Tree
+from phpdyno.bundle.verifying import Verified, verify
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.report.words import count, visible
+from phpdyno.stack.programs import find_program
+
+EXIT_REFUTED = 1
+
+
+def run_apply(directory: Path, root: Path, *, reload: Sequence[str] = (), unchecked: bool = False, ask: Ask = ask_program) -> int:
+    """Apply, and say what brings it into effect; services named in `reload` are reloaded or restarted. Raises UsageError, DynoError."""
+
+    def act() -> int:
+        bundle, tree = read_bundle(directory), _tree(root, unchecked=unchecked)
+        wanted = _services(bundle.manifest, reload, tree)
+        if wanted and any(each.kind == "sysctl" for each in bundle.manifest.files):
+            what = "settings of the kernel have to be in force before that service starts"
+            raise UsageError(what, where=f"--reload {reload[0]}", next_step="leave it out, and type what apply prints")
+        outcome = apply(bundle, tree, Checker(bundle, tree, unchecked=unchecked, ask=ask), Disk())
+        _print(_applied(bundle, outcome, unchecked=unchecked))
+        return _bring_into_effect(bundle.manifest, wanted, ask)
+
+    return _told(act)
+
+
+def run_verify(directory: Path, root: Path, *, pool: str = "") -> int:
+    """Ask the live workers; 1 where a setting is not at work or none could be asked. Raises UsageError, DynoError."""
+
+    def act() -> int:
+        bundle, tree = read_bundle(directory), Tree(root)
+        found = verify(bundle, tree, lambda mark: read_live(bundle.manifest, mark, selector=pool))
+        _print(_verified(found))
+        return EXIT_REFUTED if found.refuted or (found.proofs and not found.proved) else 0
+
+    return _told(act)
+
+
+def run_rollback(directory: Path, root: Path, *, reload: Sequence[str] = (), discard: bool = False, ask: Ask = ask_program) -> int:
+    """Roll back, and say what brings that into effect. Raises UsageError, DynoError."""
+
+    def act() -> int:
+        bundle, tree = read_bundle(directory), Tree(root)
+        wanted = _services(bundle.manifest, reload, tree)
+        outcome = rollback(bundle, tree, Disk(), discard=discard)
+        if outcome.already:
+            _print(["nothing to roll back"])
+            return 0
+        healed = ["an apply that had been ended half-way is undone"] if outcome.healed else []
+        _print([*healed, *(f"restored {place}" for place in outcome.restored)])
+        if any(each.kind == "sysctl" for each in bundle.manifest.files):
+            _print(["the kernel keeps its present values until they are set otherwise, or until it boots"])
+        return _bring_into_effect(bundle.manifest, wanted, ask, gone=True)
+
+    return _told(act)
+
+
+def _told(act: Callable[[], int]) -> int:
+    """Show a difference before the error that it belongs to, and say who could do it where rights are missing."""
+    try:
+        return act()
+    except Edited as error:
+        sys.stderr.write("".join(f"{visible(line)}\n" for line in error.difference.splitlines()))
+        raise
+    except PermissionError as error:
+        raise DynoError("permission denied", where=str(error.filename or ""), next_step="run phpdyno as root") from error
+
+
+def _tree(root: Path, *, unchecked: bool) -> Tree:
+    tree = Tree(root)
+    if unchecked and tree.is_host:
+        raise UsageError("on this machine the configuration is always tested", where="--unchecked", next_step="leave it out")
+    return tree
+
+
+def _services(manifest: Manifest, named: Sequence[str], tree: Tree) -> dict[str, str]:
+    """The services to reload or restart, with the verb. Raises UsageError for one that the bundle has nothing to do with."""
+    known = services(manifest)
+    for name in named:
+        if not tree.is_host:
+            raise UsageError("no service runs in the tree of an image", where=f"--reload {name}", next_step="leave it out")
+        if name.removesuffix(".service") not in known:
+            concerned = ", ".join(known) or "none"
+            raise UsageError("this bundle does not concern that service", where=f"--reload {name}", next_step=f"it concerns: {concerned}")
+    wanted = {name.removesuffix(".service") for name in named}
+    return {name: verb for name, verb in known.items() if name in wanted}
+
+
+def _applied(bundle: Bundle, outcome: Outcome, *, unchecked: bool) -> list[str]:
+    manifest = bundle.manifest
+    if outcome.already:
+        return [f"applied already: {count(len(outcome.placed), 'file')}, none of them edited since"]
+    lines = ["an apply that had been ended half-way was undone first"] if outcome.healed else []
+    lines += [f"{'replaced' if place in outcome.replaced else 'placed'} {place}" for place in outcome.placed]
+    lines.append("not tested, as you asked" if unchecked else "tested: the servers accept the configuration")
+    if manifest.together:
+        lines.append(f"measured for all of it together: {effect_in_words(manifest.together)}")
+    return [*lines, *(f"left to you: {each.setting}: {each.todo}" for each in manifest.by_hand)]
+
+
+def _bring_into_effect(manifest: Manifest, wanted: dict[str, str], ask: Ask, *, gone: bool = False) -> int:
+    """Run what was named, and say the rest."""
+    needed = [each for each in commands_after(manifest) if not (gone and each.startswith("sysctl "))]
+    if wanted and "systemctl daemon-reload" in needed:
+        _systemctl(["daemon-reload"], ask)
+        needed.remove("systemctl daemon-reload")
+    for service, verb in wanted.items():
+        _systemctl([verb, service], ask)
+        needed.remove(f"systemctl {verb} {service}")
+        _print([f"{verb}ed {service}"])
+    if needed:
+        _print(["now type:", *(f"  {each}" for each in needed)])
+    return 0
+
+
+def _systemctl(argv: Sequence[str], ask: Ask) -> None:
+    answer = ask([find_program("systemctl"), *argv])
+    if answer.returncode != 0:
+        said = (answer.stderr or answer.stdout).decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        what = f"systemctl {' '.join(argv)} failed: {said[0]}"
+        raise DynoError(what, next_step="the files are in place; look into the service, or roll back")
+
+
+def _verified(found: Verified) -> list[str]:
+    lines = [f"{each.state}: {each.setting}={each.value}: {each.detail}" for each in found.proofs]
+    unasked = len(found.proofs) - found.proved - found.refuted
+    total = [f"{found.proved} of {count(len(found.proofs), 'setting')} proved at work"]
+    total += [f"{number} {words}" for number, words in ((found.refuted, "not at work"), (unasked, "cannot be asked")) if number]
+    return [*lines, ", ".join(total)]
+
+
+def _print(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(visible(line))

@@ -1,0 +1,175 @@
+"""What a bundle holds, and what reading one refuses."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from phpdyno.bundle.making import write_bundle
+from phpdyno.bundle.manifest import MANIFEST, README, Manifest
+from phpdyno.bundle.reading import mode_bits, read_bundle
+from phpdyno.errors import DynoError, UsageError
+from tests.support.bundles import EFFECT, FPM, POOL, POOL_FILE, SETTINGS, bundle, findings
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
+
+
+def names(place: Path) -> set[str]:
+    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+
+
+def test_only_files_with_content_are_written(tmp_path: Path) -> None:
+    assert names(bundle(tmp_path / "some").directory) == {
+        MANIFEST,
+        README,
+        "php/99-phpdyno.ini",
+        "pool/00-phpdyno.conf",
+        "pool/zz-phpdyno.conf",
+        "nginx/phpdyno.conf",
+        "sysctl/99-phpdyno.conf",
+        "systemd/phpdyno.conf",
+    }
+    one = bundle(tmp_path / "one", settings={"ini.opcache.jit": "off"})
+    assert names(one.directory) == {MANIFEST, README, "php/99-phpdyno.ini"}
+    none = bundle(tmp_path / "none", settings={})
+    assert names(none.directory) == {MANIFEST, README}
+
+
+def test_the_files_say_what_was_proved(tmp_path: Path) -> None:
+    made = bundle(tmp_path)
+    texts = {name: content.decode() for name, content in made.contents.items()}
+    assert "opcache.jit = tracing\nopcache.jit_buffer_size = 64M\n" in texts["php/99-phpdyno.ini"]
+    assert "[www]\nphp_admin_value[memory_limit] = 256M\n" in texts["pool/00-phpdyno.conf"]
+    assert "pm = static\npm.max_children = 8\n" in texts["pool/zz-phpdyno.conf"]
+    assert "fastcgi_buffers 16 16k;\n" in texts["nginx/phpdyno.conf"]
+    assert "vm.nr_hugepages = 64\n" in texts["sysctl/99-phpdyno.conf"]
+    assert '[Service]\nEnvironment="LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"\n' in texts["systemd/phpdyno.conf"]
+    targets = {each.path: each.target for each in made.manifest.files}
+    assert targets["pool/zz-phpdyno.conf"] == "/etc/php/8.2/fpm/pool.d/zz-phpdyno.conf"
+    assert targets["systemd/phpdyno.conf"] == "/etc/systemd/system/php8.2-fpm.service.d/phpdyno.conf"
+
+
+def test_percent_signs_and_quotes_reach_the_service(tmp_path: Path) -> None:
+    made = bundle(tmp_path, settings={"env.MALLOC_CONF": 'a%b"c\\d'})
+    assert b'Environment="MALLOC_CONF=a%%b\\"c\\\\d"' in made.contents["systemd/phpdyno.conf"]
+
+
+def test_the_preload_script_ships_and_is_named_by_its_place(tmp_path: Path) -> None:
+    made = bundle(tmp_path, settings={"ini.opcache.preload": "/x/preload.php"}, preload="<?php\n")
+    assert made.contents["preload.php"] == b"<?php\n"
+    assert b"opcache.preload = /etc/php/8.2/fpm/phpdyno-preload.php\n" in made.contents["php/99-phpdyno.ini"]
+    assert "preload.php" not in bundle(tmp_path / "other", preload="<?php\n").contents
+
+
+def test_the_manifest_holds_effects_with_intervals(tmp_path: Path) -> None:
+    manifest = bundle(tmp_path).manifest
+    assert manifest.effects == (EFFECT,)
+    assert (manifest.seed, manifest.run, manifest.php.executable) == (7, "2026-tune-shop", FPM)
+    assert manifest.settings == SETTINGS
+    assert [each.setting for each in manifest.by_hand] == ["web.workers"]
+
+
+def test_the_readme_is_one_a_person_can_act_on(tmp_path: Path) -> None:
+    page = (bundle(tmp_path).directory / README).read_text()
+    assert "1.073 (95 % CI 1.062 to 1.084, 21 blocks)" in page
+    assert "phpdyno bundle apply bundle\nsysctl -p /etc/sysctl.d/99-phpdyno.conf\nsystemctl daemon-reload\n" in page
+    assert "systemctl restart php8.2-fpm\nsystemctl reload nginx\nphpdyno bundle verify bundle\n" in page
+    assert "worker_processes 2;" in page
+    assert "JIT defects" in page
+
+
+def test_secrets_of_the_control_do_not_enter(tmp_path: Path) -> None:
+    made = bundle(tmp_path, based_on={POOL_FILE: POOL + "env[DB] = hunter2\n"})
+    assert made.contents["based-on/etc/php/8.2/fpm/pool.d/www.conf.txt"].startswith(b"[www]\n")
+    assert not any(b"hunter2" in path.read_bytes() for path in made.directory.rglob("*") if path.is_file())
+
+
+def test_a_bundle_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
+    bundle(tmp_path)
+    made = bundle(tmp_path, settings={"ini.opcache.jit": "off"})
+    assert names(made.directory) == {MANIFEST, README, "php/99-phpdyno.ini"}
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
+    shutil.rmtree(made.directory)
+    made.directory.mkdir()
+    (made.directory / "mine").write_text("x")
+    with pytest.raises(DynoError, match="something else lies here"):
+        write_bundle(made.directory, findings())
+    assert (made.directory / "mine").read_text() == "x"
+
+
+def test_a_file_with_another_checksum_is_refused(tmp_path: Path) -> None:
+    made = bundle(tmp_path)
+    with (made.directory / "php/99-phpdyno.ini").open("a") as stream:
+        stream.write("auto_prepend_file = /tmp/x.php\n")
+    with pytest.raises(UsageError, match=r"99-phpdyno.ini: its checksum is not the manifest's"):
+        read_bundle(made.directory)
+    (made.directory / "php/99-phpdyno.ini").unlink()
+    with pytest.raises(UsageError, match="the manifest names this file"):
+        read_bundle(made.directory)
+
+
+def test_no_bundle(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="this is no bundle"):
+        read_bundle(tmp_path / "none")
+    (tmp_path / MANIFEST).write_text("{}")
+    with pytest.raises(UsageError, match="not understood"):
+        read_bundle(tmp_path)
+
+
+def _edit(made: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    document = msgspec.json.decode((made / MANIFEST).read_bytes())
+    change(document)
+    (made / MANIFEST).write_bytes(msgspec.json.encode(document))
+
+
+@pytest.mark.parametrize(
+    "target", ["etc/x", "/etc/../x", "/etc//x", "/x", "/proc/sys/x", "/var/lib/phpdyno/bundle/journal.json", "/etc/./x", "/etc/x/"]
+)
+def test_odd_targets_are_refused(tmp_path: Path, target: str) -> None:
+    made = bundle(tmp_path).directory
+    _edit(made, lambda document: document["files"][0].update(target=target))
+    with pytest.raises(UsageError, match="nothing may be placed"):
+        read_bundle(made)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../x", "php/../../x", "./README.md"])
+def test_a_manifest_names_files_of_its_bundle_only(tmp_path: Path, path: str) -> None:
+    made = bundle(tmp_path).directory
+    _edit(made, lambda document: document["files"][0].update(path=path))
+    with pytest.raises(UsageError, match="no name of a file in a bundle"):
+        read_bundle(made)
+
+
+def test_two_files_for_one_place_are_refused(tmp_path: Path) -> None:
+    made = bundle(tmp_path).directory
+    _edit(made, lambda document: document["files"][1].update(target=document["files"][0]["target"]))
+    with pytest.raises(UsageError, match="two files for"):
+        read_bundle(made)
+
+
+def test_links_are_no_files_of_a_bundle(tmp_path: Path) -> None:
+    made = bundle(tmp_path).directory
+    (made / "php/99-phpdyno.ini").rename(tmp_path / "elsewhere")
+    (made / "php/99-phpdyno.ini").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="the manifest names this file"):
+        read_bundle(made)
+
+
+@pytest.mark.parametrize(("text", "bits"), [("0644", 0o644), ("640", 0o640), ("0755", None), ("4644", None), ("0666", None), ("x", None)])
+def test_modes(text: str, bits: int | None) -> None:
+    assert mode_bits(text) == bits
+
+
+@as_root
+def test_root_takes_no_bundle_on_another_accounts_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    made = bundle(tmp_path).directory
+    os.chown(made / "php/99-phpdyno.ini", 12345, 12345)
+    with pytest.raises(UsageError, match="on the word of account number 12345"):
+        read_bundle(made)
+    monkeypatch.setenv("SUDO_UID", "12345")
+    assert isinstance(read_bundle(made).manifest, Manifest)
