@@ -21,7 +21,7 @@ from phpdyno.host.preflight import warnings_for
 from phpdyno.model.facts import HostFacts
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
-from tests.bench import everyday, load_core, newcomer, runner_share, truth
+from tests.bench import everyday, load_core, newcomer, runner_share, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, SectionResult, Sizes, Stamp, Store, still_holds
@@ -34,12 +34,13 @@ KEPT = ROOT / "runs" / "bench"
 REHEARSED = ROOT / "runs" / "bench-quick"
 BACKGROUND_WARNING = 0.1
 
-TITLES = {"everyday": "Everyday", "load-core": "Load core", "runner": "Runner", "truth": "Truth", "newcomer": "Newcomer"}
+TITLES = {"everyday": "Everyday", "load-core": "Load core", "runner": "Runner", "truth": "Truth", "tune": "Tune", "newcomer": "Newcomer"}
 MEASURES: dict[str, Callable[[Sizes, Path, Say, list[str]], list[Figure]]] = {
     "everyday": everyday.measure,
     "load-core": load_core.measure,
     "runner": runner_share.measure,
     "truth": truth.measure,
+    "tune": tuning.measure,
     "newcomer": newcomer.measure,
 }
 """Each takes sizes, a directory for logs, a listener, and a list for what had to be left out and why."""

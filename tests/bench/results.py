@@ -37,6 +37,10 @@ class Sizes(Struct, frozen=True):
     truth_rounds: int = 30
     truth_budget_s: float = 60.0
     truth_wordpress_budget_s: float = 240.0
+    tune_exhaustive_s: float = 1500.0
+    tune_pairs: int = 8
+    tune_s: float = 420.0
+    tune_seeds: int = 3
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
 
 
@@ -59,6 +63,10 @@ QUICK = Sizes(
     truth_rounds=5,
     truth_budget_s=10.0,
     truth_wordpress_budget_s=20.0,
+    tune_exhaustive_s=120.0,
+    tune_pairs=4,
+    tune_s=150.0,
+    tune_seeds=1,
     newcomer=(),
 )
 """A rehearsal: every path is walked, no figure is worth anything."""

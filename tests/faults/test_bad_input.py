@@ -33,7 +33,7 @@ def refused(*argv: str | Path, code: int = 2) -> str:
         ("ini.opcache.enable", ["="]),
         ("ini.opcache.enable=perhaps", ["opcache.enable", "boolean"]),
         ("pool.pm.max_children=lots", ["pm.max_children", "whole number"]),
-        ("os.vm.nr_hugepages=128", ["os", "not available in this version"]),
+        ("os.vm.nr_hugepages=many", ["os.vm.nr_hugepages", "whole number"]),
         ("ini.opcache.jit=off;ini.opcache.jit=tracing", ["opcache.jit", "twice"]),
         ("php=/no/such/php-fpm", ["/no/such/php-fpm"]),
         ("@/no/such.toml", ["/no/such.toml"]),
@@ -152,3 +152,21 @@ def test_an_app_that_answers_differently_every_time_is_refused_naming_the_span(t
     docroot = site(tmp_path / "site", index=body)
     line = refused("compare", "--docroot", docroot, "--url", "/", "--aa", "--runs", tmp_path / "runs", code=1)
     assert "5%" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--knob", "ini.opcache.jti"), ["ini.opcache.jti", "did you mean ini.opcache.jit?"]),
+        (("--knob", "ini.opcache.jit=perhaps"), ["--knob ini.opcache.jit=perhaps", "it takes"]),
+        (("--budget", "20s"), ["--budget 20s", "less than a minute"]),
+        (("--seed", "-1"), ["--seed", "whole number"]),
+        (("--concurrency", "0"), ["--concurrency", "1 to 1000"]),
+        (("--control", "web.server=apache-mod_php"), ["php-fpm is what is tuned"]),
+        (("--resume", "/no/such/run"), ["/no/such/run", "no tune here"]),
+    ],
+)
+def test_a_tune_that_cannot_be(options: tuple[str, ...], words: list[str], tmp_path: Path) -> None:
+    line = refused("tune", "hello", *options, "--runs", tmp_path / "runs", code=2)
+    assert all(word in line for word in words), line
+    assert not (tmp_path / "runs").exists()

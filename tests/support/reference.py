@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from phpdyno.bundle.manifest import Manifest
+from phpdyno.knobs.page import knobs_page
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
 from phpdyno.report.study_shape import StudyView
@@ -25,11 +27,48 @@ MEASURE = (
     "ends are null.",
 )
 
+BUNDLE = (
+    "A bundle is a directory that `phpdyno tune` writes. [How to deploy one](../how-to/deploy-a-bundle.md). This page is made from the"
+    " code.",
+    "",
+    "| command | does | exit code |",
+    "|---|---|---|",
+    "| `phpdyno bundle apply DIR` | places the files, tested, or changes nothing | 0, or 1 with the reason |",
+    "| `phpdyno bundle verify DIR` | proves each setting on running workers; `--pool PROGRAM/POOL` says which, where the name alone does"
+    " not | 0 where nothing is refuted and something is proved, else 1 |",
+    "| `phpdyno bundle rollback DIR` | puts content, owner, mode and absence back; `--discard-edits`: also what was edited since"
+    " | 0, or 1 |",
+    "",
+    "`--root DIR` names the tree of an image instead of this machine. `--reload SERVICE` (apply, rollback) reloads or restarts that"
+    " service",
+    "at the end; otherwise the commands are printed. `--unchecked` (apply, images only) places files without a test. A bundle that cannot"
+    " be",
+    "used (a checksum that does not match, another version of PHP) ends with exit code 2.",
+    "",
+    "| file | holds | is written where there is |",
+    "|---|---|---|",
+    "| `MANIFEST.json` | the document below | always |",
+    "| `README.md` | what was proved, what to do | always |",
+    "| `php/99-phpdyno.ini` | php.ini settings | one that no pool sets itself |",
+    "| `pool/00-phpdyno.conf` | php.ini settings and variables of the pool | a php.ini setting that the pool has a value of its own for,"
+    " a variable |",
+    "| `pool/zz-phpdyno.conf` | directives of the pool, and the variable PHPDYNO_POOL | a directive |",
+    "| `nginx/phpdyno.conf` | directives of `http` | `web.fastcgi_buffers`, `web.fastcgi_buffer_size` or `web.access_log=off` |",
+    "| `sysctl/99-phpdyno.conf` | settings of the kernel | a setting `os.vm.…`, `os.net.…`, `os.kernel.…` or `os.fs.…` |",
+    "| `systemd/phpdyno.conf` | environment of php-fpm's service | a variable that is heeded when php-fpm starts |",
+    "| `preload.php` | the preload script | one |",
+    "| `based-on/…` | settings of the files that the control was read from, without comments and secrets | `--control live` |",
+    "",
+    "`MANIFEST.json` is one document of the format `phpdyno.bundle/1`. Version 1 may gain fields; none changes its meaning.",
+)
+
 
 def pages() -> dict[str, str]:
     """File name to content."""
     return {
         "json.md": reference(),
+        "bundle.md": reference_page("Bundles", BUNDLE, Manifest),
+        "knobs.md": knobs_page(),
         "study-json.md": reference_page("The JSON of a study", STUDY, StudyView),
         "measure-json.md": reference_page("The JSON of a sweep", MEASURE, SweepView),
         "selfcheck-json.md": reference_page("The JSON of a selfcheck", SELFCHECK, ChecksView),

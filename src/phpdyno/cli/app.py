@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from phpdyno import __version__
+from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.errors import UsageError
 
 FromLog = Annotated[
@@ -32,6 +33,9 @@ app = App(
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
+
+
+app.command(bundle_app)
 
 
 @app.command
@@ -195,13 +199,79 @@ def measure(
 
 
 @app.command
+def tune(
+    reference: Annotated[
+        str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
+    ] = "",
+    /,
+    *,
+    control: Annotated[
+        str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
+    ] = "",
+    docroot: Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")] = None,
+    url: Annotated[
+        tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
+    ] = (),
+    goal: Annotated[
+        Literal["cpu", "throughput", "p99", "memory"],
+        Parameter(help="cpu: CPU time per request; throughput and p99 under load; memory: of a worker"),
+    ] = "cpu",
+    knob: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", show_default=False, help="a knob to look at, NAME or NAME=VALUE; default: the whole catalogue"),
+    ] = (),
+    margin: Annotated[
+        str | None, Parameter(help="relevance margin: the smallest effect worth acting on; default: 1% of CPU and memory, 5% under load")
+    ] = None,
+    confidence: Annotated[str, Parameter(help="confidence of all intervals of a stage together")] = "95%",
+    budget: Annotated[str, Parameter(help="time for all of it, starts and warm-up included")] = "15m",
+    transport: Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")] = "http",
+    concurrency: Annotated[
+        int | None, Parameter(help="requests in flight, and workers, where throughput is measured; default: 2 per core")
+    ] = None,
+    from_log: FromLog = None,
+    log_host: LogHost = None,
+    most_targets: MostTargets = None,
+    save_workload: SaveWorkload = None,
+    workload: FromWorkload = None,
+    seed: Annotated[int, Parameter(help="designs, orders, coins and targets follow from it")] = 1,
+    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None,
+    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+) -> int:
+    """Find the changes that make an app better, prove them together and one by one, and write a bundle that can be deployed."""
+    from phpdyno.cli import tune as command  # noqa: PLC0415 (numpy and the native core: not for --help)
+    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
+
+    options = command.Options(
+        reference=reference,
+        control=control,
+        docroot=docroot,
+        urls=url,
+        goal=goal,
+        knobs=knob,
+        margin=margin,
+        confidence=confidence,
+        budget=budget,
+        transport=transport,
+        concurrency=concurrency,
+        seed=seed,
+        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
+        runs=runs,
+        resume=resume,
+        json=json,
+    )
+    return command.run(options)
+
+
+@app.command
 def report(
     run: Annotated[Path, Parameter(name="RUN", help="the directory of a run, runs/…")],
     /,
     *,
     json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
 ) -> int:
-    """Rebuild the reports of a run, a comparison or a sweep, from its journal alone."""
+    """Rebuild the reports of a run, a comparison, a sweep or a tune, from its journal alone."""
     from phpdyno.cli import show  # noqa: PLC0415 (numpy: not for --help)
 
     show.report_any(run, json=json)

@@ -13,8 +13,10 @@ SPARE_S = 0.5
 class LiveProgress:
     """Observer of a run. Where standard error is no terminal only the notes are written, as lines."""
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+    def __init__(self, console: Console, *, quiet: bool = False, notes: str = "plan: ") -> None:
+        """`notes` stands before each note."""
         self._console = console
+        self._notes = notes
         self._quiet = quiet
         self._last = 0.0
         self._bar = Progress(
@@ -45,7 +47,7 @@ class LiveProgress:
     def note(self, text: str) -> None:
         """A line that stays."""
         if not self._quiet:
-            self._console.print(f"plan: {text}", markup=False, highlight=False, soft_wrap=True)
+            self._console.print(f"{self._notes}{text}", markup=False, highlight=False, soft_wrap=True)
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""

@@ -13,11 +13,12 @@ from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
 from phpdyno.access_log.words import summary_text
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
+from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
 from phpdyno.report.words import visible
 from phpdyno.workflows import compare, measure
 
-_Question = TypeVar("_Question", compare.Question, measure.Question)
+_Question = TypeVar("_Question", compare.Question, measure.Question, Asked)
 LARGE_BYTES = 64 << 20
 """A log from this size on takes a while to be read, which is said before."""
 

@@ -10,16 +10,20 @@ from rich.console import Console, RenderableType
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import find_journal, read_journal
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
+from phpdyno.journal.tune import TUNE_FILE, read_tune
 from phpdyno.report.shape import RunView
 from phpdyno.report.sweep_shape import SweepView
+from phpdyno.report.tune_view import TuneView, tune_view
 from phpdyno.report.view import view_of
 
 PAGE = "report.html"
 
 
 def report_any(run: Path, *, json: bool = False) -> None:
-    """Show whatever lies there: a sweep by its own record, anything else by its journal."""
-    if run.name == SWEEP_FILE or (run / SWEEP_FILE).is_file():
+    """Show whatever lies there: a sweep or a tune by its own record, anything else by its journal."""
+    if run.name == TUNE_FILE or (run / TUNE_FILE).is_file():
+        report_tune(run, json=json)
+    elif run.name == SWEEP_FILE or (run / SWEEP_FILE).is_file():
         report_sweep(run, json=json)
     else:
         report(run, json=json)
@@ -64,6 +68,25 @@ def report_sweep(run: Path, *, json: bool = False) -> SweepView:
         from phpdyno.report.sweep_terminal import sweep_summary  # noqa: PLC0415 (rich tables: not with --json)
 
         return sweep_summary(view)
+
+    _show(folder / PAGE, drawn, view if json else told)
+    return view
+
+
+def report_tune(run: Path, *, json: bool = False) -> TuneView:
+    """The same of a tune."""
+    folder = run if run.is_dir() else run.parent
+    view = tune_view(read_tune(run), folder.absolute().name)
+
+    def drawn() -> str:
+        from phpdyno.report.tune_page import render_tune  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_tune(view)
+
+    def told() -> RenderableType:
+        from phpdyno.report.tune_terminal import tune_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return tune_summary(view)
 
     _show(folder / PAGE, drawn, view if json else told)
     return view

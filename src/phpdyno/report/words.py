@@ -113,13 +113,13 @@ def change(row: Row) -> str:
     if numbers is None or row.kind not in {"improved", "regressed"}:
         return ""
     ratio, low, high = numbers
-    return f"{ratio:.{_decimals(low, high)}f}× {_MORE[row.metric][row.kind == 'regressed']}"
+    return f"{ratio:.{digits_for(low, high)}f}× {_MORE[row.metric][row.kind == 'regressed']}"
 
 
 def middle(row: Spanned) -> str:
     """The ratio as a number, for what has no direction. '' without an interval."""
     numbers = _outward(row)
-    return f"{numbers[0]:.{_decimals(numbers[1], numbers[2])}f}" if numbers else ""
+    return f"{numbers[0]:.{digits_for(numbers[1], numbers[2])}f}" if numbers else ""
 
 
 def interval(row: Spanned) -> str:
@@ -128,7 +128,7 @@ def interval(row: Spanned) -> str:
     if numbers is None:
         return ""
     _, low, high = numbers
-    decimals = _decimals(low, high)
+    decimals = digits_for(low, high)
     return f"{low:.{decimals}f} to {high:.{decimals}f}"
 
 
@@ -232,7 +232,7 @@ def _outward(row: Spanned) -> tuple[float, float, float] | None:
     return row.ratio, row.low, row.high
 
 
-def _decimals(low: float, high: float) -> int:
+def digits_for(low: float, high: float) -> int:
     """Enough to tell the ends apart by two digits, and an end apart from 1; at least what the size of the number deserves."""
     decimals = 3 if high < 2 else 2 if high < 10 else 1 if high < 100 else 0
     if high > low:

@@ -2,16 +2,31 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from phpdyno.report.figures.base import LINE_PX, Figure, hover, layout, note, padded, ratio_axis
 from phpdyno.report.forest import Ends, reach
-from phpdyno.report.words import Spanned
 
 _STRIP_PX = 20
 _GAP_PX = 14
+
+
+class Spanned(Protocol):
+    """Whatever has a ratio with an interval; nones without one."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The estimate."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end."""
 
 
 class Strip(Struct, frozen=True):

@@ -1,0 +1,71 @@
+"""The record of a tune, `tune.json`: what was asked, what it is measured on, what was found so far. Replaced whole, so never half written.
+
+The comparisons of its stages lie below it, each in a folder of its own with a journal; all that is found follows from those.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.reader import refuse_newer
+from phpdyno.journal.replacing import replace_file
+from phpdyno.model.arm import Arm
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.tune import Asked, Found
+
+TUNE_FILE = "tune.json"
+TUNE_SCHEMA = 1
+
+
+class TunePart(Struct, frozen=True):
+    """One comparison of the tune, in the folder of its name; `seconds` of the budget, blocks that were measured."""
+
+    name: str
+    seconds: float
+    blocks: int
+
+
+class TuneRecord(Struct, frozen=True):
+    """All that is known of a tune. `app` and `app_version` are what was measured; `spent_s` of the budget is used up.
+
+    `notes` say what of a running pool was not taken over. `outcome` is how the last session ended, '' while it goes on.
+    """
+
+    schema: int
+    phpdyno: str
+    started: str
+    argv: tuple[str, ...]
+    asked: Asked
+    app: str
+    app_version: str
+    control: Arm
+    host: HostFacts
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    parts: tuple[TunePart, ...] = ()
+    found: Found = Found()
+    spent_s: float = 0.0
+    outcome: Literal["", "finished", "interrupted", "failed"] = ""
+    detail: str = ""
+    bundle: str = ""
+
+
+def write_tune(run: Path, record: TuneRecord) -> None:
+    """Replace `tune.json`; it is on disk when this returns. Raises DynoError when the disk takes no more."""
+    replace_file(run / TUNE_FILE, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def read_tune(run: Path) -> TuneRecord:
+    """The record of a tune's directory. Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
+    path = run / TUNE_FILE if run.is_dir() else run
+    if not path.is_file():
+        raise UsageError("there is no tune here", where=str(run), next_step="give the directory of one, runs/<time>-tune-<app>")
+    data = path.read_bytes()
+    try:
+        refuse_newer(msgspec.json.decode(data), path=path, what="tune", schema=TUNE_SCHEMA)
+        return msgspec.json.decode(data, type=TuneRecord)
+    except msgspec.DecodeError as error:
+        raise DynoError(f"this tune cannot be used: {error}", where=str(path)) from error

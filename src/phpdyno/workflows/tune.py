@@ -1,0 +1,135 @@
+"""phpdyno tune: from an app to a combination of changes that was proved, and the bundle that carries it."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from phpdyno import __version__
+from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.experiment.progress import Progress
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.journal.records import Preflight
+from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
+from phpdyno.model.tune import Asked, Found
+from phpdyno.tuning import numeric
+from phpdyno.workflows.rundir import check_place, make_run_dir
+from phpdyno.workflows.session import Outcome, refuse_another_host
+from phpdyno.workflows.specs import CONTROL_OPTION
+from phpdyno.workflows.tune_bundle import make_tune_bundle
+from phpdyno.workflows.tune_lab import Lab
+from phpdyno.workflows.tune_numbers import numbers_for, with_numbers
+from phpdyno.workflows.tune_preload import PRELOAD, find_preload, preload_text
+from phpdyno.workflows.tune_proof import Proof
+from phpdyno.workflows.tune_search import Search, Winner
+from phpdyno.workflows.tune_session import Subject, laboratory, subject_of
+
+COMMAND = "tune"
+BUNDLE = "bundle"
+
+
+def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
+    """Search, prove, write the bundle; gives the run's directory. What can be refused is refused before anything starts."""
+    subject = subject_of(asked)
+    with MeasuringLock():
+        run = make_run_dir(runs, COMMAND, subject.definition.name)
+        with laboratory(subject, run, argv=argv, progress=progress) as (lab, preflight):
+            for note in subject.maker.reader.notes:
+                progress.note(note)
+            Tuning(run, _new(subject, lab, preflight, argv), lab, progress).go()
+    return run
+
+
+def resume_tune(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
+    """Go on with a tune that was interrupted; finished blocks count. Raises UsageError where nothing is left to do."""
+    run = check_place(run)
+    record = read_tune(run)
+    if record.outcome == "finished":
+        raise UsageError("this tune is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
+    subject = subject_of(record.asked)
+    with MeasuringLock(), laboratory(subject, run, argv=argv, progress=progress, before_s=record.spent_s) as (lab, preflight):
+        _refuse_changed(record, subject, lab, preflight)
+        Tuning(run, structs.replace(record, outcome="", detail=""), lab, progress).go()
+    return run
+
+
+def _new(subject: Subject, lab: Lab, preflight: Preflight, argv: Sequence[str]) -> TuneRecord:
+    return TuneRecord(
+        TUNE_SCHEMA,
+        __version__,
+        time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        tuple(argv),
+        subject.asked,
+        lab.app.name,
+        lab.app.version,
+        subject.controls[0],
+        preflight.host,
+        preflight.warnings,
+        notes=tuple(subject.maker.reader.notes),
+    )
+
+
+def _refuse_changed(before: TuneRecord, subject: Subject, lab: Lab, preflight: Preflight) -> None:
+    """What was measured on another control, app or host may not be mixed with the rest. Raises DynoError."""
+    refuse_another_host(before.host, preflight.host)
+    if before.app_version != lab.app.version:
+        raise DynoError("the app has changed since this tune began", where=before.app, next_step="start a new one")
+    if before.control.settings != subject.controls[0].settings:
+        raise DynoError("the control has changed since this tune began", where=CONTROL_OPTION, next_step="start a new one")
+
+
+class Tuning:
+    """One session of a tune: walks its stages, keeps what is found, and how it ended."""
+
+    def __init__(self, run: Path, record: TuneRecord, lab: Lab, progress: Progress) -> None:
+        self.record = record
+        self._run = run
+        self._lab = lab
+        self._progress = progress
+
+    def go(self) -> None:
+        """To the end, whatever was measured before. Raises DynoError, Interrupted."""
+        self._keep(self.record.found)
+        lab = self._lab
+        try:
+            found = self._stages()
+            if found.settings:
+                preload = preload_text(found.preload, lab.app.original) if PRELOAD in found.settings else ""
+                make_tune_bundle(self._run / BUNDLE, self._run.name, self.record, found, live=lab.live, preload=preload)
+                self.record = structs.replace(self.record, bundle=BUNDLE)
+            self._end("finished")
+        except KeyboardInterrupt:
+            self._end("interrupted")
+            raise Interrupted(str(self._run), COMMAND) from None
+        except DynoError as error:
+            self._end("failed", str(error))
+            raise
+
+    def _stages(self) -> Found:
+        lab, tell = self._lab, self._progress.note
+        begun = self.record.found
+        # What follows from the parts is found again on the way; what was promised stands.
+        fresh = Found(scripts=begun.scripts, plan=begun.plan, times=begun.times, screening=begun.screening)
+        search = Search(lab, self.record.host, fresh, keep=self._keep, tell=tell)
+        seen = search.look()
+        ground = search.try_each(seen, find_preload(search, seen))
+        numbers = numbers_for(ground, self._lab.asked.knobs) if numeric.available() else ()
+        search.plan(ground, numeric=bool(numbers))
+        winner = search.race(ground, search.screen(ground)) if ground.factors else Winner((), None)
+        winner = with_numbers(search, ground, winner, numbers)
+        proof = Proof(search, ground.known)
+        adopted = proof.prove(winner)
+        search.take(settings=adopted)
+        loaded = proof.load(ground.loaded, adopted)
+        search.take(settings={**adopted, **loaded})
+        return search.found
+
+    def _keep(self, found: Found) -> None:
+        lab = self._lab
+        self.record = structs.replace(self.record, found=found, parts=tuple(lab.parts.taken), spent_s=lab.clock.spent_s())
+        write_tune(self._run, self.record)
+
+    def _end(self, outcome: Outcome, detail: str = "") -> None:
+        self.record = structs.replace(self.record, outcome=outcome, detail=detail)
+        self._keep(self.record.found)

@@ -1,0 +1,286 @@
+"""The first half of a tune: what there is to try, what of it works at all, and which combination looks best.
+
+Every decision follows from the journals of the parts, so a tune that was interrupted goes on by walking the same way again.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from msgspec import Struct, structs
+
+from phpdyno.errors import BudgetTooSmall, DynoError, UsageError
+from phpdyno.experiment.state import RunState
+from phpdyno.knobs.catalogue import knob_for
+from phpdyno.knobs.judge import candidates, in_control
+from phpdyno.model.arm import AA, Arm
+from phpdyno.model.facts import HostFacts, WorkerFacts
+from phpdyno.model.observation import Observation
+from phpdyno.model.plan import FixedBlocks, Plan
+from phpdyno.model.tune import Change, Found, Screening, StageName, StageTime
+from phpdyno.model.tune import Race as RaceFound
+from phpdyno.report.tune_words import raced_words, screened_words, tried_words
+from phpdyno.stack.host_settings import can_set
+from phpdyno.stats.factorial import Design, designs
+from phpdyno.stats.judge import margin_log
+from phpdyno.stats.noise import Noise
+from phpdyno.stats.racing import Racer as Running
+from phpdyno.stats.racing import least_race_blocks, pair_alpha, race
+from phpdyno.stats.screening import Screened, screen
+from phpdyno.tuning.budget import LEAST_PAIRS, RACERS, Wanted, plan_blocks, plan_budget
+from phpdyno.tuning.factors import Candidate, Entry, Factor, batches, candidates_of, factors_of, row_entries
+from phpdyno.tuning.goals import breaches
+from phpdyno.tuning.outcome import race_found, screened_effects
+from phpdyno.tuning.race_entries import race_entries
+from phpdyno.tuning.readings import by_block, screen_readings, sides
+from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats
+
+LOOK, TRY, SCREEN, RACE = "look", "try", "screen", "race"
+LEAST_LEFT_S = 1.0
+BEHIND_NGINX = "web."
+"""Settings that mean nothing without nginx; the family of the pool's socket is one of its own."""
+
+
+class Ground(Struct, frozen=True):
+    """What the search stands on: what the calibration said, the control's worker, and what there is to try by the goal's metric, and by
+    the other one (`loaded`: what waits or runs beside each other)."""
+
+    known: Measured
+    facts: WorkerFacts
+    factors: tuple[Factor, ...] = ()
+    loaded: tuple[Candidate, ...] = ()
+
+
+class Winner(Struct, frozen=True):
+    """What the search proposes: an entry over the factors; None when nothing is better than the control."""
+
+    factors: tuple[Factor, ...]
+    entry: Entry | None
+
+
+class Search:
+    """Look, try, screen, race. `keep` is told what was found so far, `tell` what a user should read."""
+
+    def __init__(self, lab: Lab, host: HostFacts, found: Found, *, keep: Callable[[Found], None], tell: Callable[[str], None]) -> None:
+        self.lab = lab
+        self.found = found
+        self._host = host
+        self._keep = keep
+        self._tell = tell
+
+    def take(self, **changes: object) -> None:
+        """Something was found."""
+        self.found = structs.replace(self.found, **changes)
+        self._keep(self.found)
+
+    # ---- what there is to try -----------------------------------------------------------------
+
+    def look(self) -> Ground:
+        """Calibrate on the control alone, and read its worker."""
+        lab = self.lab
+        control = lab.control(lab.metric)
+        same = Arm(AA, control.php, control.settings, {})
+        state = lab.parts.measure(LOOK, lambda: lab.plan(LOOK, (same,), metric=lab.metric, budget_s=lab.clock.budget_s, trial=True))
+        seen = state.calibrated.get(lab.metric)
+        if seen is None:
+            raise DynoError(f"the control differs from itself: {state.verdicts[AA].reason}")
+        pair_s = seen.block_s / sum(seen.pairs.values())
+        return Ground(Measured(seen, Noise(seen.sigma_pair, seen.sigma_start), pair_s, seen.overhead_s / 2), state.facts[control.name])
+
+    def try_each(self, ground: Ground, more: Sequence[Candidate] = ()) -> Ground:
+        """Every change alone, for one short block: does it start, is it at work, are its answers equal, how long do its requests take."""
+        lab, given = self.lab, self.lab.settings(self.lab.metric)
+        offered = candidates(ground.facts, self._host, given)
+        loaded = lab.settings("throughput")
+        wanted = {
+            name: tuple(each for each in values if loaded.get(name) != each or knob_for(name).metric == "cpu")
+            for name, values in asked_values(offered, lab.asked.knobs).items()
+            if lab.asked.transport == "http" or not name.startswith(BEHIND_NGINX) or name == "web.socket"
+        }
+        every = (*more, *candidates_of(wanted, in_control(ground.facts, given), knob_for))
+        mine = tuple(each for each in every if self._is_mine(each))
+        refused, known = self._try(mine, ground.known)
+        others = tuple(each for each in every if each not in mine)
+        changes = [
+            *(Change(each.name, each.settings, lab.metric, refused.get(each.name, "")) for each in mine),
+            *(Change(each.name, each.settings, "throughput") for each in others),
+        ]
+        self.take(changes=tuple(changes))
+        left = [each for each in mine if each.name not in refused]
+        self._tell(tried_words(self.found.changes))
+        return Ground(known, ground.facts, factors_of(left) if left else (), others)
+
+    def _is_mine(self, candidate: Candidate) -> bool:
+        """Whether the goal's metric judges it: throughput everything, CPU what changes PHP's work."""
+        return self.lab.metric == "throughput" or all(knob_for(name).metric == "cpu" for name in candidate.settings)
+
+    def _try(self, every: Sequence[Candidate], known: Measured) -> tuple[dict[str, str], Measured]:
+        """Why some take no part, and what an instance and a pair really take."""
+        lab = self.lab
+        refused: dict[str, str] = {}
+        starts, pairs = [], []
+        for number, at in enumerate(range(0, len(every), lab.most_arms), 1):
+            batch, arms = every[at : at + lab.most_arms], []
+            for each in batch:
+                try:
+                    arms.append(lab.arm(each.name, each.settings, lab.metric))
+                except UsageError as error:
+                    refused[each.name] = error.what
+            if not arms:
+                continue
+            fixed = lab.fixed(known, Heat(1, LEAST_PAIRS), len(arms))
+            state = self.measure(f"{TRY}-{number}", arms, fixed, lab.clock.left_s())
+            refused |= {name: verdict.reason for name, verdict in state.verdicts.items() if verdict.kind == "invalid"}
+            measured_s = state.seconds_of(state.plan.panels()[0])
+            if state.observations:
+                starts.append(max(LEAST_LEFT_S / 10, state.spent_s - measured_s) / (len(arms) + 1))
+                pairs.append(measured_s / sum(seen.pairs for seen in state.observations))
+        if not pairs:
+            return refused, known
+        return refused, structs.replace(known, start_s=fmean(starts), pair_s=fmean(pairs))
+
+    def measure(self, name: str, arms: Sequence[Arm], fixed: FixedBlocks, budget_s: float) -> RunState:
+        """A part of fixed blocks by the goal's metric."""
+        lab = self.lab
+
+        def make() -> Plan:
+            return lab.plan(name, arms, metric=lab.metric, budget_s=budget_s, fixed=fixed)
+
+        return lab.parts.measure(name, make)
+
+    # ---- the plan of the budget ---------------------------------------------------------------
+
+    def plan(self, ground: Ground, *, numeric: bool) -> None:
+        """Say what the rest of the budget will decide; what was said before stands. Raises BudgetTooSmall."""
+        if self.found.times or not ground.factors:
+            return
+        lab, began_s = self.lab, self.lab.clock.spent_s()
+        wanted = Wanted(
+            tuple(len(each.levels) for each in ground.factors),
+            lab.margin,
+            lab.alpha,
+            numeric=numeric,
+            throughput=bool(ground.loaded),
+        )
+        try:
+            made = plan_budget(lab.clock.left_s(), wanted, lab.costs(ground.known))
+        except BudgetTooSmall as error:
+            whole_s, instead = lab.clock.budget_s, "fewer knobs (--knob)"
+            raise BudgetTooSmall(error.what, budget_s=whole_s, enough_s=math.ceil(error.enough_s + began_s), instead=instead) from error
+        times, until_s = [], began_s
+        for each in made.stages:
+            until_s += each.seconds
+            times.append(StageTime(each.name, each.seconds, until_s, each.decidable))
+        design = made.screen.design
+        shape = Screening(len(design.rows), made.screen.blocks, made.screen.pairs, design.resolution, made.screen.decidable)
+        self.take(plan=made.sentence, times=tuple(times), screening=shape)
+        self._tell(f"plan: {made.sentence}")
+
+    def note(self, text: str) -> None:
+        """Something for the report, told at once."""
+        self.take(notes=(*self.found.notes, text))
+        self._tell(text)
+
+    def tell(self, text: str) -> None:
+        """Something that a user should read while the rest goes on."""
+        self._tell(text)
+
+    def time_of(self, stage: StageName) -> StageTime:
+        """When a stage is to end; one without a share has ended already."""
+        held = [each for each in self.found.times if each.name == stage]
+        return held[0] if held else StageTime(stage, 0.0, 0.0, None)
+
+    # ---- screening ----------------------------------------------------------------------------
+
+    def screen(self, ground: Ground) -> Screened | None:
+        """The factorial; None when no row was measured."""
+        lab, shape = self.lab, self.found.screening
+        if shape is None:
+            return None
+        design = self._design(ground, shape)
+        rows = row_entries(ground.factors, design)
+        groups = batches(design, lab.most_arms)
+        seen: list[Sequence[Observation]] = []
+        for number, group in enumerate(groups, 1):
+            arms = self._arms(rows[row] for row in group)
+            fixed = lab.fixed(ground.known, Heat(shape.blocks, shape.pairs), len(arms))
+            seconds = (self.time_of("screen").until_s - lab.clock.spent_s()) / (len(groups) - number + 1)
+            seen.append(self.measure(f"{SCREEN}-{number}", arms, fixed, max(0.0, seconds)).observations)
+        readings = screen_readings(lab.asked.goal, seen, {each.name: row for row, each in enumerate(rows)})
+        if not readings:
+            return None
+        screened = screen(design, readings, ground.known.noise, lab.alpha)
+        effects, together = screened_effects(ground.factors, screened, lab.margin)
+        self.take(screening=structs.replace(shape, effects=effects, together=together))
+        self._tell(screened_words(effects))
+        return screened
+
+    def _arms(self, entries: Iterable[Entry]) -> list[Arm]:
+        """The arms that can be: settings of two changes may contradict each other (more kept connections than workers)."""
+        made = []
+        for each in entries:
+            try:
+                made.append(self.lab.arm(each.name, each.settings, self.lab.metric))
+            except UsageError as error:
+                self.note(f"{each.name} is left out: {error.what}")
+        return made
+
+    def _design(self, ground: Ground, shape: Screening) -> Design:
+        """The one that was planned."""
+        for each in designs([len(factor.levels) for factor in ground.factors]):
+            if (len(each.rows), each.resolution) == (shape.rows, shape.resolution):
+                return each
+        raise DynoError("the changes that can be tried are others than when this tune began", next_step="start a new one")
+
+    # ---- race ---------------------------------------------------------------------------------
+
+    def race(self, ground: Ground, screened: Screened | None) -> Winner:
+        """The most promising combinations against each other and the control."""
+        lab, time = self.lab, self.time_of("race")
+        entries = race_entries(ground.factors, screened, margin=lab.margin, most=RACERS) if screened else ()
+        if not entries:
+            self.take(race=RaceFound(0, (), "", "nothing was left to race"))
+            return Winner(ground.factors, None)
+        alpha = pair_alpha(len(entries), lab.alpha)
+        shape = plan_blocks(
+            time.seconds, len(entries), lab.costs(ground.known), effect=margin_log(max(lab.margin, 1e-3)), alpha=alpha, contrast=True
+        )
+        first = Heat(least_race_blocks(len(entries), lab.alpha, shape.mixture), shape.pairs)
+        broken: dict[str, str] = {}
+
+        def running(heats: Heats) -> list[Running]:
+            return [Running(each.name, each.parts, by_block(lab.asked.goal, heats.observations, each.name)) for each in entries]
+
+        def still_open(heats: Heats) -> list[str]:
+            broken.update(heats.invalid)
+            for each in entries:
+                control, treated = sides([seen for heat in heats.observations for seen in heat], each.name)
+                if control and each.name not in broken and (found := breaches(control, treated)):
+                    broken[each.name] = "; ".join(one.words for one in found)
+            stand = [each for each in running(heats) if each.name not in broken]
+            if not stand:
+                return []
+            standing = race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture)
+            return [name for name in standing.left if name] if standing.end == "open" else []
+
+        arms = {arm.name: arm for arm in self._arms(entries)}
+        heats = run_heats(lab, RACE, arms, known=ground.known, first=first, until_s=time.until_s, still_open=still_open)
+        stand = [each for each in running(heats) if each.name not in broken and each.log_ratios]
+        standing = race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture) if stand else None
+        self.take(race=race_found(entries, heats.blocks, stand, standing, broken, alpha=alpha, mixture=shape.mixture))
+        self._tell(raced_words(self.found.race))
+        best = [each for each in entries if standing and each.name == standing.winner]
+        return Winner(ground.factors, best[0] if best else None)
+
+
+def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The values to try, by full name: of what the catalogue offers that which can be had here; with `knobs` (`NAME` or `NAME=VALUE`) only
+    those, with the values that they name."""
+    named: dict[str, list[str]] = {}
+    for each in knobs:
+        name, given, value = each.partition("=")
+        named.setdefault(name, []).extend([value] if given else [])
+    found = {name: named.get(name) or offered.get(name, ()) for name in (named or offered)}
+    there = {name: tuple(each for each in values if not knob_for(name).files or Path(each).is_file()) for name, values in found.items()}
+    return {name: values for name, values in there.items() if values and can_set(name)}

@@ -1,0 +1,139 @@
+"""`phpdyno tune` on real servers: a page whose truth is known, from the search to the bundle; interruption; what cannot be decided."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from phpdyno.bundle.reading import read_bundle
+from phpdyno.journal.tune import TuneRecord, read_tune
+from tests.support.command import fault_of, phpdyno, site, start, the_run
+from tests.support.traces import wait_for_no_traces
+
+pytestmark = pytest.mark.integration
+
+# Arithmetic in a loop, which machine code makes several times cheaper: far beyond any noise of a shared machine.
+LOOP = """<?php
+require __DIR__ . '/part.php';
+function turn(int $turns): int { $sum = 0; for ($i = 0; $i < $turns; $i++) { $sum = ($sum * 31 + $i) & 0xffffff; } return $sum; }
+echo '<html><body>', turn(150000), part(), '</body></html>';
+"""
+PART = "<?php function part(): string { return str_repeat('<p>A paragraph that stays.</p>', 40); }\n"
+KNOBS = ("--knob", "ini.opcache.jit", "--knob", "ini.realpath_cache_ttl", "--knob", "ini.output_buffering")
+
+
+@pytest.fixture
+def docroot(tmp_path: Path) -> Path:
+    return site(tmp_path / "site", index=LOOP, part=PART)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+def tuned(docroot: Path, runs: Path, *argv: str, timeout_s: float = 400.0) -> tuple[TuneRecord, subprocess.CompletedProcess[str]]:
+    answer = phpdyno("tune", "--docroot", docroot, "--url", "/", *argv, "--runs", runs, timeout_s=timeout_s)
+    assert answer.returncode == 0, answer.stderr
+    return read_tune(the_run(runs)), answer
+
+
+def test_what_helps_is_found_proved_and_bundled(docroot: Path, runs: Path) -> None:
+    began = time.monotonic()
+    record, answer = tuned(docroot, runs, *KNOBS, "--budget", "100s", "--transport", "fastcgi")
+    # Preparing, and the last block that was begun in time.
+    assert time.monotonic() - began < 100 * 1.1 + 20
+    assert record.outcome == "finished"
+    assert record.found.settings.get("ini.opcache.jit") == "tracing", answer.stdout
+    last = answer.stdout.strip().splitlines()[-2:]
+    assert "improved, relevant" in " ".join(last)
+    helping = [each for each in record.found.screening.effects if each.standing == "helps"] if record.found.screening else []
+    assert [each.name for each in helping] == ["ini.opcache.jit=tracing"] or "ini.opcache.jit" in helping[0].name
+    run = the_run(runs)
+    manifest = read_bundle(run / "bundle").manifest
+    assert manifest.settings == record.found.settings
+    assert manifest.together is not None
+    assert manifest.together.low is not None
+    assert manifest.together.low > 1.2
+    assert "screening" in (run / "report.html").read_text()
+    shown = phpdyno("report", run, "--json")
+    assert json.loads(shown.stdout)["record"]["found"]["settings"] == record.found.settings
+    assert wait_for_no_traces() == []
+
+
+def test_preloading_is_made_from_what_the_app_loads(docroot: Path, runs: Path) -> None:
+    record, _ = tuned(docroot, runs, "--knob", "ini.opcache.preload", "--budget", "60s", "--transport", "fastcgi")
+    assert set(record.found.scripts) == {"index.php", "part.php"}
+    assert set(record.found.preload) == set(record.found.scripts)
+    (change,) = record.found.changes
+    assert (change.name, change.refused) == ("preloading 2 scripts", "")
+
+
+def test_a_tune_that_was_interrupted_goes_on(docroot: Path, runs: Path) -> None:
+    options = ("--docroot", docroot, "--url", "/", *KNOBS, "--budget", "60s", "--transport", "fastcgi", "--runs", runs)
+    process = start("tune", *options)
+    deadline = time.monotonic() + 60.0
+    while not list(runs.glob("*/screen-1/samples/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "phpdyno tune --resume" in errors
+    assert wait_for_no_traces() == []
+    run = the_run(runs)
+    before = read_tune(run)
+    assert before.outcome == "interrupted"
+    assert phpdyno("report", run).returncode == 0
+    answer = phpdyno("tune", "--resume", run, timeout_s=200.0)
+    assert answer.returncode == 0, answer.stderr
+    after = read_tune(run)
+    assert after.outcome == "finished"
+    assert (after.found.plan, after.found.times) == (before.found.plan, before.found.times)
+    assert {part.name for part in before.parts} <= {part.name for part in after.parts}
+    again = phpdyno("tune", "--resume", run)
+    assert again.returncode == 2
+    assert "this tune is finished" in fault_of(again.stderr)
+
+
+def test_a_budget_that_decides_nothing_is_refused_with_one_that_is_enough(docroot: Path, runs: Path) -> None:
+    (docroot / "index.php").write_text(LOOP.replace("150000", "6000000"))
+    answer = phpdyno("tune", "--docroot", docroot, "--url", "/", "--budget", "60s", "--runs", runs, timeout_s=200.0)
+    assert answer.returncode == 1
+    assert "give at least --budget" in answer.stderr.splitlines()[-1]
+    assert wait_for_no_traces() == []
+
+
+# What each planted knob does to the page: nothing of it is a knob's own doing, so every one of them is known beforehand.
+PLANTED = """<?php
+require __DIR__ . '/part.php';
+$arenas = getenv('MALLOC_ARENA_MAX');
+if ($arenas === '2') { posix_kill(getmypid(), 11); sleep(1); }
+if ($arenas === '3') {
+    $libc = FFI::cdef('void *malloc(size_t); void *memset(void *, int, size_t);');
+    $libc->memset($libc->malloc(1 << 20), 1, 1 << 20);
+}
+echo '<html><body>', ini_get('zend.assertions'), turn(150000), part(), '</body></html>';
+function turn(int $turns): int { $sum = 0; for ($i = 0; $i < $turns; $i++) { $sum = ($sum * 31 + $i) & 0xffffff; } return $sum; }
+"""
+
+
+def test_changes_that_break_something_are_rejected_with_the_reason_and_the_search_goes_on(docroot: Path, runs: Path) -> None:
+    (docroot / "index.php").write_text(PLANTED)
+    fatal = docroot / "fatal.php"
+    fatal.write_text("<?php throw new Exception('no start');\n")
+    planted = ("env.MALLOC_ARENA_MAX=2", "env.MALLOC_ARENA_MAX=3", f"ini.opcache.preload={fatal}", "ini.zend.assertions=1")
+    knobs = [word for each in (*planted, "ini.opcache.jit=tracing") for word in ("--knob", each)]
+    argv = ("--control", "ini.ffi.enable=1;ini.zend.assertions=0", *knobs, "--budget", "110s", "--transport", "fastcgi")
+    record, answer = tuned(docroot, runs, *argv)
+    reasons = {each.name: each.refused for each in record.found.changes}
+    assert "signal 11" in reasons["env.MALLOC_ARENA_MAX=2"], reasons
+    assert "does not start" in reasons[f"ini.opcache.preload={fatal}"], reasons
+    assert "answers differently" in reasons["ini.zend.assertions=1"], reasons
+    assert "env.MALLOC_ARENA_MAX" not in record.found.settings
+    assert record.found.settings.get("ini.opcache.jit") == "tracing"
+    for word in ("Took no part", "signal 11", "answers differently"):
+        assert word in answer.stdout
+    assert wait_for_no_traces() == []

@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+
+from phpdyno.workflows.tune_search import asked_values
+
+OFFERED = {"ini.opcache.jit": ("tracing", "function"), "ini.realpath_cache_ttl": ("600",)}
+
+
+def test_all_that_is_offered_unless_something_is_asked_for() -> None:
+    assert asked_values(OFFERED, ()) == OFFERED
+    assert asked_values(OFFERED, ("ini.realpath_cache_ttl",)) == {"ini.realpath_cache_ttl": ("600",)}
+    assert asked_values(OFFERED, ("ini.opcache.preload",)) == {}
+
+
+def test_values_that_are_named_take_the_place_of_the_catalogue_s() -> None:
+    named = ("ini.opcache.jit=function", "ini.opcache.jit=off", "ini.output_buffering=65536")
+    assert asked_values(OFFERED, named) == {"ini.opcache.jit": ("function", "off"), "ini.output_buffering": ("65536",)}
+
+
+def test_files_that_are_not_there_are_not_tried(tmp_path: Path) -> None:
+    library = tmp_path / "libmalloc.so"
+    library.touch()
+    offered = {"env.LD_PRELOAD": ("/no/such/library.so", str(library))}
+    assert asked_values(offered, ()) == {"env.LD_PRELOAD": (str(library),)}
+    assert asked_values({"env.LD_PRELOAD": ("/no/such/library.so",)}, ()) == {}
+
+
+def test_settings_of_the_host_are_tried_where_they_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = {"os.vm.nr_hugepages": ("64",), "os.thp": ("never",)}
+    monkeypatch.setattr("phpdyno.stack.host_settings.os.access", lambda *_: False)
+    assert asked_values(offered, ()) == {"os.thp": ("never",)}
+    monkeypatch.setattr("phpdyno.stack.host_settings.os.access", lambda *_: True)
+    assert asked_values(offered, ()) == offered
