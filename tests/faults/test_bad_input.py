@@ -159,6 +159,7 @@ def test_an_app_that_answers_differently_every_time_is_refused_naming_the_span(t
     [
         (("--knob", "ini.opcache.jti"), ["ini.opcache.jti", "did you mean ini.opcache.jit?"]),
         (("--knob", "ini.opcache.jit=perhaps"), ["--knob ini.opcache.jit=perhaps", "it takes"]),
+        (("--knob", "env.LD_PRELOAD=/no/such/library.so"), ["/no/such/library.so", "no such file"]),
         (("--budget", "20s"), ["--budget 20s", "less than a minute"]),
         (("--seed", "-1"), ["--seed", "whole number"]),
         (("--concurrency", "0"), ["--concurrency", "1 to 1000"]),

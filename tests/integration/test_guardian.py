@@ -190,6 +190,22 @@ def test_nothing_is_left_in_the_end() -> None:
     assert wait_for_no_traces() == []
 
 
+def test_an_interruption_while_all_is_ended_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pressed = iter([KeyboardInterrupt])
+
+    def sleep(_: float) -> None:
+        for error in pressed:
+            raise error
+
+    supervisor = Supervisor(tmp_path / "logs")
+    supervisor.spawn("sleep", ["sleep", "1000.3"])
+    monkeypatch.setattr("phpdyno.stack.supervise.time.sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        supervisor.__exit__(None, None, None)
+    assert not supervisor.live.exists()
+    assert not descendants_named("1000.3")
+
+
 SETTING = Path("/proc/sys/net/core/somaxconn")
 needs_settings = pytest.mark.skipif(not os.access(SETTING, os.W_OK), reason="settings of the host may not be written here")
 OTHER = "4111"

@@ -22,7 +22,9 @@ function turn(int $turns): int { $sum = 0; for ($i = 0; $i < $turns; $i++) { $su
 echo '<html><body>', turn(150000), part(), '</body></html>';
 """
 PART = "<?php function part(): string { return str_repeat('<p>A paragraph that stays.</p>', 40); }\n"
-KNOBS = ("--knob", "ini.opcache.jit", "--knob", "ini.realpath_cache_ttl", "--knob", "ini.output_buffering")
+# The JIT is worth far more than 10 % there, so that much is decidable in a minute or two whatever the neighbours do.
+MARGIN = ("--margin", "10%")
+KNOBS = (*MARGIN, "--knob", "ini.opcache.jit", "--knob", "ini.realpath_cache_ttl", "--knob", "ini.output_buffering")
 
 
 @pytest.fixture
@@ -65,34 +67,40 @@ def test_what_helps_is_found_proved_and_bundled(docroot: Path, runs: Path) -> No
 
 
 def test_preloading_is_made_from_what_the_app_loads(docroot: Path, runs: Path) -> None:
-    record, _ = tuned(docroot, runs, "--knob", "ini.opcache.preload", "--budget", "60s", "--transport", "fastcgi")
+    record, _ = tuned(docroot, runs, *MARGIN, "--knob", "ini.opcache.preload", "--budget", "60s", "--transport", "fastcgi")
     assert set(record.found.scripts) == {"index.php", "part.php"}
     assert set(record.found.preload) == set(record.found.scripts)
     (change,) = record.found.changes
     assert (change.name, change.refused) == ("preloading 2 scripts", "")
 
 
-def test_a_tune_that_was_interrupted_goes_on(docroot: Path, runs: Path) -> None:
-    options = ("--docroot", docroot, "--url", "/", *KNOBS, "--budget", "60s", "--transport", "fastcgi", "--runs", runs)
+@pytest.mark.parametrize("phase", ["try-1", "screen-1", "race-1", "confirm-1", "ablate-1"])
+def test_a_tune_that_was_interrupted_in_any_phase_goes_on_without_losing_a_block(docroot: Path, runs: Path, phase: str) -> None:
+    two = ("--knob", "ini.opcache.jit=tracing", "--knob", "ini.realpath_cache_ttl", *MARGIN)
+    options = ("--docroot", docroot, "--url", "/", *two, "--budget", "60s", "--transport", "fastcgi", "--runs", runs)
     process = start("tune", *options)
-    deadline = time.monotonic() + 60.0
-    while not list(runs.glob("*/screen-1/samples/*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    deadline = time.monotonic() + 80.0
+    while not list(runs.glob(f"*/{phase}/samples/*")) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+    if process.poll() is not None and not list(runs.glob(f"*/{phase}")):
+        pytest.skip(f"this search needed no {phase}")  # a winner of one part is not taken apart
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert "phpdyno tune --resume" in errors
     assert wait_for_no_traces() == []
     run = the_run(runs)
     before = read_tune(run)
     assert before.outcome == "interrupted"
     assert phpdyno("report", run).returncode == 0
+    kept = {path: path.read_bytes() for path in run.glob("*/journal.jsonl")}
     answer = phpdyno("tune", "--resume", run, timeout_s=200.0)
     assert answer.returncode == 0, answer.stderr
     after = read_tune(run)
     assert after.outcome == "finished"
-    assert (after.found.plan, after.found.times) == (before.found.plan, before.found.times)
-    assert {part.name for part in before.parts} <= {part.name for part in after.parts}
+    assert (after.found.plan, after.found.times) == (before.found.plan or after.found.plan, before.found.times or after.found.times)
+    assert all(path.read_bytes().startswith(content) for path, content in kept.items())
+    assert after.found.settings.get("ini.opcache.jit") == "tracing"
     again = phpdyno("tune", "--resume", run)
     assert again.returncode == 2
     assert "this tune is finished" in fault_of(again.stderr)
@@ -126,13 +134,15 @@ def test_changes_that_break_something_are_rejected_with_the_reason_and_the_searc
     fatal.write_text("<?php throw new Exception('no start');\n")
     planted = ("env.MALLOC_ARENA_MAX=2", "env.MALLOC_ARENA_MAX=3", f"ini.opcache.preload={fatal}", "ini.zend.assertions=1")
     knobs = [word for each in (*planted, "ini.opcache.jit=tracing") for word in ("--knob", each)]
-    argv = ("--control", "ini.ffi.enable=1;ini.zend.assertions=0", *knobs, "--budget", "110s", "--transport", "fastcgi")
+    argv = ("--control", "ini.ffi.enable=1;ini.zend.assertions=0", *MARGIN, *knobs, "--budget", "120s", "--transport", "fastcgi")
     record, answer = tuned(docroot, runs, *argv)
     reasons = {each.name: each.refused for each in record.found.changes}
     assert "signal 11" in reasons["env.MALLOC_ARENA_MAX=2"], reasons
     assert "does not start" in reasons[f"ini.opcache.preload={fatal}"], reasons
     assert "answers differently" in reasons["ini.zend.assertions=1"], reasons
     assert "env.MALLOC_ARENA_MAX" not in record.found.settings
+    race = record.found.race
+    assert race is None or all("holds" in each.fate for each in race.racers if "env.MALLOC_ARENA_MAX=3" in each.name)
     assert record.found.settings.get("ini.opcache.jit") == "tracing"
     for word in ("Took no part", "signal 11", "answers differently"):
         assert word in answer.stdout

@@ -122,23 +122,29 @@ class Supervisor:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+        interrupted = self.close()
+        if interrupted and kind is None:
+            raise KeyboardInterrupt
 
-    def close(self) -> None:
-        """Hang up: the guardian kills what is left, cleans up and ends. Idempotent; not interruptible by a second Ctrl-C."""
+    def close(self) -> bool:
+        """Hang up: the guardian kills what is left, cleans up and ends. Idempotent; whether a Ctrl-C came meanwhile, which waits."""
+        interrupted = False
         if self._channel.fileno() < 0:
-            return
+            return interrupted
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
         self._channel.close()
         deadline = time.monotonic() + 15.0
         while self._guardian.poll() is None and time.monotonic() < deadline:
-            with contextlib.suppress(KeyboardInterrupt):
+            try:
                 time.sleep(0.005)
+            except KeyboardInterrupt:
+                interrupted = True
         if self._guardian.poll() is None:
             self._guardian.kill()
             self._guardian.wait()
         sweep_leftovers()
+        return interrupted
 
     # ---- requests -----------------------------------------------------------------------------
 

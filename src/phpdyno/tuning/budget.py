@@ -98,8 +98,8 @@ class Wanted(Struct, frozen=True):
 def plan_budget(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan:
     """How the budget (what is left of it after the calibration) is used.
 
-    Raises BudgetTooSmall, which names a budget that is enough, when the screening could not decide an effect of 5 %, or winner and control
-    could not be told apart by twice the margin (5 % where that is more); UsageError when no budget up to a week would be enough;
+    Raises BudgetTooSmall, which names a budget that is enough, when the screening could not decide, or winner and control not be told
+    apart by, twice the margin (5 % where that is more); UsageError when no budget up to a week would be enough;
     ValueError for fewer than two arms at once.
     """
     if costs.most_arms < 2:
@@ -177,7 +177,8 @@ def _plan(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan | None:
     """None when it decides nothing."""
     seconds = stage_seconds(budget_s, wanted)
     screen = plan_screen(seconds["screen"], wanted.factors, costs, wanted.alpha)
-    if screen is None or screen.decidable > USEFUL:
+    useful = max(USEFUL, 2.0 * wanted.margin)
+    if screen is None or screen.decidable > useful:
         return None
     effect = margin_log(max(wanted.margin, 1e-3))
     arms = min(costs.most_arms, RACERS)
@@ -192,7 +193,7 @@ def _plan(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan | None:
         found = plan_blocks(seconds[name], number, costs, effect=effect, alpha=alpha, contrast=contrast).decidable
         decided[name] = None if found is None else _fraction(found)
     confirmed = decided["confirm"]
-    if confirmed is None or confirmed > max(USEFUL, 2.0 * wanted.margin):
+    if confirmed is None or confirmed > useful:
         return None
     stages = tuple(StagePlan(name, each, decided.get(name)) for name, each in seconds.items())
     return BudgetPlan(budget_s, stages, screen, _sentence(wanted, stages, screen))

@@ -38,6 +38,7 @@ from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats
 
 LOOK, TRY, SCREEN, RACE = "look", "try", "screen", "race"
 LEAST_LEFT_S = 1.0
+CANNOT_SET = "it cannot be set here: run as root, on the host itself"
 BEHIND_NGINX = "web."
 """Settings that mean nothing without nginx; the family of the pool's socket is one of its own."""
 
@@ -98,6 +99,13 @@ class Search:
             for name, values in asked_values(offered, lab.asked.knobs).items()
             if lab.asked.transport == "http" or not name.startswith(BEHIND_NGINX) or name == "web.socket"
         }
+        out_of_reach = [
+            Change(f"{name}={value}", {name: value}, knob_for(name).metric, CANNOT_SET)
+            for name, values in wanted.items()
+            for value in values
+            if not can_set(name)
+        ]
+        wanted = {name: values for name, values in wanted.items() if can_set(name)}
         every = (*more, *candidates_of(wanted, in_control(ground.facts, given), knob_for))
         mine = tuple(each for each in every if self._is_mine(each))
         refused, known = self._try(mine, ground.known)
@@ -105,6 +113,7 @@ class Search:
         changes = [
             *(Change(each.name, each.settings, lab.metric, refused.get(each.name, "")) for each in mine),
             *(Change(each.name, each.settings, "throughput") for each in others),
+            *out_of_reach,
         ]
         self.take(changes=tuple(changes))
         left = [each for each in mine if each.name not in refused]
@@ -275,7 +284,7 @@ class Search:
 
 
 def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The values to try, by full name: of what the catalogue offers that which can be had here; with `knobs` (`NAME` or `NAME=VALUE`) only
+    """The values to try, by full name: what the catalogue offers, files only if they are there; with `knobs` (`NAME` or `NAME=VALUE`) only
     those, with the values that they name."""
     named: dict[str, list[str]] = {}
     for each in knobs:
@@ -283,4 +292,4 @@ def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> 
         named.setdefault(name, []).extend([value] if given else [])
     found = {name: named.get(name) or offered.get(name, ()) for name in (named or offered)}
     there = {name: tuple(each for each in values if not knob_for(name).files or Path(each).is_file()) for name, values in found.items()}
-    return {name: values for name, values in there.items() if values and can_set(name)}
+    return {name: values for name, values in there.items() if values}

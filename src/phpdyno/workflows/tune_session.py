@@ -70,6 +70,8 @@ def check_knobs(asked: Sequence[str]) -> None:
             raise UsageError(f"there is no knob {name!r} to be tuned", where="--knob", next_step=hint)
         if given:
             check_values({name: value}, where=f"--knob {each}")
+            if CATALOGUE[name].files and not Path(value).is_file():
+                raise UsageError("there is no such file", where=f"--knob {each}")
 
 
 @contextmanager

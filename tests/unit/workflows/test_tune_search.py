@@ -1,7 +1,5 @@
 from pathlib import Path
 
-import pytest
-
 from phpdyno.workflows.tune_search import asked_values
 
 OFFERED = {"ini.opcache.jit": ("tracing", "function"), "ini.realpath_cache_ttl": ("600",)}
@@ -24,11 +22,3 @@ def test_files_that_are_not_there_are_not_tried(tmp_path: Path) -> None:
     offered = {"env.LD_PRELOAD": ("/no/such/library.so", str(library))}
     assert asked_values(offered, ()) == {"env.LD_PRELOAD": (str(library),)}
     assert asked_values({"env.LD_PRELOAD": ("/no/such/library.so",)}, ()) == {}
-
-
-def test_settings_of_the_host_are_tried_where_they_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = {"os.vm.nr_hugepages": ("64",), "os.thp": ("never",)}
-    monkeypatch.setattr("phpdyno.stack.host_settings.os.access", lambda *_: False)
-    assert asked_values(offered, ()) == {"os.thp": ("never",)}
-    monkeypatch.setattr("phpdyno.stack.host_settings.os.access", lambda *_: True)
-    assert asked_values(offered, ()) == offered
