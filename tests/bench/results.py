@@ -37,6 +37,7 @@ class Sizes(Struct, frozen=True):
     truth_rounds: int = 30
     truth_budget_s: float = 60.0
     truth_wordpress_budget_s: float = 240.0
+    speed_s: float = 1500.0
     tune_exhaustive_s: float = 1500.0
     tune_pairs: int = 8
     tune_s: float = 420.0
@@ -63,6 +64,7 @@ QUICK = Sizes(
     truth_rounds=5,
     truth_budget_s=10.0,
     truth_wordpress_budget_s=20.0,
+    speed_s=150.0,
     tune_exhaustive_s=120.0,
     tune_pairs=4,
     tune_s=150.0,
@@ -114,10 +116,11 @@ class SectionResult(Struct, frozen=True):
 
 
 class Store:
-    """One JSON file per section."""
+    """One JSON file per section in `sections`; logs and unfinished work of a section in `directory`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, sections: Path | None = None) -> None:
         self.directory = directory
+        self.sections = sections or directory
 
     def load(self, name: str) -> SectionResult | None:
         """What is kept of a section; None when there is nothing, or nothing that this version understands."""
@@ -129,7 +132,7 @@ class Store:
 
     def save(self, result: SectionResult) -> None:
         """Keep it; the file appears whole or not at all."""
-        self.directory.mkdir(parents=True, exist_ok=True)
+        self.sections.mkdir(parents=True, exist_ok=True)
         partial = self._path(result.name).with_suffix(".partial")
         partial.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
         partial.replace(self._path(result.name))
@@ -140,7 +143,7 @@ class Store:
         shutil.rmtree(self.directory / name, ignore_errors=True)
 
     def _path(self, name: str) -> Path:
-        return self.directory / f"{name}.json"
+        return self.sections / f"{name}.json"
 
 
 def still_holds(result: SectionResult, stamp: Stamp, sizes: Sizes) -> bool:

@@ -42,7 +42,8 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSections:
         return measure
 
     monkeypatch.setattr(bench, "MEASURES", {name: make(name) for name in bench.TITLES})
-    monkeypatch.setattr(bench, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(bench, "KEPT", tmp_path / "work")
+    monkeypatch.setattr(bench, "SECTIONS", tmp_path / "kept")
     monkeypatch.setattr(bench, "PAGE", tmp_path / "benchmarks.md")
     monkeypatch.setattr(bench, "take_stamp", lambda host: STAMP)
     monkeypatch.setattr(bench, "take_background", lambda: 0.0)

@@ -1,9 +1,7 @@
 """Section `tune`: what a search gives away against measuring everything, whether seeds agree, and whether the budget is honoured."""
 
 import math
-import os
 import shutil
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -15,12 +13,11 @@ from numpy.typing import NDArray
 
 from phpdyno.errors import DynoError
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.journal.tune import TuneRecord, read_tune
+from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.knobs.judge import in_control
 from phpdyno.model.plan import AppSource
 from phpdyno.model.tune import Asked, Found
-from phpdyno.stack.supervise import Supervisor
 from phpdyno.tuning.factors import candidates_of
 from phpdyno.tuning.readings import by_block
 from phpdyno.workflows.tune_lab import Heat
@@ -29,6 +26,7 @@ from phpdyno.workflows.tune_session import laboratory, subject_of
 from tests.bench.figures import Figure, Target
 from tests.bench.results import Sizes
 from tests.bench.stand import Say
+from tests.bench.tunes import tuned
 
 APP = "wordpress"
 KNOBS = (
@@ -44,7 +42,6 @@ SHARE = Target("≤ 30 %", at_most=0.30)
 KEPT = Target("≤ 110 %", at_most=1.10)
 WORTH = 0.02
 """A change of this true effect (fraction) is to be found whatever the seed."""
-GRACE_S = 120.0
 TERMS_LEFT = 4
 """Combinations more than terms of the model: with fewer nothing would be smoothed."""
 
@@ -73,7 +70,7 @@ def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figu
     records = []
     for seed in SEEDS[: sizes.tune_seeds]:
         say(f"phpdyno tune {APP} --budget {sizes.tune_s:.0f}s --seed {seed}")
-        records.append(tuned(runs / f"seed-{seed}", sizes, logs, seed))
+        records.append(tuned(APP, runs / f"seed-{seed}", logs, budget_s=sizes.tune_s, seed=seed, knobs=KNOBS))
     return figures_of(truth, records)
 
 
@@ -147,18 +144,6 @@ def exhaustive(run: Path, sizes: Sizes, say: Say) -> Truth:
     model = modelled(list(seen), list(seen.values()))
     alone = tuple(model[tuple(int(place == other) for other in range(len(KNOBS)))] for place in range(len(KNOBS)))
     return Truth(model, alone, time.monotonic() - began)
-
-
-def tuned(runs: Path, sizes: Sizes, logs: Path, seed: int) -> TuneRecord:
-    """A tune of the same changes as a command of its own, below our guardian."""
-    argv = [sys.executable, "-m", "phpdyno", "tune", APP, "--budget", f"{sizes.tune_s:.0f}s", "--seed", str(seed), "--runs", str(runs)]
-    argv += [word for each in KNOBS for word in ("--knob", each)]
-    with Supervisor(logs) as supervisor:
-        child = supervisor.run(f"tune-{seed}", argv, env=dict(os.environ), as_service=False, timeout_s=sizes.tune_s + GRACE_S)
-        if child.status != 0:
-            raise DynoError(f"phpdyno tune {child.ended_how()}: {child.tail()}")
-    (run,) = runs.iterdir()
-    return read_tune(run)
 
 
 class Told:
