@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 help:
 	@printf '%s\n' \
 	  'make setup      install what is missing, build the native core; leaves .venv/bin/phpdyno' \
-	  'make demo       setup, then a real comparison on WordPress (about six minutes)' \
+	  'make demo       setup, then tunes WordPress: what helps it here (about eight minutes)' \
 	  'make test       setup, then every test' \
 	  'make test-fast  the tests that need no server (under a minute)' \
 	  'make lint       style, types, layers' \
@@ -23,11 +23,7 @@ venv:
 	@test -x $(PYTHON) || { echo 'there is no .venv here yet; run: make setup' >&2; exit 1; }
 
 demo: setup
-	phpdyno compare wordpress --aa \
-	  --treatment 'ini.opcache.enable=0' \
-	  --treatment 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M' \
-	  --treatment 'ini.opcache.validate_timestamps=0;ini.realpath_cache_size=16M;ini.realpath_cache_ttl=600' \
-	  --budget 5m
+	phpdyno tune wordpress --budget 7m
 
 test: setup lint
 	cargo test --release --locked --quiet --workspace --exclude dyno-py

@@ -62,7 +62,7 @@ def test_what_helps_is_found_proved_and_bundled(docroot: Path, runs: Path) -> No
     assert manifest.together.low > 1.2
     assert "screening" in (run / "report.html").read_text()
     shown = phpdyno("report", run, "--json")
-    assert json.loads(shown.stdout)["record"]["found"]["settings"] == record.found.settings
+    assert json.loads(shown.stdout)["found"]["settings"] == record.found.settings
     assert wait_for_no_traces() == []
 
 
@@ -147,4 +147,27 @@ def test_changes_that_break_something_are_rejected_with_the_reason_and_the_searc
     assert record.found.settings.get("ini.opcache.jit") == "tracing"
     for word in ("Took no part", "signal 11", "answers differently"):
         assert word in answer.stdout
+    assert wait_for_no_traces() == []
+
+
+# Two changes that each help or do nothing alone, and beside each other give another answer.
+AT_ODDS = LOOP.replace(
+    "echo '<html>",
+    "$odd = ini_get('output_buffering') === '65536' && opcache_get_status(false)['jit']['on'];\necho $odd ? 'odd' : '', '<html>",
+)
+
+
+def test_changes_that_do_not_go_together_are_told_apart_and_the_rest_is_screened_again(docroot: Path, runs: Path) -> None:
+    (docroot / "index.php").write_text(AT_ODDS)
+    knobs = ("ini.opcache.jit=tracing", "ini.output_buffering=65536", "ini.realpath_cache_ttl=600")
+    named = [word for each in knobs for word in ("--knob", each)]
+    record, answer = tuned(docroot, runs, *MARGIN, *named, "--budget", "100s", "--transport", "fastcgi")
+    reasons = {each.name: each.refused for each in record.found.changes}
+    assert "does not work together" in reasons["ini.output_buffering=65536"], reasons
+    assert "answers differently" in reasons["ini.output_buffering=65536"], reasons
+    assert (reasons["ini.opcache.jit=tracing"], reasons["ini.realpath_cache_ttl=600"]) == ("", "")
+    assert record.found.broken is not None
+    assert (runs / the_run(runs).name / "screen-again-1" / "journal.jsonl").is_file()
+    assert record.found.settings.get("ini.opcache.jit") == "tracing"
+    assert "screening again without ini.output_buffering=65536" in answer.stderr + answer.stdout
     assert wait_for_no_traces() == []

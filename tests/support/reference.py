@@ -9,6 +9,7 @@ from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
 from phpdyno.report.study_shape import StudyView
 from phpdyno.report.sweep_shape import SweepView
+from phpdyno.report.tune_view import TuneView
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 STUDY = (
@@ -27,6 +28,11 @@ MEASURE = (
     "ends are null.",
 )
 
+TUNE = (
+    "`phpdyno tune --json` and `phpdyno report RUN --json` of a tune print one document of the format `phpdyno.tune/1`. This page is made",
+    "from the code. Version 1 may gain fields; none changes its meaning or unit. Units are in the names: `_ms` milliseconds, `_s` seconds,",
+    "`_kib` KiB. Ratios are above 1 where the change is better, whatever the goal.",
+)
 BUNDLE = (
     "A bundle is a directory that `phpdyno tune` writes. [How to deploy one](../how-to/deploy-a-bundle.md). This page is made from the"
     " code.",
@@ -71,6 +77,7 @@ def pages() -> dict[str, str]:
         "knobs.md": knobs_page(),
         "study-json.md": reference_page("The JSON of a study", STUDY, StudyView),
         "measure-json.md": reference_page("The JSON of a sweep", MEASURE, SweepView),
+        "tune-json.md": reference_page("The JSON of a tune", TUNE, TuneView),
         "selfcheck-json.md": reference_page("The JSON of a selfcheck", SELFCHECK, ChecksView),
         "compare.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }

@@ -70,7 +70,8 @@ def test_slots_that_cost_php_nothing_yield_no_observation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steal", "unfilled_ms", "expected"), [(0.0, 0.0, ""), (0.2, 0.0, "steal 20.0%"), (0.0, 30.0, "generator late for 50.0%")]
+    ("steal", "unfilled_ms", "expected"),
+    [(0.0, 0.0, ""), (0.5, 0.0, ""), (0.7, 0.0, "steal 70.0%"), (0.0, 30.0, "generator late for 50.0%")],
 )
 def test_covariates_declared_beforehand_exclude_a_block(steal: float, unfilled_ms: float, expected: str) -> None:
     block = reading((slot(unfilled_ms=unfilled_ms), slot(unfilled_ms=unfilled_ms)), steal=steal)

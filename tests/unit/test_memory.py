@@ -1,11 +1,12 @@
 """Memory of a process: made-up files, our own process, and what may not be read."""
 
+import mmap
 import os
 from pathlib import Path
 
 import pytest
 
-from phpdyno.host.memory import MemoryUnreadable, parse_memory, read_memory_of
+from phpdyno.host.memory import MemoryUnreadable, parse_memory, parse_own_kib, read_memory_of, read_own_kib_of
 from phpdyno.host.tree import Tree
 from phpdyno.model.readings import WorkerMemory
 
@@ -39,6 +40,39 @@ def test_a_kernel_that_does_not_split_pss_leaves_the_shared_memory_unknown() -> 
 def test_what_is_no_smaps_rollup_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"no |invalid|negative"):
         parse_memory(7, text)
+
+
+SMAPS = """562b7ffcf000-562b7ffd0000 rw-p 00000000 00:00 0                          [heap]
+Rss:                 140 kB
+Private_Clean:        40 kB
+Private_Dirty:       100 kB
+7f0000000000-7f0008000000 rw-s 00000000 00:01 1042                       /dev/zero (deleted)
+Private_Clean:         0 kB
+Private_Dirty:     10000 kB
+VmFlags: rd wr sh mr mw me ms
+7f0010000000-7f0010002000 r--p 00000000 fe:00 77                         /tmp/a name: with spaces
+Private_Clean:         8 kB
+Private_Dirty:         0 kB
+"""
+
+
+def test_what_is_shared_is_nobodys_own_even_where_one_worker_alone_has_touched_it() -> None:
+    assert parse_own_kib(SMAPS) == 148
+    with pytest.raises(ValueError, match="no mapping"):
+        parse_own_kib("")
+
+
+def test_memory_that_we_share_is_not_our_own() -> None:
+    before = read_own_kib_of(os.getpid())
+    with mmap.mmap(-1, 32 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS) as held:
+        held.write(b"x" * (32 << 20))
+        shared = read_memory_of(os.getpid())
+        own = read_own_kib_of(os.getpid())
+    assert before is not None
+    assert own is not None
+    assert shared is not None
+    assert own < before + (16 << 10)
+    assert shared.private_kib > own + (16 << 10)
 
 
 def test_our_own_memory() -> None:

@@ -185,8 +185,8 @@ def test_an_open_visit_whose_generator_was_late_does_not_count() -> None:
 
 def test_covariates_exclude_in_the_order_in_which_they_were_declared() -> None:
     plan = plan_of()
-    assert excluded_for(plan, 0.10, 0.25, None) == ""
-    assert excluded_for(plan, 0.12, 0.30, None) == "steal 12.0%"
+    assert excluded_for(plan, 0.25, 0.25, None) == ""
+    assert excluded_for(plan, 0.27, 0.30, None) == "steal 27.0%"
     assert excluded_for(plan, 0.0, 0.30, None) == "generator late for 30.0%"
 
 

@@ -10,6 +10,19 @@ from phpdyno import __version__
 from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.errors import UsageError
 
+AppName = Annotated[
+    str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
+]
+Control = Annotated[
+    str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
+]
+Docroot = Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")]
+Urls = Annotated[
+    tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
+]
+Through = Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")]
+Runs = Annotated[Path, Parameter(help="where runs are kept")]
+AsJson = Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")]
 FromLog = Annotated[
     Path | None,
     Parameter(show_default=False, help="ask what an access log of yours holds (combined format or JSON, .gz too): its GET requests"),
@@ -40,23 +53,17 @@ app.command(bundle_app)
 
 @app.command
 def compare(
-    reference: Annotated[
-        str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
-    ] = "",
+    reference: AppName = "",
     /,
     *,
     treatment: Annotated[
         tuple[str, ...],
         Parameter(negative="", show_default=False, help="a SPEC to try, e.g. 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M'"),
     ] = (),
-    control: Annotated[
-        str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
-    ] = "",
+    control: Control = "",
     aa: Annotated[bool, Parameter(negative="", show_default=False, help="add an A/A arm: the control against itself")] = False,
-    docroot: Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")] = None,
-    url: Annotated[
-        tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
-    ] = (),
+    docroot: Docroot = None,
+    url: Urls = (),
     script: Annotated[
         Path | None, Parameter(help="measure operations of a command-line script: a PHP file that returns a callable, or named ones")
     ] = None,
@@ -69,7 +76,7 @@ def compare(
     ] = None,
     confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
     budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = "5m",
-    transport: Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")] = "http",
+    transport: Through = "http",
     concurrency: Annotated[
         int | None, Parameter(help="requests in flight, and workers; default: 1 for CPU, 2 per core for throughput")
     ] = None,
@@ -81,9 +88,9 @@ def compare(
     save_workload: SaveWorkload = None,
     workload: FromWorkload = None,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
-    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    runs: Runs = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None,
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+    json: AsJson = False,
     fail_on: Annotated[Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed")] = None,
     require_verdict: Annotated[bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive")] = False,
 ) -> int:
@@ -120,23 +127,17 @@ def compare(
 
 @app.command
 def measure(
-    reference: Annotated[
-        str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
-    ] = "",
+    reference: AppName = "",
     /,
     *,
-    control: Annotated[
-        str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
-    ] = "",
+    control: Control = "",
     arm: Annotated[
         tuple[str, ...],
         Parameter(negative="", show_default=False, help="another SPEC to sweep in the same rounds; more than once if you like"),
     ] = (),
-    docroot: Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")] = None,
-    url: Annotated[
-        tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
-    ] = (),
-    transport: Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")] = "http",
+    docroot: Docroot = None,
+    url: Urls = (),
+    transport: Through = "http",
     concurrency: Annotated[
         str, Parameter(help="requests in flight, one visit each per round, joined by commas")
     ] = "1,3,5,10,20,30,40,50,100",
@@ -167,9 +168,9 @@ def measure(
         bool,
         Parameter(negative="", show_default=False, help="let ab -k and wrk, where they are installed, load the same instances as well"),
     ] = False,
-    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    runs: Runs = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted sweep; all else comes from its record")] = None,
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+    json: AsJson = False,
 ) -> int:
     """Measure throughput, times, CPU and memory as more is asked of an app, and say what limits it."""
     from phpdyno.cli import measure as command  # noqa: PLC0415 (numpy and the native core: not for --help)
@@ -200,18 +201,12 @@ def measure(
 
 @app.command
 def tune(
-    reference: Annotated[
-        str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
-    ] = "",
+    reference: AppName = "",
     /,
     *,
-    control: Annotated[
-        str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
-    ] = "",
-    docroot: Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")] = None,
-    url: Annotated[
-        tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
-    ] = (),
+    control: Control = "",
+    docroot: Docroot = None,
+    url: Urls = (),
     goal: Annotated[
         Literal["cpu", "throughput", "p99", "memory"],
         Parameter(help="cpu: CPU time per request; throughput and p99 under load; memory: of a worker"),
@@ -225,7 +220,7 @@ def tune(
     ] = None,
     confidence: Annotated[str, Parameter(help="confidence of all intervals of a stage together")] = "95%",
     budget: Annotated[str, Parameter(help="time for all of it, starts and warm-up included")] = "15m",
-    transport: Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")] = "http",
+    transport: Through = "http",
     concurrency: Annotated[
         int | None, Parameter(help="requests in flight, and workers, where throughput is measured; default: 2 per core")
     ] = None,
@@ -235,9 +230,9 @@ def tune(
     save_workload: SaveWorkload = None,
     workload: FromWorkload = None,
     seed: Annotated[int, Parameter(help="designs, orders, coins and targets follow from it")] = 1,
-    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    runs: Runs = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None,
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+    json: AsJson = False,
 ) -> int:
     """Find the changes that make an app better, prove them together and one by one, and write a bundle that can be deployed."""
     from phpdyno.cli import tune as command  # noqa: PLC0415 (numpy and the native core: not for --help)
@@ -269,7 +264,7 @@ def report(
     run: Annotated[Path, Parameter(name="RUN", help="the directory of a run, runs/…")],
     /,
     *,
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+    json: AsJson = False,
 ) -> int:
     """Rebuild the reports of a run, a comparison, a sweep or a tune, from its journal alone."""
     from phpdyno.cli import show  # noqa: PLC0415 (numpy: not for --help)
@@ -285,9 +280,9 @@ def doctor(
     estimate: Annotated[
         bool, Parameter(negative="--no-estimate", help="measure what this host can decide; --no-estimate only looks")
     ] = True,
-    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    runs: Runs = Path("runs"),
     seed: Annotated[int, Parameter(help="orders and targets of the estimate follow from it")] = 1,
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+    json: AsJson = False,
 ) -> int:
     """Say what this host can and cannot measure, and how to fix it. Changes nothing."""
     from phpdyno.cli import doctor as command  # noqa: PLC0415 (not for --help)
@@ -305,9 +300,9 @@ def study(
     ] = None,
     only: Annotated[str, Parameter(show_default=False, help="one part: a comparison, an app, cpu, throughput or syscalls")] = "",
     resume: Annotated[Path | None, Parameter(help="go on with a study; finished parts are kept")] = None,
-    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
+    runs: Runs = Path("runs"),
     page: Annotated[Path | None, Parameter(show_default=False, help="where the page goes; default: study.md in the study's run")] = None,
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+    json: AsJson = False,
 ) -> int:
     """Carry out a study file: its comparisons and syscall passes, with a page beside the reference's figures."""
     from phpdyno.cli import study as command  # noqa: PLC0415 (numpy and the native core: not for --help)
@@ -325,8 +320,8 @@ def selfcheck(
     effect: Annotated[str | None, Parameter(show_default=False, help="size of the planted effect; default: 1%")] = None,
     seed: Annotated[int | None, Parameter(show_default=False, help="order, coins and seeds of all comparisons; default: 1")] = None,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted selfcheck; finished comparisons count")] = None,
-    runs: Annotated[Path, Parameter(help="where runs are kept")] = Path("runs"),
-    json: Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")] = False,
+    runs: Runs = Path("runs"),
+    json: AsJson = False,
 ) -> int:
     """Make comparisons whose answer is known beforehand and count how often the answer was right."""
     from phpdyno.cli import selfcheck as command  # noqa: PLC0415 (numpy and the native core: not for --help)

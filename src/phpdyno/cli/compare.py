@@ -11,7 +11,7 @@ from phpdyno.apps.registry import BUILT_IN
 from phpdyno.cli import show
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
-from phpdyno.cli.units import fraction, seconds
+from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import AppSource, Transport
 from phpdyno.report.shape import RunView
@@ -72,15 +72,9 @@ def _question(options: Options) -> Question:
         raise UsageError(f"a slot of {options.slot} cannot hold --concurrency {options.concurrency} requests", where="--slot")
     if options.script is not None:
         _refuse_servers(options)
-    if options.seed < 0:
-        raise UsageError("a seed is a whole number from 0 on", where="--seed")
+    checked_seed(options.seed)
     return Question(
-        source=AppSource(
-            reference=absolute_reference(options.reference),
-            docroot=str(options.docroot.absolute()) if options.docroot else "",
-            urls=options.urls,
-            script=str(options.script.expanduser().absolute()) if options.script else "",
-        ),
+        source=app_source(options.reference, options.docroot, options.urls, options.script),
         control=options.control,
         treatments=options.treatments,
         aa=options.aa,
@@ -109,6 +103,16 @@ def _refuse_servers(options: Options) -> None:
         raise UsageError("a script is judged by CPU per operation only", where=where, next_step="leave --metric out")
     if (options.concurrency or 1) > 1:
         raise UsageError("a script performs one operation at a time", where=where, next_step="leave --concurrency out")
+
+
+def app_source(reference: str, docroot: Path | None, urls: tuple[str, ...], script: Path | None = None) -> AppSource:
+    """The app or script that was named, with absolute paths."""
+    return AppSource(
+        reference=absolute_reference(reference),
+        docroot=str(docroot.absolute()) if docroot else "",
+        urls=urls,
+        script=str(script.expanduser().absolute()) if script else "",
+    )
 
 
 def absolute_reference(reference: str) -> str:

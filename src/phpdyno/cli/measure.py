@@ -7,13 +7,13 @@ from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.cli import show
-from phpdyno.cli.compare import MOST_CONCURRENCY, absolute_reference
+from phpdyno.cli.compare import MOST_CONCURRENCY, app_source
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
-from phpdyno.cli.units import fraction, seconds
+from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrivals
-from phpdyno.model.plan import AppSource, Transport
+from phpdyno.model.plan import Transport
 from phpdyno.model.sweep import Point, points_of
 from phpdyno.workflows.measure import Question, measure, resume
 
@@ -67,16 +67,11 @@ def run(options: Options) -> int:
 
 def question_of(options: Options) -> Question:
     """What is asked, before a log or a workload file is read. Raises UsageError for what cannot be."""
-    if options.seed < 0:
-        raise UsageError("a seed is a whole number from 0 on", where="--seed")
+    checked_seed(options.seed)
     if len(options.arms) >= MOST_ARMS:
         raise UsageError(f"{len(options.arms) + 1} arms are more than {MOST_ARMS}", where="--arm", next_step="name fewer")
     return Question(
-        source=AppSource(
-            reference=absolute_reference(options.reference),
-            docroot=str(options.docroot.absolute()) if options.docroot else "",
-            urls=options.urls,
-        ),
+        source=app_source(options.reference, options.docroot, options.urls),
         control=options.control,
         others=options.arms,
         points=asked_points(options.concurrency, options.open_share, kept=options.keep_conn),

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.units import fraction
+from phpdyno.cli.units import checked_seed, fraction
 from phpdyno.errors import UsageError
 from phpdyno.journal.checks import Wish
 from phpdyno.report.checks import ChecksView, checks_view
@@ -62,8 +62,7 @@ def _refuse_new_wishes(options: Options) -> None:
 def _wish(options: Options) -> Wish:
     effect = 0.01 if options.effect is None else fraction(options.effect, option="--effect", least=0.001, most=0.5)
     seed = 1 if options.seed is None else options.seed
-    if seed < 0:
-        raise UsageError("a seed is a whole number from 0 on", where="--seed")
+    checked_seed(seed)
     comparisons = options.comparisons
     if comparisons is not None and not 1 <= comparisons <= MOST_COMPARISONS:
         raise UsageError(f"{comparisons} is not from 1 to {MOST_COMPARISONS}", where="--comparisons")

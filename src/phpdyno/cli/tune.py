@@ -7,12 +7,12 @@ from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.cli import show
-from phpdyno.cli.compare import MOST_CONCURRENCY, absolute_reference
+from phpdyno.cli.compare import MOST_CONCURRENCY, app_source
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
-from phpdyno.cli.units import fraction, seconds
+from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.errors import UsageError
-from phpdyno.model.plan import AppSource, Transport
+from phpdyno.model.plan import Transport
 from phpdyno.model.tune import Asked, Goal
 from phpdyno.workflows.compare import MARGINS, loaded_concurrency
 from phpdyno.workflows.tune import resume_tune, tune
@@ -59,8 +59,7 @@ def run(options: Options) -> int:
 
 def asked_of(options: Options) -> Asked:
     """What is asked, before a log or a workload file is read. Raises UsageError for what cannot be."""
-    if options.seed < 0:
-        raise UsageError("a seed is a whole number from 0 on", where="--seed")
+    checked_seed(options.seed)
     if options.concurrency is not None and not 1 <= options.concurrency <= MOST_CONCURRENCY:
         raise UsageError(f"{options.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")
     given = None if options.margin is None else fraction(options.margin, option="--margin", least=0.0, most=1.0)
@@ -68,11 +67,7 @@ def asked_of(options: Options) -> Asked:
     if budget_s < LEAST_BUDGET_S:
         raise UsageError("in less than a minute nothing can be tuned", where=f"--budget {options.budget}", next_step="give 15m, or more")
     return Asked(
-        source=AppSource(
-            reference=absolute_reference(options.reference),
-            docroot=str(options.docroot.absolute()) if options.docroot else "",
-            urls=options.urls,
-        ),
+        source=app_source(options.reference, options.docroot, options.urls),
         control=options.control,
         goal=options.goal,
         knobs=options.knobs,

@@ -16,6 +16,13 @@ def seconds(text: str, *, option: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def checked_seed(seed: int) -> int:
+    """The seed. Raises UsageError below 0."""
+    if seed < 0:
+        raise UsageError("a seed is a whole number from 0 on", where="--seed")
+    return seed
+
+
 def fraction(text: str, *, option: str, least: float, most: float) -> float:
     """`1%`, `0.5 %` or `0.01` as a fraction within bounds."""
     stripped = text.strip()

@@ -202,7 +202,7 @@ def fixed_plan(fixed: FixedBlocks, panel: Panel) -> Calibrated:
         metric=panel.metric,
         sigma_pair=fixed.sigma_pair,
         sigma_start=fixed.sigma_start,
-        sigma_block=math.hypot(fixed.sigma_start, fixed.sigma_pair / math.sqrt(fixed.pairs)),
+        sigma_block=Noise(fixed.sigma_pair, fixed.sigma_start).of_block(fixed.pairs),
         mixture=MIXTURE,
         blocks=fixed.blocks,
     )

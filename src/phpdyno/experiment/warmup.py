@@ -44,6 +44,10 @@ class Warm(Struct, frozen=True):
     steady: bool
 
 
+IDLE_ROUNDS = 3
+NOTHING_DONE = "php-fpm does nothing for these targets (static files?), so its CPU time cannot judge them"
+
+
 def warm_up(
     lane: Lane,
     shared: SharedMeters,
@@ -62,10 +66,16 @@ def warm_up(
     turns = math.ceil(workers / len(weights))
     sequence = np.tile(every_target, turns)
     deadline = time.monotonic() + CAP_S
-    unchanged = 0
+    unchanged = idle = 0
     state = _state_of(lane.instance.read_facts(tuple(env_names))) if served else None
     while True:
         reading = _round(lane, shared, sequence, metric)
+        # A process that has just answered may still be on its CPU, and its time is not counted before it leaves it.
+        idle = idle + 1 if reading.php_ns <= 0 else 0
+        if idle:
+            if idle == IDLE_ROUNDS:
+                raise ArmFailed(lane.instance.arm, NOTHING_DONE)
+            continue
         facts = lane.instance.read_facts(tuple(env_names))
         wanted = MACHINE_CODE if _compiles(facts) else SCRIPTS
         if state != _state_of(facts):
@@ -87,8 +97,6 @@ def _round(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32], metri
     reading = measure_slot(lane, shared, sequence)
     if reading.failures and (metric == "cpu" or reading.valid == 0):
         raise RequestFailed(lane.instance, f"requests fail during warm-up: {in_words(reading.failures)}")
-    if reading.php_ns <= 0:
-        raise ArmFailed(lane.instance.arm, "php-fpm does nothing for these targets (static files?), so its CPU time cannot judge them")
     return reading
 
 

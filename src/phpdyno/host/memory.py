@@ -1,9 +1,13 @@
-"""Memory of a process, shared pages in equal parts (PSS), from /proc/PID/smaps_rollup."""
+"""Memory of a process: shared pages in equal parts (PSS) from /proc/PID/smaps_rollup, what is its own from /proc/PID/smaps."""
+
+from collections.abc import Callable
+from typing import TypeVar
 
 from phpdyno.errors import DynoError
 from phpdyno.host.tree import Tree
 from phpdyno.model.readings import WorkerMemory
 
+Parsed = TypeVar("Parsed")
 NEEDED = ("Pss", "Private_Clean", "Private_Dirty", "Shared_Clean", "Shared_Dirty")
 
 
@@ -34,21 +38,49 @@ def parse_memory(pid: int, text: str) -> WorkerMemory:
     )
 
 
+def parse_own_kib(text: str) -> int:
+    """KiB of a smaps that belong to the process alone and would with any number of siblings: private pages of private mappings.
+
+    Pages of a shared mapping (opcache's memory, the JIT's buffer) count as private, too, while one worker alone has touched them. Raises
+    ValueError for what is no smaps.
+    """
+    total, shared, seen = 0, False, False
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        if name in {"Private_Clean", "Private_Dirty"}:
+            total += 0 if shared else int(rest.split()[0])
+            seen = True
+        elif " " in name:  # the head of a mapping: addresses, permissions
+            shared = line.split()[1].endswith("s")
+    if not seen:
+        raise ValueError("no mapping")
+    return total
+
+
 def read_memory_of(pid: int, tree: Tree | None = None) -> WorkerMemory | None:
     """Of one process, 0.2 ms for a php-fpm worker. None when it has ended; raises MemoryUnreadable when it may not be read."""
+    return _read(pid, "smaps_rollup", lambda text: parse_memory(pid, text), tree)
+
+
+def read_own_kib_of(pid: int, tree: Tree | None = None) -> int | None:
+    """`parse_own_kib` of one process. None when it has ended; raises MemoryUnreadable when it may not be read."""
+    return _read(pid, "smaps", parse_own_kib, tree)
+
+
+def _read(pid: int, name: str, parse: Callable[[str], Parsed], tree: Tree | None) -> Parsed | None:
     tree = tree or Tree()
     place = f"/proc/{pid}"
     try:
-        return parse_memory(pid, tree.path(f"{place}/smaps_rollup").read_text(encoding="ascii"))
+        return parse(tree.path(f"{place}/{name}").read_text(encoding="utf-8", errors="replace"))
     except ProcessLookupError:  # what a process without memory (a zombie) answers
         return None
     except FileNotFoundError as error:
         if not tree.has(place):
             return None
-        raise MemoryUnreadable("this kernel has no smaps_rollup", where=place, next_step="use Linux 4.14 or newer") from error
+        raise MemoryUnreadable(f"this kernel has no {name}", where=place, next_step="use Linux 4.14 or newer") from error
     except PermissionError as error:
         raise MemoryUnreadable(
             "its memory may not be read", where=place, next_step="measure as root, or as the user that php-fpm runs as"
         ) from error
     except (OSError, ValueError) as error:
-        raise MemoryUnreadable(f"its smaps_rollup cannot be read: {error}", where=place) from error
+        raise MemoryUnreadable(f"its {name} cannot be read: {error}", where=place) from error

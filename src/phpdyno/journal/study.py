@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 from msgspec import Struct, structs
 
-from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.reader import refuse_newer
-from phpdyno.journal.replacing import replace_file
+from phpdyno.errors import UsageError
+from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.study import Study, SyscallCounts
 
 STUDY_FILE = "study.json"
@@ -66,7 +64,7 @@ class StudyRecord(Struct, frozen=True):
 
 def write_study(run: Path, record: StudyRecord) -> None:
     """Replace `study.json`; it is on disk when this returns. Raises DynoError when the disk takes no more."""
-    replace_file(run / STUDY_FILE, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    replace_record(run / STUDY_FILE, record)
 
 
 def read_study(run: Path) -> StudyRecord:
@@ -74,9 +72,4 @@ def read_study(run: Path) -> StudyRecord:
     path = run / STUDY_FILE
     if not path.is_file():
         raise UsageError("there is no study here", where=str(run), next_step="give the directory of one, runs/<time>-study-<name>")
-    data = path.read_bytes()
-    try:
-        refuse_newer(msgspec.json.decode(data), path=path, what="study", schema=STUDY_SCHEMA)
-        return msgspec.json.decode(data, type=StudyRecord)
-    except msgspec.DecodeError as error:
-        raise DynoError(f"this study cannot be used: {error}", where=str(path)) from error
+    return read_record(path, StudyRecord, what="study", schema=STUDY_SCHEMA)

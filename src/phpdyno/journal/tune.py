@@ -6,12 +6,10 @@ The comparisons of its stages lie below it, each in a folder of its own with a j
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.reader import refuse_newer
-from phpdyno.journal.replacing import replace_file
+from phpdyno.errors import UsageError
+from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.tune import Asked, Found
@@ -55,7 +53,7 @@ class TuneRecord(Struct, frozen=True):
 
 def write_tune(run: Path, record: TuneRecord) -> None:
     """Replace `tune.json`; it is on disk when this returns. Raises DynoError when the disk takes no more."""
-    replace_file(run / TUNE_FILE, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    replace_record(run / TUNE_FILE, record)
 
 
 def read_tune(run: Path) -> TuneRecord:
@@ -63,9 +61,4 @@ def read_tune(run: Path) -> TuneRecord:
     path = run / TUNE_FILE if run.is_dir() else run
     if not path.is_file():
         raise UsageError("there is no tune here", where=str(run), next_step="give the directory of one, runs/<time>-tune-<app>")
-    data = path.read_bytes()
-    try:
-        refuse_newer(msgspec.json.decode(data), path=path, what="tune", schema=TUNE_SCHEMA)
-        return msgspec.json.decode(data, type=TuneRecord)
-    except msgspec.DecodeError as error:
-        raise DynoError(f"this tune cannot be used: {error}", where=str(path)) from error
+    return read_record(path, TuneRecord, what="tune", schema=TUNE_SCHEMA)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -18,8 +18,12 @@ Cost = Literal["reload", "restart", "rebuild"]
 """What applying a value costs: php-fpm or nginx goes on without dropping a request, starts anew, or another binary is made."""
 Price = str | Callable[[str], int]
 """What a value costs in memory: in words, or KiB for the whole pool as a function of the value."""
+Promise = Literal["much", "some", "little"]
+"""What a short budget tries first. `much`: it brought several percent in the write-ups, or ends a shortage that was seen; `little`: it
+saves a call or two of many."""
 Tries = tuple[str, ...] | Callable[[WorkerFacts, HostFacts], tuple[str, ...]]
 """The values that `tune` tries, most promising first; a function where they depend on what the control's worker showed, or on the host."""
+PROMISES: tuple[Promise, ...] = get_args(Promise)
 NOTHING: Mapping[str, str] = MappingProxyType({})
 OFF = frozenset({"", "0", "off", "disable"})
 """Values of a knob that others need under which they have no effect."""
@@ -39,7 +43,8 @@ class Knob(Struct, frozen=True):
 
     `default` is what an arm has that does not name it, where no worker can tell (pool, web server and host). `metric` is what judges it:
     what changes PHP's work by CPU per request, what changes waiting or concurrency by throughput. `contrast` is what the worker must show
-    otherwise than the control's, beyond `proof`. `needs`: settings without which it has no effect. `untried` says why `tries` is empty.
+    otherwise than the control's, beyond `proof`. `needs`: settings without which it has no effect. `untried` says why `tries` is empty,
+    `promise` how much reason there is to try it. `drawn`: whether it is at work depends on where a start puts things, so several are made.
     `span`: the numbers that are searched once what it needs is at work. `files`: the values that are tried are files, to be looked for
     first. `reference` names manual or source, with the section.
     """
@@ -58,10 +63,17 @@ class Knob(Struct, frozen=True):
     needs: Mapping[str, str] = NOTHING
     tries: Tries = ()
     untried: str = ""
+    promise: Promise = "some"
+    drawn: bool = False
     span: Span | None = None
     files: bool = False
     price: Price = "nothing worth mentioning"
     reference: str = ""
+
+    @property
+    def rank(self) -> int:
+        """Place of its promise: 0 is tried first."""
+        return PROMISES.index(self.promise)
 
     @property
     def layer(self) -> str:

@@ -22,7 +22,8 @@ _SAID = (
     "*Proof* is what must be seen in the running worker; without it a treatment is *not effective* and gets no number. *Applying* says "
     "what",
     "a new value costs on a live system: a reload of php-fpm or nginx, a restart, or another binary. *Tried* are the values that `tune`",
-    "tries, most promising first; a knob that only some controls give reason to try says when.",
+    "tries, most promising first; a knob that only some controls give reason to try says when. Where the budget is short, knobs that",
+    "promise most are tried and the others are named.",
     "",
 )
 _ALLOCATORS = (
@@ -43,7 +44,7 @@ def knobs_page() -> str:
     for layer, title in _LAYERS.items():
         lines += [f"## {title}", ""]
         if layer == "os":
-            lines += ["Declared, checked and proved, but refused in this version: nothing sets and restores them yet.", ""]
+            lines += ["Set as root, while nothing else measures here, and restored at any end, a kill included.", ""]
         for knob in CATALOGUE.values():
             if knob.layer == layer:
                 lines += _part(knob)
@@ -71,6 +72,8 @@ def _rows(knob: Knob) -> Iterator[tuple[str, str]]:
     yield "risk", knob.risk or "none known"
     yield "memory", knob.price if isinstance(knob.price, str) else _priced(knob)
     yield "tried", _tried(knob)
+    yield "promises", knob.promise if knob.tries else ""
+    yield "at work", "where a start puts things well; tune looks at several" if knob.drawn else ""
     yield "reference", knob.reference
 
 

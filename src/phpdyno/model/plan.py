@@ -18,8 +18,10 @@ UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script"
 """What a workload consists of, by how it is driven; names of fields say `request` for both."""
 
 
-MAX_STEAL = 0.10
-"""Share of a block's time that the hypervisor may take."""
+MAX_STEAL = 0.6
+"""Share of a block's busy time that the hypervisor may take: more than it leaves. Arms take turns within a block by a coin, so steal makes
+a ratio noisier and not one-sided. Where requests are short and the core sleeps between them, each wake-up waits for the hypervisor: 40 %
+and more on some VMs with no neighbour at work, and with a tenth allowed nothing would be left to judge by."""
 
 
 class AppSource(Struct, frozen=True):

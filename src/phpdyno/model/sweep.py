@@ -10,6 +10,9 @@ from phpdyno.model.plan import AppSource, Transport
 from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.workload import Workload
 
+MAX_STEAL_OF_A_VISIT = 0.25
+"""Less than of a block: a sweep shows absolute figures."""
+
 
 class Point(Struct, frozen=True, order=True):
     """A load: `concurrency` requests in flight (closed loop), or, where `open_share` is above 0, arrivals at that share of saturation as
@@ -59,7 +62,7 @@ class SweepPlan(Struct, frozen=True):
     transport: Transport = "http"
     arrivals: Arrivals = "poisson"
     source: AppSource = AppSource()
-    max_steal: float = 0.10
+    max_steal: float = MAX_STEAL_OF_A_VISIT
     max_lag: float = 0.25
     cross_check: bool = False
     keep_conn: bool = False

@@ -63,7 +63,8 @@ def _kind(spec: dict[str, Any]) -> str:
     if "enum" in spec:
         return " or ".join(f'`"{word}"`' for word in sorted(spec["enum"]))
     if spec.get("type") == "array":
-        return f"list of {_kind(spec['items'])}"
+        several = spec.get("prefixItems")
+        return f"list of {len(several)}: {', '.join(map(_kind, several))}" if several else f"list of {_kind(spec['items'])}"
     if spec.get("type") == "object":
         return f"map of {_kind(spec['additionalProperties'])}"
     return str(spec["type"])

@@ -4,7 +4,7 @@ from phpdyno.model.tune import Ratio
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.tune_view import TuneView, margin_of
+from phpdyno.report.tune_view import TuneView, left_out
 from phpdyno.report.tune_words import (
     STAGES,
     before_after,
@@ -28,21 +28,21 @@ _FILTERS: Filters = {
 
 def render_tune(view: TuneView) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
-    found = view.record.found
+    found = view.found
     return render_frame(
         "tune.html.j2",
         tune_figures(view),
         filters=_FILTERS,
         view=view,
         found=found,
-        refused=[each for each in found.changes if each.refused],
-        told=(*view.record.warnings, *view.record.notes, *found.notes),
+        refused=left_out(found.changes),
+        told=(*view.warnings, *found.notes),
     )
 
 
 def tune_figures(view: TuneView) -> dict[str, Figure]:
     """Every plot that the tune has data for, by the id of its place on the page."""
-    found, margin = view.record.found, margin_of(view.record)
+    found, margin = view.found, view.margin
     drawn: dict[str, list[Strip]] = {}
     if found.screening:
         drawn["screening"] = [

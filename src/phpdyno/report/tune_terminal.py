@@ -8,18 +8,18 @@ from rich.text import Text
 
 from phpdyno.model.tune import Confirmed, Found
 from phpdyno.report.terminal_parts import inert, labelled
-from phpdyno.report.tune_view import TuneView
+from phpdyno.report.tune_view import TuneView, left_out
 from phpdyno.report.tune_words import before_after, confirmed_words, ratio_words, settings_words, standing_words
 from phpdyno.report.words import count, duration, visible
 
-WIDTHS = (32, 22, 8)
-"""Of the columns of a table: a name, a ratio with its interval, a few words."""
+RATIO_WIDTH = 23
+"""Columns of a ratio with its interval: `1.124 (1.006 to 1.255)`; names and words share the rest, three to two."""
 _STYLES = {"helps": "green", "hurts": "red", "open": "yellow"}
 
 
 def tune_summary(view: TuneView) -> Group:
     """The whole report; its last line is the outcome in words."""
-    found = view.record.found
+    found = view.found
     parts: list[RenderableType] = [_head(view), Text()]
     for section in (
         _screening(found),
@@ -33,8 +33,8 @@ def tune_summary(view: TuneView) -> Group:
         if section:
             parts += [*section, Text()]
     parts += [*_left_out(found), *_notes(view), Text()]
-    if view.record.bundle:
-        parts.append(inert(f"bundle: {view.run}/{view.record.bundle} (phpdyno bundle apply DIR)"))
+    if view.bundle:
+        parts.append(inert(f"bundle: {view.run}/{view.bundle} (phpdyno bundle apply DIR)"))
     return Group(*parts, *map(inert, view.sentences))
 
 
@@ -47,15 +47,15 @@ def _head(view: TuneView) -> Group:
         ),
         *((name, inert(said)) for name, said in view.scope),
     ]
-    if view.record.found.plan:
-        facts.append(("plan", inert(view.record.found.plan)))
+    if view.found.plan:
+        facts.append(("plan", inert(view.found.plan)))
     return Group(Text(visible(view.title), style="bold"), labelled(facts))
 
 
 def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Text]]) -> list[RenderableType]:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for number, head in enumerate(heads):
-        table.add_column(head, overflow="fold", min_width=WIDTHS[number], header_style="dim")
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, expand=True)
+    for head, ratio in zip(heads, (3, None, 2), strict=False):
+        table.add_column(head, overflow="fold", ratio=ratio, width=None if ratio else RATIO_WIDTH, header_style="dim")
     for row in rows:
         table.add_row(*row)
     return [Text(title, style="bold"), table]
@@ -131,12 +131,12 @@ def _loaded(loaded: Sequence[Confirmed]) -> list[RenderableType]:
 
 
 def _left_out(found: Found) -> list[RenderableType]:
-    refused = [each for each in found.changes if each.refused]
+    refused = left_out(found.changes)
     if not refused:
         return []
-    return [Text("Took no part", style="bold"), *(inert(f"  {each.name}: {each.refused}", "dim") for each in refused), Text()]
+    return [Text("Took no part", style="bold"), *(inert(f"  {names}: {reason}", "dim") for names, reason in refused), Text()]
 
 
 def _notes(view: TuneView) -> list[RenderableType]:
-    told = (*view.record.warnings, *view.record.notes, *view.record.found.notes)
+    told = (*view.warnings, *view.found.notes)
     return [inert(f"note: {each}", "dim") for each in told]

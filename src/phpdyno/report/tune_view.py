@@ -1,19 +1,28 @@
 """A tune's record as what its reports show. Pure."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from phpdyno.journal.tune import TuneRecord
-from phpdyno.model.tune import Goal
+from phpdyno.model.tune import Change, Found, Goal
 from phpdyno.report.tune_words import BETTER, outcome_words
 from phpdyno.report.words import count, duration, percent
 
 SCHEMA = "phpdyno.tune/1"
 
 
+class PartView(Struct, frozen=True):
+    """One comparison of the tune; its journal lies in the folder of its name, and `phpdyno report` shows it."""
+
+    name: Annotated[str, Meta(description="The stage, with a number where it has several.")]
+    seconds: Annotated[float, Meta(description="Seconds of the budget that it took.")]
+    blocks: Annotated[int, Meta(description="Blocks that were measured.")]
+
+
 class TuneView(Struct, frozen=True, kw_only=True):
-    """The JSON document of a tune: its record, with what it comes to in words."""
+    """A tune with all that was found, and what it comes to in words."""
 
     schema: Annotated[str, Meta(description="Name and version of this format.")] = SCHEMA
     title: Annotated[str, Meta(description="App and goal.")]
@@ -26,7 +35,14 @@ class TuneView(Struct, frozen=True, kw_only=True):
     goal: Annotated[Goal, Meta(description="What it was to improve.")]
     scope: Annotated[tuple[tuple[str, str], ...], Meta(description="What the result holds for: names and values.")]
     sentences: Annotated[tuple[str, ...], Meta(description="What was found, in words; the last one is the outcome.")]
-    record: Annotated[TuneRecord, Meta(description="The record that all of this follows from.")]
+    margin: Annotated[float, Meta(description="A difference of the goal's metric matters from this fraction on.")]
+    loaded_margin: Annotated[float, Meta(description="The same of throughput.")]
+    loaded_concurrency: Annotated[int, Meta(description="Requests in flight, and workers, where throughput is measured.")]
+    argv: Annotated[tuple[str, ...], Meta(description="The command, without `phpdyno`.")]
+    bundle: Annotated[str, Meta(description="The bundle's directory in the run's; empty where there is none.")]
+    warnings: Annotated[tuple[str, ...], Meta(description="About the host, and about settings of a live pool that were not taken over.")]
+    parts: Annotated[tuple[PartView, ...], Meta(description="The comparisons that it consists of, in their order.")]
+    found: Annotated[Found, Meta(description="What was found, stage by stage.")]
 
 
 def tune_view(record: TuneRecord, run: str) -> TuneView:
@@ -39,7 +55,7 @@ def tune_view(record: TuneRecord, run: str) -> TuneView:
         ("control", asked.control or "as the distribution sets it up"),
         ("seed", str(asked.seed)),
         ("budget", f"{duration(asked.budget_s)}, {duration(record.spent_s)} used"),
-        ("confidence", f"{percent(asked.confidence)} in each stage; a difference matters from {percent(margin_of(record))} on"),
+        ("confidence", f"{percent(asked.confidence)} in each stage; a difference matters from {percent(asked.goal_margin)} on"),
     )
     racers = found.race.racers if found.race else ()
     outcome = outcome_words(found.confirmations, racers, found.settings, asked.goal)
@@ -55,10 +71,21 @@ def tune_view(record: TuneRecord, run: str) -> TuneView:
         goal=asked.goal,
         scope=scope,
         sentences=(*unfinished, outcome),
-        record=record,
+        margin=asked.goal_margin,
+        loaded_margin=asked.loaded_margin,
+        loaded_concurrency=asked.loaded_concurrency,
+        argv=record.argv,
+        bundle=record.bundle,
+        warnings=(*record.warnings, *record.notes),
+        parts=tuple(PartView(each.name, each.seconds, each.blocks) for each in record.parts),
+        found=found,
     )
 
 
-def margin_of(record: TuneRecord) -> float:
-    """The relevance margin of the goal, as a fraction."""
-    return record.asked.loaded_margin if record.asked.goal in {"throughput", "p99"} else record.asked.margin
+def left_out(changes: Sequence[Change]) -> tuple[tuple[str, str], ...]:
+    """What took no part: names joined, and the reason; those with the same reason together, in their order."""
+    by_reason: dict[str, list[str]] = {}
+    for each in changes:
+        if each.refused:
+            by_reason.setdefault(each.refused, []).append(each.name)
+    return tuple((", ".join(names), reason) for reason, names in by_reason.items())

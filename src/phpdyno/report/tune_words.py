@@ -26,11 +26,11 @@ STAGES: dict[StageName, str] = {
 
 
 def ratio_words(ratio: Ratio | None) -> str:
-    """`1.073 (1.062 to 1.084)`, on the scale of control / treatment; `–` without an estimate."""
+    """`1.073 (1.062 to 1.084)`, on the scale of control / treatment; no number where there is no interval, `–` without an estimate."""
     if ratio is None:
         return "–"
     ends = span_words(ratio)
-    return f"{ratio.value:.{_digits(ratio)}f} ({ends})"
+    return ends if ratio.ratio is None else f"{ratio.value:.{_digits(ratio)}f} ({ends})"
 
 
 def span_words(ratio: Ratio) -> str:

@@ -1,6 +1,7 @@
 """Facts of a running worker: what it says of itself, and what /proc says of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -80,13 +81,19 @@ def _asked(address: str, target: Target, timeout_ns: int) -> ProbeAnswer | None:
 
 
 def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "tcp"], master: int) -> WorkerFacts:
-    """Facts of one worker of those under `master`, whichever answers `ask`. Raises DynoError when none does."""
+    """Facts of one worker of those under `master`, whichever answers `ask`. Raises DynoError when none does.
+
+    Its huge pages are those that it had before it was asked, if that is more: PHP's heap gives back after a small request, which the probe
+    is, what it held for a large one.
+    """
     for _ in range(2):
+        before = _anonymous_kib_of(children_of(master))
         answer = ask()
         if answer is None:
             break
         try:
-            return facts_of(answer, family=family, workers=len(children_of(master)))
+            facts = facts_of(answer, family=family, workers=len(children_of(master)))
+            return msgspec.structs.replace(facts, anon_huge_kib=max(facts.anon_huge_kib, before.get(answer.pid, 0)))
         except OSError:
             continue  # the probe was this worker's last request (pm.max_requests): ask its successor
     raise DynoError("no worker answers the probe")
@@ -125,8 +132,17 @@ def _named(mapped: Sequence[str], name: str) -> str:
     return next((path for path in mapped if path == name or path.endswith(f"/{name}")), "")
 
 
+def _anonymous_kib_of(pids: Iterable[int]) -> dict[int, int]:
+    """Anonymous huge pages of those that are still there, in KiB."""
+    found = {}
+    for pid in pids:
+        with suppress(OSError):
+            found[pid], _ = _huge_pages(pid)
+    return found
+
+
 def _huge_pages(pid: int) -> tuple[int, int]:
-    """Anonymous huge pages and hugetlb pages of a process, in KiB."""
+    """Anonymous huge pages and hugetlb pages of a process, in KiB. Raises OSError when it is gone or may not be read."""
     totals = {"AnonHugePages": 0, "Shared_Hugetlb": 0, "Private_Hugetlb": 0}
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         name, _, rest = line.partition(":")

@@ -21,7 +21,7 @@ from phpdyno.render.fastcgi import http_request
 from phpdyno.render.nginx import ACCESS_LOG
 from phpdyno.stack.facts import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, read_facts
 from phpdyno.stack.meter import Meter, await_idle
-from phpdyno.stack.pool_memory import read_pool_memory
+from phpdyno.stack.pool_memory import read_own_kib
 from phpdyno.stack.server_facts import server_facts
 from phpdyno.stack.supervise import Child
 
@@ -208,8 +208,8 @@ class Instance:
         return " | ".join(lines[:4])
 
     def worker_kib(self) -> int | None:
-        """Private memory of a worker, the median over the pool; None where it may not be read."""
-        median = read_pool_memory(self.php_pid).private_median_kib
+        """What a worker holds for itself, the median over the pool; None where it may not be read."""
+        median = read_own_kib(self.php_pid)
         return None if median is None else round(median)
 
     def crashes(self) -> str:

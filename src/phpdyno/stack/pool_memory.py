@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from phpdyno.host.memory import MemoryUnreadable, read_memory_of
+from phpdyno.host.memory import MemoryUnreadable, read_memory_of, read_own_kib_of
 from phpdyno.model.readings import PoolMemory, WorkerMemory
 from phpdyno.stack.meter import children_of
 
@@ -37,6 +37,19 @@ def read_pool_memory(master: int) -> PoolMemory:
     except MemoryUnreadable:
         its_own = None
     return pool_memory(found, master=its_own, unread=unread)
+
+
+def read_own_kib(master: int) -> float | None:
+    """What a worker holds for itself, the median over those under `master`; None where it may not be read, or there is none."""
+    found = []
+    for pid in workers_of(master):
+        try:
+            held = read_own_kib_of(pid)
+        except MemoryUnreadable:
+            return None
+        if held is not None:
+            found.append(held)
+    return statistics.median(found) if found else None
 
 
 def pool_memory(workers: Sequence[WorkerMemory], *, master: WorkerMemory | None = None, unread: int = 0) -> PoolMemory:

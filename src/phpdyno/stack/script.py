@@ -15,7 +15,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups
 from phpdyno.host.channel import Channel
 from phpdyno.host.cores import Cores
-from phpdyno.host.memory import MemoryUnreadable, read_memory_of
+from phpdyno.host.memory import MemoryUnreadable, read_own_kib_of
 from phpdyno.knobs.secrets import masked
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
@@ -164,12 +164,11 @@ class ScriptInstance:
         )
 
     def worker_kib(self) -> int | None:
-        """Private memory of the process; None where it may not be read."""
+        """What the process holds for itself; None where it may not be read."""
         try:
-            held = read_memory_of(self.php_pid)
+            return read_own_kib_of(self.php_pid)
         except MemoryUnreadable:
             return None
-        return held.private_kib if held else None
 
     def crashes(self) -> str:
         """By which signal it ended, in words; '' when by none."""

@@ -1,14 +1,17 @@
 """Whether each part of the winner carries its weight: the winner with and without it, within the same blocks."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.model.verdict import Relevance, VerdictKind
-from phpdyno.stats.judge import judge
+from phpdyno.stats.judge import judge, margin_log
 from phpdyno.stats.sequence import MIXTURE, Interval, confidence_sequence
 from phpdyno.tuning.factors import Entry, Factor, entry
 
+HELPED = "it stays: the screening showed that it helps, and this is open"
+LOOKS = "it stays: the whole is confirmed, and of its parts this looks to carry it"
 LogRatios = Mapping[int, float]
 """One arm against the control, by block."""
 
@@ -42,16 +45,25 @@ def without_each(factors: Sequence[Factor], winner: Entry) -> tuple[Entry, ...]:
     )
 
 
-def ablate(winner: LogRatios, trials: Sequence[Trial], *, alpha: float, margin: float, mixture: float = MIXTURE) -> tuple[Part, ...]:
+def ablate(
+    winner: LogRatios, trials: Sequence[Trial], *, alpha: float, margin: float, mixture: float = MIXTURE, helped: Collection[int] = ()
+) -> tuple[Part, ...]:
     """Which parts stay. Alpha is divided over them; each sequence holds however often one looks.
 
     A part stays when its contribution is certain to be above 0 and not certain to be below the margin: the bundle changes only what was
-    shown to be worth it. It stays as well where the winner without it is invalid. Raises ValueError: no trial, alpha outside (0, 1), a
-    margin below 0.
+    shown to be worth it. Where that is open, it stays when the screening has shown that it helps (`helped`: their factors). It stays as
+    well where the winner without it is invalid. The winner is confirmed, so something of it stays: what is open and looks as if it added
+    the margin, or else what looks to add most.
+    Raises ValueError: no trial, alpha outside (0, 1), a margin below 0.
     """
     if not trials:
         raise ValueError("an ablation needs a part")
-    return tuple(_part(winner, each, alpha / len(trials), margin, mixture) for each in trials)
+    parts = tuple(_part(winner, each, alpha / len(trials), margin, mixture, helped=each.factor in helped) for each in trials)
+    if any(each.kept for each in parts):
+        return parts
+    promising = {each.factor for each in parts if each.kind == "inconclusive" and _looks(each) >= margin_log(margin)}
+    stay = promising or {max(parts, key=_looks).factor}
+    return tuple(structs.replace(each, kept=True, reason=LOOKS) if each.factor in stay else each for each in parts)
 
 
 def settled(part: Part) -> bool:
@@ -72,14 +84,21 @@ def too_much_lost(loss: Interval, margin: float) -> bool:
     return kind == "improved" and relevance != "not relevant"
 
 
-def _part(winner: LogRatios, trial: Trial, alpha: float, margin: float, mixture: float) -> Part:
+def _looks(part: Part) -> float:
+    return part.contribution.mean if part.contribution else -math.inf
+
+
+def _part(winner: LogRatios, trial: Trial, alpha: float, margin: float, mixture: float, *, helped: bool) -> Part:
     if trial.invalid:
         return Part(trial.factor, None, "invalid", "", True, f"it stays: without it {trial.invalid}")
     shared = sorted(winner.keys() & trial.log_ratios.keys())
     if not shared:
-        return Part(trial.factor, None, "inconclusive", "", False, "reverted: there was no time to look at it")
+        reason = HELPED if helped else "reverted: there was no time to look at it"
+        return Part(trial.factor, None, "inconclusive", "", helped, reason)
     seen = confidence_sequence([winner[block] - trial.log_ratios[block] for block in shared], alpha, mixture)
     kind, relevance = judge(seen, margin)
+    if kind == "inconclusive" and helped:
+        return Part(trial.factor, seen, kind, relevance, True, HELPED)
     kept = kind == "improved" and relevance != "not relevant"
     return Part(trial.factor, seen, kind, relevance, kept, _reason(kind, relevance))
 

@@ -1,9 +1,9 @@
 """What a budget buys: how long each stage of a tune may take, and which effects it will be able to decide. Said before starting."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.errors import BudgetTooSmall, UsageError
 from phpdyno.model.tune import StageName
@@ -16,26 +16,35 @@ from phpdyno.stats.screening_power import resolvable
 
 STAGES: tuple[StageName, ...] = ("screen", "race", "numeric", "confirm", "ablate", "again", "throughput")
 SHARES: Mapping[StageName, float] = {
-    "screen": 0.34,
-    "race": 0.17,
-    "numeric": 0.08,
-    "confirm": 0.09,
-    "ablate": 0.12,
-    "again": 0.08,
+    "screen": 0.31,
+    "race": 0.09,
+    "numeric": 0.07,
+    "confirm": 0.19,
+    "ablate": 0.13,
+    "again": 0.10,
     "throughput": 0.12,
 }
 """Of the time that is left after the calibration. A stage that is not needed leaves its share to the others."""
 
+LEAST_S: Mapping[StageName, float] = {"numeric": 40.0, "throughput": 85.0}
+"""In less no value is better than chance, and no interval of throughput finite."""
 LEAST_BLOCKS = 2
 """Of a screening: from one block alone no interval can be made."""
 LEAST_PAIRS, MOST_BLOCK_S = 4, 12.0
-RACERS = 6
+RACERS = (6, 4, 3, 2)
+"""How many may race: as many as the time can tell apart by twice what is useful."""
+LEAST_FACTORS = 3
+"""A tune of fewer of many is none."""
 ABLATED = 4
 """How many parts a winner may have for the plan's promise: the typical one, more take longer."""
-USEFUL = 0.05
-"""A screening that cannot see a factor of this effect (5 %) is not worth its time: most knobs bring less than the JIT's 7 %."""
+USEFUL = 0.06
+"""A confirmation that cannot see this effect (6 %) is not worth its time: most combinations bring less than 10 %."""
+USEFUL_ALONE = 0.08
+"""The same of a screening: it decides nothing for good, and what stays open may still race."""
 NEARLY = 1.1
 LARGEST_LOG = 700.0
+SMALLEST_EFFECT = 1e-3
+"""That blocks are planned for where the margin is 0: nothing would ever be enough."""
 SPARE = 0.95
 """Part of the budget that is planned: blocks end when they end."""
 MOST_BUDGET_S = 7 * 86_400.0
@@ -72,9 +81,10 @@ class StagePlan(Struct, frozen=True):
 
 
 class BudgetPlan(Struct, frozen=True):
-    """The whole tune, stage by stage, and one sentence for the user."""
+    """The whole tune, stage by stage, with one sentence for the user; `wanted` is what there is time for."""
 
     budget_s: float
+    wanted: "Wanted"
     stages: tuple[StagePlan, ...]
     screen: ScreenPlan
     sentence: str
@@ -85,8 +95,8 @@ class BudgetPlan(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """What is to be tuned: the number of levels of each factor, whether there are numeric values to choose and throughput knobs to decide,
-    the relevance margin (fraction), and the error probability of each stage."""
+    """What is to be tuned: the number of levels of each factor, the most promising first, whether there are numeric values to choose and
+    throughput knobs to decide, the relevance margin (fraction), and the error probability of each stage."""
 
     factors: tuple[int, ...]
     margin: float = 0.01
@@ -96,24 +106,58 @@ class Wanted(Struct, frozen=True):
 
 
 def plan_budget(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan:
-    """How the budget (what is left of it after the calibration) is used.
+    """How the budget (what is left of it after the calibration) is used: for all that is wanted, or as much of it as there is time for.
 
-    Raises BudgetTooSmall, which names a budget that is enough, when the screening could not decide, or winner and control not be told
-    apart by, twice the margin (5 % where that is more); UsageError when no budget up to a week would be enough;
-    ValueError for fewer than two arms at once.
+    Raises BudgetTooSmall, which names a budget that is enough, when for the least of it (`narrower`) the screening could not decide 8 %,
+    or winner and control not be told apart by 6 %, or twice the margin where that is more; UsageError when no budget up to a week would be
+    enough; ValueError for fewer than two arms at once.
     """
     if costs.most_arms < 2:
         raise ValueError("a tune needs two arms at once beside the control")
-    made = _plan(budget_s, wanted, costs)
-    if made is not None:
-        return made
-    enough = _enough(budget_s, wanted, costs)
+    scopes = tuple(narrower(wanted))
+    # Effects that are not mixed are worth more than the other stages and half of the knobs.
+    apart = [less for less in scopes if 2 * len(less.factors) >= len(wanted.factors)]
+    for least, those in ((4, apart), (3, scopes)):
+        for less in those:
+            made = _plan(budget_s, less, costs)
+            if made is not None and made.screen.design.resolution >= least:
+                return structs.replace(made, sentence=made.sentence + _left_out(wanted, less))
+    enough = _enough(budget_s, scopes[-1], costs)
     knobs = _counted(len(wanted.factors), "knob")
     if enough is None:
         raise UsageError(
             f"on this host not even a week decides anything about {knobs}", next_step="give fewer knobs, or look at `phpdyno doctor`"
         )
     raise BudgetTooSmall(f"that decides nothing about {knobs}", budget_s=budget_s, enough_s=enough, instead="fewer knobs")
+
+
+def narrower(wanted: Wanted) -> Iterator[Wanted]:
+    """What is wanted, then ever less of it: fewer values of each factor (the others may still race), no time set aside for numbers, none
+    for throughput, ever fewer factors."""
+    yield wanted
+    less = wanted
+    for levels in range(max(wanted.factors) - 1, 0, -1):
+        less = structs.replace(less, factors=tuple(min(each, levels) for each in wanted.factors))
+        yield less
+    if less.numeric:
+        less = structs.replace(less, numeric=False)
+        yield less
+    if less.throughput:
+        less = structs.replace(less, throughput=False)
+        yield less
+    for number in range(len(wanted.factors) - 1, LEAST_FACTORS - 1, -1):
+        yield structs.replace(less, factors=less.factors[:number])
+
+
+def racers(seconds: float, costs: Costs, *, effect: float, alpha: float) -> int:
+    """How many arms the race of so many seconds can tell apart by twice the useful effect, together with the control, at `alpha` for all of
+    them; two at least."""
+    for number in RACERS:
+        each = pair_alpha(number, alpha)
+        found = plan_blocks(seconds, number, costs, effect=effect, alpha=each, contrast=True).decidable
+        if number <= costs.most_arms and found is not None and _fraction(found) <= 2.0 * USEFUL:
+            return number
+    return RACERS[-1]
 
 
 def stage_seconds(budget_s: float, wanted: Wanted) -> dict[StageName, float]:
@@ -127,7 +171,7 @@ def stage_seconds(budget_s: float, wanted: Wanted) -> dict[StageName, float]:
 def plan_screen(seconds: float, factors: Sequence[int], costs: Costs, alpha: float) -> ScreenPlan | None:
     """The design, pairs and blocks that decide the smallest effect within `seconds`; None when none has two blocks.
 
-    Resolution 4 or more is preferred wherever it decides 5 %, since below it a knob's effect cannot be told from what two others do
+    Resolution 4 or more is preferred wherever it decides 8 %, since below it a knob's effect cannot be told from what two others do
     together; the highest, where it decides hardly less than the best.
     """
     tried = []
@@ -141,7 +185,7 @@ def plan_screen(seconds: float, factors: Sequence[int], costs: Costs, alpha: flo
                 break
             tried.append(ScreenPlan(design, blocks, pairs, blocks * block_s, _fraction(found)))
             pairs = max(pairs + 1, round(1.4 * pairs))
-    apart = [each for each in tried if each.design.resolution >= 4 and each.decidable <= USEFUL]
+    apart = [each for each in tried if each.design.resolution >= 4 and each.decidable <= USEFUL_ALONE]
     least = min((each.decidable for each in apart or tried), default=0.0)
     near = [each for each in apart or tried if each.decidable <= NEARLY * least]
     return min(near, key=lambda each: (-each.design.resolution, each.decidable, len(each.design.rows)), default=None)
@@ -176,12 +220,14 @@ def plan_blocks(seconds: float, arms: int, costs: Costs, *, effect: float, alpha
 def _plan(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan | None:
     """None when it decides nothing."""
     seconds = stage_seconds(budget_s, wanted)
+    if any(seconds.get(name, least) < least for name, least in LEAST_S.items()):
+        return None
     screen = plan_screen(seconds["screen"], wanted.factors, costs, wanted.alpha)
     useful = max(USEFUL, 2.0 * wanted.margin)
-    if screen is None or screen.decidable > useful:
+    if screen is None or screen.decidable > max(USEFUL_ALONE, useful):
         return None
-    effect = margin_log(max(wanted.margin, 1e-3))
-    arms = min(costs.most_arms, RACERS)
+    effect = margin_log(max(wanted.margin, SMALLEST_EFFECT))
+    arms = racers(seconds["race"], costs, effect=effect, alpha=wanted.alpha)
     parts = min(costs.most_arms - 1, ABLATED, len(wanted.factors))
     decided: dict[StageName, float | None] = {"screen": screen.decidable}
     asked: tuple[tuple[StageName, int, float, bool], ...] = (
@@ -196,7 +242,7 @@ def _plan(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan | None:
     if confirmed is None or confirmed > useful:
         return None
     stages = tuple(StagePlan(name, each, decided.get(name)) for name, each in seconds.items())
-    return BudgetPlan(budget_s, stages, screen, _sentence(wanted, stages, screen))
+    return BudgetPlan(budget_s, wanted, stages, screen, _sentence(wanted, stages, screen))
 
 
 def _enough(budget_s: float, wanted: Wanted, costs: Costs) -> int | None:
@@ -234,6 +280,20 @@ def _sentence(wanted: Wanted, stages: Sequence[StagePlan], screen: ScreenPlan) -
         elif each.name in others:
             text += f"; {others[each.name]} gets {_time(each.seconds)}"
     return text
+
+
+def _left_out(wanted: Wanted, less: Wanted) -> str:
+    """What there is no time for, to be said behind the plan."""
+    said = []
+    if len(less.factors) < len(wanted.factors):
+        said.append(_counted(len(wanted.factors) - len(less.factors), "more knob"))
+    if any(one < other for one, other in zip(less.factors, wanted.factors, strict=False)):
+        said.append("more values of each in the screening")
+    if wanted.numeric and not less.numeric:
+        said.append("a search for numbers")
+    if wanted.throughput and not less.throughput:
+        said.append("pool and web server, unless something is left over")
+    return f"; no time for {', '.join(said)}" if said else ""
 
 
 def _fraction(effect: float) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from phpdyno.knobs.catalogue.host import with_room
 from phpdyno.knobs.knob import Knob, with_needs
 from phpdyno.stats.factorial import CONTROL, Design, Levels
 
@@ -78,15 +79,30 @@ def factors_of(candidates: Sequence[Candidate], most_levels: int = MOST_LEVELS) 
     return tuple(Factor(_name(group), tuple(group[:most_levels]), tuple(group[most_levels:])) for group in ordered)
 
 
+def narrowed(factors: Sequence[Factor], levels: Levels) -> tuple[Factor, ...]:
+    """As many factors as there are `levels`, the first ones, each with so many levels; its others come later. Raises ValueError: more."""
+    if len(levels) > len(factors) or any(not 1 <= level <= len(each.levels) for each, level in zip(factors, levels, strict=False)):
+        raise ValueError(f"the factors have no {levels} levels")
+    return tuple(Factor(each.name, each.choices[:level], each.choices[level:]) for each, level in zip(factors, levels, strict=False))
+
+
 def entry(factors: Sequence[Factor], levels: Levels, name: str = "") -> Entry:
-    """The arm that has these levels. It is named by its changes unless it is given a name. Raises ValueError: a level that is not there."""
+    """The arm that has these levels, with reserved pages enough for all of it. It is named by its changes unless it is given a name.
+
+    Raises ValueError: a level that is not there.
+    """
     if len(levels) != len(factors) or any(not 0 <= level <= len(each.choices) for level, each in zip(levels, factors, strict=True)):
         raise ValueError(f"the factors have no levels {levels}")
-    chosen = [each.choices[level - 1] for each, level in zip(factors, levels, strict=True) if level]
+    chosen = changes_at(factors, levels)
     settings: dict[str, str] = {}
-    for candidate in chosen:
+    for candidate in chosen.values():
         settings.update(candidate.settings)
-    return Entry(name or " + ".join(each.name for each in chosen) or "control", levels, settings)
+    return Entry(name or " + ".join(each.name for each in chosen.values()) or "control", levels, with_room(settings))
+
+
+def changes_at(factors: Sequence[Factor], levels: Levels) -> dict[int, Candidate]:
+    """What is on at these levels, by the factor's number."""
+    return {place: each.choices[level - 1] for place, (each, level) in enumerate(zip(factors, levels, strict=True)) if level}
 
 
 def row_entries(factors: Sequence[Factor], design: Design) -> tuple[Entry, ...]:

@@ -6,12 +6,9 @@ optuna is imported when the first value is asked for: it brings SQLAlchemy along
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from msgspec import Struct
-
-from phpdyno.errors import DynoError
 
 Values = dict[str, int]
 """One value for each number, by the setting's full name."""
@@ -50,20 +47,13 @@ class Pooled(Struct, frozen=True):
     shrunk: float
 
 
-def available() -> bool:
-    """Whether optuna is installed."""
-    return find_spec("optuna") is not None
-
-
 def propose(numbers: Sequence[Number], told: Sequence[Told], *, sigma_block: float, seed: int) -> Values:
     """The values to try next. The same arguments give the same values; each proposal has a seed of its own.
 
     `sigma_block` is the standard deviation of one block's log ratio. Values that were told already may be proposed again: they are worth
-    another look. Raises DynoError: optuna is not installed; ValueError: no numbers, an empty range, values that were told out of range.
+    another look. Raises ValueError: no numbers, an empty range, values that were told out of range.
     """
     _check(numbers, told)
-    if not available():
-        raise DynoError("optuna is not installed, and proposes numeric values", next_step="install it, or leave numeric values out")
     import optuna  # noqa: PLC0415 (takes a second, and only `tune` needs it)
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

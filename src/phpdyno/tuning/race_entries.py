@@ -12,6 +12,8 @@ from phpdyno.tuning.factors import Entry, Factor, entry
 
 MOST_MIXED = 0.5
 """An interaction whose estimate holds another one by this part or more is nobody's to claim."""
+PART_OF_MARGIN = 0.5
+"""Of what is open takes part what looks to bring this part of the margin: a change that brings less is one more thing to go wrong."""
 
 
 class Judged(Struct, frozen=True):
@@ -32,10 +34,10 @@ def judged(screened: Screened, margin: float) -> tuple[Judged, ...]:
 def race_entries(factors: Sequence[Factor], screened: Screened, *, margin: float, most: int) -> tuple[Entry, ...]:
     """The arms of the race, `most` or fewer, the most promising first; none when everything was rejected.
 
-    What all effects together say is best; all that is certain to help; all that may; the best with another level of a factor, or with what
-    the factor has for later; the best without one of its parts, the least certain first; each change alone.
+    What all effects together say is best; all that is certain to help; all that may and looks to; the best with another level of a factor,
+    or with what the factor has for later; the best without one of its parts, the least certain first; each change alone.
     """
-    kept = {(each.factor, each.level): each for each in judged(screened, margin) if _hopeful(each)}
+    kept = {(each.factor, each.level): each for each in judged(screened, margin) if _hopeful(each, PART_OF_MARGIN * margin_log(margin))}
     if not kept:
         return ()
     sure = {place: each for place, each in kept.items() if each.standing == "helps"}
@@ -87,8 +89,8 @@ def _standing(main: LevelEffect, bound: float) -> ChangeStanding:
     return "helps" if seen.low > 0.0 else "open"
 
 
-def _hopeful(each: Judged) -> bool:
-    return each.standing == "helps" or (each.standing == "open" and _value(each.effect) > 0.0)
+def _hopeful(each: Judged, least: float) -> bool:
+    return each.standing == "helps" or (each.standing == "open" and _value(each.effect) > least)
 
 
 def _strongest(kept: dict[tuple[int, int], Judged], factors: int) -> Levels:

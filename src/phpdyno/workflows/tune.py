@@ -13,15 +13,16 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Preflight
 from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
 from phpdyno.model.tune import Asked, Found
-from phpdyno.tuning import numeric
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import Outcome, refuse_another_host
 from phpdyno.workflows.specs import CONTROL_OPTION
 from phpdyno.workflows.tune_bundle import make_tune_bundle
 from phpdyno.workflows.tune_lab import Lab
+from phpdyno.workflows.tune_loaded import Loaded
 from phpdyno.workflows.tune_numbers import numbers_for, with_numbers
 from phpdyno.workflows.tune_preload import PRELOAD, find_preload, preload_text
 from phpdyno.workflows.tune_proof import Proof
+from phpdyno.workflows.tune_screen import screen_all
 from phpdyno.workflows.tune_search import Search, Winner
 from phpdyno.workflows.tune_session import Subject, laboratory, subject_of
 
@@ -110,18 +111,18 @@ class Tuning:
         lab, tell = self._lab, self._progress.note
         begun = self.record.found
         # What follows from the parts is found again on the way; what was promised stands.
-        fresh = Found(scripts=begun.scripts, plan=begun.plan, times=begun.times, screening=begun.screening)
+        planned = begun.broken or begun.screening
+        fresh = Found(scripts=begun.scripts, plan=begun.plan, times=begun.times, screening=planned)
         search = Search(lab, self.record.host, fresh, keep=self._keep, tell=tell)
         seen = search.look()
         ground = search.try_each(seen, find_preload(search, seen))
-        numbers = numbers_for(ground, self._lab.asked.knobs) if numeric.available() else ()
-        search.plan(ground, numeric=bool(numbers))
-        winner = search.race(ground, search.screen(ground)) if ground.factors else Winner((), None)
+        numbers = numbers_for(ground, self._lab.asked.knobs)
+        ground = search.plan(ground, numeric=bool(numbers))
+        winner = search.race(*screen_all(search, ground)) if ground.factors else Winner((), None)
         winner = with_numbers(search, ground, winner, numbers)
-        proof = Proof(search, ground.known)
-        adopted = proof.prove(winner)
+        adopted = Proof(search, ground.known).prove(winner)
         search.take(settings=adopted)
-        loaded = proof.load(ground.loaded, adopted)
+        loaded = Loaded(search, ground.known, adopted).decide(ground.loaded)
         search.take(settings={**adopted, **loaded})
         return search.found
 

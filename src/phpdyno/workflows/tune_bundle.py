@@ -8,7 +8,7 @@ from phpdyno.bundle.making import Findings, write_bundle
 from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.plan import Metric
-from phpdyno.model.tune import Confirmed, Found
+from phpdyno.model.tune import Confirmed, Found, PartFound, Ratio, metric_of
 from phpdyno.report.tune_words import confirmed_words, part_words
 from phpdyno.stack.live_pool import LivePool
 from phpdyno.stack.php import IniFiles
@@ -42,38 +42,29 @@ def make_tune_bundle(
 def evidence(record: TuneRecord, found: Found) -> tuple[Evidence, ...]:
     """One for each part that was adopted, by its own metric."""
     parts = [each for each in found.parts if each.kept and _adopted(each.settings, found.settings)]
-    metric: Metric = "throughput" if record.asked.goal in {"throughput", "p99"} else "cpu"
-    confidence = record.asked.confidence
-    told = [
-        Evidence(
-            name=each.name,
-            settings=each.settings,
-            metric=metric,
-            ratio=each.ratio.ratio if each.ratio else None,
-            low=each.ratio.low if each.ratio else None,
-            high=each.ratio.high if each.ratio else None,
-            blocks=each.ratio.blocks if each.ratio else 0,
-            confidence=1.0 - (1.0 - confidence) / max(1, len(found.parts)),
-            verdict=part_words(each),
-        )
-        for each in parts
-    ]
+    confidence = 1.0 - (1.0 - record.asked.confidence) / max(1, len(found.parts))
+    told = [_evidence(each, record.asked.metric, confidence, part_words(each)) for each in parts]
     whole = [each for each in found.confirmations if not parts and each.decision == "adopted"]
     loaded = [each for each in found.loaded if each.decision == "adopted" and _adopted(each.settings, found.settings)]
     return (*told, *(_confirmed(each) for each in (*whole, *loaded)))
 
 
 def _confirmed(each: Confirmed) -> Evidence:
+    return _evidence(each, metric_of(each.goal), each.confidence, confirmed_words(each))
+
+
+def _evidence(each: Confirmed | PartFound, metric: Metric, confidence: float, verdict: str) -> Evidence:
+    seen = each.ratio or Ratio(1.0, None, None)
     return Evidence(
         name=each.name,
         settings=each.settings,
-        metric="throughput" if each.goal in {"throughput", "p99"} else "cpu",
-        ratio=each.ratio.ratio if each.ratio else None,
-        low=each.ratio.low if each.ratio else None,
-        high=each.ratio.high if each.ratio else None,
-        blocks=each.ratio.blocks if each.ratio else 0,
-        confidence=each.confidence,
-        verdict=confirmed_words(each),
+        metric=metric,
+        ratio=seen.ratio,
+        low=seen.low,
+        high=seen.high,
+        confidence=confidence,
+        blocks=seen.blocks,
+        verdict=verdict,
     )
 
 

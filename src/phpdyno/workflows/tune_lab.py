@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from phpdyno.experiment.calibration import INSTANCE_KIB, MEMORY_SHARE
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.arm import AA, Arm
@@ -15,16 +16,16 @@ from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
 from phpdyno.stack.live_pool import LivePool
 from phpdyno.stack.php import IniFiles
+from phpdyno.stats.allocation import Allocation
+from phpdyno.stats.judge import margin_log
 from phpdyno.stats.noise import Noise
-from phpdyno.tuning.budget import Costs
+from phpdyno.tuning.budget import SMALLEST_EFFECT, Costs, plan_blocks
 from phpdyno.workflows.arms import CONTROL, LOADED_CONTROL
 from phpdyno.workflows.specs import SpecReader
 from phpdyno.workflows.tune_parts import Clock, Parts
 
 MOST_ARMS = 32
 """That are up at once beside a control; they idle, but each is warmed up in every block."""
-ARM_KIB = 200 * 1024
-MEMORY_SHARE = 0.5
 LATER_HEATS = 3
 """A further heat has a third of the blocks of the first, which has as many as an interval needs."""
 SECONDS_SPARE = 1.15
@@ -72,16 +73,21 @@ class Heat(Struct, frozen=True):
 
 
 class Lab:
-    """Makes arms and plans, and measures them."""
+    """Makes arms and plans, and measures them.
+
+    `metric` and `margin` are the goal's; `effect` is the margin as the log ratio that blocks are planned for.
+    """
 
     def __init__(self, asked: Asked, app: App, maker: Maker, parts: Parts, clock: Clock, *, memory_kib: int) -> None:
         self.asked = asked
         self.app = app
         self.parts = parts
         self.clock = clock
-        self.metric: Metric = "throughput" if asked.goal in {"throughput", "p99"} else "cpu"
+        self.metric = asked.metric
+        self.margin = asked.goal_margin
+        self.effect = margin_log(max(self.margin, SMALLEST_EFFECT))
         self.alpha = 1.0 - asked.confidence
-        self.most_arms = max(2, min(MOST_ARMS, int(MEMORY_SHARE * memory_kib / ARM_KIB) - 1))
+        self.most_arms = max(2, min(MOST_ARMS, int(MEMORY_SHARE * memory_kib / INSTANCE_KIB) - 1))
         self._reader = maker.reader
         self._bases = maker.bases
 
@@ -89,11 +95,6 @@ class Lab:
     def live(self) -> tuple[LivePool, IniFiles] | None:
         """The running pool that the control was read from, with the ini files that its PHP reads."""
         return self._reader.live
-
-    @property
-    def margin(self) -> float:
-        """The relevance margin of the goal's metric."""
-        return self.asked.loaded_margin if self.metric == "throughput" else self.asked.margin
 
     def settings(self, metric: Metric) -> dict[str, str]:
         """The control's own, under the load of a metric."""
@@ -147,6 +148,11 @@ class Lab:
         """What the plan of the budget reckons with."""
         return Costs(known.noise, known.pair_s, known.start_s, 0.0, self.most_arms)
 
+    def blocks(self, known: Measured, seconds: float, arms: int, *, alpha: float | None = None, contrast: bool = False) -> Allocation:
+        """Blocks of so many arms that decide the margin soonest, `alpha` being that of one interval (default: of the stage)."""
+        of_one = self.alpha if alpha is None else alpha
+        return plan_blocks(seconds, arms, self.costs(known), effect=self.effect, alpha=of_one, contrast=contrast)
+
     def fixed(self, known: Measured, heat: Heat, arms: int) -> FixedBlocks:
         """The blocks of a heat with so many treatments."""
         seen = known.calibrated
@@ -161,10 +167,6 @@ class Lab:
             sigma_pair=known.noise.sigma_pair,
             sigma_start=known.noise.sigma_start,
         )
-
-    def block_sigma(self, known: Measured, pairs: int) -> float:
-        """Standard deviation of a block's log ratio."""
-        return known.noise.of_block(pairs)
 
     def block_s(self, known: Measured, pairs: int, arms: int) -> float:
         """Seconds of a block of so many treatments, starts included."""
@@ -212,7 +214,7 @@ def run_heats(
         blocks = min(heat.blocks, fitting)
         if blocks < 1 and not lab.parts.begun(part):
             break
-        treated = [arms[name] for name in names] + ([_same(control or lab.control(lab.metric))] if aa else [])
+        treated = [arms[name] for name in names] + ([same_as(control or lab.control(lab.metric))] if aa else [])
         fixed = lab.fixed(known, Heat(blocks, heat.pairs), len(treated))
         budget_s = SECONDS_SPARE * max(0.0, until_s - lab.clock.spent_s())
 
@@ -226,5 +228,6 @@ def run_heats(
     return heats
 
 
-def _same(control: Arm) -> Arm:
+def same_as(control: Arm) -> Arm:
+    """The A/A arm of a control."""
     return Arm(AA, control.php, control.settings, {})

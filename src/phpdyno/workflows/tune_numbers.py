@@ -6,11 +6,10 @@ from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.knobs.judge import in_control
 from phpdyno.knobs.knob import OFF, Knob
 from phpdyno.model.tune import NumberTried
-from phpdyno.stats.judge import margin_log
 from phpdyno.stats.sequence import confidence_sequence
 from phpdyno.tuning import numeric
-from phpdyno.tuning.budget import plan_blocks
 from phpdyno.tuning.factors import Candidate, Entry, Factor
+from phpdyno.tuning.factors import entry as entry_of
 from phpdyno.tuning.numeric import Number, Told, settings_of
 from phpdyno.tuning.outcome import ratio_of
 from phpdyno.tuning.readings import by_block
@@ -35,23 +34,26 @@ def with_numbers(search: Search, ground: Ground, winner: Winner, numbers: Sequen
     at_work = [each for each in numbers if entry is not None and _works(CATALOGUE[each.name], ground, entry)]
     if entry is None or not at_work or not time.seconds:
         return winner
-    told = _tell(search, ground, entry, at_work)
-    best = numeric.best(told, search.lab.block_sigma(ground.known, BLOCKS))
+    told, sigma = _tell(search, ground, winner, entry, at_work)
+    best = numeric.best(told, sigma)
     if best is None or best.shrunk <= 0.0:
         return winner
-    settings = settings_of(at_work, best.values)
-    factor = Factor("numbers", (Candidate(" + ".join(f"{name}={value}" for name, value in settings.items()), settings),))
-    chosen = Entry(f"{entry.name} + numbers", (*entry.levels, 1), {**entry.settings, **settings})
-    return Winner((*winner.factors, factor), chosen)
+    return Winner(*_with(winner, entry, settings_of(at_work, best.values)))
 
 
-def _tell(search: Search, ground: Ground, entry: Entry, numbers: Sequence[Number]) -> list[Told]:
+def _with(winner: Winner, entry: Entry, numbers: dict[str, str]) -> tuple[tuple[Factor, ...], Entry]:
+    """The winner with numbers as one part more: its factors, and the entry."""
+    factor = Factor("numbers", (Candidate(" + ".join(f"{name}={value}" for name, value in numbers.items()), numbers),))
+    factors = (*winner.factors, factor)
+    return (factors, entry_of(factors, (*entry.levels, 1), f"{entry.name} + numbers"))
+
+
+def _tell(search: Search, ground: Ground, winner: Winner, entry: Entry, numbers: Sequence[Number]) -> tuple[list[Told], float]:
+    """What was measured, and the standard deviation of one block of it."""
     lab, time = search.lab, search.time_of("numeric")
     base = lab.control(lab.metric, entry.settings)
-    shape = plan_blocks(
-        time.seconds, SIDE_BY_SIDE, lab.costs(ground.known), effect=margin_log(max(lab.margin, 1e-3)), alpha=lab.alpha, contrast=False
-    )
-    sigma = lab.block_sigma(ground.known, shape.pairs)
+    shape = lab.blocks(ground.known, time.seconds, SIDE_BY_SIDE)
+    sigma = ground.known.noise.of_block(shape.pairs)
     told: list[Told] = []
     tried: list[NumberTried] = []
     turn = 0
@@ -59,7 +61,9 @@ def _tell(search: Search, ground: Ground, entry: Entry, numbers: Sequence[Number
         turn += 1
         proposed = _proposals(lab, numbers, told, sigma)
         named = {f"numbers {turn}.{place}": values for place, values in enumerate(proposed, 1)}
-        arms = {name: lab.arm(name, settings_of(numbers, values), lab.metric, entry.settings) for name, values in named.items()}
+        whole = {name: _with(winner, entry, settings_of(numbers, values))[1].settings for name, values in named.items()}
+        own = {name: {key: value for key, value in each.items() if entry.settings.get(key) != value} for name, each in whole.items()}
+        arms = {name: lab.arm(name, changes, lab.metric, entry.settings) for name, changes in own.items()}
         heats = run_heats(
             lab,
             f"{STAGE}-{turn}",
@@ -78,7 +82,7 @@ def _tell(search: Search, ground: Ground, entry: Entry, numbers: Sequence[Number
                 told.append(Told(values, logs))
                 tried.append(NumberTried(settings_of(numbers, values), ratio_of(confidence_sequence(logs, lab.alpha))))
     search.take(numbers=tuple(sorted(tried, key=lambda each: -each.ratio.value)))
-    return told
+    return told, sigma
 
 
 def _proposals(lab: Lab, numbers: Sequence[Number], told: Sequence[Told], sigma: float) -> list[numeric.Values]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
+from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.paths import cache_dir
 from phpdyno.render.preload import render_preload
@@ -19,7 +20,6 @@ STAGE = "preload"
 MOST_TESTS = 14
 LEAST_SCRIPTS = 2
 """One script is the front controller, and preloading that saves nothing."""
-LEAST_PHP = (7, 4)
 
 
 def find_preload(search: Search, ground: Ground) -> tuple[Candidate, ...]:
@@ -82,5 +82,4 @@ def _name(files: Sequence[str]) -> str:
 
 
 def _can(facts: WorkerFacts) -> bool:
-    version = tuple(int(part) for part in facts.php_version.split(".")[:2])
-    return facts.opcache is not None and not facts.ini.get("opcache.preload") and version >= LEAST_PHP
+    return facts.opcache is not None and not facts.ini.get("opcache.preload") and CATALOGUE[PRELOAD].fits(facts.php_version)

@@ -16,29 +16,30 @@ from phpdyno.knobs.catalogue import knob_for
 from phpdyno.knobs.judge import candidates, in_control
 from phpdyno.model.arm import AA, Arm
 from phpdyno.model.facts import HostFacts, WorkerFacts
-from phpdyno.model.observation import Observation
 from phpdyno.model.plan import FixedBlocks, Plan
 from phpdyno.model.tune import Change, Found, Screening, StageName, StageTime
 from phpdyno.model.tune import Race as RaceFound
-from phpdyno.report.tune_words import raced_words, screened_words, tried_words
+from phpdyno.report.tune_words import raced_words, tried_words
 from phpdyno.stack.host_settings import can_set
-from phpdyno.stats.factorial import Design, designs
-from phpdyno.stats.judge import margin_log
 from phpdyno.stats.noise import Noise
 from phpdyno.stats.racing import Racer as Running
 from phpdyno.stats.racing import least_race_blocks, pair_alpha, race
-from phpdyno.stats.screening import Screened, screen
-from phpdyno.tuning.budget import LEAST_PAIRS, RACERS, Wanted, plan_blocks, plan_budget
-from phpdyno.tuning.factors import Candidate, Entry, Factor, batches, candidates_of, factors_of, row_entries
+from phpdyno.stats.screening import Screened
+from phpdyno.tuning.budget import LEAST_PAIRS, ScreenPlan, Wanted, plan_budget, racers
+from phpdyno.tuning.factors import Candidate, Entry, Factor, candidates_of, factors_of, narrowed
 from phpdyno.tuning.goals import breaches
-from phpdyno.tuning.outcome import race_found, screened_effects
+from phpdyno.tuning.outcome import race_found
 from phpdyno.tuning.race_entries import race_entries
-from phpdyno.tuning.readings import by_block, screen_readings, sides
-from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats
+from phpdyno.tuning.readings import by_block, sides
+from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats, same_as
 
-LOOK, TRY, SCREEN, RACE = "look", "try", "screen", "race"
+LOOK, TRY, TRY_AGAIN, RACE = "look", "try", "try-again", "race"
+MORE_STARTS = 2
+"""Of changes that are at work or not as a start draws it."""
+NOT_ALWAYS = "not at every start"
 LEAST_LEFT_S = 1.0
 CANNOT_SET = "it cannot be set here: run as root, on the host itself"
+NO_TIME = "the budget leaves no time for it: give more, or name it with --knob"
 BEHIND_NGINX = "web."
 """Settings that mean nothing without nginx; the family of the pool's socket is one of its own."""
 
@@ -61,7 +62,7 @@ class Winner(Struct, frozen=True):
 
 
 class Search:
-    """Look, try, screen, race. `keep` is told what was found so far, `tell` what a user should read."""
+    """Look, try, plan, race. `keep` is told what was found so far, `tell` what a user should read."""
 
     def __init__(self, lab: Lab, host: HostFacts, found: Found, *, keep: Callable[[Found], None], tell: Callable[[str], None]) -> None:
         self.lab = lab
@@ -81,8 +82,9 @@ class Search:
         """Calibrate on the control alone, and read its worker."""
         lab = self.lab
         control = lab.control(lab.metric)
-        same = Arm(AA, control.php, control.settings, {})
-        state = lab.parts.measure(LOOK, lambda: lab.plan(LOOK, (same,), metric=lab.metric, budget_s=lab.clock.budget_s, trial=True))
+        state = lab.parts.measure(
+            LOOK, lambda: lab.plan(LOOK, (same_as(control),), metric=lab.metric, budget_s=lab.clock.budget_s, trial=True)
+        )
         seen = state.calibrated.get(lab.metric)
         if seen is None:
             raise DynoError(f"the control differs from itself: {state.verdicts[AA].reason}")
@@ -106,9 +108,14 @@ class Search:
             if not can_set(name)
         ]
         wanted = {name: values for name, values in wanted.items() if can_set(name)}
-        every = (*more, *candidates_of(wanted, in_control(ground.facts, given), knob_for))
+        found = candidates_of(wanted, in_control(ground.facts, given), knob_for)
+        every = (*more, *sorted(found, key=lambda each: knob_for(next(iter(each.settings))).rank))
         mine = tuple(each for each in every if self._is_mine(each))
-        refused, known = self._try(mine, ground.known)
+        refused, known = self._try(TRY, mine, Heat(1, LEAST_PAIRS), ground.known)
+        drawn = tuple(each for each in mine if each.name not in refused and any(knob_for(name).drawn for name in each.settings))
+        if drawn:
+            idle, _ = self._try(TRY_AGAIN, drawn, Heat(MORE_STARTS, LEAST_PAIRS), known)
+            refused |= {name: f"{NOT_ALWAYS}: {why}" for name, why in idle.items()}
         others = tuple(each for each in every if each not in mine)
         changes = [
             *(Change(each.name, each.settings, lab.metric, refused.get(each.name, "")) for each in mine),
@@ -124,7 +131,7 @@ class Search:
         """Whether the goal's metric judges it: throughput everything, CPU what changes PHP's work."""
         return self.lab.metric == "throughput" or all(knob_for(name).metric == "cpu" for name in candidate.settings)
 
-    def _try(self, every: Sequence[Candidate], known: Measured) -> tuple[dict[str, str], Measured]:
+    def _try(self, stage: str, every: Sequence[Candidate], heat: Heat, known: Measured) -> tuple[dict[str, str], Measured]:
         """Why some take no part, and what an instance and a pair really take."""
         lab = self.lab
         refused: dict[str, str] = {}
@@ -138,8 +145,8 @@ class Search:
                     refused[each.name] = error.what
             if not arms:
                 continue
-            fixed = lab.fixed(known, Heat(1, LEAST_PAIRS), len(arms))
-            state = self.measure(f"{TRY}-{number}", arms, fixed, lab.clock.left_s())
+            fixed = lab.fixed(known, heat, len(arms))
+            state = self.measure(f"{stage}-{number}", arms, fixed, lab.clock.left_s())
             refused |= {name: verdict.reason for name, verdict in state.verdicts.items() if verdict.kind == "invalid"}
             measured_s = state.seconds_of(state.plan.panels()[0])
             if state.observations:
@@ -160,10 +167,18 @@ class Search:
 
     # ---- the plan of the budget ---------------------------------------------------------------
 
-    def plan(self, ground: Ground, *, numeric: bool) -> None:
-        """Say what the rest of the budget will decide; what was said before stands. Raises BudgetTooSmall."""
-        if self.found.times or not ground.factors:
-            return
+    def plan(self, ground: Ground, *, numeric: bool) -> Ground:
+        """Say what the rest of the budget will decide; what was said before stands. Gives what there is time for. Raises BudgetTooSmall."""
+        if not ground.factors:
+            return ground
+        if not self.found.times:
+            self._promise(ground, numeric=numeric)
+        shape = self.found.screening
+        kept = narrowed(ground.factors, shape.levels) if shape and shape.levels else ground.factors
+        self.refuse({choice.name: NO_TIME for factor in ground.factors[len(kept) :] for choice in factor.choices})
+        return structs.replace(ground, factors=kept)
+
+    def _promise(self, ground: Ground, *, numeric: bool) -> None:
         lab, began_s = self.lab, self.lab.clock.spent_s()
         wanted = Wanted(
             tuple(len(each.levels) for each in ground.factors),
@@ -181,9 +196,7 @@ class Search:
         for each in made.stages:
             until_s += each.seconds
             times.append(StageTime(each.name, each.seconds, until_s, each.decidable))
-        design = made.screen.design
-        shape = Screening(len(design.rows), made.screen.blocks, made.screen.pairs, design.resolution, made.screen.decidable)
-        self.take(plan=made.sentence, times=tuple(times), screening=shape)
+        self.take(plan=made.sentence, times=tuple(times), screening=shape_of(made.screen))
         self._tell(f"plan: {made.sentence}")
 
     def note(self, text: str) -> None:
@@ -200,32 +213,12 @@ class Search:
         held = [each for each in self.found.times if each.name == stage]
         return held[0] if held else StageTime(stage, 0.0, 0.0, None)
 
-    # ---- screening ----------------------------------------------------------------------------
+    def refuse(self, reasons: Mapping[str, str]) -> None:
+        """Say of changes why they take no part any more."""
+        changes = [structs.replace(each, refused=reasons.get(each.name, each.refused)) for each in self.found.changes]
+        self.take(changes=tuple(changes))
 
-    def screen(self, ground: Ground) -> Screened | None:
-        """The factorial; None when no row was measured."""
-        lab, shape = self.lab, self.found.screening
-        if shape is None:
-            return None
-        design = self._design(ground, shape)
-        rows = row_entries(ground.factors, design)
-        groups = batches(design, lab.most_arms)
-        seen: list[Sequence[Observation]] = []
-        for number, group in enumerate(groups, 1):
-            arms = self._arms(rows[row] for row in group)
-            fixed = lab.fixed(ground.known, Heat(shape.blocks, shape.pairs), len(arms))
-            seconds = (self.time_of("screen").until_s - lab.clock.spent_s()) / (len(groups) - number + 1)
-            seen.append(self.measure(f"{SCREEN}-{number}", arms, fixed, max(0.0, seconds)).observations)
-        readings = screen_readings(lab.asked.goal, seen, {each.name: row for row, each in enumerate(rows)})
-        if not readings:
-            return None
-        screened = screen(design, readings, ground.known.noise, lab.alpha)
-        effects, together = screened_effects(ground.factors, screened, lab.margin)
-        self.take(screening=structs.replace(shape, effects=effects, together=together))
-        self._tell(screened_words(effects))
-        return screened
-
-    def _arms(self, entries: Iterable[Entry]) -> list[Arm]:
+    def arms(self, entries: Iterable[Entry]) -> list[Arm]:
         """The arms that can be: settings of two changes may contradict each other (more kept connections than workers)."""
         made = []
         for each in entries:
@@ -235,26 +228,18 @@ class Search:
                 self.note(f"{each.name} is left out: {error.what}")
         return made
 
-    def _design(self, ground: Ground, shape: Screening) -> Design:
-        """The one that was planned."""
-        for each in designs([len(factor.levels) for factor in ground.factors]):
-            if (len(each.rows), each.resolution) == (shape.rows, shape.resolution):
-                return each
-        raise DynoError("the changes that can be tried are others than when this tune began", next_step="start a new one")
-
     # ---- race ---------------------------------------------------------------------------------
 
     def race(self, ground: Ground, screened: Screened | None) -> Winner:
         """The most promising combinations against each other and the control."""
         lab, time = self.lab, self.time_of("race")
-        entries = race_entries(ground.factors, screened, margin=lab.margin, most=RACERS) if screened else ()
+        most = racers(time.seconds, lab.costs(ground.known), effect=lab.effect, alpha=lab.alpha)
+        entries = race_entries(ground.factors, screened, margin=lab.margin, most=most) if screened else ()
         if not entries:
             self.take(race=RaceFound(0, (), "", "nothing was left to race"))
             return Winner(ground.factors, None)
         alpha = pair_alpha(len(entries), lab.alpha)
-        shape = plan_blocks(
-            time.seconds, len(entries), lab.costs(ground.known), effect=margin_log(max(lab.margin, 1e-3)), alpha=alpha, contrast=True
-        )
+        shape = lab.blocks(ground.known, time.seconds, len(entries), alpha=alpha, contrast=True)
         first = Heat(least_race_blocks(len(entries), lab.alpha, shape.mixture), shape.pairs)
         broken: dict[str, str] = {}
 
@@ -273,7 +258,7 @@ class Search:
             standing = race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture)
             return [name for name in standing.left if name] if standing.end == "open" else []
 
-        arms = {arm.name: arm for arm in self._arms(entries)}
+        arms = {arm.name: arm for arm in self.arms(entries)}
         heats = run_heats(lab, RACE, arms, known=ground.known, first=first, until_s=time.until_s, still_open=still_open)
         stand = [each for each in running(heats) if each.name not in broken and each.log_ratios]
         standing = race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture) if stand else None
@@ -281,6 +266,12 @@ class Search:
         self._tell(raced_words(self.found.race))
         best = [each for each in entries if standing and each.name == standing.winner]
         return Winner(ground.factors, best[0] if best else None)
+
+
+def shape_of(plan: ScreenPlan) -> Screening:
+    """What is kept of a planned screening."""
+    design = plan.design
+    return Screening(len(design.rows), plan.blocks, plan.pairs, design.resolution, plan.decidable, design.factors)
 
 
 def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> dict[str, tuple[str, ...]]:

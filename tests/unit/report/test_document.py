@@ -5,11 +5,13 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from phpdyno.bundle.manifest import Manifest
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import document, json_schema, text
 from phpdyno.report.shape import RunView
 from phpdyno.report.study_shape import StudyView
 from phpdyno.report.sweep_shape import SweepView
+from phpdyno.report.tune_view import TuneView
 from phpdyno.report.view import view_of
 from tests.support.journals import JIT, finished, opening, plan
 from tests.support.reference import FOLDER, pages
@@ -21,7 +23,7 @@ def test_the_reference_is_current(name: str) -> None:
     assert written == pages()[name], "write it again with: python -m tests.support.reference"
 
 
-@pytest.mark.parametrize("whole", [RunView, StudyView, ChecksView, SweepView])
+@pytest.mark.parametrize("whole", [RunView, StudyView, ChecksView, SweepView, TuneView, Manifest])
 def test_every_field_is_described(whole: type[Struct]) -> None:
     for name, part in msgspec.json.schema(whole)["$defs"].items():
         assert part["description"], name

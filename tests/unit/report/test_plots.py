@@ -45,7 +45,7 @@ def _drawn(figure: dict[str, Any]) -> Any:
 
 def test_the_limit_is_drawn_when_a_block_comes_near_it() -> None:
     stolen = steal_over_time(VIEW)
-    assert [shape["y0"] for shape in stolen["layout"]["shapes"]] == [10.0]
+    assert [shape["y0"] for shape in stolen["layout"]["shapes"]] == [60.0]
     assert max(_drawn(stolen)) == pytest.approx(21.0)
     quiet = lag_over_time(VIEW)
     assert "shapes" not in quiet["layout"]

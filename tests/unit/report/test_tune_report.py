@@ -4,11 +4,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from phpdyno.model.tune import Confirmed, Found, Ratio, Side
+from phpdyno.model.tune import Change, Confirmed, Found, Ratio, Side
 from phpdyno.report.tune_page import render_tune, tune_figures
 from phpdyno.report.tune_terminal import tune_summary
-from phpdyno.report.tune_view import TuneView, tune_view
-from phpdyno.report.tune_words import before_after, confirmed_words
+from phpdyno.report.tune_view import TuneView, left_out, tune_view
+from phpdyno.report.tune_words import before_after, confirmed_words, ratio_words
 from tests.support.tunes import BOTH, FOUND, confirmed, record
 
 
@@ -112,7 +112,26 @@ def test_the_page_holds_every_stage_and_obeys_nobody() -> None:
     assert render_tune(tune_view(record(Found()), "run")).count('class="plot"') == 0
 
 
-def test_the_document_is_the_record_in_words() -> None:
+def test_what_is_refused_for_one_reason_is_told_once() -> None:
+    changes = (
+        Change("a=1", {"a": "1"}, "cpu", "no hot code"),
+        Change("b=1", {"b": "1"}, "cpu"),
+        Change("c=1", {"c": "1"}, "cpu", "it crashes"),
+        Change("d=1", {"d": "1"}, "cpu", "no hot code"),
+    )
+    assert left_out(changes) == (("a=1, d=1", "no hot code"), ("c=1", "it crashes"))
+    said = shown(tune_view(record(Found(changes=changes)), "run"))
+    assert said.count("no hot code") == 1
+    assert "a=1, d=1: no hot code" in said
+
+
+def test_no_number_is_said_without_an_interval() -> None:
+    assert ratio_words(Ratio(1.05, None, None, 2)) == "no interval yet"
+    assert ratio_words(Ratio(1.05, 1.01, 1.09, 9)) == "1.050 (1.010 to 1.090)"
+    assert ratio_words(None) == "–"
+
+
+def test_the_document_is_what_was_found() -> None:
     plain = msgspec.json.decode(msgspec.json.encode(tune_view(record(), "run")))
     assert plain["schema"] == "phpdyno.tune/1"
-    assert plain["record"]["found"]["settings"] == BOTH
+    assert plain["found"]["settings"] == BOTH

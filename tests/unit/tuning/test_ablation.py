@@ -14,9 +14,13 @@ def series(mean: float, blocks: int, seed: int, sigma: float = 0.002) -> dict[in
     return dict(enumerate((mean + np.random.default_rng(seed).normal(0.0, sigma, blocks)).tolist()))
 
 
+CARRIES = Trial(9, {}, "php-fpm does not start")
+"""A part that stays whatever else does."""
+
+
 def part_of(contribution: float, blocks: int = 40, margin: float = 0.01, sigma: float = 0.002) -> Part:
     trial = Trial(0, series(0.1 - contribution, blocks, 1, sigma))
-    (found,) = ablate(series(0.1, blocks, 2, sigma), [trial], alpha=0.05, margin=margin)
+    found, _ = ablate(series(0.1, blocks, 2, sigma), [trial, CARRIES], alpha=0.1, margin=margin)
     return found
 
 
@@ -53,7 +57,7 @@ def test_a_part_of_which_nothing_was_shown_is_reverted() -> None:
 
 
 def test_a_part_that_nobody_looked_at_is_reverted() -> None:
-    (found,) = ablate(series(0.1, 9, 1), [Trial(2, {})], alpha=0.05, margin=0.01)
+    found, _ = ablate(series(0.1, 9, 1), [Trial(2, {}), CARRIES], alpha=0.05, margin=0.01)
     assert (found.factor, found.contribution, found.kept) == (2, None, False)
     assert "no time" in found.reason
 
@@ -70,6 +74,29 @@ def test_a_draw_of_the_control_is_nobodys_contribution() -> None:
     assert found.contribution is not None
     assert found.contribution.mean == pytest.approx(0.03)
     assert found.kept
+
+
+def test_what_is_open_stays_where_the_screening_showed_that_it_helps() -> None:
+    winner, trials = series(0.1, 4, 2), [Trial(0, series(0.09, 4, 1)), Trial(1, series(0.09, 4, 3)), Trial(2, {}), CARRIES]
+    found = ablate(winner, trials, alpha=0.05, margin=0.01, helped={1, 2})
+    assert [each.kept for each in found] == [False, True, True, True]
+    assert "screening" in found[1].reason
+
+
+def test_a_screening_does_not_save_what_is_shown_to_add_nothing() -> None:
+    trials = [Trial(0, series(0.1, 40, 1)), CARRIES]
+    found, _ = ablate(series(0.1, 40, 2), trials, alpha=0.05, margin=0.01, helped={0})
+    assert (found.kind, found.kept) == ("equivalent", False)
+
+
+def test_something_of_a_confirmed_winner_stays() -> None:
+    still_open = ablate(series(0.1, 4, 2), [Trial(0, series(0.07, 4, 1)), Trial(1, series(0.05, 4, 3))], alpha=0.05, margin=0.01)
+    assert [each.kept for each in still_open] == [True, True]
+    assert "looks to carry it" in still_open[0].reason
+    mixed = ablate(series(0.1, 4, 2), [Trial(0, series(0.1, 4, 1)), Trial(1, {}), Trial(2, series(0.07, 4, 3))], alpha=0.05, margin=0.01)
+    assert [each.kept for each in mixed] == [False, False, True]
+    alike = ablate(series(0.1, 40, 2), [Trial(0, series(0.1, 40, 1)), Trial(1, series(0.096, 40, 3))], alpha=0.05, margin=0.01)
+    assert [each.kept for each in alike] == [False, True]
 
 
 def test_alpha_is_divided_over_the_parts() -> None:

@@ -5,7 +5,19 @@ from msgspec import structs
 
 from phpdyno.errors import BudgetTooSmall, UsageError
 from phpdyno.stats.noise import Noise
-from phpdyno.tuning.budget import USEFUL, Costs, Wanted, plan_blocks, plan_budget, plan_screen, screen_block_s, stage_seconds
+from phpdyno.tuning.budget import (
+    LEAST_FACTORS,
+    USEFUL_ALONE,
+    Costs,
+    Wanted,
+    narrower,
+    plan_blocks,
+    plan_budget,
+    plan_screen,
+    racers,
+    screen_block_s,
+    stage_seconds,
+)
 
 COSTS = Costs(Noise(0.03, 0.005), pair_s=0.06, start_s=0.8, block_s=1.0, most_arms=16)
 WANTED = Wanted((3, *([1] * 9)))
@@ -17,7 +29,7 @@ def test_a_quarter_of_an_hour_screens_ten_knobs() -> None:
     assert plan.screen.design.factors == WANTED.factors
     assert plan.screen.design.resolution >= 4
     assert plan.screen.blocks >= 2
-    assert plan.screen.decidable <= USEFUL
+    assert plan.screen.decidable <= USEFUL_ALONE
     assert plan.screen.took_s <= plan.seconds("screen")
     assert [each.name for each in plan.stages] == ["screen", "race", "confirm", "ablate", "again"]
     assert plan.seconds("numeric") == 0.0
@@ -47,13 +59,53 @@ def test_a_longer_budget_decides_less_and_less() -> None:
 
 def test_a_budget_that_decides_nothing_is_refused_with_one_that_does() -> None:
     with pytest.raises(BudgetTooSmall, match="10 knobs") as refused:
-        plan_budget(60.0, WANTED, COSTS)
+        plan_budget(30.0, WANTED, COSTS)
     enough = refused.value.enough_s
-    assert 60 < enough < 3600
+    assert 30 < enough < 900
     assert enough % 30 == 0
-    assert plan_budget(float(enough), WANTED, COSTS).screen.decidable <= USEFUL
-    assert "--budget 60s" in str(refused.value)
+    assert plan_budget(float(enough), WANTED, COSTS).screen.decidable <= USEFUL_ALONE
+    assert "--budget 30s" in str(refused.value)
     assert f"--budget {enough}s" in str(refused.value)
+
+
+def test_a_short_budget_looks_at_what_promises_most() -> None:
+    whole = structs.replace(WANTED, numeric=True, throughput=True)
+    noisy = structs.replace(COSTS, noise=Noise(0.14, 0.014), pair_s=0.1, start_s=0.7, block_s=0.0)
+    long, short = (plan_budget(budget_s, whole, noisy) for budget_s in (7200.0, 340.0))
+    assert long.wanted == whole
+    assert "no time for" not in long.sentence
+    kept = short.wanted.factors
+    assert LEAST_FACTORS <= len(kept) <= len(whole.factors)
+    assert set(kept) == {1}
+    assert short.screen.design.factors == kept
+    assert short.screen.decidable <= USEFUL_ALONE
+    assert not short.wanted.numeric
+    assert not short.wanted.throughput
+    assert short.seconds("numeric") == short.seconds("throughput") == 0.0
+    assert short.sentence.endswith("a search for numbers, pool and web server, unless something is left over")
+    assert "more values of each in the screening" in short.sentence
+
+
+def test_less_and_less_is_wanted_until_three_knobs_are_left() -> None:
+    scopes = list(narrower(Wanted((3, 1, 1, 2, 1), numeric=True, throughput=True)))
+    assert [each.factors for each in scopes] == [
+        (3, 1, 1, 2, 1),
+        (2, 1, 1, 2, 1),
+        (1, 1, 1, 1, 1),
+        (1, 1, 1, 1, 1),
+        (1, 1, 1, 1, 1),
+        (1, 1, 1, 1),
+        (1, 1, 1),
+    ]
+    assert [(each.numeric, each.throughput) for each in scopes[2:5]] == [(True, True), (False, True), (False, False)]
+    assert list(narrower(Wanted((1,)))) == [Wanted((1,))]
+
+
+def test_as_many_race_as_the_time_can_tell_apart() -> None:
+    found = [racers(seconds, COSTS, effect=0.01, alpha=0.05) for seconds in (10.0, 60.0, 200.0, 900.0)]
+    assert found == sorted(found)
+    assert (found[0], found[-1]) == (2, 6)
+    assert racers(900.0, structs.replace(COSTS, most_arms=3), effect=0.01, alpha=0.05) == 3
 
 
 def test_a_host_on_which_nothing_can_be_decided() -> None:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.stats.factorial import CONTROL, Design, design_for
-from phpdyno.tuning.factors import Candidate, Factor, batches, candidates_of, entry, factors_of, row_entries
+from phpdyno.tuning.factors import Candidate, Factor, batches, candidates_of, entry, factors_of, narrowed, row_entries
 
 JIT, BUFFER, HOT = "ini.opcache.jit", "ini.opcache.jit_buffer_size", "ini.opcache.jit_hot_loop"
 TRACING = Candidate("tracing", {JIT: "tracing", BUFFER: "64M"})
@@ -98,3 +98,23 @@ def test_all_in_one_batch_where_there_is_room() -> None:
     assert batches(design_for([1] * 8, 15), 15) == (tuple(range(15)),)
     with pytest.raises(ValueError, match="two arms"):
         batches(design_for([1] * 8, 15), 1)
+
+
+def test_narrowed_factors_have_their_other_levels_later() -> None:
+    whole = factors_of([TRACING, MALLOC, FUNCTION, LARGE, NO_CHECKS, EARLY])
+    found = narrowed(whole, (1, 1))
+    assert names(found) == names(whole)[:2]
+    assert [len(each.levels) for each in found] == [1, 1]
+    assert [each.name for each in found[0].later] == ["function", "large", "early"]
+    assert narrowed(whole, (3, 1, 1)) == whole
+    for levels in ((4,), (0,), (1, 1, 1, 1)):
+        with pytest.raises(ValueError, match="levels"):
+            narrowed(whole, levels)
+
+
+def test_a_combination_reserves_pages_for_all_that_it_shares() -> None:
+    pages = Candidate("pages", {"os.vm.nr_hugepages": "66"})
+    factors = factors_of([TRACING, pages, MALLOC])
+    assert entry(factors, (0, 1, 1)).settings["os.vm.nr_hugepages"] == "66"
+    assert entry(factors, (1, 1, 0)).settings["os.vm.nr_hugepages"] == str(66 + 32)
+    assert "os.vm.nr_hugepages" not in entry(factors, (1, 0, 1)).settings

@@ -1,14 +1,9 @@
-"""Numeric values. What asks optuna is skipped where it is not installed."""
-
-import importlib.util
 import math
 
 import numpy as np
 import pytest
 
-from phpdyno.errors import DynoError
-from phpdyno.tuning import numeric
-from phpdyno.tuning.numeric import Number, Told, Values, available, best, pool, propose, settings_of
+from phpdyno.tuning.numeric import Number, Told, Values, best, pool, propose, settings_of
 
 BUFFER = Number("ini.opcache.jit_buffer_size", 16, 256, step=16, unit="M")
 HOT = Number("ini.opcache.jit_hot_loop", 1, 255, log=True)
@@ -86,20 +81,9 @@ def test_refuses_to_pool_what_is_no_number(told: list[Told], sigma: float) -> No
         ([Number("n", 1, 9)], [Told({"m": 5}, (0.1,))], "outside"),
     ],
 )
-def test_refuses_what_cannot_be_proposed_before_it_looks_for_optuna(numbers: list[Number], told: list[Told], words: str) -> None:
+def test_refuses_what_cannot_be_proposed(numbers: list[Number], told: list[Told], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         propose(numbers, told, sigma_block=0.01, seed=1)
-
-
-def test_without_optuna_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numeric, "find_spec", lambda name: None)
-    assert not available()
-    with pytest.raises(DynoError, match="optuna is not installed"):
-        propose(NUMBERS, [], sigma_block=0.01, seed=1)
-
-
-def test_available_is_what_the_interpreter_finds() -> None:
-    assert available() == (importlib.util.find_spec("optuna") is not None)
 
 
 def truth(values: Values) -> float:
@@ -117,7 +101,6 @@ def search(seed: int, proposals: int) -> list[Told]:
 
 
 def test_proposals_follow_from_what_was_told_and_the_seed() -> None:
-    pytest.importorskip("optuna")
     one, other = search(1, 8), search(1, 8)
     assert one == other
     assert propose(NUMBERS, one, sigma_block=0.005, seed=1) == propose(NUMBERS, one, sigma_block=0.005, seed=1)
@@ -125,7 +108,6 @@ def test_proposals_follow_from_what_was_told_and_the_seed() -> None:
 
 
 def test_proposals_lie_within_their_ranges() -> None:
-    pytest.importorskip("optuna")
     for each in search(3, 12):
         assert 16 <= each.values[BUFFER.name] <= 256
         assert each.values[BUFFER.name] % 16 == 0
@@ -133,7 +115,6 @@ def test_proposals_lie_within_their_ranges() -> None:
 
 
 def test_what_was_proposed_gets_better() -> None:
-    pytest.importorskip("optuna")
     told = search(4, 40)
     early, late = ([truth(each.values) for each in part] for part in (told[:10], told[-10:]))
     assert sum(late) > sum(early)

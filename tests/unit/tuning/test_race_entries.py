@@ -45,7 +45,7 @@ def test_standings(effect: Estimate | None, standing: ChangeStanding) -> None:
 
 def test_the_best_of_all_comes_first_and_every_entry_once() -> None:
     factors = [factor("a"), factor("b"), factor("c"), factor("d")]
-    found = race_entries(factors, screened(main(0, 0.05), main(1, 0.03), main(2, 0.004, 0.02), main(3, -0.03)), margin=0.01, most=20)
+    found = race_entries(factors, screened(main(0, 0.05), main(1, 0.03), main(2, 0.006, 0.02), main(3, -0.03)), margin=0.01, most=20)
     assert [each.levels for each in found] == [
         (1, 1, 1, 0),
         (1, 1, 0, 0),
@@ -56,6 +56,13 @@ def test_the_best_of_all_comes_first_and_every_entry_once() -> None:
         (0, 0, 1, 0),
     ]
     assert found[1].name == "a1 + b1"
+
+
+def test_what_looks_to_bring_less_than_half_the_margin_stays_out() -> None:
+    factors = [factor("a"), factor("b"), factor("c")]
+    found = race_entries(factors, screened(main(0, 0.05), main(1, 0.004, 0.02), main(2, 0.006, 0.02)), margin=0.01, most=20)
+    assert {each.levels[1] for each in found} == {0}
+    assert {each.levels[2] for each in found} == {0, 1}
 
 
 def test_no_more_than_there_is_room_for() -> None:

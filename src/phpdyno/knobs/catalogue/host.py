@@ -1,12 +1,16 @@
 """Settings of the host; stack/host_settings.py sets and restores them."""
 
+from collections.abc import Mapping
+
 from phpdyno.knobs import proof_servers
+from phpdyno.knobs.catalogue.jit import BUFFER
 from phpdyno.knobs.catalogue.opcache import pages_for
 from phpdyno.knobs.contrast import reserved_huge, without_huge
-from phpdyno.knobs.domain import choice, integer
+from phpdyno.knobs.domain import choice, integer, size_bytes
 from phpdyno.knobs.knob import Knob
 from phpdyno.model.facts import HostFacts, WorkerFacts
 
+PAGES, MEMORY = "os.vm.nr_hugepages", "ini.opcache.memory_consumption"
 PAGE_KIB = 2048
 HUGETLB = "Linux kernel documentation: HugeTLB Pages"
 MOST_SHARE_OF_MEMORY = 0.02
@@ -19,6 +23,16 @@ def enough_pages(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
     return (str(pages),) if 0 < pages * PAGE_KIB < MOST_SHARE_OF_MEMORY * host.memory_kib else ()
 
 
+def with_room(settings: Mapping[str, str]) -> dict[str, str]:
+    """A combination's settings, with reserved pages for what it shares besides what the control does: a JIT buffer or opcache memory of its
+    own. Shared memory takes all of them or none."""
+    pages = int(settings.get(PAGES, "0"))
+    if not pages:
+        return dict(settings)
+    shared_kib = (size_bytes(settings.get(BUFFER, "0")) or 0) // 1024 + 1024 * int(settings.get(MEMORY, "0"))
+    return {**settings, PAGES: str(pages + -(-shared_kib // PAGE_KIB))}
+
+
 def _never(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
     """Where the control has any: there is nothing to switch off otherwise."""
     return ("never",) if facts.anon_huge_kib > 0 else ()
@@ -26,7 +40,7 @@ def _never(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
 
 HOST = (
     Knob(
-        "os.vm.nr_hugepages",
+        PAGES,
         integer(0, 1 << 24),
         "restart",
         proof_servers.reserved_pages,
@@ -36,6 +50,7 @@ HOST = (
         seen="the host reserves as many, and more of them are in the worker than in the control's, which started before. opcache's shared "
         "memory takes them unasked, all of it or nothing; opcache.huge_code_pages takes them for the code",
         tries=enough_pages,
+        drawn=True,
         untried="tried as root, where opcache's memory is a fiftieth of the host's at most",
         price=lambda value: int(value) * PAGE_KIB,
         reference=HUGETLB,

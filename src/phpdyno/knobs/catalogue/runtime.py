@@ -35,7 +35,7 @@ RUNTIME = (
         untried="tried where three quarters of the control's are taken",
         price="up to the value, per worker",
     ),
-    _realpath("realpath_cache_ttl", integer(0, 1 << 31), "moved or replaced directories are seen late", tries=("600",)),
+    _realpath("realpath_cache_ttl", integer(0, 1 << 31), "moved or replaced directories are seen late", tries=("600",), promise="little"),
     _ini(
         "zend.assertions",
         integer(-1, 1),
@@ -47,6 +47,7 @@ RUNTIME = (
         "output_buffering",
         TEXT,
         tries=("65536",),
+        promise="little",
         price="up to the value, per worker, while a page is made",
         reference="PHP manual: Output Control, Runtime Configuration",
     ),
