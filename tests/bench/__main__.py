@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import msgspec
@@ -25,10 +24,10 @@ from phpdyno.stack.programs import nginx_version
 from tests.bench import everyday, load_core, newcomer, runner_share, speed, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
-from tests.bench.results import QUICK, SectionResult, Sizes, Stamp, Store, still_holds
+from tests.bench.results import QUICK, Room, SectionResult, Sizes, Stamp, Store, still_holds
 from tests.bench.rivals import INSTALLS, rival_version
 from tests.bench.stamp import ROOT, take_background, take_host, take_stamp
-from tests.bench.stand import Say, control_arm
+from tests.bench.stand import control_arm
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECTIONS = ROOT / "docs" / "benchmarks"
@@ -46,7 +45,7 @@ TITLES = {
     "tune": "Tune",
     "newcomer": "Newcomer",
 }
-MEASURES: dict[str, Callable[[Sizes, Path, Say, list[str]], list[Figure]]] = {
+MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "everyday": everyday.measure,
     "load-core": load_core.measure,
     "runner": runner_share.measure,
@@ -55,7 +54,6 @@ MEASURES: dict[str, Callable[[Sizes, Path, Say, list[str]], list[Figure]]] = {
     "tune": tuning.measure,
     "newcomer": newcomer.measure,
 }
-"""Each takes sizes, a directory for logs, a listener, and a list for what had to be left out and why."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,7 +99,8 @@ def _one_section(name: str, store: Store, stamp: Stamp, sizes: Sizes) -> None:
     if kept is not None and still_holds(kept, stamp, sizes):
         print(f"bench: {name}: kept from {kept.date} (--fresh measures it anew)", flush=True)
         return
-    result = _measure(name, store.directory / "logs" / name, stamp, sizes)
+    room = store.room(name, lambda text: print(f"bench: {name}: {text}", flush=True))
+    result = _measure(name, room, stamp, sizes)
     store.save(result)
     for figure in result.figures:
         print(f"bench: {name}: {figure.name}: {measured_text(figure)}: {reached(figure)}", flush=True)
@@ -109,11 +108,10 @@ def _one_section(name: str, store: Store, stamp: Stamp, sizes: Sizes) -> None:
         print(f"bench: {name}: not measured: {text}", flush=True)
 
 
-def _measure(name: str, logs: Path, stamp: Stamp, sizes: Sizes) -> SectionResult:
+def _measure(name: str, room: Room, stamp: Stamp, sizes: Sizes) -> SectionResult:
     date, host, background = time.strftime("%Y-%m-%d %H:%M"), take_host(), take_background()
     start = time.monotonic()
-    skipped: list[str] = []
-    figures = MEASURES[name](sizes, logs, lambda text: print(f"bench: {name}: {text}", flush=True), skipped)
+    figures = MEASURES[name](sizes, room)
     return SectionResult(
         name=name,
         stamp=stamp,
@@ -124,7 +122,8 @@ def _measure(name: str, logs: Path, stamp: Stamp, sizes: Sizes) -> SectionResult
         figures=tuple(figures),
         versions=_versions(),
         warnings=_warnings(host, background),
-        skipped=tuple(skipped),
+        skipped=tuple(room.skipped),
+        sources=tuple(room.sources),
     )
 
 

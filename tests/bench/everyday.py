@@ -10,24 +10,24 @@ from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.stack.supervise import Supervisor
 from tests.bench.figures import Figure, Target, median_figure
-from tests.bench.results import Sizes
+from tests.bench.results import Room, Say, Sizes
 from tests.bench.stamp import ROOT
-from tests.bench.stand import Say, Stand, control_arm, prepared, require_answer, running_database, standing
+from tests.bench.stand import Stand, control_arm, prepared, require_answer, running_database, standing
 
 HELP_TARGET = Target("≤ 0.3 s", at_most=0.3)
 ARM_TARGET = Target("≤ 3 s", at_most=3.0)
 NOTHING_DONE = "setup: ready: .venv/bin/phpdyno"
 
 
-def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section."""
     with MeasuringLock():
-        say("phpdyno --help")
+        room.say("phpdyno --help")
         figures = [time_help(sizes)]
-        say("make setup with nothing to do")
-        figures += time_setup(sizes, skipped)
+        room.say("make setup with nothing to do")
+        figures += time_setup(sizes, room.skipped)
         for app in ("hello", "wordpress"):
-            figures += time_app(app, sizes, logs, say)
+            figures += time_app(app, sizes, room.logs, room.say)
     return figures
 
 

@@ -4,7 +4,6 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -16,9 +15,9 @@ from phpdyno.stack.meter import Meter, await_idle, host_meter
 from tests.bench.figures import ALPHA, Figure, Target, ratio_figure
 from tests.bench.generator import Load, Ours, Route
 from tests.bench.open_lag import measure_lag
-from tests.bench.results import Missing, Sizes
+from tests.bench.results import Missing, Room, Say, Sizes
 from tests.bench.rivals import Ask, Rival, find_rivals, without
-from tests.bench.stand import KILOBYTE, SIZED, Say, Stand, add_pages, control_arm, pinned, prepared, require_answer, standing
+from tests.bench.stand import KILOBYTE, SIZED, Stand, add_pages, control_arm, pinned, prepared, require_answer, standing
 
 PAGES = {"static": ("nginx, a file of 1 kB", f"/{KILOBYTE}"), "hello": ("hello through nginx", "/"), "sized": ("", f"/{SIZED}")}
 CASES = [(page, concurrency) for page in ("static", "hello") for concurrency in (10, 50)]
@@ -54,17 +53,17 @@ class Course(Struct, frozen=True):
         return f"http://{self.instance.http.removeprefix('tcp:')}{PAGES[page][1]}"
 
 
-def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section: the whole server on the measured core, one generator at a time on a helper core."""
-    cores, rivals = split_cores(), find_rivals(skipped)
+    cores, rivals = split_cores(), find_rivals(room.skipped)
     server = Cores(cores.measured, cores.measured)
-    with MeasuringLock(), pinned(cores.helpers[-1]), prepared("hello", logs, say) as (supervisor, app):
+    with MeasuringLock(), pinned(cores.helpers[-1]), prepared("hello", room.logs, room.say) as (supervisor, app):
         add_pages(app)
         with standing(supervisor, app, server) as stand, stand.bench.running([control_arm(WORKERS)]) as instances:
             require_answer(stand, instances[0])
             with Ours(_routes(stand, instances[0])) as ours:
-                course = Course(ours, rivals, instances[0], sizes, random.Random(SEED), say)
-                return _collect(course, skipped, own_core=not set(cores.helpers) & set(cores.measured))
+                course = Course(ours, rivals, instances[0], sizes, random.Random(SEED), room.say)
+                return _collect(course, room.skipped, own_core=not set(cores.helpers) & set(cores.measured))
 
 
 def _collect(course: Course, skipped: list[str], *, own_core: bool) -> list[Figure]:

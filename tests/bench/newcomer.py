@@ -10,9 +10,8 @@ from msgspec import Struct
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
 from tests.bench.figures import Figure, Target
-from tests.bench.results import Sizes
+from tests.bench.results import Room, Sizes
 from tests.bench.stamp import ROOT
-from tests.bench.stand import Say
 
 LONGEST_S = 3600.0
 
@@ -33,19 +32,18 @@ STEPS = (
 )
 
 
-def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section, in the order of the README."""
-    del skipped  # a step that fails is a fault
     steps = [step for step in STEPS if step.command in sizes.newcomer]
     if not steps:
         return []
-    clone = logs.parent / "clone"
+    clone = room.unfinished / "clone"
     shutil.rmtree(clone, ignore_errors=True)
-    with Supervisor(logs) as supervisor:
+    with Supervisor(room.logs) as supervisor:
         _run(supervisor, ["git", "clone", "--quiet", str(ROOT), str(clone)], clone.parent)
         figures = []
         for step in steps:
-            say(f"make {step.command} in a fresh clone")
+            room.say(f"make {step.command} in a fresh clone")
             took_s = _run(supervisor, ["make", step.command], clone)
             figures.append(Figure(step.name, "s", took_s, took_s, took_s, "once", step.target))
     shutil.rmtree(clone)

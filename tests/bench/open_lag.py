@@ -5,8 +5,7 @@ import statistics
 
 from tests.bench.figures import Figure, Target, median_figure
 from tests.bench.generator import Lag, OpenOrder, Ours
-from tests.bench.results import Missing, Sizes
-from tests.bench.stand import Say
+from tests.bench.results import Missing, Say, Sizes
 
 SATURATING = 50
 """Requests in flight of the closed loop that finds saturation, and connections of the open one."""

@@ -46,6 +46,7 @@ def _section(title: str, result: SectionResult | None, stamp: Stamp) -> str:
     parts = [f"## {title}\n", f"{about}\n"]
     if result.figures:
         parts.append(_table(("figure", "measured", "target", "reached"), [_row(figure) for figure in result.figures]))
+    parts += [f"{text}.\n" for text in result.sources]
     parts += [f"Warning: {text}.\n" for text in result.warnings]
     parts += [f"Not measured: {text}.\n" for text in result.skipped]
     return "\n".join(parts)

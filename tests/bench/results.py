@@ -1,6 +1,9 @@
 """What a section yields, and how it is kept so that a bench that was cut short goes on where it stopped."""
 
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
 
 import msgspec
@@ -14,6 +17,25 @@ SCHEMA = 1
 
 class Missing(DynoError):  # noqa: N818 (it names what is the matter)
     """A part cannot be measured here; the message says what installs it and names no path."""
+
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Room:
+    """What a section has to work with: a listener, directories, and lists for what it tells besides figures.
+
+    `unfinished` holds work that is gone on with, `kept` what of it is committed with the page. `skipped` names what had to be left out and
+    why; `sources` what was measured where and when, for a section that was not measured in one go.
+    """
+
+    say: Say
+    logs: Path
+    unfinished: Path
+    kept: Path
+    skipped: list[str] = dataclass_field(default_factory=list)
+    sources: list[str] = dataclass_field(default_factory=list)
 
 
 class Sizes(Struct, frozen=True):
@@ -33,6 +55,7 @@ class Sizes(Struct, frozen=True):
     budget_s: float = 60.0
     idle_s: float = 5.0
     truth_comparisons: int = 200
+    truth_parts: int = 5
     truth_wordpress: int = 16
     truth_rounds: int = 30
     truth_budget_s: float = 60.0
@@ -60,6 +83,7 @@ QUICK = Sizes(
     budget_s=15.0,
     idle_s=1.0,
     truth_comparisons=2,
+    truth_parts=1,
     truth_wordpress=1,
     truth_rounds=5,
     truth_budget_s=10.0,
@@ -98,6 +122,7 @@ class Stamp(Struct, frozen=True):
 
 class SectionResult(Struct, frozen=True):
     """One finished section. `skipped` says in words what could not be measured; such a section is tried again.
+    `sources` names the parts of a section that was measured bit by bit.
 
     `background` is what was running beside us: busy cores just before the section (0.1: a tenth of one core).
     """
@@ -112,6 +137,7 @@ class SectionResult(Struct, frozen=True):
     versions: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     schema: int = SCHEMA
 
 
@@ -137,10 +163,16 @@ class Store:
         partial.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
         partial.replace(self._path(result.name))
 
+    def room(self, name: str, say: Say) -> Room:
+        """Where a section works."""
+        return Room(say, self.directory / "logs" / name, self.directory / "work" / name, self.sections / name)
+
     def forget(self, name: str) -> None:
         """Start a section anew; what it has kept of unfinished work goes as well."""
         self._path(name).unlink(missing_ok=True)
-        shutil.rmtree(self.directory / name, ignore_errors=True)
+        room = self.room(name, print)
+        for place in (room.unfinished, room.kept):
+            shutil.rmtree(place, ignore_errors=True)
 
     def _path(self, name: str) -> Path:
         return self.sections / f"{name}.json"

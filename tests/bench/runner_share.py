@@ -17,8 +17,8 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.stack.instance import Instance
 from phpdyno.stack.supervise import Supervisor
 from tests.bench.figures import Figure, Target, share_figure
-from tests.bench.results import Sizes
-from tests.bench.stand import Say, control_arm, prepared, require_answer, standing
+from tests.bench.results import Room, Say, Sizes
+from tests.bench.stand import control_arm, prepared, require_answer, standing
 
 SHARE_TARGET = Target("≤ 2 %", at_most=0.02)
 IDLE_TARGET = Target("≤ 1 %", at_most=0.01)
@@ -34,11 +34,10 @@ class Share(Struct, frozen=True):
     unused: float
 
 
-def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section."""
-    del skipped  # nothing here depends on what is installed
-    say(f"phpdyno compare hello --aa --budget {sizes.budget_s:.0f}s")
-    run = compare_once(sizes, logs)
+    room.say(f"phpdyno compare hello --aa --budget {sizes.budget_s:.0f}s")
+    run = compare_once(sizes, room.logs)
     blocks = list(read_shares(run))
     unused = sum(block.unused for block in blocks) / len(blocks)
     share = share_figure(
@@ -48,7 +47,7 @@ def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figu
         target=SHARE_TARGET,
         detail=f"{100 * unused:.1f} % of it without a request under way, the wait for idle workers included",
     )
-    return [share, measure_idle(sizes, logs, say)]
+    return [share, measure_idle(sizes, room.logs, room.say)]
 
 
 # ---- between slots ---------------------------------------------------------------------------

@@ -1,13 +1,11 @@
 """Section `speed`: what a user gains, by a tune of WordPress with everything that the catalogue has."""
 
 import shutil
-from pathlib import Path
 
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.report.tune_words import settings_words
 from tests.bench.figures import Figure, Target
-from tests.bench.results import Sizes
-from tests.bench.stand import Say
+from tests.bench.results import Room, Sizes
 from tests.bench.tunes import tuned
 
 APP = "wordpress"
@@ -15,13 +13,12 @@ RUNTIME = Target("≥ 1.11×", at_least=1.11)
 KEPT = Target("≤ 110 %", at_most=1.10)
 
 
-def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section."""
-    del skipped  # nothing here depends on what is installed
-    runs = logs.parent / "speed"
+    runs = room.unfinished
     shutil.rmtree(runs, ignore_errors=True)
-    say(f"phpdyno tune {APP} --budget {sizes.speed_s:.0f}s")
-    return figures_of(tuned(APP, runs, logs, budget_s=sizes.speed_s))
+    room.say(f"phpdyno tune {APP} --budget {sizes.speed_s:.0f}s")
+    return figures_of(tuned(APP, runs, room.logs, budget_s=sizes.speed_s))
 
 
 def figures_of(record: TuneRecord) -> list[Figure]:

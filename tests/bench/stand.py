@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -24,8 +24,7 @@ from phpdyno.stack.instance import Instance
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import make_arms
-
-Say = Callable[[str], None]
+from tests.bench.results import Say
 
 KILOBYTE = "kilobyte.txt"
 SIZED = "sized.php"

@@ -8,7 +8,7 @@ import pytest
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
 from tests.bench.newcomer import STEPS, _run, measure
-from tests.bench.results import QUICK, Sizes
+from tests.bench.results import QUICK, Sizes, Store
 from tests.bench.stamp import ROOT
 
 
@@ -20,7 +20,7 @@ def test_every_step_is_a_target_of_the_makefile_and_in_the_sizes() -> None:
 
 def test_a_rehearsal_takes_no_minutes(tmp_path: Path) -> None:
     said: list[str] = []
-    assert measure(QUICK, tmp_path / "logs", said.append, []) == []
+    assert measure(QUICK, Store(tmp_path).room("newcomer", said.append)) == []
     assert said == []
 
 

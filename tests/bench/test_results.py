@@ -52,7 +52,8 @@ def test_a_section_is_kept_for_the_same_code_on_the_same_machine_at_the_same_siz
 
 
 def test_the_page_shows_figure_interval_target_and_whether_it_was_reached() -> None:
-    page = render_page(date="2026-01-02", stamp=STAMP, titles=TITLES, results={"one": result(skipped=("ab is not installed",))})
+    one = msgspec.structs.replace(result(skipped=("ab is not installed",)), sources=("9 comparisons on hello: last week",))
+    page = render_page(date="2026-01-02", stamp=STAMP, titles=TITLES, results={"one": one})
     lines = page.splitlines()
     assert "| machine | Test CPU, 2 cores, 8.0 GiB, Linux 6.1.0 |" in lines
     assert "| phpdyno | 0.1.0, commit 0123456789ab |" in lines
@@ -60,6 +61,7 @@ def test_the_page_shows_figure_interval_target_and_whether_it_was_reached() -> N
     assert "| figure | measured | target | reached |" in lines
     assert "| time \\| of day | 0.2 s (0.1 to 0.25; median of 20) | ≤ 0.3 s | yes |" in lines
     assert "| ratio | 1.200× (1.100 to 1.300; 24 pairs; 5 µs against 4 µs) | ≤ 1.0× | no |" in lines
+    assert "9 comparisons on hello: last week." in lines
     assert "Warning: the machine is busy." in lines
     assert "Not measured: ab is not installed." in lines
     assert page.index("## First") < page.index("## Second")

@@ -8,8 +8,7 @@ import pytest
 from phpdyno.errors import DynoError
 from tests.bench import __main__ as bench
 from tests.bench.figures import Figure
-from tests.bench.results import Sizes, Stamp
-from tests.bench.stand import Say
+from tests.bench.results import Room, Sizes, Stamp
 
 STAMP = Stamp("0.1.0", "0123456789abcdef", False, "c0de", "Test CPU", 2, 8 * 2**20, "6.1.0")
 
@@ -36,8 +35,8 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSections:
     sections = FakeSections()
 
     def make(name: str) -> object:
-        def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
-            return sections.measure(name, skipped)
+        def measure(sizes: Sizes, room: Room) -> list[Figure]:
+            return sections.measure(name, room.skipped)
 
         return measure
 

@@ -1,19 +1,20 @@
 """Section `truth` without servers: what is gone on with, and how rows become figures."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from phpdyno.errors import DynoError
-from phpdyno.journal.checks import CHECKS_FILE, Checks, read_checks
+from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.report.checks import checks_view
 from phpdyno.workflows.selfcheck import Changed, code_digest
 from tests.bench import truth
 from tests.bench.figures import measured_text, reached
-from tests.bench.results import Store
-from tests.support.checks import GROUND, WISH, checks, compared, header, numberless
+from tests.bench.results import QUICK, Store
+from tests.support.checks import GROUND, HOST, WISH, checks, compared, header, numberless
 
 
 def silent(_: str) -> None:
@@ -96,7 +97,61 @@ def test_one_wrong_sign_misses_a_target_that_no_interval_could_prove() -> None:
     assert reached(truth.figure_of(row, some)) == "no"
 
 
+def finished(run: Path, wish: Wish, ground: Ground) -> None:
+    run.mkdir(parents=True)
+    with JournalWriter(run / CHECKS_FILE) as writer:
+        writer.append(header(wish))
+        writer.append(ground)
+        for number in range(wish.total):
+            writer.append(compared(number, "planted" if number >= wish.aa + wish.zero else "A/A"))
+
+
+def test_parts_that_different_hosts_measured_are_counted_together_and_named(tmp_path: Path) -> None:
+    room = Store(tmp_path / "work", tmp_path / "kept").room("truth", silent)
+    sizes = structs.replace(QUICK, truth_comparisons=8, truth_parts=2, truth_wordpress=3)
+    bent = structs.replace(GROUND, line=structs.replace(GROUND.line, bend=0.02, bend_low=-0.03, bend_high=0.07))
+    elsewhere = structs.replace(bent, host=structs.replace(HOST, kernel="6.9.9"))
+    wishes = dict(truth.wishes_of(sizes))
+    assert list(wishes) == ["hello-1", "hello-2", "wordpress-1"]
+    for name, ground in zip(wishes, (GROUND, elsewhere, GROUND), strict=True):
+        finished(room.kept / name, wishes[name], ground)
+    figures = truth.measure(sizes, room)
+    assert [source.split(":")[0] for source in room.sources] == ["9 comparisons on hello"] * 2 + ["3 comparisons on wordpress"]
+    assert "6.9.9" in room.sources[1]
+    found = next(figure for figure in figures if "direction is found" in figure.name)
+    assert found.basis == "8 comparisons"
+    line = next(figure for figure in figures if "is a line" in figure.name)
+    assert reached(line) == "open"  # of the worse part
+    assert [figure.name for figure in figures if figure.name.startswith("wordpress")] == [
+        "wordpress: planted 1 %: measuring time until the direction"
+    ]
+
+
+def test_a_part_is_measured_where_the_kept_one_is_unfinished_or_of_another_wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Store(tmp_path / "work", tmp_path / "kept").room("truth", silent)
+    asked: list[Wish] = []
+
+    def fake_made(run: Path, wish: Wish, say: object) -> Checks:
+        asked.append(wish)
+        finished(run, wish, GROUND)
+        return read_checks(run)
+
+    monkeypatch.setattr(truth, "made", fake_made)
+    begun(room.kept / "hello-1", "c0de")
+    assert truth.part_of("hello-1", WISH, room).finished
+    assert truth.part_of("hello-1", WISH, room).finished
+    assert asked == [WISH]
+    other = structs.replace(WISH, planted=5)
+    shutil.rmtree(room.unfinished)
+    assert truth.part_of("hello-1", other, room).header.wish == other
+    assert asked == [WISH, other]
+
+
 def test_a_fresh_section_forgets_its_comparisons(tmp_path: Path) -> None:
-    begun(tmp_path / "truth" / "planted", code_digest())
-    Store(tmp_path).forget("truth")
-    assert not (tmp_path / "truth").exists()
+    store = Store(tmp_path / "work", tmp_path / "kept")
+    room = store.room("truth", silent)
+    begun(room.unfinished / "hello-1", code_digest())
+    begun(room.kept / "hello-2", code_digest())
+    store.forget("truth")
+    assert not room.unfinished.exists()
+    assert not room.kept.exists()

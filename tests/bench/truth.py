@@ -2,25 +2,29 @@
 
 On a quiet host about 75 minutes for `hello` (four hours if each comparison used up its budget), and 64 at most for WordPress.
 
-Comparisons are kept one by one below runs/bench/truth: a section that was cut short goes on where it stopped.
+It is measured in parts, each a selfcheck of its own: its planted effects are those of its own host, and nothing else goes from one to the
+next. So parts that different hosts measured may be counted together. A part that was cut short goes on where it stopped, on the same host
+with the same code; a finished one is committed with the page, which names its host, its day and its code.
 """
 
 import math
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import structs
+
 from phpdyno.errors import DynoError
-from phpdyno.journal.checks import Checks, Wish, read_checks
+from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
 from phpdyno.report.check_rows import NEVER, CheckRow
 from phpdyno.report.checks import checks_view, ground_in_words
+from phpdyno.report.scope import host_in_words
 from phpdyno.workflows.selfcheck import Changed, begin, code_digest, resume_selfcheck, with_comparisons
 from tests.bench.figures import Figure, Target
-from tests.bench.results import Sizes
-from tests.bench.stand import Say
+from tests.bench.results import Room, Say, Sizes
 
 SAY_S = 60.0
-FOLDER = "truth"
 TIME = "measuring time"
 EFFECT = 0.01
 
@@ -46,28 +50,69 @@ class SayProgress:
             self._say(f"{text}, about {(budget_s - elapsed_s) / 60:.0f} minutes")
 
 
-def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section."""
-    place, count = logs.parents[1] / FOLDER, sizes.truth_comparisons
-    base = Wish("hello", aa=0, zero=0, planted=0, effect=EFFECT, planted_budget_s=sizes.truth_budget_s, rounds=sizes.truth_rounds)
-    hello = with_comparisons(base, count)
-    wordpress = Wish(
-        "wordpress",
-        aa=0,
-        zero=0,
-        planted=sizes.truth_wordpress,
-        effect=EFFECT,
-        planted_budget_s=sizes.truth_wordpress_budget_s,
-        rounds=sizes.truth_rounds,
-    )
+    parts = [part_of(name, wish, room) for name, wish in wishes_of(sizes)]
+    room.sources += [source_of(part) for part in parts]
     figures = []
-    for wish, only in ((hello, ""), (wordpress, TIME)):
-        say(f"{wish.total} comparisons on {wish.app}")
-        checks = made(place / wish.app, wish, say)
+    for app, only in (("hello", ""), ("wordpress", TIME)):
+        checks = pooled([part for part in parts if part.header.wish.app == app])
         view = checks_view(checks)
-        skipped += [f"a comparison on {wish.app} ({why})" for why in view.invalid]
+        room.skipped += [f"a comparison on {app} ({why})" for why in view.invalid]
         figures += [figure_of(row, checks) for row in view.rows if only in row.check]
     return figures
+
+
+def wishes_of(sizes: Sizes) -> list[tuple[str, Wish]]:
+    """The parts by name: those of hello, each with a seed of its own, and WordPress."""
+    base = Wish("hello", aa=0, zero=0, planted=0, effect=EFFECT, planted_budget_s=sizes.truth_budget_s, rounds=sizes.truth_rounds)
+    each = with_comparisons(base, sizes.truth_comparisons // sizes.truth_parts)
+    wordpress = structs.replace(base, app="wordpress", planted=sizes.truth_wordpress, planted_budget_s=sizes.truth_wordpress_budget_s)
+    wishes = [*(structs.replace(each, seed=1 + part) for part in range(sizes.truth_parts)), wordpress]
+    return [(f"{wish.app}-{wish.seed}", wish) for wish in wishes]
+
+
+def part_of(name: str, wish: Wish, room: Room) -> Checks:
+    """A finished part as it is kept, or measured now."""
+    kept = room.kept / name
+    if (kept / CHECKS_FILE).is_file():
+        found = read_checks(kept)
+        if found.header.wish == wish and found.finished:
+            return found
+    room.say(f"{name}: {wish.total} comparisons")
+    run = room.unfinished / name
+    found = made(run, wish, room.say)
+    kept.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(run / CHECKS_FILE, kept / CHECKS_FILE)
+    return found
+
+
+def pooled(parts: Sequence[Checks]) -> Checks:
+    """Comparisons of several parts as those of one. What the planted effects rest on is judged by the part where it is worst."""
+    wishes = [part.header.wish for part in parts]
+    aa, long, zero, planted = (sum(counts) for counts in zip(*((w.aa, w.long, w.zero, w.planted) for w in wishes), strict=True))
+    header = structs.replace(parts[-1].header, wish=structs.replace(wishes[-1], aa=aa, long=long, zero=zero, planted=planted))
+    grounds = [part.ground for part in parts if part.ground is not None]
+    compared = [each for part in parts for each in part.compared]
+    return Checks(
+        header,
+        max(grounds, key=bend_at_worst, default=None),
+        tuple(session for part in parts for session in part.sessions),
+        tuple(structs.replace(each, number=number) for number, each in enumerate(compared)),
+    )
+
+
+def bend_at_worst(ground: Ground) -> float:
+    """The end of the bend's interval that is further from 0."""
+    ends = (ground.line.bend_low, ground.line.bend_high)
+    return max(math.inf if end is None else abs(end) for end in ends)
+
+
+def source_of(part: Checks) -> str:
+    """Where and when a part was measured, in words."""
+    where = host_in_words(part.ground.host) if part.ground else "nowhere"
+    header = part.header
+    return f"{len(part.compared)} comparisons on {header.wish.app}: {header.started[:10]}, code {header.code}, {where}"
 
 
 def made(run: Path, wish: Wish, say: Say) -> Checks:

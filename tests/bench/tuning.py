@@ -24,8 +24,7 @@ from phpdyno.workflows.tune_lab import Heat
 from phpdyno.workflows.tune_search import Search
 from phpdyno.workflows.tune_session import laboratory, subject_of
 from tests.bench.figures import Figure, Target
-from tests.bench.results import Sizes
-from tests.bench.stand import Say
+from tests.bench.results import Room, Say, Sizes
 from tests.bench.tunes import tuned
 
 APP = "wordpress"
@@ -60,17 +59,16 @@ class Truth(Struct, frozen=True):
         return max(self.logs.values())
 
 
-def measure(sizes: Sizes, logs: Path, say: Say, skipped: list[str]) -> list[Figure]:
+def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section."""
-    del skipped  # nothing here depends on what is installed
-    runs = logs.parent / "tune"
+    runs = room.unfinished
     shutil.rmtree(runs, ignore_errors=True)
-    say(f"all {2 ** len(KNOBS)} combinations of {len(KNOBS)} changes on {APP}: {sizes.tune_exhaustive_s / 60:.0f} minutes")
-    truth = exhaustive(runs / "exhaustive", sizes, say)
+    room.say(f"all {2 ** len(KNOBS)} combinations of {len(KNOBS)} changes on {APP}: {sizes.tune_exhaustive_s / 60:.0f} minutes")
+    truth = exhaustive(runs / "exhaustive", sizes, room.say)
     records = []
     for seed in SEEDS[: sizes.tune_seeds]:
-        say(f"phpdyno tune {APP} --budget {sizes.tune_s:.0f}s --seed {seed}")
-        records.append(tuned(APP, runs / f"seed-{seed}", logs, budget_s=sizes.tune_s, seed=seed, knobs=KNOBS))
+        room.say(f"phpdyno tune {APP} --budget {sizes.tune_s:.0f}s --seed {seed}")
+        records.append(tuned(APP, runs / f"seed-{seed}", room.logs, budget_s=sizes.tune_s, seed=seed, knobs=KNOBS))
     return figures_of(truth, records)
 
 

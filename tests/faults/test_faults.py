@@ -127,7 +127,7 @@ echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body><
 
 def test_an_arm_that_leaks_until_it_is_killed_is_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=LEAKING)
-    argv: list[str | Path] = ["--control", "ini.ffi.enable=1", "--treatment", "env.LEAK=1", "--aa", "--slot", "5", "--budget", "15s"]
+    argv: list[str | Path] = ["--control", "ini.ffi.enable=1", "--treatment", "env.LEAK=1", "--aa", "--slot", "40", "--budget", "15s"]
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     leaking = row(answer, "env.LEAK=1")

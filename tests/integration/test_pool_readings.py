@@ -87,11 +87,19 @@ def test_status_and_queue_of_a_pool_whose_workers_are_all_busy(tmp_path: Path, s
     assert wait_for_no_traces() == []
 
 
+def await_children(pid: int, count: int) -> None:
+    """php-fpm answers before it has started all of its processes."""
+    deadline = time.monotonic() + 10
+    while len(children_of(pid)) != count:
+        assert time.monotonic() < deadline, children_of(pid)
+        time.sleep(0.01)
+
+
 def test_the_process_that_answers_the_status_page_is_no_worker(tmp_path: Path) -> None:
     with pool_of(tmp_path, {"pool.pm.max_children": "3"}) as instance:
-        assert len(children_of(instance.php_pid)) == 3  # there is none before the first question
+        await_children(instance.php_pid, 3)  # there is none before the first question
         read_pool_status(instance.status)
-        assert len(children_of(instance.php_pid)) == 4
+        await_children(instance.php_pid, 4)
         assert len(workers_of(instance.php_pid)) == 3
         memory = read_pool_memory(instance.php_pid)
         assert (memory.workers, memory.unread) == (3, 0)

@@ -23,6 +23,8 @@ from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
 
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
 # Burns 30 ms of CPU by the worker's own account, so that its true cost is known.
 BURN = """<?php
 function used(): float { $r = getrusage(); return $r['ru_utime.tv_sec'] * 1e6 + $r['ru_utime.tv_usec']; }
@@ -89,6 +91,16 @@ def test_an_idle_instance_costs_nothing(tmp_path: Path) -> None:
 def test_environment_reaches_the_worker_and_only_what_was_asked_is_reported(tmp_path: Path) -> None:
     with plain_bench(tmp_path) as bench, bench.running([plain_arm("env", {"env.COLOUR": "green", "env.OTHER": "1"})]) as (instance,):
         assert instance.read_facts(("COLOUR", "MISSING")).env == {"COLOUR": "green"}
+
+
+@pytest.mark.skipif("[madvise]" not in THP.read_text(), reason="transparent huge pages are not had by asking here")
+def test_huge_pages_of_php_s_heap_are_seen_at_every_start(tmp_path: Path) -> None:
+    """Hello is small, and a request gives back what it took: so the question itself holds some memory."""
+    name = "USE_ZEND_ALLOC_HUGE_PAGES"
+    arms = [plain_arm("control"), *(plain_arm(f"huge {number}", {f"env.{name}": "1"}) for number in range(3))]
+    with plain_bench(tmp_path) as bench, bench.running(arms) as (control, *huge):
+        assert control.read_facts((name,)).anon_huge_kib == 0
+        assert all(instance.read_facts((name,)).anon_huge_kib >= 2048 for instance in huge)
 
 
 def test_a_php_fpm_from_a_path_with_its_own_extension_directory(tmp_path: Path) -> None:

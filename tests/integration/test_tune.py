@@ -74,32 +74,48 @@ def test_preloading_is_made_from_what_the_app_loads(docroot: Path, runs: Path) -
     assert (change.name, change.refused) == ("preloading 2 scripts", "")
 
 
-@pytest.mark.parametrize("phase", ["try-1", "screen-1", "race-1", "confirm-1", "ablate-1"])
-def test_a_tune_that_was_interrupted_in_any_phase_goes_on_without_losing_a_block(docroot: Path, runs: Path, phase: str) -> None:
-    # A second change that helps by itself: assertions that are not compiled. So the winner has two parts to be taken apart.
-    asserting = "for ($k = 0; $k < 40000; $k++) { assert($k >= 0); }\necho '<html>"
-    (docroot / "index.php").write_text(LOOP.replace("echo '<html>", asserting))
-    two = ("--control", "ini.zend.assertions=1", "--knob", "ini.opcache.jit=tracing", "--knob", "ini.zend.assertions=-1", *MARGIN)
-    options = ("--docroot", docroot, "--url", "/", *two, "--budget", "60s", "--transport", "fastcgi", "--runs", runs)
-    process = start("tune", *options)
-    deadline = time.monotonic() + 80.0
-    while not list(runs.glob(f"*/{phase}/samples/*")) and time.monotonic() < deadline and process.poll() is None:
+PHASES = ("try-1", "screen-1", "race-1", "confirm-1", "ablate-1")
+
+
+def interrupted_in(phase: str, runs: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a phase has measured something, and send Ctrl-C."""
+    deadline = time.monotonic() + 90.0
+    while not list(runs.glob(f"*/{phase}/samples/*")):
+        assert process.poll() is None, (phase, process.communicate())
+        assert time.monotonic() < deadline, phase
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors
     assert "phpdyno tune --resume" in errors
     assert wait_for_no_traces() == []
-    run = the_run(runs)
-    before = read_tune(run)
-    assert before.outcome == "interrupted"
-    assert phpdyno("report", run).returncode == 0
-    kept = {path: path.read_bytes() for path in run.glob("*/journal.jsonl")}
+
+
+def test_a_tune_that_is_interrupted_in_every_phase_goes_on_without_losing_a_block(docroot: Path, runs: Path) -> None:
+    # A second change that helps by itself: assertions that are not compiled. So the winner has two parts to be taken apart.
+    asserting = "for ($k = 0; $k < 40000; $k++) { assert($k >= 0); }\necho '<html>"
+    (docroot / "index.php").write_text(LOOP.replace("echo '<html>", asserting))
+    two = ("--control", "ini.zend.assertions=1", "--knob", "ini.opcache.jit=tracing", "--knob", "ini.zend.assertions=-1", *MARGIN)
+    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", *two, "--budget", "90s", "--transport", "fastcgi", "--runs", runs]
+    before: TuneRecord | None = None
+    kept: dict[Path, bytes] = {}
+    for phase in PHASES:
+        interrupted_in(phase, runs, start("tune", *argv))
+        run = the_run(runs)
+        record = read_tune(run)
+        assert record.outcome == "interrupted"
+        assert phpdyno("report", run).returncode == 0
+        for path, content in kept.items():
+            assert path.read_bytes().startswith(content)
+        if before is not None:
+            planned = before.found.plan or record.found.plan, before.found.times or record.found.times
+            assert (record.found.plan, record.found.times) == planned
+        before, kept = record, {path: path.read_bytes() for path in run.glob("*/journal.jsonl")}
+        argv = ["--resume", run]
     answer = phpdyno("tune", "--resume", run, timeout_s=200.0)
     assert answer.returncode == 0, answer.stderr
     after = read_tune(run)
     assert after.outcome == "finished"
-    assert (after.found.plan, after.found.times) == (before.found.plan or after.found.plan, before.found.times or after.found.times)
     assert all(path.read_bytes().startswith(content) for path, content in kept.items())
     assert after.found.settings.get("ini.opcache.jit") == "tracing"
     again = phpdyno("tune", "--resume", run)

@@ -70,12 +70,19 @@ def test_slots_that_cost_php_nothing_yield_no_observation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steal", "unfilled_ms", "expected"),
-    [(0.0, 0.0, ""), (0.5, 0.0, ""), (0.7, 0.0, "steal 70.0%"), (0.0, 30.0, "generator late for 50.0%")],
+    ("steal", "unfilled_ms", "metric", "expected"),
+    [
+        (0.0, 0.0, "cpu", ""),
+        (0.5, 0.0, "cpu", ""),
+        (0.7, 0.0, "cpu", "steal 70.0%"),
+        (0.0, 30.0, "cpu", ""),  # a worker that waits for the generator costs nothing
+        (0.0, 70.0, "cpu", "generator late for 70.0%"),
+        (0.0, 30.0, "throughput", "generator late for 50.0%"),
+    ],
 )
-def test_covariates_declared_beforehand_exclude_a_block(steal: float, unfilled_ms: float, expected: str) -> None:
+def test_covariates_declared_beforehand_exclude_a_block(steal: float, unfilled_ms: float, metric: Metric, expected: str) -> None:
     block = reading((slot(unfilled_ms=unfilled_ms), slot(unfilled_ms=unfilled_ms)), steal=steal)
-    seen = observe(0, AA.name, block, plan=plan(AA), metric="cpu")
+    seen = observe(0, AA.name, block, plan=plan(AA), metric=metric)
     assert seen is not None
     assert seen.excluded == expected
 

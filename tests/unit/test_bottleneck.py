@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.experiment.bottleneck import find_bottleneck, shares_of
+from phpdyno.experiment.bottleneck import STOLEN, find_bottleneck, shares_of
 from phpdyno.model.bottleneck import Bottleneck, Kind, Load
 from phpdyno.report.bottleneck import bottleneck_sentence
 from tests.support.loads import SECOND_NS, load
@@ -181,6 +181,13 @@ def test_components_stand_for_cores_that_were_not_read() -> None:
     assert (shares.php_cores, shares.helper_cores) == (0.4, 0.4)
     shared = shares_of(load(php=40, php_cores=None, helper_cores=None, php_on=(0,)))
     assert shared.helper_cores == 0.55
+
+
+def test_what_was_stolen_limits_nothing_where_cores_would_have_room_even_so() -> None:
+    waits = load(php=4, php_cores=6, helper_cores=12, stolen=20, busy_workers=5.0, queue_share=1.0)
+    assert shares_of(waits).stolen >= STOLEN
+    assert find_bottleneck(waits).kind == "workers"
+    assert find_bottleneck(load(php=60, php_cores=72, stolen=20, busy_workers=5.0, queue_share=1.0)).kind == "stolen"
 
 
 def test_a_few_stolen_ticks_of_idle_cores_are_no_finding() -> None:

@@ -162,7 +162,7 @@ def test_huge_pages_must_be_more_than_the_control_s() -> None:
     always = structs.replace(PLAIN, anon_huge_kib=4096)
     (outcome,) = prove({name: "1"}, always, asked, {})
     assert not outcome.proved
-    assert "4096 KiB of anonymous huge pages in the worker, 4096 in the control's" in not_effective((outcome,))
+    assert "4096 KiB of huge pages in the worker, 4096 in the control's" in not_effective((outcome,))
 
 
 def test_huge_code_pages_are_of_either_kind() -> None:

@@ -14,8 +14,7 @@ from phpdyno.experiment.schedule import Pair
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.host.clock import read_host_cpu, stolen_share
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.plan import Metric, Plan
-from phpdyno.model.sweep import SweepPlan
+from phpdyno.model.plan import Limits, Metric, Plan
 from phpdyno.stats.block import BlockEstimate, estimate_block
 from phpdyno.stats.percentile import percentile
 
@@ -142,7 +141,7 @@ def observe(block: int, treatment: str, reading: BlockReading, *, plan: Plan, me
         steal_fraction=reading.steal_fraction,
         lag_fraction=lag,
         pair_spread=estimate.spread,
-        excluded=excluded_for(plan, failure, reading.steal_fraction, lag),
+        excluded=excluded_for(plan.limits_of(metric), failure, reading.steal_fraction, lag),
     )
 
 
@@ -159,13 +158,13 @@ def unfilled_share(slots: Iterable[SlotReading]) -> float:
     return unfilled / (unfilled + filled) if unfilled + filled else 0.0
 
 
-def excluded_for(plan: Plan | SweepPlan, failure: str, steal: float, lag: float) -> str:
+def excluded_for(limits: Limits, failure: str, steal: float, lag: float) -> str:
     """The covariate, declared beforehand, for which figures do not count; '' when they do."""
     if failure:
         return f"failed requests: {failure}"
-    if steal > plan.max_steal:
+    if steal > limits.steal:
         return f"steal {steal:.1%}"
-    return late(lag) if lag > plan.max_lag else ""
+    return late(lag) if lag > limits.lag else ""
 
 
 def late(lag: float) -> str:

@@ -5,7 +5,7 @@ from phpdyno.model.bottleneck import Bottleneck, Kind, Load, Shares
 FULL = 0.90
 """A core that is busy for longer has no room: the rest is waking up, and the ticks in which the figures of /proc/stat come."""
 STOLEN = 0.10
-"""Of the time in which there was work: the verdict on the app would be one on its neighbours."""
+"""Of the time in which there was work: where a core could be full with it, the verdict on the app would be one on its neighbours."""
 MOST = 0.50
 """Of the helpers' full core."""
 STRANGE = 0.10
@@ -24,7 +24,7 @@ def find_bottleneck(load: Load) -> Bottleneck:
     php_full = shares.php_cores >= FULL
     helper = _full_helper(shares)
     kind: Kind
-    if shares.stolen >= STOLEN:
+    if shares.stolen >= STOLEN and _full_with_stolen(load, shares):
         kind = "stolen"
     elif set(load.php_cores) & set(load.helper_cores) and (php_full or helper):
         kind = "shared_core"
@@ -66,6 +66,13 @@ def shares_of(load: Load) -> Shares:
         stolen=stolen / most,
         network=(load.network_ns or 0) / all_time,
     )
+
+
+def _full_with_stolen(load: Load, shares: Shares) -> bool:
+    """Whether cores would be full if all that was stolen had been taken from them; with room even so, it is not what limits."""
+    stolen = load.stolen_ns or 0
+    sides = ((shares.php_cores, len(load.php_cores)), (shares.helper_cores, len(load.helper_cores)))
+    return any(busy + stolen / (load.duration_ns * cores) >= FULL for busy, cores in sides)
 
 
 def _full_helper(shares: Shares) -> Kind | None:

@@ -160,7 +160,7 @@ class Calibrator(Struct, frozen=True):
                 self.muster.warm(lane, asked=True)
             found = [self._aa_block(number, lanes[2 * number], lanes[2 * number + 1], slot, pairs) for number in range(blocks)]
         # Steal comes and goes; a generator that cannot keep up stays so.
-        if all(each.lag_fraction > log.plan.max_lag for each in found):
+        if all(each.lag_fraction > log.plan.limits_of(panel.metric).lag for each in found):
             raise DynoError(
                 f"every A/A block would be excluded ({late(found[0].lag_fraction)}), and so would be the blocks that count",
                 where=first.instance.arm.name,

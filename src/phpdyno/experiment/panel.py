@@ -252,7 +252,7 @@ class PanelRunner:
                 held = reading.of(name)
                 if reading.failed or not is_measurable(held, self.panel.metric):
                     continue
-                if not excluded_for(self.log.plan, "", reading.steal_fraction, lag_fraction(held)):
+                if not excluded_for(self.log.plan.limits_of(self.panel.metric), "", reading.steal_fraction, lag_fraction(held)):
                     found = estimate_pairs(held, self.panel.metric)
                     self.log.record(CarriedOver(block, name, length, found.log_ratio, found.pairs))
 

@@ -22,6 +22,7 @@ from phpdyno.host.cores import Cores
 from phpdyno.host.kernel_network import interrupt_ns, network_between, read_kernel_network
 from phpdyno.host.listen_queue import ListenQueue
 from phpdyno.host.queue_sampler import QueueSampler
+from phpdyno.model.plan import Limits
 from phpdyno.model.readings import KernelNetwork, PoolStatus, QueueLevel, QueueLevels
 from phpdyno.model.sweep import Point, SweepPlan, TargetTimes, Visit, VisitCpu
 from phpdyno.stack.pool_memory import read_pool_memory
@@ -272,7 +273,7 @@ def lag_p99_ns(run: OpenRun | None) -> int:
 def excluded_for(plan: SweepPlan, steal: float, lag: float, run: OpenRun | None) -> str:
     """The covariate, declared beforehand, for which a visit does not count; '' when it counts. Failures are no such reason."""
     late = run is not None and response_ns(run).size and is_late(run)
-    return block.excluded_for(plan, "", steal, lag) or (LATE_OPEN if late else "")
+    return block.excluded_for(Limits(plan.max_steal, plan.max_lag), "", steal, lag) or (LATE_OPEN if late else "")
 
 
 def seen(sampler: QueueSampler | None) -> QueueLevels | None:

@@ -22,8 +22,8 @@ def anonymous_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> t
     return _compared("anonymous huge pages", control.anon_huge_kib, treated.anon_huge_kib, more=_switched_on(wanted))
 
 
-def huge_code(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """More huge pages of either kind: the code is moved to reserved ones, to anonymous ones where none is free."""
+def any_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """More huge pages of either kind: PHP takes reserved ones for code and heap, anonymous ones where none is free."""
     before, now = (facts.hugetlb_kib + facts.anon_huge_kib for facts in (control, treated))
     return _compared("huge pages", before, now, more=_switched_on(wanted))
 

@@ -22,6 +22,10 @@ MAX_STEAL = 0.6
 """Share of a block's busy time that the hypervisor may take: more than it leaves. Arms take turns within a block by a coin, so steal makes
 a ratio noisier and not one-sided. Where requests are short and the core sleeps between them, each wake-up waits for the hypervisor: 40 %
 and more on some VMs with no neighbour at work, and with a tenth allowed nothing would be left to judge by."""
+MAX_LAG = 0.25
+"""Share of the driving in which the generator may keep the server waiting: it is in the figure of a throughput, and in a script's CPU."""
+MAX_LAG_OF_CPU = 0.6
+"""The same where a server's CPU is judged: a worker that waits costs nothing, and with much steal the generator's wake-ups wait too."""
 
 
 class AppSource(Struct, frozen=True):
@@ -64,6 +68,13 @@ class FixedBlocks(Struct, frozen=True):
     sigma_start: float
 
 
+class Limits(Struct, frozen=True):
+    """Declared beforehand: figures do not count beside a larger share of stolen time, or of driving for which the generator was late."""
+
+    steal: float
+    lag: float
+
+
 class Plan(Struct, frozen=True):
     """Everything that was decided before measuring.
 
@@ -75,7 +86,8 @@ class Plan(Struct, frozen=True):
     in flight against `loaded_control`, the control with as many workers as that load wants.
     A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is.
     Declared beforehand: a block does not count in which more than `max_steal` of the time was stolen, the generator was late for more than
-    `max_lag` of it, or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures is invalid.
+    `max_lag` of it (a server's CPU: `max_lag_of_cpu`), or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures
+    is invalid.
     `fixed`: so many blocks of that shape, for statistics over all of them; `trial`: every arm is started, checked and proved, the host is
     calibrated, and no block is measured.
     """
@@ -96,7 +108,8 @@ class Plan(Struct, frozen=True):
     slot_requests: int | None = None
     source: AppSource = AppSource()
     max_steal: float = MAX_STEAL
-    max_lag: float = 0.25
+    max_lag: float = MAX_LAG
+    max_lag_of_cpu: float = MAX_LAG_OF_CPU
     metrics: dict[str, Metric] = field(default_factory=dict)
     loaded_control: Arm | None = None
     loaded_concurrency: int = 10
@@ -113,6 +126,11 @@ class Plan(Struct, frozen=True):
     def margin_of(self, treatment: str) -> float:
         """The relevance margin of a treatment's metric."""
         return self.loaded_margin if self.metric_of(treatment) == "throughput" else self.margin
+
+    def limits_of(self, metric: Metric) -> Limits:
+        """Within which a block of this metric counts."""
+        waits_only = metric == "cpu" and self.transport != "script"
+        return Limits(self.max_steal, self.max_lag_of_cpu if waits_only else self.max_lag)
 
     def panels(self) -> tuple[Panel, ...]:
         """The treatments by metric, each group with its control and its load; CPU first."""

@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from phpdyno.model.arm import Arm
 from phpdyno.model.arrival import Arrivals
-from phpdyno.model.plan import AppSource, Transport
+from phpdyno.model.plan import MAX_LAG, AppSource, Transport
 from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.workload import Workload
 
@@ -63,7 +63,7 @@ class SweepPlan(Struct, frozen=True):
     arrivals: Arrivals = "poisson"
     source: AppSource = AppSource()
     max_steal: float = MAX_STEAL_OF_A_VISIT
-    max_lag: float = 0.25
+    max_lag: float = MAX_LAG
     cross_check: bool = False
     keep_conn: bool = False
     most_budget_s: float = 0.0

@@ -7,8 +7,9 @@ $ini = [];
 foreach (ini_get_all(null, false) as $name => $value) {
     $ini[$name] = $value === null ? '' : (string) $value;
 }
+$asked = PHP_SAPI === 'cli' ? $names : (array) ($_GET['env'] ?? []);
 $env = [];
-foreach (PHP_SAPI === 'cli' ? $names : (array) ($_GET['env'] ?? []) as $name) {
+foreach ($asked as $name) {
     $value = getenv((string) $name);
     if ($value !== false) {
         $env[(string) $name] = $value;
@@ -60,6 +61,16 @@ if ($root !== '') {
         }
     }
 }
+// The heap has huge pages in the chunks of 2 MiB that a request takes, and may give them back when it ends: so they are looked at in a
+// request that holds some.
+$memory = '';
+if (in_array('USE_ZEND_ALLOC_HUGE_PAGES', $asked, true)) {
+    $held = [];
+    while (count($held) < 96) {
+        $held[] = str_repeat('x', 65000);
+    }
+    $memory = (string) @file_get_contents('/proc/self/smaps_rollup'); // open_basedir may forbid it
+}
 $facts = [
     'pid' => getmypid(),
     'php_version' => PHP_VERSION,
@@ -69,6 +80,7 @@ $facts = [
     'realpath_cache_bytes' => realpath_cache_size(),
     'ini_files' => [(string) php_ini_loaded_file(), ...array_map('trim', array_filter(explode(',', (string) php_ini_scanned_files())))],
     'served_files' => count($served),
+    'memory' => $memory,
     'scripts' => array_values(array_unique($listed)),
     'opcache' => $opcache,
 ];

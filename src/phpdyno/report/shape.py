@@ -173,7 +173,8 @@ class RunView(Struct, frozen=True, kw_only=True):
     control_costs: Annotated[tuple[ControlPoint, ...], says("The control's cost per block in the order of time.")] = ()
     noise: Annotated[tuple[NoisePoint, ...], says("Covariates of each block in the order of time.")] = ()
     max_steal: Annotated[float, says("Declared beforehand: a block with a larger steal fraction does not count.")]
-    max_lag: Annotated[float, says("Declared beforehand: a block with a larger lag fraction does not count.")]
+    max_lag: Annotated[float, says("Declared beforehand: a block with a larger lag fraction does not count (throughput, scripts).")]
+    max_lag_of_cpu: Annotated[float, says("The same where a server's CPU is judged.")]
     carry_over: Annotated[tuple[CarryOverRow, ...], says("Effects at other slot lengths, for the treatments that were measured so.")] = ()
     incidents: Annotated[tuple[IncidentRow, ...], says("What happened besides numbers.")] = ()
     repeat: Annotated[str, says("Shell command that repeats the measurement.")]

@@ -53,6 +53,7 @@ def _bare(gathered: Gathered, run_name: str) -> RunView:
         preflight_warnings=gathered.preflight_warnings,
         max_steal=plan.max_steal,
         max_lag=plan.max_lag,
+        max_lag_of_cpu=plan.limits_of("cpu").lag,
         repeat=scope.repeat(header.argv, plan.seed),
     )
 

@@ -21,7 +21,7 @@ PROBE_TIMEOUT_NS = 10_000_000_000
 
 
 class ProbeAnswer(Struct, frozen=True):
-    """What php_files/probe.php prints."""
+    """What php_files/probe.php prints; `memory` is its process's smaps_rollup while PHP's heap held some chunks."""
 
     pid: int
     php_version: str
@@ -33,6 +33,7 @@ class ProbeAnswer(Struct, frozen=True):
     served_files: int = 0
     ini_files: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
+    memory: str = ""
 
     @property
     def jit_free_bytes(self) -> int:
@@ -102,10 +103,11 @@ def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "t
 def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: int) -> WorkerFacts:
     """What a process said of itself, with what /proc says of it. Raises OSError when it is gone."""
     exe = Path(f"/proc/{answer.pid}/exe").readlink()
-    anon_huge_kib, hugetlb_kib = _huge_pages(answer.pid)
+    now, held = _huge_pages(answer.pid), _huge_in(answer.memory)
+    anon_huge_kib, hugetlb_kib = max(now[0], held[0]), max(now[1], held[1])
     mapped = mapped_paths(answer.pid)
     told: dict[str, Any] = msgspec.structs.asdict(answer)
-    del told["scripts"]
+    del told["scripts"], told["memory"]
     return WorkerFacts(
         **told,
         exe=str(exe),
@@ -143,8 +145,12 @@ def _anonymous_kib_of(pids: Iterable[int]) -> dict[int, int]:
 
 def _huge_pages(pid: int) -> tuple[int, int]:
     """Anonymous huge pages and hugetlb pages of a process, in KiB. Raises OSError when it is gone or may not be read."""
+    return _huge_in(Path(f"/proc/{pid}/smaps_rollup").read_text())
+
+
+def _huge_in(rollup: str) -> tuple[int, int]:
     totals = {"AnonHugePages": 0, "Shared_Hugetlb": 0, "Private_Hugetlb": 0}
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+    for line in rollup.splitlines():
         name, _, rest = line.partition(":")
         if name in totals:
             totals[name] += int(rest.split()[0])

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from phpdyno.model.tune import ChangeEffect, PartFound, Race, Racer, Ratio, Together
 from phpdyno.stats.racing import Racer as Running
 from phpdyno.stats.racing import Standing
@@ -64,6 +66,12 @@ def race_found(
         for each in sorted(entries, key=lambda each: (standing is None or each.name != standing.winner, order.get(each.name, len(order))))
     ]
     return Race(blocks, tuple(racers), standing.winner if standing else "", standing.end if standing else "nobody could be measured")
+
+
+def all_stay(parts: Sequence[PartFound], why: str) -> tuple[PartFound, ...]:
+    """Parts of a winner that is adopted whole: those that were to be reverted stay, because what would be left was not adopted."""
+    reason = f"it stays: what is left without the reverted parts was not adopted ({why})"
+    return tuple(each if each.kept else structs.replace(each, kept=True, reason=reason) for each in parts)
 
 
 def part_found(factors: Sequence[Factor], winner: Entry, part: Part) -> PartFound:

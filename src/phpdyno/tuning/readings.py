@@ -1,12 +1,17 @@
 """From the observations of finished comparisons to what the statistics ask for. Excluded observations are left out everywhere."""
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import median
 
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.tune import Goal, Side
+from phpdyno.stats.noise import Noise
 from phpdyno.stats.screening import Reading
 from phpdyno.tuning.goals import Measured, gain
+
+LEAST_SIGMA = 0.0005
+"""Of anything measured: A/A blocks that happen to be equal do not promise certainty."""
 
 
 def goal_ratio(goal: Goal, seen: Observation) -> float | None:
@@ -14,6 +19,24 @@ def goal_ratio(goal: Goal, seen: Observation) -> float | None:
     if goal == "cpu":
         return seen.log_ratio
     return gain(goal, measured(seen.control), measured(seen.treated))
+
+
+def noise_of(goal: Goal, seen: Noise, aa: Sequence[Observation]) -> Noise:
+    """What identical arms differ by in the goal: `seen` for a mean; a percentile and a worker's memory by A/A blocks of their own.
+
+    The expected log ratio of A/A is 0. All of a percentile's noise is taken for that of its pairs, which more of them average out, and none
+    for less than the mean's; a worker holds what it drew at its start, so memory's is that of starts. Where nothing was read, as `seen`.
+    """
+    if goal not in {"p99", "memory"}:
+        return seen
+    known = [(ratio, each.pairs) for each in aa if (ratio := goal_ratio(goal, each)) is not None]
+    if not known:
+        return seen
+    if goal == "p99":
+        within = math.fsum(ratio**2 * pairs for ratio, pairs in known) / len(known)
+        return Noise(max(seen.sigma_pair, math.sqrt(within)), seen.sigma_start)
+    start = math.sqrt(math.fsum(ratio**2 for ratio, _ in known) / len(known) / 2.0)
+    return Noise(LEAST_SIGMA, max(LEAST_SIGMA, start))
 
 
 def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: Mapping[str, int]) -> tuple[Reading, ...]:

@@ -14,7 +14,7 @@ from phpdyno.stats.sequence import Interval, confidence_sequence, least_blocks
 from phpdyno.tuning.ablation import Part, Trial, ablate, remaining, settled, too_much_lost, without_each
 from phpdyno.tuning.factors import Entry, Factor, changes_at, entry
 from phpdyno.tuning.goals import breaches
-from phpdyno.tuning.outcome import part_found, ratio_of
+from phpdyno.tuning.outcome import all_stay, part_found, ratio_of
 from phpdyno.tuning.readings import by_block, side_of, sides
 from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats
 from phpdyno.workflows.tune_search import Search, Winner
@@ -58,6 +58,7 @@ class Proof:
             return rest.settings
         if whole is not None:
             self._search.note(f"what is left was not adopted ({again.reason}), so the whole is, which was confirmed")
+            self._search.take(parts=all_stay(self._search.found.parts, again.reason))
         return winner.entry.settings
 
     # ---- confirm ------------------------------------------------------------------------------

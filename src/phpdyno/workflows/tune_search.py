@@ -30,7 +30,7 @@ from phpdyno.tuning.factors import Candidate, Entry, Factor, candidates_of, fact
 from phpdyno.tuning.goals import breaches
 from phpdyno.tuning.outcome import race_found
 from phpdyno.tuning.race_entries import race_entries
-from phpdyno.tuning.readings import by_block, sides
+from phpdyno.tuning.readings import by_block, noise_of, sides
 from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats, same_as
 
 LOOK, TRY, TRY_AGAIN, RACE = "look", "try", "try-again", "race"
@@ -89,7 +89,8 @@ class Search:
         if seen is None:
             raise DynoError(f"the control differs from itself: {state.verdicts[AA].reason}")
         pair_s = seen.block_s / sum(seen.pairs.values())
-        return Ground(Measured(seen, Noise(seen.sigma_pair, seen.sigma_start), pair_s, seen.overhead_s / 2), state.facts[control.name])
+        noise = noise_of(lab.asked.goal, Noise(seen.sigma_pair, seen.sigma_start), seen.aa)
+        return Ground(Measured(seen, noise, pair_s, seen.overhead_s / 2), state.facts[control.name])
 
     def try_each(self, ground: Ground, more: Sequence[Candidate] = ()) -> Ground:
         """Every change alone, for one short block: does it start, is it at work, are its answers equal, how long do its requests take."""

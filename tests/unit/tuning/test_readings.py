@@ -3,9 +3,10 @@ import math
 import pytest
 
 from phpdyno.model.observation import Cost, Observation
+from phpdyno.stats.noise import Noise
 from phpdyno.stats.screening import Reading
 from phpdyno.tuning.goals import Measured
-from phpdyno.tuning.readings import by_block, goal_ratio, measured, screen_readings, side_of, sides
+from phpdyno.tuning.readings import by_block, goal_ratio, measured, noise_of, screen_readings, side_of, sides
 
 
 def cost(cpu_ns: int = 30_000, p99_ns: int = 7_000, worker_kib: int | None = None) -> Cost:
@@ -42,6 +43,31 @@ def test_blocks_of_different_batches_are_different_blocks() -> None:
 def test_log_ratios_by_block() -> None:
     observations = [seen("a", 0, 0.1), seen("b", 0, 0.2), seen("a", 3, 0.3), seen("a", 4, 0.4, excluded="generator late")]
     assert by_block("cpu", [observations], "a") == {0: 0.1, 3: 0.3}
+
+
+def aa(p99_ns: int, worker_kib: int | None, pairs: int = 9) -> Observation:
+    treated = cost(p99_ns=p99_ns, worker_kib=worker_kib)
+    return Observation("A/A", 0, 0.0, 0.0, 0.01, pairs, cost(worker_kib=worker_kib and 1000), treated)
+
+
+def test_a_percentile_and_memory_have_noise_of_their_own() -> None:
+    mean = Noise(0.03, 0.004)
+    blocks = [aa(14_000, 1010), aa(3_500, 990)]
+    assert noise_of("cpu", mean, blocks) is mean
+    assert noise_of("throughput", mean, blocks) is mean
+    p99 = noise_of("p99", mean, blocks)
+    assert p99.sigma_pair == pytest.approx(3 * math.log(2))
+    assert p99.of_block(9) > math.log(2)
+    memory = noise_of("memory", mean, blocks)
+    assert memory.of_block(1) == pytest.approx(0.01, rel=0.1)
+
+
+def test_noise_that_was_not_seen_is_not_taken_for_none() -> None:
+    mean = Noise(0.03, 0.004)
+    assert noise_of("memory", mean, [aa(7_000, None)]) is mean
+    assert noise_of("p99", mean, []) is mean
+    assert noise_of("p99", mean, [aa(7_000, 1000)]) == mean
+    assert noise_of("memory", mean, [aa(7_000, 1000)]).sigma_start > 0.0
 
 
 def test_what_goals_see_of_an_arm() -> None:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from phpdyno.knobs import proof, proof_servers
-from phpdyno.knobs.contrast import anonymous_huge, tunables
+from phpdyno.knobs.contrast import any_huge, tunables
 from phpdyno.knobs.domain import TEXT, choice, integer
 from phpdyno.knobs.knob import Knob
 from phpdyno.model.facts import HostFacts, WorkerFacts
@@ -48,8 +48,8 @@ ENVIRONMENT = (
         "restart",
         proof.environment("USE_ZEND_ALLOC_HUGE_PAGES"),
         "a worker takes memory in steps of 2 MiB",
-        contrast=anonymous_huge,
-        seen="more anonymous huge pages in the worker than in the control's",
+        contrast=any_huge,
+        seen="more huge pages than in the control's worker, in a request that takes 6 MiB",
         tries=_transparent,
         drawn=True,
         untried="tried where the host's transparent huge pages are not at never",

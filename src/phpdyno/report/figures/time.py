@@ -63,7 +63,8 @@ def steal_over_time(view: RunView) -> Figure:
 def lag_over_time(view: RunView) -> Figure:
     """The share of the driving in which the generator kept the server waiting."""
     known = [point for point in view.noise if point.lag_fraction is not None]
-    return _covariate(known, [point.lag_fraction or 0.0 for point in known], view.max_lag, "generator late, %")
+    limit = view.max_lag if any(point.metric == "throughput" for point in known) else view.max_lag_of_cpu
+    return _covariate(known, [point.lag_fraction or 0.0 for point in known], limit, "generator late, %")
 
 
 def said_of(point: BlockPoint) -> str:
