@@ -47,7 +47,7 @@ ENVIRONMENT = (
         choice("0", "1"),
         "restart",
         proof.environment("USE_ZEND_ALLOC_HUGE_PAGES"),
-        "a worker takes memory in steps of 2 MiB",
+        "a worker takes memory in steps of 2 MiB; of reserved pages where there are some; SIGBUS ends it when it writes and none is left",
         contrast=any_huge,
         seen="more huge pages than in the control's worker, in a request that takes 6 MiB",
         tries=_transparent,
