@@ -9,6 +9,7 @@ from phpdyno.errors import DynoError
 from tests.bench import __main__ as bench
 from tests.bench.figures import Figure
 from tests.bench.results import Room, Sizes, Stamp
+from tests.support.checks import HOST
 
 STAMP = Stamp("0.1.0", "0123456789abcdef", False, "c0de", "Test CPU", 2, 8 * 2**20, "6.1.0")
 
@@ -46,6 +47,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSections:
     monkeypatch.setattr(bench, "PAGE", tmp_path / "benchmarks.md")
     monkeypatch.setattr(bench, "take_stamp", lambda host: STAMP)
     monkeypatch.setattr(bench, "take_background", lambda: 0.0)
+    monkeypatch.setattr(bench, "take_host", lambda: HOST)
     monkeypatch.setattr(bench, "_versions", dict)
     monkeypatch.setattr("signal.signal", lambda number, handler: None)
     return sections

@@ -1,6 +1,10 @@
 """The host before measuring: facts for the journal and warnings for the user."""
 
 import os
+import re
+import time
+from pathlib import Path
+from statistics import fmean
 
 from phpdyno.host.checkup.readings import FOLLOWS_LOAD, read_host_files, siblings_beside
 from phpdyno.host.checkup.trials import try_cycles, try_steal
@@ -13,11 +17,14 @@ STEAL_S = 0.6
 UNKNOWN = "unknown"
 STEAL_WARNING = 0.02
 LOAD_WARNING_PER_CORE = 0.5
+LOOKS = 10
+LOOK_S = 0.01
+_RUNNING = re.compile(r"^procs_running (\d+)$", re.MULTILINE)
 
 
 def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFacts:
     """Facts of this host; keeps the measured core busy for 0.6 s, as from an idle one nothing is stolen."""
-    load_1min = os.getloadavg()[0]
+    load_1min, running = os.getloadavg()[0], read_running()
     steal = try_steal(cores.measured, STEAL_S)
     host = read_host_files()
     return HostFacts(
@@ -30,6 +37,7 @@ def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFa
         thp=host.memory.thp or UNKNOWN,
         hugetlb_pages=host.memory.hugetlb_pages or 0,
         load_1min=load_1min,
+        running=running,
         steal_fraction=steal.share or 0.0,
         cpu_source=cpu_source,
         measured_cores=cores.measured,
@@ -45,6 +53,17 @@ def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFa
     )
 
 
+def read_running() -> float:
+    """How many others want a core at this moment, on the mean of a few looks: the load average still tells of a minute ago, be it of a
+    measurement of ours that has just ended."""
+    seen = []
+    for _ in range(LOOKS):
+        found = _RUNNING.search(Path("/proc/stat").read_text())
+        seen.append(float(found[1]) - 1.0 if found else 0.0)
+        time.sleep(LOOK_S)
+    return fmean(seen)
+
+
 def warnings_for(host: HostFacts, max_steal: float) -> tuple[str, ...]:
     """What on this host makes figures worse, each with what it means; blocks with more steal than `max_steal` do not count."""
     found = []
@@ -54,7 +73,8 @@ def warnings_for(host: HostFacts, max_steal: float) -> tuple[str, ...]:
         found.append(f"the hypervisor takes {host.steal_fraction:.1%} of a busy core (steal); blocks above {max_steal:.0%} do not count")
     elif host.steal_fraction > STEAL_WARNING:
         found.append(f"the hypervisor takes {host.steal_fraction:.1%} of a busy core (steal): expect wider intervals")
-    if host.load_1min > LOAD_WARNING_PER_CORE * host.cores:
+    now = host.load_1min if host.running is None else min(host.load_1min, host.running)
+    if now > LOAD_WARNING_PER_CORE * host.cores:
         found.append(f"load average {host.load_1min:.1f} on {host.cores} cores: something else is running here")
     if not FOLLOWS_LOAD.isdisjoint(host.governor.split(", ")):
         found.append(f"CPU governor {host.governor}: the clock follows the load; `performance` gives narrower intervals")

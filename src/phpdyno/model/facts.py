@@ -134,3 +134,4 @@ class HostFacts(Struct, frozen=True):
     )
     siblings: Annotated[tuple[int, ...], Meta(description="Hardware threads beside the measured cores.")] = ()
     cpu_quota_cores: Annotated[float | None, Meta(description="Cores' worth of time that our cgroup gets; null without a limit.")] = None
+    running: Annotated[float | None, Meta(description="How many others wanted a core just before measuring, on the mean.")] = None

@@ -6,7 +6,7 @@ from msgspec import structs
 from phpdyno.host import preflight
 from phpdyno.host.checkup.trials import StealTrial
 from phpdyno.host.cores import Cores
-from phpdyno.host.preflight import read_host, warnings_for
+from phpdyno.host.preflight import read_host, read_running, warnings_for
 from phpdyno.model.facts import HostFacts
 
 QUIET = HostFacts("6.0.0-made-up", "Made-up CPU", 4, 1 << 20, "tsc", "performance", "madvise", 0, 0.1, 0.0, "cgroup", (3,), (0, 1, 2))
@@ -23,6 +23,7 @@ def test_a_quiet_host_has_none() -> None:
         ({"steal_fraction": 0.03}, "expect wider intervals"),
         ({"steal_fraction": 0.2}, "do not count"),
         ({"load_1min": 3.0}, "something else is running"),
+        ({"load_1min": 30.0, "running": 3.0}, "load average 30.0 on 4 cores: something else is running"),
         ({"governor": "performance, powersave"}, "the clock follows the load"),
         ({"cpu_source": "schedstat"}, "no permission to make cgroups"),
         ({"cpu_quota_cores": 1.5}, "a CPU quota of 1.50 of 4 cores"),
@@ -37,6 +38,14 @@ def test_each_limit_is_named_once(changed: dict[str, object], words: str) -> Non
 
 def test_a_sibling_that_nobody_uses_is_no_reason() -> None:
     assert warnings_for(structs.replace(QUIET, siblings=(7,), cpu_quota_cores=4.0), 0.1) == ()
+
+
+def test_a_load_of_a_minute_ago_is_no_reason() -> None:
+    assert warnings_for(structs.replace(QUIET, load_1min=90.0, running=0.1), 0.1) == ()
+
+
+def test_who_wants_a_core_now_is_read_without_ourselves() -> None:
+    assert 0.0 <= read_running() < 1000.0
 
 
 @pytest.mark.parametrize(("share", "fraction"), [(0.3, 0.3), (None, 0.0)])
