@@ -39,6 +39,7 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
         return []
     clone = room.unfinished / "clone"
     shutil.rmtree(clone, ignore_errors=True)
+    clone.parent.mkdir(parents=True, exist_ok=True)
     with Supervisor(room.logs) as supervisor:
         _run(supervisor, ["git", "clone", "--quiet", str(ROOT), str(clone)], clone.parent)
         figures = []
