@@ -155,6 +155,14 @@ def test_jit_thresholds_do_nothing_without_the_jit_or_its_traces() -> None:
     assert not CATALOGUE["ini.opcache.jit_hot_return"].proof(hot, "4")[0]
 
 
+def test_heap_pages_are_not_tried_where_reserved_ones_would_be_taken_for_it() -> None:
+    knob = CATALOGUE["env.USE_ZEND_ALLOC_HUGE_PAGES"]
+    assert knob.tried(PLAIN, structs.replace(HOST, thp="madvise", hugetlb_pages=0)) == ("1",)
+    assert knob.tried(PLAIN, structs.replace(HOST, thp="madvise", hugetlb_pages=8)) == ()
+    assert knob.tried(PLAIN, structs.replace(HOST, thp="never", hugetlb_pages=0)) == ()
+    assert "os.vm.nr_hugepages" in knob.apart
+
+
 def test_huge_pages_must_be_more_than_the_control_s() -> None:
     name = "env.USE_ZEND_ALLOC_HUGE_PAGES"
     asked = structs.replace(PLAIN, env={"USE_ZEND_ALLOC_HUGE_PAGES": "1"}, anon_huge_kib=4096)

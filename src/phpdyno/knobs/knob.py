@@ -45,6 +45,7 @@ class Knob(Struct, frozen=True):
     what changes PHP's work by CPU per request, what changes waiting or concurrency by throughput. `contrast` is what the worker must show
     otherwise than the control's, beyond `proof`. `needs`: settings without which it has no effect. `untried` says why `tries` is empty,
     `promise` how much reason there is to try it. `drawn`: whether it is at work depends on where a start puts things, so several are made.
+    `apart`: knobs that are not tried while it is, as its processes would take from the host what theirs need.
     `span`: the numbers that are searched once what it needs is at work. `files`: the values that are tried are files, to be looked for
     first. `reference` names manual or source, with the section.
     """
@@ -65,6 +66,7 @@ class Knob(Struct, frozen=True):
     untried: str = ""
     promise: Promise = "some"
     drawn: bool = False
+    apart: tuple[str, ...] = ()
     span: Span | None = None
     files: bool = False
     price: Price = "nothing worth mentioning"

@@ -73,6 +73,7 @@ def _rows(knob: Knob) -> Iterator[tuple[str, str]]:
     yield "memory", knob.price if isinstance(knob.price, str) else _priced(knob)
     yield "tried", _tried(knob)
     yield "promises", knob.promise if knob.tries else ""
+    yield "not tried beside", ", ".join(f"`{other}`" for other in knob.apart)
     yield "at work", "where a start puts things well; tune looks at several" if knob.drawn else ""
     yield "reference", knob.reference
 

@@ -39,6 +39,7 @@ MORE_STARTS = 2
 NOT_ALWAYS = "not at every start"
 LEAST_LEFT_S = 1.0
 CANNOT_SET = "it cannot be set here: run as root, on the host itself"
+NOT_BESIDE = "not tried beside {}: its workers would take pages from those that need them; --knob names it alone"
 NO_TIME = "the budget leaves no time for it: give more, or name it with --knob"
 BEHIND_NGINX = "web."
 """Settings that mean nothing without nginx; the family of the pool's socket is one of its own."""
@@ -109,6 +110,12 @@ class Search:
             if not can_set(name)
         ]
         wanted = {name: values for name, values in wanted.items() if can_set(name)}
+        aside = set_aside(tuple(wanted))
+        out_of_reach += [
+            Change(f"{name}={value}", {name: value}, knob_for(name).metric, NOT_BESIDE.format(other))
+            for name, other in aside.items()
+            for value in wanted.pop(name)
+        ]
         found = candidates_of(wanted, in_control(ground.facts, given), knob_for)
         every = (*more, *sorted(found, key=lambda each: knob_for(next(iter(each.settings))).rank))
         mine = tuple(each for each in every if self._is_mine(each))
@@ -273,6 +280,11 @@ def shape_of(plan: ScreenPlan) -> Screening:
     """What is kept of a planned screening."""
     design = plan.design
     return Screening(len(design.rows), plan.blocks, plan.pairs, design.resolution, plan.decidable, design.factors)
+
+
+def set_aside(names: Sequence[str]) -> dict[str, str]:
+    """Knobs that are not tried because another one of these is, by name that other one."""
+    return {name: other for name in names for other in knob_for(name).apart if other in names}
 
 
 def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from phpdyno.workflows.tune_search import asked_values
+from phpdyno.workflows.tune_search import asked_values, set_aside
 
 OFFERED = {"ini.opcache.jit": ("tracing", "function"), "ini.realpath_cache_ttl": ("600",)}
 
@@ -22,3 +22,10 @@ def test_files_that_are_not_there_are_not_tried(tmp_path: Path) -> None:
     offered = {"env.LD_PRELOAD": ("/no/such/library.so", str(library))}
     assert asked_values(offered, ()) == {"env.LD_PRELOAD": (str(library),)}
     assert asked_values({"env.LD_PRELOAD": ("/no/such/library.so",)}, ()) == {}
+
+
+def test_what_would_take_anothers_pages_is_not_tried_beside_it() -> None:
+    heap, pages = "env.USE_ZEND_ALLOC_HUGE_PAGES", "os.vm.nr_hugepages"
+    assert set_aside((heap, "ini.opcache.jit", pages)) == {heap: pages}
+    assert set_aside((heap, "ini.opcache.jit")) == {}
+    assert set_aside((pages,)) == {}

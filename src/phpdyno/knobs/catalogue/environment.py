@@ -32,7 +32,8 @@ ALLOCATORS = (
 
 
 def _transparent(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    return ("1",) if host.thp in {"always", "madvise"} else ()
+    """Of reserved pages PHP's heap would take whatever is free, which is somebody's already."""
+    return ("1",) if host.thp in {"always", "madvise"} and not host.hugetlb_pages else ()
 
 
 def _tunables(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
@@ -52,7 +53,8 @@ ENVIRONMENT = (
         seen="more huge pages than in the control's worker, in a request that takes 6 MiB",
         tries=_transparent,
         drawn=True,
-        untried="tried where the host's transparent huge pages are not at never",
+        apart=("os.vm.nr_hugepages",),
+        untried="tried where the host's transparent huge pages are not at never and no huge pages are reserved, nor to be",
         price="up to 2 MiB more per worker",
         reference="php-src: Zend memory manager, start-up",
     ),
