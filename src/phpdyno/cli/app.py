@@ -329,6 +329,24 @@ def selfcheck(
     return command.run(command.Options(quick=quick, comparisons=comparisons, effect=effect, seed=seed, resume=resume, runs=runs, json=json))
 
 
+@app.command
+def build(
+    *,
+    train: Annotated[str, Parameter(help="app whose traffic it is tried and trained on: built-in or app.toml")] = "",
+    like: Annotated[str, Parameter(help="php-fpm that it stands in for")] = "php-fpm8.2",
+    recipe: Annotated[str, Parameter(help="how it is compiled: o2, o3, march=…, lto, pgo, bolt, joined by +")] = "pgo",
+    training: Annotated[str, Parameter(help="how long traffic trains it")] = "15s",
+    seed: Annotated[int, Parameter(help="order of the training's requests")] = 1,
+    list_: Annotated[bool, Parameter(name="--list", negative="", show_default=False, help="show the finished builds")] = False,
+    runs: Runs = Path("runs"),
+    json: AsJson = False,
+) -> int:
+    """Rebuild the installed PHP for an app, as a drop-in that loads the distribution's own extensions."""
+    from phpdyno.cli import build as command  # noqa: PLC0415 (numpy and the native core: not for --help)
+
+    return command.run(command.Options(train, like, recipe, training, seed, runs, listed=list_, json=json))
+
+
 def run(argv: list[str]) -> int:
     """Parse and carry out. Raises UsageError for a command line that cannot be parsed."""
     try:

@@ -11,10 +11,9 @@ from phpdyno.config.nearest import suggestion
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, kind_of, read_toml
 from phpdyno.errors import UsageError
 
-LAYERS = ("ini", "pool", "web", "env", "os", "php", "ext", "source", "app", "live")
-LATER = ("build",)
+LAYERS = ("ini", "pool", "web", "env", "os", "php", "build", "ext", "source", "app", "live")
 PHP_NAMES = frozenset({"fpm", "extension_dir", "ini", "scan_dir"})
-WHOLE = ("php", "source", "live")
+WHOLE = ("php", "build", "source", "live")
 """Layers whose name alone is a setting."""
 NONE = "none"
 """Instead of a path in php.ini and php.scan_dir: no such file is read."""
@@ -40,6 +39,15 @@ KnownFor = Callable[[Mapping[str, str]], KnownNames]
 """Given the SPEC's own PHP (`php`, `php.extension_dir`; empty for the default one), the names which that PHP knows."""
 
 
+Builds = Callable[[str], Mapping[str, str]]
+"""Given the name of a build, the settings of the layer php that it stands for, by their names in that layer. Raises UsageError."""
+
+
+def no_builds(name: str) -> Mapping[str, str]:
+    """Where no build is known."""
+    raise UsageError(f"there is no build {name!r}", where="build", next_step="see which there are with: phpdyno build --list")
+
+
 class _Item(Struct, frozen=True):
     layer: str
     name: str
@@ -53,16 +61,20 @@ class _Item(Struct, frozen=True):
         return f"{self.layer}.{self.name}"
 
 
-def parse_spec(text: str, *, known: KnownNames | KnownFor, base_dir: Path, live: bool = False) -> dict[str, str]:
+def parse_spec(
+    text: str, *, known: KnownNames | KnownFor, base_dir: Path, live: bool = False, builds: Builds = no_builds
+) -> dict[str, str]:
     """Settings by full knob name (`ini.opcache.jit`, `env.NAME`, `php`), values as text; an empty SPEC is an empty dict.
 
     Paths (`@file`, the layers php and ext) are relative to `base_dir`, those inside a file to the file. `known` may depend on the
     PHP that the SPEC itself names (and on `live` and `ext`). Only with `live` may it name a running pool: the key `live`, its value ''
-    for the only one. Raises UsageError naming the part or file and key, with the nearest valid name.
+    for the only one. `build=NAME` stands for the settings of the layer php that `builds` gives.
+
+    Raises UsageError naming the part or file and key, with the nearest valid name.
     """
     settings: dict[str, str] = {}
     items: list[_Item] = []
-    for item in _items(text, base_dir):
+    for item in (each for found in _items(text, base_dir) for each in _resolved(found, builds)):
         if item.key in settings:
             raise UsageError(f"{item.key} is set twice", where=item.where, next_step="keep one of the two")
         if item.layer == "live" and not live:
@@ -84,6 +96,14 @@ def _items(text: str, base_dir: Path) -> Iterator[_Item]:
             yield _text_item(part, base_dir)
 
 
+def _resolved(item: _Item, builds: Builds) -> Iterator[_Item]:
+    if item.layer != "build":
+        yield item
+        return
+    for name, value in builds(item.value).items():
+        yield _Item("php", name, value, item.where)
+
+
 def _text_item(part: str, base_dir: Path) -> _Item:
     name, equals, value = (piece.strip() for piece in part.partition("="))
     where = f"SPEC part {part!r}"
@@ -97,7 +117,7 @@ def _text_item(part: str, base_dir: Path) -> _Item:
         raise UsageError("has no '='", where=where, next_step="write LAYER.NAME=value; a value that holds ';' goes into @file.toml")
     if layer == "php" and not rest:
         rest = "fpm"
-    if not rest and layer != "source":
+    if not rest and layer not in {"source", "build"}:
         raise UsageError(f"names no setting of the layer {layer}", where=where, next_step=f"write {layer}.NAME=value")
     return _item(layer, rest, as_text(value, where=where), where, base_dir)
 
@@ -108,7 +128,7 @@ def _file_items(path: Path) -> Iterator[_Item]:
         _check_layer(layer, where)
         if layer in WHOLE and isinstance(table, str):
             yield _item(layer, "fpm" if layer == "php" else "", as_text(table, where=where), where, path.parent)
-        elif layer in {"source", "live"}:
+        elif layer in {"source", "build", "live"}:
             raise UsageError(f"{kind_of(table)} where a string belongs", where=where, next_step=f'write {layer} = "NAME"')
         elif not isinstance(table, dict):
             raise UsageError(f"{kind_of(table)} where a table belongs", where=where, next_step=f"write [{layer}] and NAME = value below it")
@@ -125,6 +145,8 @@ def _item(layer: str, name: str, value: str, where: str, base_dir: Path) -> _Ite
         value = _php_path(name, value, where, base_dir)
     if layer == "ext":
         value = "off" if value.lower() in _OFF else str(absolute(base_dir, value, where=where))
+    if layer == "build" and (not value or name):
+        raise UsageError("names no build", where=where, next_step="write build=NAME, as phpdyno build --list shows it")
     if layer == "source" and (not value or name):
         raise UsageError("names no commit", where=where, next_step="write source=REF: a tag, a branch or a commit")
     if value.startswith(LIVE) and layer != "env":
@@ -142,8 +164,6 @@ def _php_path(name: str, value: str, where: str, base_dir: Path) -> str:
 
 
 def _check_layer(layer: str, where: str) -> None:
-    if layer in LATER:
-        raise UsageError(f"the layer {layer} is not available in this version", where=where, next_step="available: " + ", ".join(LAYERS))
     if layer not in LAYERS:
         raise UsageError(f"{layer!r} is not a layer of settings", where=where, next_step=suggestion(layer, LAYERS))
 

@@ -8,12 +8,15 @@ from msgspec import structs
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.revisions import repository_of
 from phpdyno.apps.source import App
+from phpdyno.build.dropin import EXTENSIONS
+from phpdyno.build.workshop import Workshop
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, pool_ini
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.paths import cache_path
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.host_settings import refuse_host_settings
 from phpdyno.stack.live_drift import drift_notes
@@ -51,7 +54,8 @@ class SpecReader:
             app = frozenset(self._app.settings) if self._app else frozenset[str]()
             return KnownNames(ini=frozenset(build.ini_names), pool=POOL_NAMES, web=WEB_NAMES, app=app, os=OS_NAMES)
 
-        settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=option in {CONTROL_OPTION, ARM_OPTION} and not self._script)
+        live = option in {CONTROL_OPTION, ARM_OPTION} and not self._script
+        settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=live, builds=place_of_build)
         check_values(settings, where=where)
         refuse_host_settings(settings, where=where)
         if self._script:
@@ -134,6 +138,17 @@ class SpecReader:
             if setting is not None and setting.values and value not in setting.values:
                 hint = suggestion(value, setting.values) or f"it takes {', '.join(setting.values)}"
                 raise UsageError(f"{key} cannot be {value!r}", where=where, next_step=hint)
+
+
+def place_of_build(name: str) -> dict[str, str]:
+    """Where a finished build lies, by its name, or by its recipe for the newest of that. Raises UsageError."""
+    made = Workshop(cache_path(), lambda _: None).builds()
+    found = [place for place, each in made if name in {each.name, each.recipe.name}]
+    if not found:
+        names = [each.name for _, each in made]
+        hint = suggestion(name, names) or "make it with: phpdyno build --train APP --recipe " + name
+        raise UsageError(f"there is no build {name!r}", where="build", next_step=hint)
+    return {"fpm": str(found[-1] / "php-fpm"), "extension_dir": str(found[-1] / EXTENSIONS)}
 
 
 def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:

@@ -115,7 +115,9 @@ def test_known_names_may_depend_on_the_php_named() -> None:
         ("ini.memory_limit=1\n2", "control character"),
         ("os.vm.nr_hugepage=128", "did you mean os.vm.nr_hugepages?"),
         ("os.swappiness=1", "no setting of the host is called 'swappiness'"),
-        ("build=fast", "not available in this version"),
+        ("build=fast", "there is no build 'fast'"),
+        ("build=", "names no build"),
+        ("build.fpm=x", "names no build"),
         ("ext=/x.so", "names no setting of the layer ext"),
         ("ext.a-b=/x.so", "no name of an extension"),
         ("source=", "names no commit"),
@@ -151,7 +153,7 @@ def test_refused(text: str, says: str) -> None:
         ('[ini]\nmemory_limit = "a\\nb"\n', "control character"),
         ("[ini]\nmemory_limit = \n", "line 2"),
         ('[pool]\npm = "static"\npm.max_children = 3\n', 'written in quotes: "pm.max_children" = 8'),
-        ("[build]\nname = 1\n", "not available in this version"),
+        ("[build]\nname = 1\n", "a table where a string belongs"),
         ("[source]\nref = 1\n", "a table where a string belongs"),
         ("source = 3\n", "a whole number where a string belongs"),
         ('live = "www"\n', "a running pool can be the control only"),
@@ -222,3 +224,16 @@ def test_a_running_pool_is_for_the_control_and_comes_before_what_changes_it(tmp_
     assert control("@arm.toml") == {"live": "www2"}
     with pytest.raises(UsageError, match="live is set twice"):
         control("live:a;live:b")
+
+
+def test_a_build_stands_for_its_php(tmp_path: Path) -> None:
+    def fake_builds(name: str) -> dict[str, str]:
+        return {"fpm": f"/builds/{name}/php-fpm", "extension_dir": f"/builds/{name}/extensions"}
+
+    known = KnownNames()
+    settings = parse_spec("build=pgo", known=known, base_dir=tmp_path, builds=fake_builds)
+    assert settings == {"php": "/builds/pgo/php-fpm", "php.extension_dir": "/builds/pgo/extensions"}
+    (tmp_path / "arm.toml").write_text('build = "pgo"\n')
+    assert parse_spec("@arm.toml", known=known, base_dir=tmp_path, builds=fake_builds) == settings
+    with pytest.raises(UsageError, match="php is set twice"):
+        parse_spec("build=pgo;php=/other", known=known, base_dir=tmp_path, builds=fake_builds)

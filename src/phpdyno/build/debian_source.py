@@ -1,0 +1,96 @@
+"""PHP's source as Debian packages it, patches included: exactly the installed version, else the nearest one below it."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno.build.apt_lists import private_options, source_lists
+from phpdyno.errors import DynoError
+from phpdyno.stack.programs import find_program, told
+from phpdyno.stack.supervise import Supervisor
+
+SYSTEM_LISTS = Path("/etc/apt")
+FETCH_S = 900.0
+_STANZA = re.compile(r"^Package: (\S+)$.*?^Version: (\S+)$", re.MULTILINE | re.DOTALL)
+
+
+class Unpacked(Struct, frozen=True):
+    """A source tree and the version of the package that it is of."""
+
+    place: Path
+    version: str
+
+
+class SourceArchive:
+    """Asks apt with lists of our own below `place`, which are fetched once and kept."""
+
+    def __init__(self, place: Path, supervisor: Supervisor) -> None:
+        self._place = place
+        self._supervisor = supervisor
+        self._options = private_options(place)
+
+    def refresh(self) -> None:
+        """Fetch the lists of sources. Raises DynoError: no apt here, no network, an archive without sources."""
+        find_program("apt-get")
+        find_program("dpkg-source")
+        texts = {path.name: path.read_text(errors="replace") for path in sorted(_system_files())}
+        lists = source_lists(texts)
+        if not lists:
+            raise DynoError("apt has no archive to fetch a source from", where=str(SYSTEM_LISTS), next_step="give --source FILE or DIR")
+        for folder in ("lists.d", "lists/partial", "cache/archives/partial"):
+            (self._place / folder).mkdir(parents=True, exist_ok=True)
+        for name, text in lists.items():
+            (self._place / "lists.d" / name).write_text(text)
+        self._apt("lists", ["update", "--error-on=any"], self._place)
+
+    def versions(self, package: str) -> tuple[str, ...]:
+        """Versions of a source package that the archives list."""
+        answer = told(["apt-cache", *self._options, "showsrc", package]).stdout.decode(errors="replace")
+        return tuple(dict.fromkeys(version for name, version in _STANZA.findall(answer) if name == package))
+
+    def unpack(self, package: str, version: str, into: Path) -> Unpacked:
+        """Download a version (apt checks it against the archive's signature) and unpack it, patched. Raises DynoError."""
+        shutil.rmtree(into, ignore_errors=True)
+        downloads = into.with_name(into.name + ".download")
+        shutil.rmtree(downloads, ignore_errors=True)
+        downloads.mkdir(parents=True)
+        self._apt("source", ["source", "--download-only", f"{package}={version}"], downloads)
+        control = next(iter(downloads.glob("*.dsc")), None)
+        if control is None:
+            raise DynoError(f"apt fetched no source of {package} {version}", where=str(downloads))
+        child = self._supervisor.run(
+            "build-unpack", ["dpkg-source", "--no-check", "-x", str(control), str(into)], as_service=False, timeout_s=FETCH_S
+        )
+        if child.status != 0:
+            raise DynoError(f"the source cannot be unpacked: {child.tail(2)}", where=control.name, next_step=f"see {child.log}")
+        shutil.rmtree(downloads)
+        return Unpacked(into, version)
+
+    def _apt(self, what: str, argv: Sequence[str], cwd: Path) -> None:
+        child = self._supervisor.run(
+            f"build-apt-{what}", ["apt-get", *self._options, "--quiet=2", *argv], cwd=cwd, as_service=False, timeout_s=FETCH_S
+        )
+        if child.status != 0:
+            raise DynoError(f"apt cannot fetch it: {child.tail(2)}", where=f"apt-get {argv[0]}", next_step=f"see {child.log}")
+
+
+def _system_files() -> list[Path]:
+    folder = SYSTEM_LISTS / "sources.list.d"
+    return [*SYSTEM_LISTS.glob("sources.list"), *folder.glob("*.list"), *folder.glob("*.sources")]
+
+
+def candidates(exact: str, listed: Sequence[str]) -> tuple[str, ...]:
+    """Versions to try: the exact one, then those below it, the highest first, as dpkg orders them; never one above."""
+    below = [version for version in listed if version != exact and _is_below(version, exact)]
+    order: list[str] = []
+    for version in below:
+        at = next((place for place, other in enumerate(order) if _is_below(other, version)), len(order))
+        order.insert(at, version)
+    return (exact, *order)
+
+
+def _is_below(version: str, other: str) -> bool:
+    return told(["dpkg", "--compare-versions", version, "lt", other]).returncode == 0

@@ -1,0 +1,62 @@
+"""From a recipe to what the compiler and the linker are told. Pure.
+
+One configured tree serves all recipes: it is configured with plain -O2, and a recipe's flags come behind that, where the later flag wins.
+"""
+
+from msgspec import Struct
+
+from phpdyno.config.recipe import FLAGS
+from phpdyno.model.recipe import Phase, Recipe
+
+GENERATE = ("-fprofile-generate", "-fprofile-update=atomic")
+"""Atomic: a worker writes what several signals and its own end may touch."""
+USE = (
+    "-fprofile-use",
+    "-fprofile-correction",
+    "-fprofile-partial-training",
+    "-fno-tracer",
+    "-Wno-missing-profile",
+    "-Wno-coverage-mismatch",
+)
+"""Partial training: what the traffic never reached is compiled as without a profile, not for size. Without the tracer, with which GCC 13
+does not come to an end on session.c (php-src GH-18807)."""
+LTO = ("-flto=auto", "-fno-fat-lto-objects")
+NO_LTO = ("-fno-lto",)
+VM_FILE = "Zend/zend_execute.lo"
+"""Its registers are global variables, which link-time optimisation refuses."""
+RELOCATIONS = ("-Wl,-q",)
+"""BOLT moves functions and blocks: it needs the linker's relocations."""
+WHOLE_FUNCTIONS = ("-fno-reorder-blocks-and-partition",)
+"""BOLT cannot split again what the compiler has split."""
+PROGRAM_UNDER_BOLT = ("-pie", "-Wl,-z,now", "-Wl,-z,relro")
+"""A program at a fixed address crashed at its start once BOLT had instrumented it."""
+
+
+class Flags(Struct, frozen=True):
+    """`compile` for all files but the interpreter's, which has `vm_file`; `link` for programs and modules, `program` for programs."""
+
+    compile: tuple[str, ...]
+    vm_file: tuple[str, ...]
+    link: tuple[str, ...]
+    program: tuple[str, ...]
+
+
+def flags_of(recipe: Recipe, phase: Phase) -> Flags:
+    """What to compile with. Raises ValueError for the phase of a profile where the recipe has none."""
+    if phase != "plain" and not recipe.pgo:
+        raise ValueError(f"{recipe.name} has no profile")
+    common = (
+        f"-O{recipe.level}",
+        *((f"-march={recipe.march}",) if recipe.march else ()),
+        *(FLAGS[word] for word in recipe.words),
+        *(GENERATE if phase == "generate" else USE if phase == "use" else ()),
+        *(WHOLE_FUNCTIONS if recipe.bolt else ()),
+    )
+    # What is compiled to be trained is never shipped, so it need not be small or quick.
+    whole = recipe.lto and phase != "generate"
+    return Flags(
+        compile=(*common, *LTO) if whole else common,
+        vm_file=(*common, *NO_LTO) if whole else common,
+        link=RELOCATIONS if recipe.bolt else (),
+        program=PROGRAM_UNDER_BOLT if recipe.bolt else (),
+    )

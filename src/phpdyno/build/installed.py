@@ -1,0 +1,79 @@
+"""The PHP that is there: which package its php-fpm is of, and how that was configured."""
+
+import re
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno.apps.packages import fetch_packages
+from phpdyno.build.options import options_in
+from phpdyno.errors import DynoError
+from phpdyno.stack.php import inspect_php
+from phpdyno.stack.programs import find_program, told
+from phpdyno.stack.supervise import Supervisor
+
+_PACKAGED = re.compile(r"^(\S+?)(?::\S+)?: ")
+
+
+class Installed(Struct, frozen=True):
+    """`package` is the binary package of php-fpm, `source` that of its source; both have `package_version`.
+
+    `version` is PHP's own (`8.2.36`), `series` its first two numbers; `options` is how it was configured.
+    """
+
+    fpm: str
+    version: str
+    package: str
+    source: str
+    package_version: str
+    extension_dir: str
+    options: tuple[str, ...]
+
+    @property
+    def series(self) -> str:
+        """`8.2`: what ini directories and programs are named after."""
+        return ".".join(self.version.split(".")[:2])
+
+
+def look_at(name: str, supervisor: Supervisor, cache: Path) -> Installed:
+    """What is known of an installed php-fpm, by its name or path. Raises DynoError: none there, of no package, no php-config for it."""
+    fpm = str(Path(shutil.which(name) or find_program(name)).resolve())
+    php = inspect_php(fpm)
+    package = _package_of(fpm)
+    shown = told(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version} ${Version}", package]).stdout.decode().split()
+    if len(shown) != 3:
+        raise DynoError(f"dpkg knows no version of {package}", where=fpm)
+    source, _, version = shown
+    config = _php_config(php.version, package, version, supervisor, cache)
+    answers = {word: told(["sh", str(config), f"--{word}"]).stdout.decode().strip() for word in ("configure-options", "extension-dir")}
+    return Installed(fpm, php.version, package, source, version, answers["extension-dir"], options_in(answers["configure-options"]))
+
+
+def _package_of(fpm: str) -> str:
+    answer = told(["dpkg", "-S", fpm])
+    found = _PACKAGED.match(answer.stdout.decode(errors="replace"))
+    if answer.returncode != 0 or found is None:
+        raise DynoError(
+            "this php-fpm is of no Debian package, so nobody says how it was configured",
+            where=fpm,
+            next_step="give its source and your own options: phpdyno build --standalone --source DIR",
+        )
+    return found[1]
+
+
+def _php_config(version: str, package: str, package_version: str, supervisor: Supervisor, cache: Path) -> Path:
+    """php-config of exactly this version: the installed one, else the development package's, unpacked in the cache."""
+    series = ".".join(version.split(".")[:2])
+    name = f"php-config{series}"
+    here = shutil.which(name)
+    if here and told([here, "--version"]).stdout.decode().strip() == version:
+        return Path(here)
+    place = cache / "builds" / "php-config" / package_version
+    script = place / "usr" / "bin" / name
+    if not script.is_file():
+        place.mkdir(parents=True, exist_ok=True)
+        fetch_packages(supervisor, {package.replace("-fpm", "-dev"): package_version}, place)
+    if not script.is_file():
+        raise DynoError(f"the development package of {package} holds no {name}", where=str(place))
+    return script

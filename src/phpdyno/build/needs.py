@@ -1,0 +1,44 @@
+"""Debian packages that compiling PHP wants: the tools, and the headers of what its options name."""
+
+from collections.abc import Callable, Sequence
+
+from phpdyno.errors import DynoError
+from phpdyno.host.checkup.check import install
+from phpdyno.stack.programs import told
+
+TOOLS = ("gcc", "make", "pkg-config", "autoconf", "dpkg-dev")
+HEADERS = {
+    "--with-libxml": "libxml2-dev",
+    "--with-openssl": "libssl-dev",
+    "--with-external-pcre": "libpcre2-dev",
+    "--with-zlib": "zlib1g-dev",
+    "--with-sodium": "libsodium-dev",
+    "--with-password-argon2": "libargon2-dev",
+    "--with-kerberos": "libkrb5-dev",
+    "--with-libedit": "libedit-dev",
+    "--with-readline": "libreadline-dev",
+    "--with-fpm-systemd": "libsystemd-dev",
+    "--with-fpm-acl": "libacl1-dev",
+    "--with-fpm-apparmor": "libapparmor-dev",
+    "--with-fpm-selinux": "libselinux1-dev",
+}
+"""By configure option. Options of shared extensions are not here: a drop-in leaves these to the distribution."""
+
+
+def needed(options: Sequence[str]) -> tuple[str, ...]:
+    """Packages that these configure options want, tools first."""
+    names = [option.partition("=")[0] for option in options]
+    return tuple(dict.fromkeys((*TOOLS, *(package for name, package in HEADERS.items() if name in names))))
+
+
+def require_packages(options: Sequence[str], installed: Callable[[str], bool] | None = None) -> None:
+    """Raises DynoError with the line that installs what is missing."""
+    missing = [package for package in needed(options) if not (installed or is_installed)(package)]
+    if missing:
+        raise DynoError(f"compiling PHP needs {', '.join(missing)}", next_step=f"install it with: {install(*missing)}")
+
+
+def is_installed(package: str) -> bool:
+    """Whether dpkg has this package, whole."""
+    answer = told(["dpkg-query", "-W", "-f", "${db:Status-Status}", package])
+    return answer.returncode == 0 and answer.stdout.strip() == b"installed"

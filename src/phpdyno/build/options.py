@@ -1,0 +1,63 @@
+"""Configure options of a PHP that is there, as a drop-in for it is configured. Pure.
+
+A drop-in has the same static core and loads the distribution's own shared extensions, so what the distribution builds as a shared extension
+is left out, opcache excepted.
+"""
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from phpdyno.errors import DynoError
+
+DROPPED = ("--with-pic", "--enable-dtrace", "--disable-cgi", "--disable-fpm", "--disable-cli", "--with-apxs2", "--enable-embed")
+"""Position-independent code costs a register where it is not needed; the probes of dtrace are in every call; the rest chooses servers."""
+OF_THE_PACKAGER = ("--config-cache", "--cache-file")
+"""Files of the host that Debian's package was built on."""
+OF_THE_COMMAND_LINE = ("--enable-pcntl", "--with-libedit", "--with-readline")
+"""php-config tells the options of the command line's PHP, which has these; php-fpm does not."""
+SERVERS = ("--enable-cli", "--enable-cgi", "--enable-fpm", "--disable-phpdbg")
+_SHARED = re.compile(r"--(enable|with)-([a-z0-9-]+)=shared(?:,.*)?")
+
+
+def options_in(told: str) -> tuple[str, ...]:
+    """The options that `php-config --configure-options` prints. Raises DynoError when these are none."""
+    try:
+        words = shlex.split(told)
+    except ValueError as error:
+        raise DynoError(f"these are no configure options: {error}", where="php-config") from error
+    if not any(word.startswith("--") for word in words):
+        raise DynoError("php-config names no configure options", where="php-config")
+    return tuple(words)
+
+
+def drop_in_options(options: Sequence[str], *, server: str, extensions: str, fpm: Sequence[str] = ()) -> tuple[str, ...]:
+    """Options of a drop-in: those of the PHP that is there, read by `server` (`fpm`) from its own ini files, with `fpm`'s further options.
+
+    `extensions` is the directory from which it loads its modules. Assignments (`CFLAGS=…`) are left out: flags are a recipe's.
+    """
+    kept: list[str] = []
+    for option in options:
+        name, _, value = option.partition("=")
+        shared = _SHARED.fullmatch(option)
+        left_out = {*DROPPED, *SERVERS, *OF_THE_PACKAGER, *(OF_THE_COMMAND_LINE if server != "cli" else ())}
+        if not option.startswith("--") or name in left_out or name.startswith(("--with-fpm-", "--enable-opcache", "--disable-opcache")):
+            continue
+        if shared:
+            kept.append(f"--{'disable' if shared[1] == 'enable' else 'without'}-{shared[2]}")
+        elif name.startswith("--with-config-file"):
+            kept.append(f"{name}={_of_server(value, server)}")
+        elif name != "--with-libdir" or value:
+            kept.append(option)
+    # Debian configures twice, programs with --disable-all and extensions apart; of these only opcache is compiled anew.
+    return (*kept, "--enable-opcache", *SERVERS, *fpm, f"EXTENSION_DIR={extensions}")
+
+
+def _of_server(place: str, server: str) -> str:
+    """Debian has a directory of ini files for each server: /etc/php/8.2/cli/conf.d is the command line's."""
+    return re.sub(r"(/php/[0-9.]+)/(?:cli|cgi|fpm|apache2|embed)(?=/|$)", rf"\1/{server}", place)
+
+
+def shared_in(options: Sequence[str]) -> tuple[str, ...]:
+    """Extensions that these options build as shared ones, in their order."""
+    return tuple(found[2] for found in map(_SHARED.fullmatch, options) if found)

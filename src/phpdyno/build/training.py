@@ -1,0 +1,148 @@
+"""Training: the app's own traffic through the real servers, with the answers of the PHP that is there; what was counted is written down."""
+
+import os
+import signal
+import time
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from phpdyno.build.tree import Tell
+from phpdyno.drive.driver import failure_kinds, in_words
+from phpdyno.errors import DynoError
+from phpdyno.experiment.gate import Gate
+from phpdyno.experiment.lanes import make_lane
+from phpdyno.experiment.schedule import deal
+from phpdyno.experiment.slot import Lane
+from phpdyno.model.arm import Arm
+from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.plan import Panel
+from phpdyno.model.workload import Workload
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.instance import Instance
+from phpdyno.stack.meter import children_of
+
+FORGET = signal.SIGRTMIN + 5
+WRITE = signal.SIGRTMIN + 6
+"""As profile_signals.c knows them."""
+WARM_ROUNDS = 3
+SLOT = 50
+QUIT_S = 60.0
+
+
+class Course(Struct, frozen=True):
+    """How much traffic: for `seconds`, and `least` requests at any rate."""
+
+    seconds: float = 15.0
+    least: int = 500
+    seed: int = 1
+
+
+class Trained(Struct, frozen=True):
+    """Requests in all, and those of each target by its label."""
+
+    requests: int
+    targets: dict[str, int]
+
+
+class WrongAnswer(DynoError):  # noqa: N818 (it names the finding)
+    """What is trained does not answer as the PHP that is there: it would learn the wrong page by heart."""
+
+
+class Trainer:
+    """Trains instrumented arms on one stage, beside the control that says what is right."""
+
+    def __init__(self, bench: Bench, control: Arm, workload: Workload) -> None:
+        self._bench = bench
+        self._control = control
+        self._workload = workload
+        self._gate = Gate(workload)
+
+    def train(self, arm: Arm, course: Course, tell: Tell, *, by_signals: bool) -> Trained:
+        """Drive an arm with one worker: warm it up, have it forget that, drive the course, check the answers again, have it write.
+
+        `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself, start-up and all. Raises WrongAnswer,
+        ArmFailed.
+        """
+        with self._bench.running([self._control, arm]) as (known, learning):
+            control, lane = self._lane(known), self._lane(learning)
+            try:
+                if not self._gate.learnt:
+                    self._gate.learn(control)
+                self._check(lane, control)
+                self._warm(lane)
+                if by_signals:
+                    self._signal(learning, FORGET)
+                trained = self._drive(lane, course, tell)
+                self._check(lane, control)
+                if by_signals:
+                    self._signal(learning, WRITE)
+                else:
+                    _end_gracefully(learning)
+                return trained
+            finally:
+                control.driver.close()
+                lane.driver.close()
+
+    def look_at(self, arm: Arm) -> tuple[WorkerFacts, WorkerFacts]:
+        """Facts of a worker of an arm that answers rightly, and of the control's. Raises WrongAnswer, ArmFailed."""
+        with self._bench.running([self._control, arm]) as (known, other):
+            control, lane = self._lane(known), self._lane(other)
+            try:
+                if not self._gate.learnt:
+                    self._gate.learn(control)
+                self._check(lane, control)
+                return other.read_facts(()), known.read_facts(())
+            finally:
+                control.driver.close()
+                lane.driver.close()
+
+    def _lane(self, instance: Instance) -> Lane:
+        panel = Panel("cpu", instance.arm, (), 1)
+        return make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths=self._gate.lengths)
+
+    def _check(self, lane: Lane, control: Lane) -> None:
+        given = [lane.driver.fetch(index) for index in range(len(self._workload.targets))]
+        found = self._gate.check(lane, control, given, at_once=False)
+        if not found.equal:
+            raise WrongAnswer(f"what is to be trained answers differently: {found.detail}", where=lane.instance.arm.name)
+
+    def _warm(self, lane: Lane) -> None:
+        every = np.tile(np.arange(len(self._workload.targets), dtype=np.uint32), WARM_ROUNDS)
+        self._must_hold(lane, every)
+
+    def _drive(self, lane: Lane, course: Course, tell: Tell) -> Trained:
+        weights = [target.weight for target in self._workload.targets]
+        generator = np.random.Generator(np.random.PCG64(course.seed))
+        counts = np.zeros(len(weights), dtype=np.int64)
+        began = time.monotonic()
+        while (spent := time.monotonic() - began) < course.seconds or counts.sum() < course.least:
+            sequence = deal(generator, weights, SLOT)
+            self._must_hold(lane, sequence)
+            counts += np.bincount(sequence, minlength=len(weights))
+            tell("training", min(spent / course.seconds, float(counts.sum()) / course.least, 1.0))
+        labels = [target.label for target in self._workload.targets]
+        return Trained(int(counts.sum()), dict(zip(labels, map(int, counts), strict=True)))
+
+    def _must_hold(self, lane: Lane, sequence: NDArray[np.uint32]) -> None:
+        """Drive; a request with another answer (its length included) ends it."""
+        failed = failure_kinds(lane.driver.drive(sequence))
+        if failed:
+            raise WrongAnswer(f"requests fail while training: {in_words(failed)}", where=lane.instance.arm.name)
+
+    def _signal(self, instance: Instance, number: int) -> None:
+        """To the workers, and to the master, whose start-up is forgotten with theirs."""
+        pids = (*children_of(instance.php_pid), *([instance.php_pid] if number == FORGET else []))
+        for pid in pids:
+            os.kill(pid, number)
+        instance.await_idle()
+        time.sleep(0.05)
+        instance.await_idle()
+
+
+def _end_gracefully(instance: Instance) -> None:
+    """A worker that is killed writes nothing; one that is asked to quit ends as a program ends. Raises DynoError where it does not."""
+    os.kill(instance.php_pid, signal.SIGQUIT)
+    if not instance.fpm.wait(QUIT_S):
+        raise DynoError(f"php-fpm did not end within {QUIT_S:.0f} s of being asked to", where=instance.arm.name)

@@ -1,0 +1,107 @@
+"""The cache of builds: sources, trees, profiles, finished builds, each in a directory named by a digest of all that it depends on.
+
+What is finished has a record in it and never changes; what is not is gone on with after an interruption. One process works in it at a time.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from phpdyno.errors import DynoError
+from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build
+
+LOCK = "lock"
+DONE = "done.json"
+POLL_S = 0.2
+
+
+def digest_of(key: Mapping[str, object]) -> str:
+    """16 hexadecimal digits of everything in a key."""
+    return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+class Workshop:
+    """The directory `builds` of the cache."""
+
+    def __init__(self, cache: Path, note: Callable[[str], None]) -> None:
+        self.home = cache / "builds"
+        self._note = note
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the cache's lock; wait in short steps, so that Ctrl-C works, while another process has it. Raises DynoError."""
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+            self.home.chmod(0o755)
+            stream = (self.home / LOCK).open("a")
+        except OSError as error:
+            raise DynoError(f"cannot write the cache: {error.strerror}", where=str(self.home), next_step="set PHPDYNO_CACHE") from error
+        with stream:
+            told = False
+            while True:
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if not told:
+                        self._note("another phpdyno builds in this cache; waiting for it")
+                    told = True
+                    time.sleep(POLL_S)
+            yield
+
+    def made(self, kind: str, key: Mapping[str, object], make: Callable[[Path], None]) -> Path:
+        """The finished directory for a key; `make` fills or completes it where it is not finished. Raises what `make` raises, DynoError."""
+        place = self.home / kind / digest_of(key)
+        if (place / DONE).is_file():
+            return place
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            make(place)
+            (place / DONE).write_text(json.dumps(key, sort_keys=True, indent=1, default=str) + "\n")
+        except OSError as error:
+            raise DynoError(
+                f"cannot write the cache: {error.strerror or error}", where=str(place), next_step="check the disk's room"
+            ) from error
+        return place
+
+    def forget(self, kind: str, key: Mapping[str, object]) -> None:
+        """Remove what is kept for a key, finished or not."""
+        shutil.rmtree(self.home / kind / digest_of(key), ignore_errors=True)
+
+    # ---- finished builds ----------------------------------------------------------------------
+
+    def builds(self) -> tuple[tuple[Path, Build], ...]:
+        """All finished builds with their directories, the newest last."""
+        found = []
+        for path in (self.home / "finished").glob(f"*/{BUILD_FILE}"):
+            with contextlib.suppress(DynoError):
+                found.append((path.parent, read_build(path.parent)))
+        return tuple(sorted(found, key=lambda each: each[1].made))
+
+
+def read_build(place: Path) -> Build:
+    """A finished build. Raises DynoError: none there, damaged, newer than this version."""
+    path = place / BUILD_FILE
+    try:
+        build = msgspec.json.decode(path.read_bytes(), type=Build)
+    except FileNotFoundError:
+        raise DynoError("there is no build here", where=str(place), next_step="see which there are with: phpdyno build --list") from None
+    except msgspec.DecodeError as error:
+        raise DynoError(f"this build's record cannot be read: {error}", where=str(path)) from error
+    if build.schema > BUILD_SCHEMA:
+        raise DynoError("this build was made by a newer phpdyno", where=str(path), next_step="update phpdyno")
+    return build
+
+
+def write_build(place: Path, build: Build) -> None:
+    """Write the record; it appears whole or not at all."""
+    partial = place / f"{BUILD_FILE}.partial"
+    partial.write_bytes(msgspec.json.format(msgspec.json.encode(build), indent=1) + b"\n")
+    partial.replace(place / BUILD_FILE)

@@ -1,0 +1,74 @@
+"""A PHP that was compiled here: what it was made of, what was checked, and where it lies."""
+
+from msgspec import Struct, field
+
+from phpdyno.model.recipe import Recipe
+
+BUILD_FILE = "build.json"
+BUILD_SCHEMA = 1
+
+
+class Binary(Struct, frozen=True):
+    """One file of a build, relative to its directory; `text_kib` is its program code."""
+
+    path: str
+    sha256: str
+    build_id: str
+    text_kib: int
+
+
+class Origin(Struct, frozen=True):
+    """Whose source: `kind` is `debian`, `archive`, `folder` or `git`; `digest` changes with anything in it.
+
+    `notice` says what a user must know of it, e.g. that it is older than what is installed and therefore for measuring only.
+    """
+
+    kind: str
+    version: str
+    digest: str
+    package: str = ""
+    notice: str = ""
+
+
+class Lesson(Struct, frozen=True):
+    """What a build was trained on: requests in all and by target, how many profiles that left."""
+
+    app: str
+    app_version: str
+    seed: int
+    requests: int
+    targets: dict[str, int]
+    profiles: int
+
+
+class Check(Struct, frozen=True):
+    """Something that was looked at while building, and what was seen."""
+
+    name: str
+    ok: bool
+    seen: str
+
+
+class Build(Struct, frozen=True):
+    """A finished build. `like` is the php-fpm that it stands in for, '' for one that stands alone; `series` as in `8.2`.
+
+    `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
+    """
+
+    name: str
+    recipe: Recipe
+    origin: Origin
+    php_version: str
+    like: str
+    options: tuple[str, ...]
+    compiler: str
+    vm_kind: str
+    binaries: tuple[Binary, ...]
+    checks: tuple[Check, ...]
+    seconds: float
+    made: str
+    lesson: Lesson | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
+    bolt: dict[str, tuple[int, int]] = field(default_factory=dict)
+    measuring_only: bool = False
+    schema: int = BUILD_SCHEMA

@@ -1,0 +1,74 @@
+"""What BOLT prints, and what is missing."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from phpdyno.build.bolt import Bolt, DynoStat, skipped_in, stats_in
+from phpdyno.build.dropin import EXTENSIONS, assemble, vm_kind
+from phpdyno.build.tree import Built
+from phpdyno.errors import DynoError
+from phpdyno.stack.supervise import Supervisor
+
+SAID = """BOLT-INFO: program-wide dynostats after all optimizations before SCTC and FOP:
+
+         6513402 : executed forward branches
+         1871342 : taken forward branches
+         3423424 : taken branches
+
+         5513402 : executed forward branches (-15.4%)
+          871342 : taken forward branches (-53.4%)
+         2423424 : taken branches (-29.2%)
+BOLT-WARNING: skipping function execute_ex/1(*2)
+BOLT-WARNING: skipping function execute_ex/1(*2)
+"""
+
+NOBODY = cast(Supervisor, SimpleNamespace())
+
+
+def test_dyno_stats_are_read_before_and_after() -> None:
+    assert stats_in(SAID) == (
+        DynoStat("executed forward branches", 6513402, 5513402),
+        DynoStat("taken forward branches", 1871342, 871342),
+        DynoStat("taken branches", 3423424, 2423424),
+    )
+
+
+def test_functions_that_were_left_alone_are_named_once() -> None:
+    assert skipped_in(SAID) == ("execute_ex/1(*2)",)
+
+
+def test_a_missing_bolt_names_the_line_that_installs_it(tmp_path: Path) -> None:
+    with pytest.raises(DynoError, match=r"BOLT is not installed.*bolt-19 libbolt-19-dev"):
+        Bolt(NOBODY, tmp_path)
+    program = tmp_path / "llvm-19" / "bin" / "llvm-bolt"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    with pytest.raises(DynoError, match="BOLT's runtime is not installed"):
+        Bolt(NOBODY, tmp_path)
+
+
+def test_a_drop_in_links_the_distributions_extensions_and_has_its_own_opcache(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for name in ("opcache.so", "mysqli.so"):
+        (theirs / name).write_text("theirs")
+    program, own = tmp_path / "php-fpm", tmp_path / "opcache.so"
+    program.write_text("program")
+    own.write_text("ours")
+    assemble(Built({"php-fpm": program}, own), tmp_path / "made", theirs)
+    extensions = tmp_path / "made" / EXTENSIONS
+    assert (extensions / "opcache.so").read_text() == "ours"
+    assert not (extensions / "opcache.so").is_symlink()
+    assert (extensions / "mysqli.so").resolve() == theirs / "mysqli.so"
+    assert (tmp_path / "made" / "php-fpm").stat().st_mode & 0o111
+    with pytest.raises(DynoError, match="is not there"):
+        assemble(Built({}, None), tmp_path / "other", tmp_path / "nowhere")
+
+
+def test_the_kind_of_interpreter_is_what_the_preprocessor_says() -> None:
+    with pytest.raises(DynoError, match="do not say which interpreter"):
+        vm_kind("#define ZEND_VM_KIND_CALL 1\n")
+    assert vm_kind("#define ZEND_VM_KIND_CALL 1\n#define ZEND_VM_KIND ZEND_VM_KIND_HYBRID\n") == "HYBRID"

@@ -1,0 +1,103 @@
+"""The cache of builds."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.build.workshop import DONE, Workshop, digest_of, read_build, write_build
+from phpdyno.errors import DynoError
+from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build, Origin
+from phpdyno.model.recipe import Recipe
+
+BUILD = Build(
+    name="pgo-1",
+    recipe=Recipe(pgo=True),
+    origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
+    php_version="8.2.36",
+    like="/usr/sbin/php-fpm8.2",
+    options=("--enable-fpm",),
+    compiler="gcc 12.2.0",
+    vm_kind="HYBRID",
+    binaries=(),
+    checks=(),
+    seconds=1.0,
+    made="2026-01-02T03:04:05+0000",
+)
+
+
+def silent(_: str) -> None:
+    """Says nothing."""
+
+
+def test_a_digest_is_of_everything_in_the_key_and_not_of_its_order() -> None:
+    assert digest_of({"a": 1, "b": (2, 3)}) == digest_of({"b": (2, 3), "a": 1})
+    assert digest_of({"a": 1}) != digest_of({"a": 2})
+
+
+def test_what_is_finished_is_not_made_again_and_what_is_not_is_gone_on_with(tmp_path: Path) -> None:
+    shop, turns = Workshop(tmp_path, silent), []
+
+    def make(place: Path) -> None:
+        turns.append(sorted(path.name for path in place.iterdir()))
+        (place / "half").touch()
+        if len(turns) == 1:
+            raise DynoError("interrupted")
+
+    with pytest.raises(DynoError, match="interrupted"):
+        shop.made("trees", {"version": 1}, make)
+    place = shop.made("trees", {"version": 1}, make)
+    assert shop.made("trees", {"version": 1}, make) == place
+    assert turns == [[], ["half"]]
+    assert (place / DONE).is_file()
+    shop.forget("trees", {"version": 1})
+    assert not place.exists()
+
+
+def test_a_second_process_waits_until_the_first_is_done(tmp_path: Path) -> None:
+    told: list[str] = []
+    order: list[str] = []
+
+    def second() -> None:
+        with Workshop(tmp_path, told.append).alone():
+            order.append("second")
+
+    with Workshop(tmp_path, silent).alone():
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        deadline = time.monotonic() + 10
+        while not told and time.monotonic() < deadline:
+            time.sleep(0.01)
+        order.append("first")
+    waiting.join(10)
+    assert order == ["first", "second"]
+    assert told == ["another phpdyno builds in this cache; waiting for it"]
+
+
+def test_a_build_is_read_as_it_was_written(tmp_path: Path) -> None:
+    write_build(tmp_path, BUILD)
+    assert read_build(tmp_path) == BUILD
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(None, "there is no build here"), ("{", "cannot be read"), ('{"schema": %d}', "cannot be read")],
+)
+def test_a_record_that_is_none_is_refused(tmp_path: Path, text: str | None, why: str) -> None:
+    if text is not None:
+        (tmp_path / BUILD_FILE).write_text(text % (BUILD_SCHEMA + 1) if "%" in text else text)
+    with pytest.raises(DynoError, match=why):
+        read_build(tmp_path)
+
+
+def test_builds_are_listed_the_newest_last(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path, silent)
+    for name, made in (("new", "2026-02-01"), ("old", "2026-01-01")):
+        place = shop.home / "finished" / name
+        place.mkdir(parents=True)
+        write_build(place, structs.replace(BUILD, name=name, made=made))
+    (shop.home / "finished" / "broken").mkdir()
+    (shop.home / "finished" / "broken" / BUILD_FILE).write_text("{")
+    assert [build.name for _, build in shop.builds()] == ["old", "new"]
