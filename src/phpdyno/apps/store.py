@@ -1,20 +1,18 @@
 """The cache of what takes long to prepare: entries appear whole or not at all, and two runs never prepare the same one twice."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from phpdyno.apps.source import Progress
 from phpdyno.errors import DynoError
+from phpdyno.host.file_lock import file_lock
 
 PARTIAL = ".partial"
 COMPLETE = "entry.json"
-LOCK_POLL_S = 0.1
 
 
 def stored(cache: Path, name: str, key: Mapping[str, str], build: Callable[[Path], None], progress: Progress) -> Path:
@@ -33,7 +31,7 @@ def stored(cache: Path, name: str, key: Mapping[str, str], build: Callable[[Path
         home.chmod(0o755)
     except OSError as error:
         raise DynoError(f"cannot write the cache: {error.strerror}", where=str(home), next_step="set PHPDYNO_CACHE") from error
-    with _locked(home / f"{name}.lock", progress):
+    with file_lock(home / f"{name}.lock", lambda: progress(f"another phpdyno prepares {name}; waiting for it")):
         if not (entry / COMPLETE).is_file():
             _build(entry, key, build)
     return entry
@@ -65,24 +63,3 @@ def _build(entry: Path, key: Mapping[str, str], build: Callable[[Path], None]) -
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _locked(path: Path, progress: Progress) -> Iterator[None]:
-    """Hold the lock file; while another process holds it, wait in short steps so that Ctrl-C works."""
-    try:
-        stream = path.open("a")
-    except OSError as error:
-        raise DynoError(f"cannot write the cache: {error.strerror}", where=str(path), next_step="set PHPDYNO_CACHE") from error
-    with stream:
-        told = False
-        while True:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if not told:
-                    progress(f"another phpdyno prepares {path.stem}; waiting for it")
-                told = True
-                time.sleep(LOCK_POLL_S)
-        yield

@@ -4,22 +4,20 @@ What is finished has a record in it and never changes; what is not is gone on wi
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from phpdyno.errors import DynoError
+from phpdyno.host.file_lock import file_lock
 from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build
 
 LOCK = "lock"
 DONE = "done.json"
-POLL_S = 0.2
 
 
 def digest_of(key: Mapping[str, object]) -> str:
@@ -40,20 +38,9 @@ class Workshop:
         try:
             self.home.mkdir(parents=True, exist_ok=True)
             self.home.chmod(0o755)
-            stream = (self.home / LOCK).open("a")
         except OSError as error:
             raise DynoError(f"cannot write the cache: {error.strerror}", where=str(self.home), next_step="set PHPDYNO_CACHE") from error
-        with stream:
-            told = False
-            while True:
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if not told:
-                        self._note("another phpdyno builds in this cache; waiting for it")
-                    told = True
-                    time.sleep(POLL_S)
+        with file_lock(self.home / LOCK, lambda: self._note("another phpdyno builds in this cache; waiting for it")):
             yield
 
     def made(self, kind: str, key: Mapping[str, object], make: Callable[[Path], None]) -> Path:
