@@ -14,6 +14,7 @@ HOMES = Path("/usr/lib")
 PACKAGES = ("bolt-19", "libbolt-19-dev")
 LEFT_ALONE = ("execute_ex", "execute_ex.*")
 """The interpreter jumps to computed addresses, which BOLT 19 cannot move (`unable to get new address corresponding to input address`)."""
+SKIP = f"--skip-funcs={','.join(LEFT_ALONE)}"
 LAYOUT = ("-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-split-all-cold", "-icf=1", "-dyno-stats")
 MOST_S = 1800.0
 _STAT = re.compile(r"^\s*(\d+)\s*:\s*([a-z][a-z ()-]*[a-z)])(?:\s*\(([-+=][\d.]*)%?\))?\s*$", re.MULTILINE)
@@ -61,7 +62,7 @@ class Bolt:
                 "-instrument",
                 f"-instrumentation-file={profile}",
                 "-instrumentation-file-append-pid",
-                f"--skip-funcs={','.join(LEFT_ALONE)}",
+                SKIP,
             ],
         )
 
@@ -73,8 +74,7 @@ class Bolt:
 
     def optimise(self, binary: Path, profile: Path, made: Path) -> Moved:
         """The binary laid out by a profile. Raises DynoError."""
-        skip = f"--skip-funcs={','.join(LEFT_ALONE)}"
-        said = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, skip])
+        said = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, SKIP])
         return Moved(made, stats_in(said), skipped_in(said))
 
     def _run(self, what: str, argv: list[str]) -> str:

@@ -5,8 +5,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from phpdyno.build.apt_lists import private_options, source_lists
 from phpdyno.errors import DynoError
 from phpdyno.stack.programs import find_program, told
@@ -15,13 +13,6 @@ from phpdyno.stack.supervise import Supervisor
 SYSTEM_LISTS = Path("/etc/apt")
 FETCH_S = 900.0
 _STANZA = re.compile(r"^Package: (\S+)$.*?^Version: (\S+)$", re.MULTILINE | re.DOTALL)
-
-
-class Unpacked(Struct, frozen=True):
-    """A source tree and the version of the package that it is of."""
-
-    place: Path
-    version: str
 
 
 class SourceArchive:
@@ -51,7 +42,7 @@ class SourceArchive:
         answer = told(["apt-cache", *self._options, "showsrc", package]).stdout.decode(errors="replace")
         return tuple(dict.fromkeys(version for name, version in _STANZA.findall(answer) if name == package))
 
-    def unpack(self, package: str, version: str, into: Path) -> Unpacked:
+    def unpack(self, package: str, version: str, into: Path) -> None:
         """Download a version (apt checks it against the archive's signature) and unpack it, patched. Raises DynoError."""
         shutil.rmtree(into, ignore_errors=True)
         downloads = into.with_name(into.name + ".download")
@@ -67,7 +58,6 @@ class SourceArchive:
         if child.status != 0:
             raise DynoError(f"the source cannot be unpacked: {child.tail(2)}", where=control.name, next_step=f"see {child.log}")
         shutil.rmtree(downloads)
-        return Unpacked(into, version)
 
     def _apt(self, what: str, argv: Sequence[str], cwd: Path) -> None:
         child = self._supervisor.run(

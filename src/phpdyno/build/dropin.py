@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from phpdyno.build.tree import OPCACHE, Built
+from phpdyno.build.tree import MODULE, Built
 from phpdyno.errors import DynoError
 
 EXTENSIONS = "extensions"
@@ -23,12 +23,16 @@ def assemble(built: Built, place: Path, distribution: Path) -> None:
     for name, program in built.programs.items():
         shutil.copyfile(program, place / name)
         (place / name).chmod(0o755)
-    own = Path(OPCACHE).name
     for module in sorted(distribution.glob("*.so")):
-        if module.name != own or built.opcache is None:
+        if module.name != MODULE or built.opcache is None:
             (extensions / module.name).symlink_to(module)
     if built.opcache is not None:
-        shutil.copyfile(built.opcache, extensions / own)
+        shutil.copyfile(built.opcache, extensions / MODULE)
+
+
+def php_of(place: Path) -> dict[str, str]:
+    """The drop-in in a directory as settings of the layer php."""
+    return {"fpm": str(place / "php-fpm"), "extension_dir": str(place / EXTENSIONS)}
 
 
 def vm_kind(said: str) -> str:

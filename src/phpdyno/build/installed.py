@@ -9,6 +9,7 @@ from msgspec import Struct
 from phpdyno.apps.packages import fetch_packages
 from phpdyno.build.options import options_in
 from phpdyno.errors import DynoError
+from phpdyno.model.build import series_of
 from phpdyno.stack.php import inspect_php
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
@@ -19,7 +20,7 @@ _PACKAGED = re.compile(r"^(\S+?)(?::\S+)?: ")
 class Installed(Struct, frozen=True):
     """`package` is the binary package of php-fpm, `source` that of its source; both have `package_version`.
 
-    `version` is PHP's own (`8.2.36`), `series` its first two numbers; `options` is how it was configured.
+    `version` is PHP's own (`8.2.36`), `options` is how it was configured.
     """
 
     fpm: str
@@ -29,11 +30,6 @@ class Installed(Struct, frozen=True):
     package_version: str
     extension_dir: str
     options: tuple[str, ...]
-
-    @property
-    def series(self) -> str:
-        """`8.2`: what ini directories and programs are named after."""
-        return ".".join(self.version.split(".")[:2])
 
 
 def look_at(name: str, supervisor: Supervisor, cache: Path) -> Installed:
@@ -64,8 +60,7 @@ def _package_of(fpm: str) -> str:
 
 def _php_config(version: str, package: str, package_version: str, supervisor: Supervisor, cache: Path) -> Path:
     """php-config of exactly this version: the installed one, else the development package's, unpacked in the cache."""
-    series = ".".join(version.split(".")[:2])
-    name = f"php-config{series}"
+    name = f"php-config{series_of(version)}"
     here = shutil.which(name)
     if here and told([here, "--version"]).stdout.decode().strip() == version:
         return Path(here)

@@ -37,10 +37,10 @@ def drop_in_options(options: Sequence[str], *, server: str, extensions: str, fpm
     `extensions` is the directory from which it loads its modules. Assignments (`CFLAGS=…`) are left out: flags are a recipe's.
     """
     kept: list[str] = []
+    left_out = {*DROPPED, *SERVERS, *OF_THE_PACKAGER, *(OF_THE_COMMAND_LINE if server != "cli" else ())}
     for option in options:
         name, _, value = option.partition("=")
         shared = _SHARED.fullmatch(option)
-        left_out = {*DROPPED, *SERVERS, *OF_THE_PACKAGER, *(OF_THE_COMMAND_LINE if server != "cli" else ())}
         if not option.startswith("--") or name in left_out or name.startswith(("--with-fpm-", "--enable-opcache", "--disable-opcache")):
             continue
         if shared:

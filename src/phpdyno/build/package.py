@@ -6,21 +6,17 @@ from pathlib import Path
 
 from phpdyno.build.dropin import EXTENSIONS
 from phpdyno.errors import DynoError
-from phpdyno.model.build import BUILD_FILE, Build
+from phpdyno.model.build import BUILD_FILE, Build, series_of
 from phpdyno.stack.supervise import Supervisor
 
 HOME = "usr/lib/phpdyno"
+RELOAD = "if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi"
 _UNFIT = re.compile(r"[^a-z0-9.+-]+")
 
 
 def package_name(build: Build) -> str:
     """`phpdyno-php8.2-pgo`: one package for each recipe, so that a later build of it is an upgrade."""
-    return _UNFIT.sub("-", f"phpdyno-php{series_of(build)}-{build.recipe.name.replace('=', '-')}".lower())
-
-
-def series_of(build: Build) -> str:
-    """`8.2`."""
-    return ".".join(build.php_version.split(".")[:2])
+    return _UNFIT.sub("-", f"phpdyno-php{series_of(build.php_version)}-{build.recipe.name.replace('=', '-')}".lower())
 
 
 def package_texts(build: Build, *, architecture: str) -> dict[str, str]:
@@ -30,18 +26,18 @@ def package_texts(build: Build, *, architecture: str) -> dict[str, str]:
     """
     if build.measuring_only:
         raise DynoError("this build is for measuring only: its source is older than the installed PHP", where=build.name)
-    name, series = package_name(build), series_of(build)
+    name, series = package_name(build), series_of(build.php_version)
     home = f"/{HOME}/{name}"
     return {
         "DEBIAN/control": _control(build, name, series, architecture),
-        "DEBIAN/postinst": _script("if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi"),
+        "DEBIAN/postinst": _script(RELOAD),
         "DEBIAN/prerm": _script(
             f"if [ -d /run/systemd/system ] && systemctl is-active --quiet {name}.service; then\n"
             f"  systemctl stop {name}.service\n"
             f"  systemctl start php{series}-fpm.service || true\n"
             "fi"
         ),
-        "DEBIAN/postrm": _script("if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi"),
+        "DEBIAN/postrm": _script(RELOAD),
         f"{HOME}/{name}/start": _start(build, home, series),
         f"usr/lib/systemd/system/{name}.service": _unit(build, name, home, series),
         f"usr/share/doc/{name}/README": _readme(build, name, series),

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, structs
 
 from phpdyno.build import profiles
 from phpdyno.build.bolt import Bolt, Moved
 from phpdyno.build.dropin import EXTENSIONS, assemble, vm_kind
 from phpdyno.build.flags import flags_of
 from phpdyno.build.training import Trained
-from phpdyno.build.tree import OPCACHE, Built, Tell, Tree
+from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
 from phpdyno.build.workshop import Workshop, digest_of, read_build, write_build
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Binary, Build, Check, Lesson, Origin
@@ -25,6 +25,17 @@ from phpdyno.stack.supervise import Supervisor
 
 COUNTED = ("php-fpm",)
 """Programs that BOLT lays out: those that serve the traffic they are trained on."""
+
+
+class Teaching(Struct, frozen=True):
+    """Everything that a training depends on: the app, its targets by label and weight, and the course."""
+
+    app: str
+    version: str
+    targets: tuple[tuple[str, float], ...]
+    seconds: float
+    least: int
+    seed: int
 
 
 class Order(Struct, frozen=True):
@@ -38,10 +49,7 @@ class Order(Struct, frozen=True):
     php_version: str
     theirs: Path
     compiler: str
-    app: str = ""
-    app_version: str = ""
-    lesson: dict[str, object] = field(default_factory=dict)
-    """Everything that the training depends on: app, workload, course."""
+    teaching: Teaching
     measuring_only: bool = False
 
 
@@ -73,8 +81,6 @@ class Pipeline:
         began = time.monotonic()
 
         def make(place: Path) -> None:
-            shutil.rmtree(place)
-            place.mkdir(mode=0o755)
             write_build(place, self._finish(order, place, began))
 
         place = self._shop.made("finished", self._key(order), make)
@@ -87,14 +93,20 @@ class Pipeline:
 
     def _profile_key(self, order: Order) -> dict[str, object]:
         recipe = order.recipe
-        return {**self._tree_key(order), "level": recipe.level, "march": recipe.march, "words": recipe.words, "lesson": order.lesson}
+        return {
+            **self._tree_key(order),
+            "level": recipe.level,
+            "march": recipe.march,
+            "words": recipe.words,
+            "lesson": structs.asdict(order.teaching),
+        }
 
     def _compiled_key(self, order: Order) -> dict[str, object]:
         lesson = self._profile_key(order) if order.recipe.pgo else {}
         return {**self._tree_key(order), "recipe": order.recipe.name, "profile": lesson}
 
     def _key(self, order: Order) -> dict[str, object]:
-        lesson = order.lesson if order.recipe.trained else {}
+        lesson = structs.asdict(order.teaching) if order.recipe.trained else {}
         return {**self._compiled_key(order), "lesson": lesson, "like": order.like, "measuring only": order.measuring_only}
 
     # ---- steps --------------------------------------------------------------------------------
@@ -164,8 +176,8 @@ class Pipeline:
                 shutil.copyfile(path, place / path.name)
 
         place = self._shop.made("compiled", self._compiled_key(order), make)
-        programs = {name: place / name for name in ("php-fpm", "php-cgi", "php")}
-        opcache = place / Path(OPCACHE).name
+        programs = {name: place / name for name in PROGRAMS}
+        opcache = place / MODULE
         lesson = msgspec.json.decode((taught.parent / "lesson.json").read_bytes(), type=Lesson) if taught is not None else None
         return Built(programs, opcache if opcache.is_file() else None), lesson
 
@@ -173,8 +185,7 @@ class Pipeline:
         """Profiles of this order's training, by their place in the tree."""
 
         def make(place: Path) -> None:
-            for left in place.iterdir():
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            _empty(place)
             profiles.forget(tree.place)
             plain = structs.replace(order.recipe, lto=False, bolt=False)
             built = tree.compile(flags_of(plain, "generate"), "compiling what is trained", trainable=True)
@@ -188,8 +199,8 @@ class Pipeline:
         return self._shop.made("profiles", self._profile_key(order), make) / "gcda"
 
     def _lesson(self, order: Order, trained: Trained, count: int) -> Lesson:
-        seed = order.lesson.get("seed", 1)
-        return Lesson(order.app, order.app_version, seed if isinstance(seed, int) else 1, trained.requests, trained.targets, count)
+        taught = order.teaching
+        return Lesson(taught.app, taught.version, taught.seed, trained.requests, trained.targets, count)
 
     def _laid_out(self, order: Order, built: Built) -> tuple[dict[str, Moved], Trained]:
         """Binaries that BOLT laid out by a training of their own, by file name."""
@@ -218,14 +229,19 @@ class Pipeline:
 
     def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> Sequence[Check]:
         """The drop-in in its directory, examined."""
-        for left in place.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        _empty(place)
         programs = {name: moved[name].binary if name in moved else path for name, path in built.programs.items()}
         opcache = built.opcache
         if opcache is not None and opcache.name in moved:
             opcache = moved[opcache.name].binary
         assemble(Built(programs, opcache), place, order.theirs)
         return self._school.examine(place)
+
+
+def _empty(place: Path) -> None:
+    """A directory of its own for what is made anew, whatever an interrupted session left there."""
+    shutil.rmtree(place)
+    place.mkdir(mode=0o755)
 
 
 def _files_of(place: Path) -> list[Path]:
@@ -235,4 +251,4 @@ def _files_of(place: Path) -> list[Path]:
 
 
 def _binary(place: Path, path: Path) -> Binary:
-    return Binary(str(path.relative_to(place)), hashlib.sha256(path.read_bytes()).hexdigest(), read_build_id(path), 0)
+    return Binary(str(path.relative_to(place)), hashlib.sha256(path.read_bytes()).hexdigest(), read_build_id(path))

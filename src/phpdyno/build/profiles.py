@@ -21,7 +21,7 @@ def collect(written_to: Path, tree: Path, into: Path) -> int:
     by its place in the tree; how many. Raises DynoError where there are fewer than half as many as the tree has objects."""
     home = written_to / tree.relative_to("/")
     names = written(home) if home.is_dir() else ()
-    objects = sum(1 for _ in tree.rglob("*.gcno")) or sum(1 for _ in tree.rglob("*.lo"))
+    objects = sum(1 for _ in tree.rglob("*.lo"))
     if len(names) < LEAST_SHARE * objects or not names:
         raise DynoError(
             f"training left {len(names)} profiles, and {objects} files were compiled to write one",

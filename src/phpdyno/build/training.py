@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from msgspec import Struct
@@ -65,35 +67,33 @@ class Trainer:
         `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself, start-up and all. Raises WrongAnswer,
         ArmFailed.
         """
-        with self._bench.running([self._control, arm]) as (known, learning):
-            control, lane = self._lane(known), self._lane(learning)
-            try:
-                if not self._gate.learnt:
-                    self._gate.learn(control)
-                self._check(lane, control)
-                self._warm(lane)
-                if by_signals:
-                    self._signal(learning, FORGET)
-                trained = self._drive(lane, course, tell)
-                self._check(lane, control)
-                if by_signals:
-                    self._signal(learning, WRITE)
-                else:
-                    _end_gracefully(learning)
-                return trained
-            finally:
-                control.driver.close()
-                lane.driver.close()
+        with self._beside(arm) as (control, learning, lane):
+            self._warm(lane)
+            if by_signals:
+                self._signal(learning, FORGET)
+            trained = self._drive(lane, course, tell)
+            self._check(lane, control)
+            if by_signals:
+                self._signal(learning, WRITE)
+            else:
+                _end_gracefully(learning)
+            return trained
 
     def look_at(self, arm: Arm) -> tuple[WorkerFacts, WorkerFacts]:
         """Facts of a worker of an arm that answers rightly, and of the control's. Raises WrongAnswer, ArmFailed."""
+        with self._beside(arm) as (control, other, _):
+            return other.read_facts(()), control.instance.read_facts(())
+
+    @contextmanager
+    def _beside(self, arm: Arm) -> Iterator[tuple[Lane, Instance, Lane]]:
+        """A lane of the control, an instance of an arm, and its lane, once it has answered as the control does."""
         with self._bench.running([self._control, arm]) as (known, other):
             control, lane = self._lane(known), self._lane(other)
             try:
                 if not self._gate.learnt:
                     self._gate.learn(control)
                 self._check(lane, control)
-                return other.read_facts(()), known.read_facts(())
+                yield control, other, lane
             finally:
                 control.driver.close()
                 lane.driver.close()

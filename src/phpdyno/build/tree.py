@@ -17,8 +17,10 @@ Tell = Callable[[str, float], None]
 """Told what is being done and which share of it is done."""
 
 PROGRAMS = {"php-fpm": "sapi/fpm/php-fpm", "php-cgi": "sapi/cgi/php-cgi", "php": "sapi/cli/php"}
-OPCACHE = "modules/opcache.so"
+MODULE = "opcache.so"
+OPCACHE = f"modules/{MODULE}"
 SIGNALS = Path(__file__).with_name("profile_signals.c")
+COMPILED = frozenset({".lo", ".o", ".la", ".a"})
 POLL_S = 0.5
 MOST_S = 3600.0
 _OBJECT = re.compile(r"^(\S+\.lo):", re.MULTILINE)
@@ -43,11 +45,11 @@ class Tree:
     def configure(self, options: Sequence[str]) -> None:
         """With plain -O2 and no debugging information. Raises DynoError with what is missing."""
         if not (self.place / "configure").is_file():
-            self._run("buildconf", ["./buildconf", "--force"], "making configure", lambda: 0.0)
+            self._run("buildconf", ["./buildconf", "--force"], "making configure")
         settings = [word for word in options if "=" in word and not word.startswith("-")]
         env = {"CFLAGS": "-O2", "CXXFLAGS": "-O2", "LDFLAGS": "", **dict(word.split("=", 1) for word in settings)}
         argv = ["./configure", "--quiet", *(word for word in options if word not in settings)]
-        self._run("configure", argv, "configuring", lambda: 0.0, env=env)
+        self._run("configure", argv, "configuring", env=env)
 
     def compile(self, flags: Flags, what: str, *, trainable: bool = False) -> Built:
         """All programs and opcache, from nothing but profiles that lie beside the sources; `trainable`: they obey the signals of
@@ -55,7 +57,8 @@ class Tree:
         self.clean()
         # Each keeps its counters to itself: a module that found the program's functions first would write those of the program twice.
         signals = [str(self._signals()), "-Wl,--exclude-libs,libgcov.a"] if trainable else []
-        objects = len(set(_OBJECT.findall((self.place / "Makefile").read_text(errors="replace"))))
+        rules = (self.place / "Makefile").read_text(errors="replace")
+        objects, shared = len(set(_OBJECT.findall(rules))), "opcache.la" in rules
         words = [
             f"EXTRA_LDFLAGS={' '.join((*flags.link, *signals))}",
             f"EXTRA_LDFLAGS_PROGRAM={' '.join((*flags.link, *flags.program, *signals))}",
@@ -69,36 +72,34 @@ class Tree:
 
         if flags.vm_file != flags.compile:
             self._make([VM_FILE], [f"PROF_FLAGS={' '.join(flags.vm_file)}", *words], what, share)
-        targets = [*PROGRAMS.values(), *(["build-modules"] if self._shared_opcache() else [])]
+        targets = [*PROGRAMS.values(), *(["build-modules"] if shared else [])]
         self._make(targets, [f"PROF_FLAGS={' '.join(flags.compile)}", *words], what, share)
-        return self._built()
+        return self._built(shared=shared)
 
     def macros(self) -> str:
         """Macros of the interpreter's header, as the compiler sees them. Raises DynoError."""
         argv = ["gcc", "-E", "-dM", "-I.", "-IZend", "-Imain", "-include", "main/php_config.h", "Zend/zend_vm_opcodes.h"]
-        return self._run("macros", argv, "looking at the interpreter", lambda: 0.0).said()
+        return self._run("macros", argv, "looking at the interpreter").said()
 
     def clean(self) -> None:
         """Remove what was compiled; profiles beside the sources stay."""
-        for path in [*self.place.rglob("*.lo"), *self.place.rglob("*.o"), *self.place.rglob("*.la"), *self.place.rglob("*.a")]:
-            path.unlink(missing_ok=True)
-        for path in self.place.rglob(".libs"):
-            shutil.rmtree(path)
+        for path in list(self.place.rglob("*")):
+            if path.name == ".libs":
+                shutil.rmtree(path)
+            elif path.suffix in COMPILED:
+                path.unlink(missing_ok=True)
         for name in (*PROGRAMS.values(), OPCACHE):
             (self.place / name).unlink(missing_ok=True)
 
     def _signals(self) -> Path:
         """The object that obeys the signals, compiled without any profile."""
         made = self.place / "profile_signals.o"
-        self._run("signals", ["gcc", "-O2", "-fPIC", "-c", str(SIGNALS), "-o", str(made)], "compiling", lambda: 0.0)
+        self._run("signals", ["gcc", "-O2", "-fPIC", "-c", str(SIGNALS), "-o", str(made)], "compiling")
         return made
 
-    def _shared_opcache(self) -> bool:
-        return "opcache.la" in (self.place / "Makefile").read_text(errors="replace")
-
-    def _built(self) -> Built:
+    def _built(self, *, shared: bool) -> Built:
         programs = {name: self.place / path for name, path in PROGRAMS.items()}
-        opcache = self.place / OPCACHE if self._shared_opcache() else None
+        opcache = self.place / OPCACHE if shared else None
         missing = [str(path) for path in (*programs.values(), opcache) if path is not None and not path.is_file()]
         if missing:
             raise DynoError(f"compiling ended without an error, and without {', '.join(missing)}", where=str(self.place))
@@ -108,13 +109,15 @@ class Tree:
         jobs = len(os.sched_getaffinity(0))
         self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share)
 
-    def _run(self, name: str, argv: Sequence[str], what: str, share: Callable[[], float], *, env: dict[str, str] | None = None) -> Child:
+    def _run(
+        self, name: str, argv: Sequence[str], what: str, share: Callable[[], float] | None = None, *, env: dict[str, str] | None = None
+    ) -> Child:
         """A long command; its output goes to logs/build-NAME.log. Raises DynoError with its last error."""
         # Nothing of the user's own flags may get into a build that others are compared with; a cache of objects knows no profiles.
         child = self._supervisor.spawn(f"build-{name}", argv, env={"CCACHE_DISABLE": "1", **(env or {})}, cwd=self.place, as_service=False)
         began = time.monotonic()
         while not child.wait(POLL_S):
-            self._tell(what, share())
+            self._tell(what, share() if share else 0.0)
             if time.monotonic() - began > MOST_S:
                 child.stop()
                 raise DynoError(f"{what} did not end within an hour", where=str(child.log))

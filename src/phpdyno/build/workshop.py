@@ -14,6 +14,7 @@ import msgspec
 
 from phpdyno.errors import DynoError
 from phpdyno.host.file_lock import file_lock
+from phpdyno.journal.replacing import replace_record
 from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build
 
 LOCK = "lock"
@@ -45,8 +46,8 @@ class Workshop:
 
     def made(self, kind: str, key: Mapping[str, object], make: Callable[[Path], None]) -> Path:
         """The finished directory for a key; `make` fills or completes it where it is not finished. Raises what `make` raises, DynoError."""
-        place = self.home / kind / digest_of(key)
-        if (place / DONE).is_file():
+        place = self._place(kind, key)
+        if self.has(kind, key):
             return place
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -58,9 +59,16 @@ class Workshop:
             ) from error
         return place
 
+    def has(self, kind: str, key: Mapping[str, object]) -> bool:
+        """Whether what belongs to a key is finished."""
+        return (self._place(kind, key) / DONE).is_file()
+
     def forget(self, kind: str, key: Mapping[str, object]) -> None:
         """Remove what is kept for a key, finished or not."""
-        shutil.rmtree(self.home / kind / digest_of(key), ignore_errors=True)
+        shutil.rmtree(self._place(kind, key), ignore_errors=True)
+
+    def _place(self, kind: str, key: Mapping[str, object]) -> Path:
+        return self.home / kind / digest_of(key)
 
     # ---- finished builds ----------------------------------------------------------------------
 
@@ -88,7 +96,5 @@ def read_build(place: Path) -> Build:
 
 
 def write_build(place: Path, build: Build) -> None:
-    """Write the record; it appears whole or not at all."""
-    partial = place / f"{BUILD_FILE}.partial"
-    partial.write_bytes(msgspec.json.format(msgspec.json.encode(build), indent=1) + b"\n")
-    partial.replace(place / BUILD_FILE)
+    """Write the record; it appears whole or not at all. Raises DynoError when the disk takes no more."""
+    replace_record(place / BUILD_FILE, build)

@@ -7,6 +7,8 @@ from msgspec import Struct, json
 from rich.console import Console
 from rich.table import Table
 
+from phpdyno.apps.source import silent
+from phpdyno.build.dropin import php_of
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import Workshop
 from phpdyno.cli.live import LiveProgress
@@ -42,7 +44,7 @@ class Listed(Struct, frozen=True):
 def run(options: Options) -> int:
     """Carry out the command."""
     if options.listed:
-        return _show([Listed(str(place), each) for place, each in Workshop(cache_path(), lambda _: None).builds()], as_json=options.json)
+        return _show([Listed(str(place), each) for place, each in Workshop(cache_path(), silent).builds()], as_json=options.json)
     if not options.train:
         raise UsageError(
             "a build needs an app to be tried and trained on", where="--train", next_step="give one, for instance --train wordpress"
@@ -74,10 +76,7 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
     for each in found:
         for step, why in each.build.skipped.items():
             console.print(f"{each.build.name}: without {step}: {why}", soft_wrap=True, markup=False, highlight=False)
-        console.print(
-            f"use it: php={each.directory}/php-fpm;php.extension_dir={each.directory}/extensions",
-            soft_wrap=True,
-            markup=False,
-            highlight=False,
-        )
+        php = php_of(Path(each.directory))
+        spec = f"php={php['fpm']};php.extension_dir={php['extension_dir']}"
+        console.print(f"use it: {spec}", soft_wrap=True, markup=False, highlight=False)
     return 0

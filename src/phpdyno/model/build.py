@@ -8,13 +8,17 @@ BUILD_FILE = "build.json"
 BUILD_SCHEMA = 1
 
 
+def series_of(version: str) -> str:
+    """`8.2` of `8.2.36`: what ini directories, packages and programs are named after."""
+    return ".".join(version.split(".")[:2])
+
+
 class Binary(Struct, frozen=True):
-    """One file of a build, relative to its directory; `text_kib` is its program code."""
+    """One file of a build, relative to its directory."""
 
     path: str
     sha256: str
     build_id: str
-    text_kib: int
 
 
 class Origin(Struct, frozen=True):
@@ -50,7 +54,7 @@ class Check(Struct, frozen=True):
 
 
 class Build(Struct, frozen=True):
-    """A finished build. `like` is the php-fpm that it stands in for, '' for one that stands alone; `series` as in `8.2`.
+    """A finished build. `like` is the php-fpm that it stands in for, '' for one that stands alone.
 
     `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
     """

@@ -1,14 +1,13 @@
 """What the steps of a ladder came to, from the observations of the one comparison that they were measured in. Pure."""
 
-import math
 from collections.abc import Sequence
 
-from phpdyno.experiment.contrast import contrast, log_ratios
 from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.model.observation import Observation
-from phpdyno.model.tune import Ratio
 from phpdyno.stats.judge import judge
-from phpdyno.stats.sequence import Interval, confidence_sequence
+from phpdyno.stats.sequence import confidence_sequence, contrast
+from phpdyno.tuning.outcome import ratio_of
+from phpdyno.tuning.readings import by_block
 
 
 def climbed(
@@ -31,18 +30,12 @@ def climbed(
 
 
 def _found(step: Step, observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float) -> StepFound:
-    logs = log_ratios(observations, step.name)
-    total = confidence_sequence([logs[block] for block in sorted(logs)], alpha, mixture) if logs else None
-    seen = total if step.on == STOCK else contrast(observations, step.name, step.on, alpha=alpha, mixture=mixture)
+    mine = by_block("cpu", [observations], step.name)
+    total = confidence_sequence(mine.values(), alpha, mixture) if mine else None
+    seen = total if step.on == STOCK else contrast(mine, by_block("cpu", [observations], step.on), alpha, mixture)
+    of_stock = None if total is None else ratio_of(total)
     if seen is None:
-        return StepFound(step, None, _ratio(total), "inconclusive", "", earned=False, reason="there was no time for it")
+        return StepFound(step, None, of_stock, "inconclusive", "", earned=False, reason="there was no time for it")
     kind, relevance = judge(seen, margin)
     earned = kind == "improved" and relevance != "not relevant"
-    return StepFound(step, _ratio(seen), _ratio(total), kind, relevance, earned=earned)
-
-
-def _ratio(seen: Interval | None) -> Ratio | None:
-    if seen is None:
-        return None
-    low, high = (None if end is None else math.exp(end) for end in (seen.low, seen.high))
-    return Ratio(math.exp(seen.mean), low, high, seen.n)
+    return StepFound(step, ratio_of(seen), of_stock, kind, relevance, earned=earned)

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from phpdyno.stats.judge import margin_log
-from phpdyno.stats.sequence import MIXTURE, Interval, confidence_sequence, least_blocks
+from phpdyno.stats.sequence import MIXTURE, Interval, contrast, least_blocks
 
 CONTROL = ""
 """The control's name in a race: it takes part with a log ratio of 0 in every block, and changes nothing, so it is the simplest of all."""
@@ -95,12 +95,10 @@ def _differences(field: Sequence[Racer], alpha: float, mixture: float) -> dict[t
     """How far the first of each two is ahead of the second, over the blocks that they share; none where they share none."""
     found = {}
     for one, other in combinations(field, 2):
-        shared = sorted(one.log_ratios.keys() & other.log_ratios.keys())
-        if not shared:
-            continue
-        ahead = confidence_sequence([one.log_ratios[block] - other.log_ratios[block] for block in shared], alpha, mixture)
-        found[one.name, other.name] = ahead
-        found[other.name, one.name] = _turned(ahead)
+        ahead = contrast(one.log_ratios, other.log_ratios, alpha, mixture)
+        if ahead is not None:
+            found[one.name, other.name] = ahead
+            found[other.name, one.name] = _turned(ahead)
     return found
 
 

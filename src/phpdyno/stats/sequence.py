@@ -1,7 +1,7 @@
 """The anytime-valid t confidence sequence: an interval for a mean that stays valid however often it is looked at."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -42,6 +42,13 @@ def confidence_sequence(values: Iterable[float], alpha: float, g: float = MIXTUR
     if factor is None:
         return Interval(mean, None, None, n, sd)
     return Interval(mean, mean - factor * sd, mean + factor * sd, n, sd)
+
+
+def contrast(first: Mapping[int, float], second: Mapping[int, float], alpha: float, g: float = MIXTURE) -> Interval | None:
+    """The interval of how far `first` is ahead of `second`, both log ratios by block, over the blocks that they share: what the control did
+    in a block cancels out. None where they share none; raises ValueError as `confidence_sequence` does."""
+    shared = sorted(first.keys() & second.keys())
+    return confidence_sequence([first[block] - second[block] for block in shared], alpha, g) if shared else None
 
 
 def half_width_factor(n: int, alpha: float, g: float = MIXTURE) -> float | None:

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.stats.judge import judge, margin_log
-from phpdyno.stats.sequence import MIXTURE, Interval, confidence_sequence
+from phpdyno.stats.sequence import MIXTURE, Interval, contrast
 from phpdyno.tuning.factors import Entry, Factor, entry
 
 HELPED = "it stays: the screening showed that it helps, and this is open"
@@ -91,11 +91,10 @@ def _looks(part: Part) -> float:
 def _part(winner: LogRatios, trial: Trial, alpha: float, margin: float, mixture: float, *, helped: bool) -> Part:
     if trial.invalid:
         return Part(trial.factor, None, "invalid", "", True, f"it stays: without it {trial.invalid}")
-    shared = sorted(winner.keys() & trial.log_ratios.keys())
-    if not shared:
+    seen = contrast(winner, trial.log_ratios, alpha, mixture)
+    if seen is None:
         reason = HELPED if helped else "reverted: there was no time to look at it"
         return Part(trial.factor, None, "inconclusive", "", helped, reason)
-    seen = confidence_sequence([winner[block] - trial.log_ratios[block] for block in shared], alpha, mixture)
     kind, relevance = judge(seen, margin)
     if kind == "inconclusive" and helped:
         return Part(trial.factor, seen, kind, relevance, True, HELPED)

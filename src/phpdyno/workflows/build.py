@@ -9,7 +9,7 @@ from phpdyno.apps.registry import open_app
 from phpdyno.build.installed import look_at
 from phpdyno.build.needs import require_packages
 from phpdyno.build.options import drop_in_options
-from phpdyno.build.pipeline import Order, Pipeline
+from phpdyno.build.pipeline import Order, Pipeline, Teaching
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import Workshop
 from phpdyno.experiment.progress import Progress
@@ -70,16 +70,14 @@ def build(wanted: Wanted, *, logs: Path, progress: Progress) -> tuple[Path, Buil
             php_version=beside.version,
             theirs=Path(beside.extension_dir),
             compiler=told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip(),
-            app=app.name,
-            app_version=app.version,
+            teaching=Teaching(
+                app=app.name,
+                version=app.version,
+                targets=tuple((target.label, target.weight) for target in app.workload.targets),
+                seconds=wanted.course.seconds,
+                least=wanted.course.least,
+                seed=wanted.course.seed,
+            ),
             measuring_only=ground.measuring_only,
-            lesson={
-                "app": app.name,
-                "version": app.version,
-                "targets": [(target.label, target.weight) for target in app.workload.targets],
-                "seconds": wanted.course.seconds,
-                "least": wanted.course.least,
-                "seed": wanted.course.seed,
-            },
         )
         return Pipeline(shop, supervisor, school, tell, progress.note).build(order)

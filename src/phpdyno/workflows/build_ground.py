@@ -1,6 +1,5 @@
 """What a build stands on: the source of the PHP that is there, or, where that cannot be had, the nearest version with its own binaries."""
 
-import shutil
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -33,8 +32,7 @@ def find_ground(installed: Installed, shop: Workshop, supervisor: Supervisor, pr
     Raises DynoError where there is neither.
     """
     archive = SourceArchive(shop.home / "apt", supervisor)
-    ready = _kept(shop, installed, installed.package_version)
-    if ready is None:
+    if not shop.has("sources", _key(installed.source, installed.package_version)):
         progress.phase("asking the archive for sources")
         archive.refresh()
     why = ""
@@ -67,15 +65,9 @@ def _origin(installed: Installed, version: str, notice: str = "") -> Origin:
     return Origin("debian", version, digest_of(_key(installed.source, version)), installed.source, notice)
 
 
-def _kept(shop: Workshop, installed: Installed, version: str) -> Path | None:
-    place = shop.home / "sources" / digest_of(_key(installed.source, version))
-    return place if (place / "done.json").is_file() else None
-
-
 def _unpacked(archive: SourceArchive, shop: Workshop, source: str, version: str, progress: Progress) -> Path:
     def make(place: Path) -> None:
         progress.phase(f"fetching the source of {source} {version}")
-        shutil.rmtree(place)
         archive.unpack(source, version, place)
 
     return shop.made("sources", _key(source, version), make)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.build.dropin import EXTENSIONS
+from phpdyno.build.dropin import EXTENSIONS, php_of
 from phpdyno.build.training import Course, Trained, Trainer
-from phpdyno.build.tree import Tell
+from phpdyno.build.tree import MODULE, Tell
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Check
 from phpdyno.model.facts import WorkerFacts
@@ -31,7 +31,7 @@ class StackSchool:
     def train(self, build: Path, *, environment: dict[str, str], by_signals: bool) -> Trained:
         """Train the drop-in in a directory. Raises WrongAnswer, ArmFailed."""
         # Not asked what it is: each start of a binary that counts leaves a profile.
-        php = structs.replace(self._control.php, fpm=str(build / "php-fpm"), extension_dir=str(build / EXTENSIONS), build_id="")
+        php = structs.replace(self._control.php, **php_of(build), build_id="")
         changed = {f"env.{name}": value for name, value in environment.items()}
         arm = Arm("training", php, {**self._control.settings, **changed}, changed)
         return self._trainer.train(arm, self._course, self._tell, by_signals=by_signals)
@@ -39,7 +39,8 @@ class StackSchool:
     def examine(self, build: Path) -> Sequence[Check]:
         """Start it beside the control: what it loads, which opcache is mapped, what it answers. Raises ArmFailed when it does not start."""
         self._tell("examining", 0.0)
-        php = inspect_php(str(build / "php-fpm"), str(build / EXTENSIONS))
+        place = php_of(build)
+        php = inspect_php(place["fpm"], place["extension_dir"])
         arm = Arm("build", php, self._control.settings)
         facts, control = self._trainer.look_at(arm)
         return checks_of(build, php, facts, control)
@@ -54,20 +55,19 @@ def checks_of(build: Path, php: PhpBuild, facts: WorkerFacts, control: WorkerFac
     """What a worker of a build shows beside one of the control."""
     missing = sorted(set(control.extensions) - set(facts.extensions))
     more = sorted(set(facts.extensions) - set(control.extensions))
-    loaded = (
-        f"without {', '.join(missing)}"
-        if missing
-        else f"with {', '.join(more)} besides"
-        if more
-        else f"all {len(facts.extensions)} of them"
-    )
-    own = str(build / EXTENSIONS / "opcache.so")
+    if missing:
+        loaded = f"without {', '.join(missing)}"
+    elif more:
+        loaded = f"with {', '.join(more)} besides"
+    else:
+        loaded = f"all {len(facts.extensions)} of them"
+    program, own = php_of(build)["fpm"], str(build / EXTENSIONS / MODULE)
     static = not Path(own).is_file()
     return (
         Check("extensions", ok=not missing and not more, seen=loaded),
         Check(
             "program",
-            ok=facts.exe == str(build / "php-fpm"),
+            ok=facts.exe == program,
             seen=f"the worker runs {facts.exe}, build id {read_build_id(Path(facts.exe))[:12]}",
         ),
         Check("opcache", ok=static or facts.opcache_so == own, seen=f"{facts.opcache_so or 'compiled in'} is mapped"),

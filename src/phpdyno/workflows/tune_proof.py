@@ -10,7 +10,7 @@ from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.report.tune_words import confirmed_words
 from phpdyno.report.words import count
 from phpdyno.stats.judge import decided, judge
-from phpdyno.stats.sequence import Interval, confidence_sequence, least_blocks
+from phpdyno.stats.sequence import Interval, confidence_sequence, contrast, least_blocks
 from phpdyno.tuning.ablation import Part, Trial, ablate, remaining, settled, too_much_lost, without_each
 from phpdyno.tuning.factors import Entry, Factor, changes_at, entry
 from phpdyno.tuning.goals import breaches
@@ -145,8 +145,8 @@ def _interval(judging: _Judging, heats: Heats, name: str) -> Interval | None:
 
 def _too_much_lost(judging: _Judging, heats: Heats, whole: str, rest: str) -> bool:
     of_whole, of_rest = (by_block(judging.goal, heats.observations, name) for name in (whole, rest))
-    lost = [of_whole[block] - of_rest[block] for block in sorted(of_whole.keys() & of_rest.keys())]
-    return bool(lost) and too_much_lost(confidence_sequence(lost, judging.alpha, judging.mixture), judging.margin)
+    lost = contrast(of_whole, of_rest, judging.alpha, judging.mixture)
+    return lost is not None and too_much_lost(lost, judging.margin)
 
 
 def _confirmed(name: str, settings: dict[str, str], heats: Heats, judging: _Judging) -> Confirmed:
