@@ -7,6 +7,8 @@ from phpdyno.bundle.manifest import Manifest
 from phpdyno.knobs.page import knobs_page
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
+from phpdyno.report.ladder_view import LadderView
+from phpdyno.report.matrix_view import MatrixView
 from phpdyno.report.study_shape import StudyView
 from phpdyno.report.sweep_shape import SweepView
 from phpdyno.report.tune_view import TuneView
@@ -32,6 +34,14 @@ TUNE = (
     "`phpdyno tune --json` and `phpdyno report RUN --json` of a tune print one document of the format `phpdyno.tune/1`. This page is made",
     "from the code. Version 1 may gain fields; none changes its meaning or unit. Units are in the names: `_ms` milliseconds, `_s` seconds,",
     "`_kib` KiB. Ratios are above 1 where the change is better, whatever the goal.",
+)
+LADDER = (
+    "`phpdyno ladder --json` and `phpdyno report RUN --json` of a ladder print one document of the format `phpdyno.ladder/1`. This page is",
+    "made from the code. Version 1 may gain fields; none changes its meaning or unit. Ratios are above 1 where the step is cheaper.",
+)
+MATRIX = (
+    "`phpdyno matrix --json` and `phpdyno report RUN --json` of a matrix print one document of the format `phpdyno.matrix/1`. This page is",
+    "made from the code. Version 1 may gain fields; none changes its meaning or unit. Ratios are above 1 where the profile helps.",
 )
 BUNDLE = (
     "A bundle is a directory that `phpdyno tune` writes. [How to deploy one](../how-to/deploy-a-bundle.md). This page is made from the"
@@ -78,6 +88,8 @@ def pages() -> dict[str, str]:
         "study-json.md": reference_page("The JSON of a study", STUDY, StudyView),
         "measure-json.md": reference_page("The JSON of a sweep", MEASURE, SweepView),
         "tune-json.md": reference_page("The JSON of a tune", TUNE, TuneView),
+        "ladder-json.md": reference_page("The JSON of a ladder", LADDER, LadderView),
+        "matrix-json.md": reference_page("The JSON of a matrix", MATRIX, MatrixView),
         "selfcheck-json.md": reference_page("The JSON of a selfcheck", SELFCHECK, ChecksView),
         "compare.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }

@@ -1,38 +1,46 @@
-"""A drop-in on disk: programs, and a directory of extensions in which all but opcache are the distribution's own, linked."""
+"""A build on disk: programs, and a directory of extensions: in a drop-in all but opcache are the distribution's own, linked."""
 
 import re
 import shutil
 from pathlib import Path
 
 from phpdyno.build.tree import MODULE, Built
+from phpdyno.config.spec import NONE
 from phpdyno.errors import DynoError
 
 EXTENSIONS = "extensions"
 _VM_KIND = re.compile(r"#define\s+ZEND_VM_KIND\s+ZEND_VM_KIND_(\w+)")
 
 
-def assemble(built: Built, place: Path, distribution: Path) -> None:
+def assemble(built: Built, place: Path, distribution: Path | None) -> None:
     """Put programs and extensions in a fresh directory. An extension of the distribution that is upgraded there is upgraded here too.
 
-    Raises DynoError where the distribution's directory is not there.
+    `distribution` None: it stands alone, with its extensions compiled in. Raises DynoError where that directory is not there.
     """
-    if not distribution.is_dir():
-        raise DynoError("the distribution's directory of extensions is not there", where=str(distribution))
     extensions = place / EXTENSIONS
     extensions.mkdir(parents=True)
     for name, program in built.programs.items():
         shutil.copyfile(program, place / name)
         (place / name).chmod(0o755)
-    for module in sorted(distribution.glob("*.so")):
-        if module.name != MODULE or built.opcache is None:
-            (extensions / module.name).symlink_to(module)
+    if distribution is not None:
+        if not distribution.is_dir():
+            raise DynoError("the distribution's directory of extensions is not there", where=str(distribution))
+        for module in sorted(distribution.glob("*.so")):
+            if module.name != MODULE or built.opcache is None:
+                (extensions / module.name).symlink_to(module)
     if built.opcache is not None:
         shutil.copyfile(built.opcache, extensions / MODULE)
 
 
-def php_of(place: Path) -> dict[str, str]:
-    """The drop-in in a directory as settings of the layer php."""
-    return {"fpm": str(place / "php-fpm"), "extension_dir": str(place / EXTENSIONS)}
+def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:
+    """The build in a directory as an arm's settings. One that stands alone reads no directory of ini files, which load extensions that it
+    has in itself; `ini` is its php.ini ('' for none)."""
+    settings = {"php": str(place / "php-fpm"), "php.extension_dir": str(place / EXTENSIONS)}
+    if not alone:
+        return settings
+    own = place / EXTENSIONS / MODULE
+    opcache = {"ext.opcache": str(own)} if own.is_file() else {}
+    return {**settings, "php.ini": ini or NONE, "php.scan_dir": NONE, **opcache}
 
 
 def vm_kind(said: str) -> str:

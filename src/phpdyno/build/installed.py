@@ -10,7 +10,7 @@ from phpdyno.apps.packages import fetch_packages
 from phpdyno.build.options import options_in
 from phpdyno.errors import DynoError
 from phpdyno.model.build import series_of
-from phpdyno.stack.php import inspect_php
+from phpdyno.stack.php import NO_PRELOADING, inspect_php
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
 
@@ -32,9 +32,23 @@ class Installed(Struct, frozen=True):
     options: tuple[str, ...]
 
 
+def find_fpm(name: str) -> str:
+    """The path of an installed php-fpm, by its name or path. Raises DynoError with the line that installs it."""
+    return str(Path(shutil.which(name) or find_program(name)).resolve())
+
+
+def modules_of(fpm: str) -> tuple[str, ...]:
+    """Extensions that a php-fpm has with the distribution's ini files, as it names them itself. Raises DynoError when it does not run."""
+    answer = told([fpm, *NO_PRELOADING, "-m"])
+    if answer.returncode != 0:
+        raise DynoError("this is not a working php-fpm: it names no extensions", where=fpm)
+    lines = (line.strip() for line in answer.stdout.decode(errors="replace").splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("[")))
+
+
 def look_at(name: str, supervisor: Supervisor, cache: Path) -> Installed:
     """What is known of an installed php-fpm, by its name or path. Raises DynoError: none there, of no package, no php-config for it."""
-    fpm = str(Path(shutil.which(name) or find_program(name)).resolve())
+    fpm = find_fpm(name)
     php = inspect_php(fpm)
     package = _package_of(fpm)
     shown = told(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version} ${Version}", package]).stdout.decode().split()
@@ -53,7 +67,7 @@ def _package_of(fpm: str) -> str:
         raise DynoError(
             "this php-fpm is of no Debian package, so nobody says how it was configured",
             where=fpm,
-            next_step="give its source and your own options: phpdyno build --standalone --source DIR",
+            next_step="give a source of your own: phpdyno build --standalone --source DIR",
         )
     return found[1]
 

@@ -31,9 +31,9 @@ def needed(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*TOOLS, *(package for name, package in HEADERS.items() if name in names))))
 
 
-def require_packages(options: Sequence[str], installed: Callable[[str], bool] | None = None) -> None:
-    """Raises DynoError with the line that installs what is missing."""
-    missing = [package for package in needed(options) if not (installed or is_installed)(package)]
+def require_packages(wanted: Sequence[str], installed: Callable[[str], bool] | None = None) -> None:
+    """Raises DynoError with the line that installs those packages which are missing."""
+    missing = [package for package in wanted if not (installed or is_installed)(package)]
     if missing:
         raise DynoError(f"compiling PHP needs {', '.join(missing)}", next_step=f"install it with: {install(*missing)}")
 

@@ -71,7 +71,8 @@ def _version(build: Build) -> str:
 
 
 def _control(build: Build, name: str, series: str, architecture: str) -> str:
-    taught = f" by {build.lesson.requests} requests to {build.lesson.app}" if build.lesson else ""
+    apps = " and ".join(f"{each.requests} requests to {each.teaching.app}" for each in build.lessons)
+    taught = f" by {apps}" if apps else ""
     return (
         f"Package: {name}\n"
         f"Version: {_version(build)}\n"

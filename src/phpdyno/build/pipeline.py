@@ -5,74 +5,43 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 from msgspec import Struct, structs
 
 from phpdyno.build import profiles
-from phpdyno.build.bolt import Bolt, Moved
+from phpdyno.build.bolt import Moved
 from phpdyno.build.dropin import EXTENSIONS, assemble, vm_kind
 from phpdyno.build.flags import flags_of
-from phpdyno.build.training import Trained
+from phpdyno.build.layout import Layout
+from phpdyno.build.order import Order
+from phpdyno.build.own_tests import run_own_tests
+from phpdyno.build.school import Schools
 from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
-from phpdyno.build.workshop import Workshop, digest_of, read_build, write_build
+from phpdyno.build.workshop import Workshop, read_build, write_build
 from phpdyno.errors import DynoError
-from phpdyno.model.build import Binary, Build, Check, Lesson, Origin
-from phpdyno.model.recipe import Recipe
+from phpdyno.model.build import Binary, Build, Check, Lesson, Teaching
 from phpdyno.stack.php import read_build_id
 from phpdyno.stack.supervise import Supervisor
 
-COUNTED = ("php-fpm",)
-"""Programs that BOLT lays out: those that serve the traffic they are trained on."""
+LESSON = "lesson.json"
+COMPILED = "compiled.json"
+TESTED = "tested.json"
 
 
-class Teaching(Struct, frozen=True):
-    """Everything that a training depends on: the app, its targets by label and weight, and the course."""
+class _Compiled(Struct, frozen=True):
+    """How many objects were compiled: so many processes could write a profile of."""
 
-    app: str
-    version: str
-    targets: tuple[tuple[str, float], ...]
-    seconds: float
-    least: int
-    seed: int
-
-
-class Order(Struct, frozen=True):
-    """What to build. `source` is an unpacked tree that stays as it is; `theirs` the distribution's directory of extensions."""
-
-    recipe: Recipe
-    origin: Origin
-    source: Path
-    options: tuple[str, ...]
-    like: str
-    php_version: str
-    theirs: Path
-    compiler: str
-    teaching: Teaching
-    measuring_only: bool = False
-
-
-class School(Protocol):
-    """Trains and examines builds on the app's real stack."""
-
-    def train(self, build: Path, *, environment: dict[str, str], by_signals: bool) -> Trained:
-        """Train the drop-in in a directory. Raises WrongAnswer, DynoError."""
-
-    def examine(self, build: Path) -> Sequence[Check]:
-        """Start it, and look at what it loads, maps and answers. Raises DynoError where it does not start."""
-
-    def writable(self, name: str) -> Path:
-        """A directory that the workers may write to."""
+    objects: int
 
 
 class Pipeline:
     """Carries out orders in one workshop."""
 
-    def __init__(self, shop: Workshop, supervisor: Supervisor, school: School, tell: Tell, note: Callable[[str], None]) -> None:
+    def __init__(self, shop: Workshop, supervisor: Supervisor, schools: Schools, tell: Tell, note: Callable[[str], None]) -> None:
         self._shop = shop
         self._supervisor = supervisor
-        self._school = school
+        self._schools = schools
         self._tell = tell
         self._note = note
 
@@ -83,44 +52,29 @@ class Pipeline:
         def make(place: Path) -> None:
             write_build(place, self._finish(order, place, began))
 
-        place = self._shop.made("finished", self._key(order), make)
+        place = self._shop.made("finished", order.finished, make)
         return place, read_build(place)
 
-    # ---- keys ---------------------------------------------------------------------------------
+    def tested(self, order: Order, place: Path) -> Check:
+        """What PHP's own tests say of a finished build in `place`; they are run once. Raises DynoError."""
 
-    def _tree_key(self, order: Order) -> dict[str, object]:
-        return {"source": order.origin.digest, "options": order.options, "compiler": order.compiler}
+        def make(kept: Path) -> None:
+            check = run_own_tests(self._tree(order).place, place, order.settings(place), self._supervisor, self._tell)
+            (kept / TESTED).write_bytes(msgspec.json.encode(check))
 
-    def _profile_key(self, order: Order) -> dict[str, object]:
-        recipe = order.recipe
-        return {
-            **self._tree_key(order),
-            "level": recipe.level,
-            "march": recipe.march,
-            "words": recipe.words,
-            "lesson": structs.asdict(order.teaching),
-        }
-
-    def _compiled_key(self, order: Order) -> dict[str, object]:
-        lesson = self._profile_key(order) if order.recipe.pgo else {}
-        return {**self._tree_key(order), "recipe": order.recipe.name, "profile": lesson}
-
-    def _key(self, order: Order) -> dict[str, object]:
-        lesson = structs.asdict(order.teaching) if order.recipe.trained else {}
-        return {**self._compiled_key(order), "lesson": lesson, "like": order.like, "measuring only": order.measuring_only}
-
-    # ---- steps --------------------------------------------------------------------------------
+        kept = self._shop.made("tested", order.finished, make)
+        return msgspec.json.decode((kept / TESTED).read_bytes(), type=Check)
 
     def _finish(self, order: Order, place: Path, began: float) -> Build:
         tree = self._tree(order)
-        built, lesson = self._compiled(order, tree)
+        built, lessons = self._compiled(order, tree)
         moved: dict[str, Moved] = {}
         skipped: dict[str, str] = {}
         checks: list[Check] = []
         if order.recipe.bolt:
             try:
-                moved, trained = self._laid_out(order, built)
-                lesson = lesson or self._lesson(order, trained, 0)
+                moved, trained = Layout(self._supervisor, self._schools, self._tell).of(order, built)
+                lessons = lessons or trained
                 checks += self._put_together(order, built, moved, place)
             except DynoError as error:
                 # The build without this step is still one: the ladder goes on and the report says what is missing.
@@ -131,14 +85,17 @@ class Pipeline:
         wrong = [check for check in checks if not check.ok]
         if wrong:
             raise DynoError(f"this build may not be used: {wrong[0].name}: {wrong[0].seen}", where=order.recipe.name)
-        if order.recipe.pgo and lesson is not None:
-            checks.append(Check("profiles", ok=True, seen=f"{lesson.profiles} files counted"))
+        if order.recipe.pgo:
+            counted = ", ".join(f"{each.profiles} by {each.teaching.app}" for each in lessons)
+            checks.append(Check("profiles", ok=True, seen=f"files counted: {counted}"))
         return Build(
-            name=f"{order.recipe.name}-{digest_of(self._key(order))[:8]}",
+            name=order.name,
             recipe=order.recipe,
             origin=order.origin,
             php_version=order.php_version,
             like=order.like,
+            alone=order.alone,
+            ini=order.ini,
             options=order.options,
             compiler=order.compiler,
             vm_kind=vm_kind(tree.macros()),
@@ -146,7 +103,7 @@ class Pipeline:
             checks=tuple(checks),
             seconds=time.monotonic() - began,
             made=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-            lesson=lesson,
+            lessons=lessons,
             skipped=skipped,
             bolt={stat.name: (stat.before, stat.after) for each in moved.values() for stat in each.stats},
             measuring_only=order.measuring_only,
@@ -160,82 +117,90 @@ class Pipeline:
             shutil.copytree(order.source, place, symlinks=True)
             Tree(place, self._supervisor, self._tell).configure(order.options)
 
-        return Tree(self._shop.made("trees", self._tree_key(order), make), self._supervisor, self._tell)
+        return Tree(self._shop.made("trees", order.tree, make), self._supervisor, self._tell)
 
-    def _compiled(self, order: Order, tree: Tree) -> tuple[Built, Lesson | None]:
+    def _compiled(self, order: Order, tree: Tree) -> tuple[Built, tuple[Lesson, ...]]:
         recipe = order.recipe
-        taught = self._taught(order, tree) if recipe.pgo else None
+        taught, lessons = self._taught(order, tree) if recipe.pgo else (None, ())
 
         def make(place: Path) -> None:
             profiles.forget(tree.place)
             if taught is not None:
                 profiles.copy(taught, profiles.written(taught), tree.place)
             flags = flags_of(recipe, "use" if recipe.pgo else "plain")
-            built = tree.compile(flags, f"compiling {recipe.name}")
-            for path in (*built.programs.values(), *([built.opcache] if built.opcache else [])):
-                shutil.copyfile(path, place / path.name)
+            _keep(tree.compile(flags, f"compiling {recipe.name}"), place)
 
-        place = self._shop.made("compiled", self._compiled_key(order), make)
-        programs = {name: place / name for name in PROGRAMS}
-        opcache = place / MODULE
-        lesson = msgspec.json.decode((taught.parent / "lesson.json").read_bytes(), type=Lesson) if taught is not None else None
-        return Built(programs, opcache if opcache.is_file() else None), lesson
+        return _kept(self._shop.made("compiled", order.compiled, make)), lessons
 
-    def _taught(self, order: Order, tree: Tree) -> Path:
-        """Profiles of this order's training, by their place in the tree."""
+    def _taught(self, order: Order, tree: Tree) -> tuple[Path, tuple[Lesson, ...]]:
+        """Profiles of this order's trainings as one, by their place in the tree, and what was learnt in each."""
+        places = [self._profile(order, each, tree) for each in order.teachings]
+        read = [msgspec.json.decode((place / LESSON).read_bytes(), type=Lesson) for place in places]
+        lessons = tuple(structs.replace(lesson, teaching=each) for lesson, each in zip(read, order.teachings, strict=True))
+        if len(places) == 1:
+            return places[0] / "gcda", lessons
 
         def make(place: Path) -> None:
             _empty(place)
-            profiles.forget(tree.place)
-            plain = structs.replace(order.recipe, lto=False, bolt=False)
-            built = tree.compile(flags_of(plain, "generate"), "compiling what is trained", trainable=True)
-            trainee, written = place / "trainee", self._school.writable("profiles")
-            assemble(built, trainee, order.theirs)
-            trained = self._school.train(trainee, environment={"GCOV_PREFIX": str(written)}, by_signals=True)
-            count = profiles.collect(written, tree.place, place / "gcda")
+            weighted = [(each / "gcda", teaching.weight) for each, teaching in zip(places, order.teachings, strict=True)]
+            profiles.merge(weighted, place / "gcda", self._supervisor, self._supervisor.live / "merging")
+
+        return self._shop.made("merged", order.profiles, make) / "gcda", lessons
+
+    def _profile(self, order: Order, teaching: Teaching, tree: Tree) -> Path:
+        """Where the profile of one app's training lies, with what was learnt."""
+
+        def make(place: Path) -> None:
+            _empty(place)
+            trained_on = self._trainee(order, tree)
+            objects = msgspec.json.decode((trained_on / COMPILED).read_bytes(), type=_Compiled).objects
+            trainee = place / "trainee"
+            assemble(_kept(trained_on), trainee, order.theirs)
+            with self._schools(teaching.app) as school:
+                written = school.writable("profiles")
+                trained = school.train(order.settings(trainee), environment={"GCOV_PREFIX": str(written)}, by_signals=True)
+                count = profiles.collect(written, tree.place, place / "gcda", objects=objects)
             shutil.rmtree(trainee)
-            (place / "lesson.json").write_bytes(msgspec.json.encode(self._lesson(order, trained, count)))
+            (place / LESSON).write_bytes(msgspec.json.encode(Lesson(teaching, trained.requests, trained.targets, count)))
 
-        return self._shop.made("profiles", self._profile_key(order), make) / "gcda"
+        return self._shop.made("profiles", order.profile(teaching), make)
 
-    def _lesson(self, order: Order, trained: Trained, count: int) -> Lesson:
-        taught = order.teaching
-        return Lesson(taught.app, taught.version, taught.seed, trained.requests, trained.targets, count)
+    def _trainee(self, order: Order, tree: Tree) -> Path:
+        """Binaries that count, compiled once for all apps."""
 
-    def _laid_out(self, order: Order, built: Built) -> tuple[dict[str, Moved], Trained]:
-        """Binaries that BOLT laid out by a training of their own, by file name."""
-        bolt = Bolt(self._supervisor)
-        work, written = self._supervisor.live / "bolt", self._school.writable("bolt-profiles")
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir()
-        originals = {name: built.programs[name] for name in COUNTED}
-        if built.opcache is not None:
-            originals[built.opcache.name] = built.opcache
-        counting = {}
-        for name, binary in originals.items():
-            self._tell(f"bolt: instrumenting {name}", 0.0)
-            counting[name] = work / f"{name}.counting"
-            bolt.instrument(binary, counting[name], written / name)
-        trainee = work / "trainee"
-        opcache = counting[built.opcache.name] if built.opcache is not None else None
-        assemble(Built({**built.programs, **{name: counting[name] for name in COUNTED}}, opcache), trainee, order.theirs)
-        trained = self._school.train(trainee, environment={}, by_signals=False)
-        moved = {}
-        for name, binary in originals.items():
-            self._tell(f"bolt: laying out {name}", 0.5)
-            bolt.merge(sorted(written.glob(f"{name}.*.fdata")), work / f"{name}.fdata")
-            moved[name] = bolt.optimise(binary, work / f"{name}.fdata", work / f"{name}.moved")
-        return moved, trained
+        def make(place: Path) -> None:
+            profiles.forget(tree.place)
+            plain = structs.replace(order.recipe, lto=False, bolt=False, pgo=True)
+            _keep(tree.compile(flags_of(plain, "generate"), "compiling what is trained", trainable=True), place)
+            (place / COMPILED).write_bytes(msgspec.json.encode(_Compiled(tree.objects())))
+
+        return self._shop.made("trainees", order.trainee, make)
 
     def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> Sequence[Check]:
-        """The drop-in in its directory, examined."""
+        """The drop-in in its directory, examined on the stack of each app."""
         _empty(place)
         programs = {name: moved[name].binary if name in moved else path for name, path in built.programs.items()}
         opcache = built.opcache
         if opcache is not None and opcache.name in moved:
             opcache = moved[opcache.name].binary
         assemble(Built(programs, opcache), place, order.theirs)
-        return self._school.examine(place)
+        several = len(order.teachings) > 1
+        checks: list[Check] = []
+        for teaching in order.teachings:
+            with self._schools(teaching.app) as school:
+                found = school.examine(order.settings(place), compiled_in=order.extensions if order.alone else None)
+            checks += [structs.replace(each, name=f"{each.name}, {teaching.app}") if several else each for each in found]
+        return checks
+
+
+def _keep(built: Built, place: Path) -> None:
+    for path in (*built.programs.values(), *([built.opcache] if built.opcache else [])):
+        shutil.copyfile(path, place / path.name)
+
+
+def _kept(place: Path) -> Built:
+    opcache = place / MODULE
+    return Built({name: place / name for name in PROGRAMS}, opcache if opcache.is_file() else None)
 
 
 def _empty(place: Path) -> None:

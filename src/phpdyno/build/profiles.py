@@ -1,14 +1,17 @@
-"""What instrumented processes wrote (GCC's .gcda files): found, counted, put beside the sources, kept."""
+"""What instrumented processes wrote (GCC's .gcda files): found, counted, put beside the sources, kept, several apps' as one."""
 
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
+from phpdyno.stack.programs import find_program
+from phpdyno.stack.supervise import Supervisor
 
 PROFILE = "*.gcda"
 LEAST_SHARE = 0.5
 """Of the objects that could have written one: a file whose code never ran writes none, and half of the core always runs."""
+MERGE_S = 300.0
 
 
 def written(folder: Path) -> tuple[Path, ...]:
@@ -16,12 +19,11 @@ def written(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path.relative_to(folder) for path in folder.rglob(PROFILE)))
 
 
-def collect(written_to: Path, tree: Path, into: Path) -> int:
+def collect(written_to: Path, tree: Path, into: Path, *, objects: int) -> int:
     """Copy what processes wrote below `written_to` (their GCOV_PREFIX, so that each path of the tree is repeated in it) into a directory,
-    by its place in the tree; how many. Raises DynoError where there are fewer than half as many as the tree has objects."""
+    by its place in the tree; how many. Raises DynoError where there are fewer than half as many as `objects` were compiled."""
     home = written_to / tree.relative_to("/")
     names = written(home) if home.is_dir() else ()
-    objects = sum(1 for _ in tree.rglob("*.lo"))
     if len(names) < LEAST_SHARE * objects or not names:
         raise DynoError(
             f"training left {len(names)} profiles, and {objects} files were compiled to write one",
@@ -44,3 +46,26 @@ def forget(tree: Path) -> None:
     """Remove all profiles from a tree: those of another training would be merged in silence."""
     for path in tree.rglob(PROFILE):
         path.unlink()
+
+
+def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervisor, scratch: Path) -> None:
+    """Several trainings' profiles as one, each counted by its weight; a file that only some of them left counts as those have it.
+
+    `scratch` is a directory that may be overwritten. Raises DynoError.
+    """
+    tool = find_program("gcov-tool")
+    (first, weight), *rest = folders
+    so_far = first
+    for number, (folder, further) in enumerate(rest):
+        made = scratch / str(number)
+        shutil.rmtree(made, ignore_errors=True)
+        made.parent.mkdir(parents=True, exist_ok=True)
+        # Of the sum so far all is weighted already, the first time excepted.
+        weights = f"{weight if number == 0 else 1.0:g},{further:g}"
+        child = supervisor.run(
+            "build-merge", [tool, "merge", "-w", weights, "-o", str(made), str(so_far), str(folder)], as_service=False, timeout_s=MERGE_S
+        )
+        if child.status != 0:
+            raise DynoError(f"the profiles cannot be merged: {child.tail(2)}", where=str(folder), next_step=f"see {child.log}")
+        so_far = made
+    copy(so_far, written(so_far), into)

@@ -67,7 +67,7 @@ class Tree:
 
         def share() -> float:
             nonlocal made
-            made = max(made, sum(1 for _ in self.place.rglob("*.lo")))
+            made = max(made, self.objects())
             return min(1.0, made / max(1, objects))
 
         if flags.vm_file != flags.compile:
@@ -75,6 +75,10 @@ class Tree:
         targets = [*PROGRAMS.values(), *(["build-modules"] if shared else [])]
         self._make(targets, [f"PROF_FLAGS={' '.join(flags.compile)}", *words], what, share)
         return self._built(shared=shared)
+
+    def objects(self) -> int:
+        """How many were compiled."""
+        return sum(1 for _ in self.place.rglob("*.lo"))
 
     def macros(self) -> str:
         """Macros of the interpreter's header, as the compiler sees them. Raises DynoError."""

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from phpdyno.apps.source import silent
-from phpdyno.build.dropin import php_of
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import Workshop
 from phpdyno.cli.live import LiveProgress
@@ -17,20 +16,47 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.build import Build
 from phpdyno.paths import cache_path
-from phpdyno.report.words import duration
-from phpdyno.workflows.build import Wanted, build
+from phpdyno.report.words import count, duration
+from phpdyno.workflows.build import Made, Wanted, build, package, refresh
+from phpdyno.workflows.build_ground import Foundation
+from phpdyno.workflows.build_site import Trainee, parse_trainee
+
+LOGS = "build-logs"
+NO_EXTENSIONS = "none"
+
+
+class GroundOptions(Struct, frozen=True):
+    """The options that say what is built, as they were typed."""
+
+    like: str = "php-fpm8.2"
+    source: Path | None = None
+    checksum: str = ""
+    standalone: bool = False
+    extensions: tuple[str, ...] = ()
+    zts: bool = False
+
+    def foundation(self) -> Foundation:
+        """What they say. Raises UsageError."""
+        if self.checksum and self.source is None:
+            raise UsageError("a checksum belongs to --source", where=f"--checksum {self.checksum}", next_step="name the tarball")
+        source = self.source.expanduser().absolute() if self.source else None
+        named = None if not self.extensions else () if self.extensions == (NO_EXTENSIONS,) else self.extensions
+        return Foundation(self.like, source, self.checksum, self.standalone, named, self.zts)
 
 
 class Options(Struct, frozen=True):
     """The options of the command as they were typed."""
 
-    train: str
-    like: str
+    train: tuple[str, ...]
+    ground: GroundOptions
     recipe: str
     training: str
     seed: int
     runs: Path
     listed: bool
+    refresh: bool
+    package: Path | None
+    run_tests: bool
     json: bool
 
 
@@ -39,24 +65,49 @@ class Listed(Struct, frozen=True):
 
     directory: str
     build: Build
+    package: str = ""
 
 
 def run(options: Options) -> int:
     """Carry out the command."""
     if options.listed:
         return _show([Listed(str(place), each) for place, each in Workshop(cache_path(), silent).builds()], as_json=options.json)
-    if not options.train:
-        raise UsageError(
-            "a build needs an app to be tried and trained on", where="--train", next_step="give one, for instance --train wordpress"
-        )
+    if options.refresh and options.train:
+        raise UsageError("builds are made anew for the apps that they were trained on", where="--refresh", next_step="leave --train out")
     checked_seed(options.seed)
-    recipe = parse_recipe(options.recipe)
+    logs = options.runs.absolute() / LOGS
+    if options.refresh:
+        with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
+            made = refresh(options.ground.like, logs=logs, progress=progress)
+    else:
+        wanted = wanted_of(options)
+        with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
+            made = [build(wanted, logs=logs, progress=progress)]
+    return _show([_listed(each, options, logs) for each in made], as_json=options.json)
+
+
+def wanted_of(options: Options) -> Wanted:
+    """What is to be built. Raises UsageError."""
     course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
-    with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
-        place, made = build(
-            Wanted(options.train, recipe, options.like, course), logs=options.runs.absolute() / "build-logs", progress=progress
-        )
-    return _show([Listed(str(place), made)], as_json=options.json)
+    return Wanted(trainees_of(options.train), parse_recipe(options.recipe), options.ground.foundation(), course, options.run_tests)
+
+
+def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trainee, ...]:
+    """The apps that train. Raises UsageError: none, one twice."""
+    if not texts:
+        raise UsageError("a build needs an app to be tried and trained on", where=where, next_step="give one, for instance wordpress")
+    found = tuple(parse_trainee(text) for text in texts)
+    names = [each.reference for each in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"{twice[0]} is named twice", where=where, next_step="give one of them a weight: APP=3")
+    return found
+
+
+def _listed(made: Made, options: Options, logs: Path) -> Listed:
+    place, finished = made
+    packed = str(package(made, options.package.absolute(), logs=logs)) if options.package else ""
+    return Listed(str(place), finished, packed)
 
 
 def _show(found: list[Listed], *, as_json: bool) -> int:
@@ -69,14 +120,20 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         table.add_column(name, overflow="fold")
     for each in found:
         made = each.build
-        taught = f"{made.lesson.app}, {made.lesson.requests} requests" if made.lesson else "–"
         good = sum(check.ok for check in made.checks)
-        table.add_row(made.name, made.php_version, made.like or "–", taught, f"{good} of {len(made.checks)}", duration(made.seconds))
+        checks = f"{good} of {len(made.checks)}"
+        table.add_row(made.name, made.php_version, made.like or "–", taught_words(made), checks, duration(made.seconds))
     console.print(table)
     for each in found:
         for step, why in each.build.skipped.items():
             console.print(f"{each.build.name}: without {step}: {why}", soft_wrap=True, markup=False, highlight=False)
-        php = php_of(Path(each.directory))
-        spec = f"php={php['fpm']};php.extension_dir={php['extension_dir']}"
-        console.print(f"use it: {spec}", soft_wrap=True, markup=False, highlight=False)
+        console.print(f"use it: build={each.build.name}", soft_wrap=True, markup=False, highlight=False)
+        console.print(f"its php-fpm: {each.directory}/php-fpm", soft_wrap=True, markup=False, highlight=False)
+        if each.package:
+            console.print(f"package: {each.package}", soft_wrap=True, markup=False, highlight=False)
     return 0
+
+
+def taught_words(build: Build) -> str:
+    """`wordpress, 1500 requests; mediawiki, 700 requests`."""
+    return "; ".join(f"{each.teaching.app}, {count(each.requests, 'request')}" for each in build.lessons) or "–"

@@ -8,21 +8,29 @@ from msgspec import Struct
 from rich.console import Console, RenderableType
 
 from phpdyno.errors import DynoError
-from phpdyno.journal.reader import find_journal, read_journal
+from phpdyno.journal.ladder import LADDER_FILE, read_ladder
+from phpdyno.journal.matrix import MATRIX_FILE, read_matrix
+from phpdyno.journal.reader import FILE, begun_in, find_journal, read_journal
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.journal.tune import TUNE_FILE, read_tune
+from phpdyno.report.ladder_view import LadderView, ladder_view
+from phpdyno.report.matrix_view import MatrixView, matrix_view
 from phpdyno.report.shape import RunView
 from phpdyno.report.sweep_shape import SweepView
 from phpdyno.report.tune_view import TuneView, tune_view
 from phpdyno.report.view import view_of
 
-PAGE = "report.html"
+PAGE, COMPARISON_PAGE = "report.html", "comparison.html"
 
 
 def report_any(run: Path, *, json: bool = False) -> None:
-    """Show whatever lies there: a sweep or a tune by its own record, anything else by its journal."""
+    """Show whatever lies there: a sweep, a tune, a ladder or a matrix by its own record, anything else by its journal."""
     if run.name == TUNE_FILE or (run / TUNE_FILE).is_file():
         report_tune(run, json=json)
+    elif run.name == LADDER_FILE or (run / LADDER_FILE).is_file():
+        report_ladder(run, json=json)
+    elif run.name == MATRIX_FILE or (run / MATRIX_FILE).is_file():
+        report_matrix(run, json=json)
     elif run.name == SWEEP_FILE or (run / SWEEP_FILE).is_file():
         report_sweep(run, json=json)
     else:
@@ -87,6 +95,52 @@ def report_tune(run: Path, *, json: bool = False) -> TuneView:
         from phpdyno.report.tune_terminal import tune_summary  # noqa: PLC0415 (rich tables: not with --json)
 
         return tune_summary(view)
+
+    _show(folder / PAGE, drawn, view if json else told)
+    return view
+
+
+def report_ladder(run: Path, *, json: bool = False) -> LadderView:
+    """The same of a ladder; the comparison that it rests on gets a page of its own."""
+    folder = run if run.is_dir() else run.parent
+    entries = read_journal(find_journal(folder))
+    view = ladder_view(read_ladder(folder), entries, folder.absolute().name)
+    compared = view_of(entries, view.run)
+
+    def drawn() -> str:
+        from phpdyno.report.ladder_page import render_ladder  # noqa: PLC0415 (jinja2 and plotly load slowly)
+        from phpdyno.report.page import render_page  # noqa: PLC0415
+
+        # Where this one cannot be written the other cannot either, and says so.
+        _write(folder / COMPARISON_PAGE, render_page(compared))
+        return render_ladder(view)
+
+    def told() -> RenderableType:
+        from phpdyno.report.ladder_terminal import ladder_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return ladder_summary(view)
+
+    _show(folder / PAGE, drawn, view if json else told)
+    return view
+
+
+def report_matrix(run: Path, *, json: bool = False) -> MatrixView:
+    """The same of a matrix."""
+    folder = run if run.is_dir() else run.parent
+    record = read_matrix(folder)
+    begun = {each.name: place for each in record.apps if (place := begun_in(folder / each.name)) is not None}
+    compared = {name: view_of(read_journal(place / FILE), place.name) for name, place in begun.items()}
+    view = matrix_view(record, compared, folder.absolute().name)
+
+    def drawn() -> str:
+        from phpdyno.report.matrix_page import render_matrix  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_matrix(view)
+
+    def told() -> RenderableType:
+        from phpdyno.report.matrix_terminal import matrix_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return matrix_summary(view)
 
     _show(folder / PAGE, drawn, view if json else told)
     return view

@@ -9,14 +9,14 @@ from rich.console import Console
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.units import seconds
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.reader import FILE, read_journal
+from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.study import StudyRecord
 from phpdyno.journal.sweep import read_sweep
 from phpdyno.report.study_page import study_page
 from phpdyno.report.study_shape import StudyView
 from phpdyno.report.study_terminal import study_summary
 from phpdyno.report.study_view import study_view
-from phpdyno.workflows.study import begun_in, begun_sweep_in, resume_study, study
+from phpdyno.workflows.study import begun_sweep_in, resume_study, study
 
 PAGE = "study.md"
 

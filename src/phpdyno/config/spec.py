@@ -40,7 +40,7 @@ KnownFor = Callable[[Mapping[str, str]], KnownNames]
 
 
 Builds = Callable[[str], Mapping[str, str]]
-"""Given the name of a build, the settings of the layer php that it stands for, by their names in that layer. Raises UsageError."""
+"""Given the name of a build, the settings that it stands for, by their full names. Raises UsageError."""
 
 
 def no_builds(name: str) -> Mapping[str, str]:
@@ -68,7 +68,7 @@ def parse_spec(
 
     Paths (`@file`, the layers php and ext) are relative to `base_dir`, those inside a file to the file. `known` may depend on the
     PHP that the SPEC itself names (and on `live` and `ext`). Only with `live` may it name a running pool: the key `live`, its value ''
-    for the only one. `build=NAME` stands for the settings of the layer php that `builds` gives.
+    for the only one. `build=NAME` stands for the settings that `builds` gives.
 
     Raises UsageError naming the part or file and key, with the nearest valid name.
     """
@@ -100,8 +100,9 @@ def _resolved(item: _Item, builds: Builds) -> Iterator[_Item]:
     if item.layer != "build":
         yield item
         return
-    for name, value in builds(item.value).items():
-        yield _Item("php", name, value, item.where)
+    for key, value in builds(item.value).items():
+        layer, _, name = key.partition(".")
+        yield _Item(layer, name or "fpm", value, item.where)
 
 
 def _text_item(part: str, base_dir: Path) -> _Item:

@@ -284,7 +284,7 @@ class PanelRunner:
                 observations.append(seen)
         samples = save_samples(self._run, block, reading, treatments)
         self.log.record(BlockDone(block, began_s, self.log.spent_s(), tuple(observations), samples))
-        if self.log.plan.fixed:
+        if self.log.plan.fixed or self.log.plan.settle == "never":
             return
         for name in self.open_treatments():
             verdict = self._findings.verdict(name)

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.records import SCHEMA, Header, Record
+from phpdyno.journal.records import SCHEMA, Header, Planned, Record
 
 FILE = "journal.jsonl"
 Line = TypeVar("Line")
@@ -38,6 +38,18 @@ def read_journal(path: Path) -> list[Record]:
         why = "its only line was cut off" if cut_off and not records else "it does not begin with a header"
         raise DynoError(f"this journal cannot be used: {why}", where=str(path))
     return records
+
+
+def begun_in(place: Path) -> Path | None:
+    """The latest run below `place` that got as far as a plan."""
+    for journal in sorted(place.glob(f"*/{FILE}"), reverse=True):
+        try:
+            records = read_journal(journal)
+        except DynoError:
+            continue
+        if any(isinstance(record, Planned) for record in records):
+            return journal.parent
+    return None
 
 
 def drop_cut_off_line(path: Path) -> bool:

@@ -34,12 +34,26 @@ class Origin(Struct, frozen=True):
     notice: str = ""
 
 
+class Teaching(Struct, frozen=True):
+    """Everything that a training depends on: the app, its targets by label and weight, and the course: seconds of traffic, fewest requests.
+
+    `reference` is what the app was opened by. `weight` is its part of a profile that several apps share.
+    """
+
+    app: str
+    version: str
+    targets: tuple[tuple[str, float], ...]
+    seconds: float
+    least: int
+    seed: int
+    reference: str
+    weight: float = 1.0
+
+
 class Lesson(Struct, frozen=True):
     """What a build was trained on: requests in all and by target, how many profiles that left."""
 
-    app: str
-    app_version: str
-    seed: int
+    teaching: Teaching
     requests: int
     targets: dict[str, int]
     profiles: int
@@ -54,7 +68,8 @@ class Check(Struct, frozen=True):
 
 
 class Build(Struct, frozen=True):
-    """A finished build. `like` is the php-fpm that it stands in for, '' for one that stands alone.
+    """A finished build. `like` is the php-fpm that it stands in for; one that stands `alone` has its extensions compiled in and reads the
+    php.ini `ini`, where a drop-in reads and loads what that php-fpm does.
 
     `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
     """
@@ -71,8 +86,10 @@ class Build(Struct, frozen=True):
     checks: tuple[Check, ...]
     seconds: float
     made: str
-    lesson: Lesson | None = None
+    lessons: tuple[Lesson, ...] = ()
     skipped: dict[str, str] = field(default_factory=dict)
     bolt: dict[str, tuple[int, int]] = field(default_factory=dict)
     measuring_only: bool = False
+    alone: bool = False
+    ini: str = ""
     schema: int = BUILD_SCHEMA

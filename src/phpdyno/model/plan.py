@@ -13,6 +13,9 @@ Metric = Literal["cpu", "throughput"]
 Transport = Literal["http", "fastcgi", "script"]
 """`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm; `script`: operations of a long-lived command-line PHP."""
 
+Settle = Literal["direction", "relevance", "never"]
+"""When a treatment has been measured for long enough."""
+
 Unit = Literal["request", "operation"]
 UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script": "operation"}
 """What a workload consists of, by how it is driven; names of fields say `request` for both."""
@@ -84,7 +87,8 @@ class Plan(Struct, frozen=True):
     `keep_conn`: with FastCGI, a slot's connections are kept (FCGI_KEEP_CONN) instead of made for each request.
     `metrics` names the metric of each treatment that is not judged by `metric`. Throughput is measured with `loaded_concurrency` requests
     in flight against `loaded_control`, the control with as many workers as that load wants.
-    A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is.
+    A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is, or as long as there is
+    time, where treatments are held against each other.
     Declared beforehand: a block does not count in which more than `max_steal` of the time was stolen, the generator was late for more than
     `max_lag` of it (a server's CPU: `max_lag_of_cpu`), or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures
     is invalid.
@@ -113,7 +117,7 @@ class Plan(Struct, frozen=True):
     metrics: dict[str, Metric] = field(default_factory=dict)
     loaded_control: Arm | None = None
     loaded_concurrency: int = 10
-    settle: Literal["direction", "relevance"] = "relevance"
+    settle: Settle = "relevance"
     max_failed_blocks: int = 2
     keep_conn: bool = False
     fixed: FixedBlocks | None = None

@@ -15,24 +15,26 @@ def climbed(
 ) -> tuple[StepFound, ...]:
     """Every step against what it stands on and against the stock PHP. All intervals hold together with 1 - alpha.
 
-    `invalid` says of arms that could not be measured why. Raises ValueError: a step that stands on none.
+    `invalid` says of arms, by their SPECs, why they could not be measured. Raises ValueError: a step that stands on none.
     """
     names = {STOCK, *(step.name for step in steps)}
     if any(step.on not in names for step in steps):
         raise ValueError("a step stands on another one, or on the stock PHP")
     each = alpha / max(1, 2 * len(steps))
+    specs = {step.name: step.spec for step in steps}
+    wrong = {step.name: step.failed or invalid.get(step.spec, "") for step in steps}
     return tuple(
-        StepFound(step, None, None, "invalid", "", earned=False, reason=invalid[step.name])
-        if step.name in invalid
-        else _found(step, observations, alpha=each, margin=margin, mixture=mixture)
+        StepFound(step, None, None, "invalid", "", earned=False, reason=wrong[step.name])
+        if wrong[step.name]
+        else _found(step, specs.get(step.on, ""), observations, alpha=each, margin=margin, mixture=mixture)
         for step in steps
     )
 
 
-def _found(step: Step, observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float) -> StepFound:
-    mine = by_block("cpu", [observations], step.name)
+def _found(step: Step, below: str, observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float) -> StepFound:
+    mine = by_block("cpu", [observations], step.spec)
     total = confidence_sequence(mine.values(), alpha, mixture) if mine else None
-    seen = total if step.on == STOCK else contrast(mine, by_block("cpu", [observations], step.on), alpha, mixture)
+    seen = total if not below else contrast(mine, by_block("cpu", [observations], below), alpha, mixture)
     of_stock = None if total is None else ratio_of(total)
     if seen is None:
         return StepFound(step, None, of_stock, "inconclusive", "", earned=False, reason="there was no time for it")

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import UNIT, Metric, Plan, Transport
+from phpdyno.model.plan import UNIT, Metric, Plan, Settle, Transport
 from phpdyno.model.workload import Workload
 from phpdyno.render.apache import is_apache, of_both_kinds
 from phpdyno.report.gather import Gathered
@@ -18,6 +18,11 @@ TRANSPORT = {
     "http": "HTTP keep-alive through nginx",
     "fastcgi": "FastCGI straight to php-fpm",
     "script": "operations of a long-lived PHP process",
+}
+UNTIL: dict[Settle, str] = {
+    "relevance": "",
+    "direction": ", measured until the direction is settled",
+    "never": ", measured until the budget is spent",
 }
 BOTH = "HTTP keep-alive through nginx or to Apache, and nginx shares PHP's cores, as Apache does"
 """Each web server on the same cores: on others, nginx's work would be free."""
@@ -153,8 +158,7 @@ def where_measured(host: HostFacts | None, arms: Sequence[Arm]) -> tuple[Environ
 def _decided(plan: Plan) -> str:
     margins = dict.fromkeys(f"±{percent(plan.margin_of(arm.name))} of {_metric(plan, plan.metric_of(arm.name))}" for arm in plan.treatments)
     margin = f"margin {' and '.join(margins)}, " if margins else ""
-    until = ", measured until the direction is settled" if plan.settle == "direction" else ""
-    return f"{margin}confidence {percent(plan.confidence)}, budget {duration(plan.budget_s)}, seed {plan.seed}{until}"
+    return f"{margin}confidence {percent(plan.confidence)}, budget {duration(plan.budget_s)}, seed {plan.seed}{UNTIL[plan.settle]}"
 
 
 def repeat(argv: tuple[str, ...], seed: int) -> str:

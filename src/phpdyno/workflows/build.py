@@ -1,83 +1,73 @@
-"""phpdyno build: the PHP that is there, rebuilt for an app."""
+"""phpdyno build: the PHP that is there, rebuilt for an app or several."""
 
-from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps.registry import open_app
-from phpdyno.build.installed import look_at
-from phpdyno.build.needs import require_packages
-from phpdyno.build.options import drop_in_options
-from phpdyno.build.pipeline import Order, Pipeline, Teaching
+from phpdyno.apps.source import silent
+from phpdyno.build.package import make_package
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import Workshop
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
-from phpdyno.host.cores import split_cores
-from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build
 from phpdyno.model.recipe import Recipe
-from phpdyno.paths import cache_dir
-from phpdyno.stack.bench import Bench
+from phpdyno.paths import cache_path
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.arms import make_arms
-from phpdyno.workflows.build_ground import find_ground
-from phpdyno.workflows.build_school import StackSchool
-from phpdyno.workflows.session import start_shared
+from phpdyno.workflows.build_ground import Foundation
+from phpdyno.workflows.build_site import Trainee, open_site
 
-FPM_OPTIONS = ("--with-fpm-user=www-data", "--with-fpm-group=www-data", "--with-fpm-systemd", "--with-fpm-acl")
-PLACEHOLDER = "/nonexistent/phpdyno"
-"""Where a drop-in would look for its modules if it were not told: it always is, so that its directory may lie anywhere."""
+Made = tuple[Path, Build]
+"""A finished build and its directory."""
 
 
 class Wanted(Struct, frozen=True):
     """What the user asked to build."""
 
-    app: str
+    trainees: tuple[Trainee, ...]
     recipe: Recipe
-    like: str = "php-fpm8.2"
+    foundation: Foundation = Foundation()
     course: Course = Course()
+    run_tests: bool = False
 
 
-def build(wanted: Wanted, *, logs: Path, progress: Progress) -> tuple[Path, Build]:
+def build(wanted: Wanted, *, logs: Path, progress: Progress) -> Made:
     """Build, and return the directory and its record. Raises DynoError."""
-    definition = open_app(wanted.app)
+    with open_site(wanted.foundation, logs=logs, progress=progress) as site:
+        teachings = [site.taught_by(each, wanted.course) for each in wanted.trainees]
+        return site.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
 
-    def tell(what: str, share: float) -> None:
-        progress.tick(share, 1.0, what)
 
-    cores = split_cores()
-    shop = Workshop(cache_dir(), progress.note)
-    with shop.alone(), MeasuringLock(), Supervisor(logs) as supervisor, ExitStack() as stack:
-        installed = look_at(wanted.like, supervisor, cache_dir())
-        options = drop_in_options(installed.options, server="fpm", extensions=PLACEHOLDER, fpm=FPM_OPTIONS)
-        require_packages(options)
-        ground = find_ground(installed, shop, supervisor, progress)
-        beside = ground.beside
-        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
-        shared = start_shared(stack, app, supervisor, cores)
-        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database)
-        place = "" if beside is installed else f";php.extension_dir={beside.extension_dir}"
-        control = make_arms(f"php={beside.fpm}{place}", (), aa=True, app=definition).control
-        school = StackSchool(supervisor, bench, control, wanted.course, tell)
-        order = Order(
-            recipe=wanted.recipe,
-            origin=ground.origin,
-            source=ground.source,
-            options=options,
-            like=beside.fpm,
-            php_version=beside.version,
-            theirs=Path(beside.extension_dir),
-            compiler=told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip(),
-            teaching=Teaching(
-                app=app.name,
-                version=app.version,
-                targets=tuple((target.label, target.weight) for target in app.workload.targets),
-                seconds=wanted.course.seconds,
-                least=wanted.course.least,
-                seed=wanted.course.seed,
-            ),
-            measuring_only=ground.measuring_only,
-        )
-        return Pipeline(shop, supervisor, school, tell, progress.note).build(order)
+def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
+    """Builds that stood in for a php-fpm, made anew for what it is now; those that still fit are found in the cache.
+
+    Raises UsageError where there are none.
+    """
+    made_before = (build for _, build in Workshop(cache_path(), silent).builds())
+    packaged = [build for build in made_before if build.origin.kind == "debian" and not build.alone and not build.measuring_only]
+    orders = dict.fromkeys((build.recipe, tuple(each.teaching for each in build.lessons)) for build in packaged)
+    if not any(teachings for _, teachings in orders):
+        raise UsageError("there is no build to be made anew", where="--refresh", next_step="make one with: phpdyno build --train APP")
+    made = []
+    with open_site(Foundation(like), logs=logs, progress=progress) as site:
+        for recipe, teachings in orders:
+            if not teachings:
+                # Without a training it is not known on which app it was examined.
+                progress.note(f"{recipe.name} was trained on no app: give it one with --train")
+                continue
+            course = Course(teachings[0].seconds, teachings[0].least, teachings[0].seed)
+            made.append(site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings]))
+    return made
+
+
+def package(made: Made, into: Path, *, logs: Path) -> Path:
+    """The `.deb` of a build in a directory. Raises DynoError, for one that is for measuring only too."""
+    place, build = made
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DynoError(f"cannot make this directory: {error.strerror}", where=str(into)) from error
+    with Supervisor(logs) as supervisor:
+        architecture = told([find_program("dpkg"), "--print-architecture"]).stdout.decode().strip()
+        return make_package(place, build, into, supervisor, architecture=architecture)

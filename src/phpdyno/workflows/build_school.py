@@ -6,7 +6,6 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.build.dropin import EXTENSIONS, php_of
 from phpdyno.build.training import Course, Trained, Trainer
 from phpdyno.build.tree import MODULE, Tell
 from phpdyno.model.arm import Arm, PhpBuild
@@ -14,6 +13,7 @@ from phpdyno.model.build import Check
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.php import inspect_php, read_build_id
+from phpdyno.stack.placement import ini_options
 from phpdyno.stack.supervise import Supervisor
 
 
@@ -28,48 +28,45 @@ class StackSchool:
         self._tell = tell
         self._trainer = Trainer(bench, control, bench.app.workload)
 
-    def train(self, build: Path, *, environment: dict[str, str], by_signals: bool) -> Trained:
-        """Train the drop-in in a directory. Raises WrongAnswer, ArmFailed."""
+    def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
+        """Train the build that these settings run. Raises WrongAnswer, ArmFailed."""
         # Not asked what it is: each start of a binary that counts leaves a profile.
-        php = structs.replace(self._control.php, **php_of(build), build_id="")
-        changed = {f"env.{name}": value for name, value in environment.items()}
+        php = structs.replace(self._control.php, fpm=settings["php"], extension_dir=settings["php.extension_dir"], build_id="")
+        changed = {**settings, **{f"env.{name}": value for name, value in environment.items()}}
         arm = Arm("training", php, {**self._control.settings, **changed}, changed)
         return self._trainer.train(arm, self._course, self._tell, by_signals=by_signals)
 
-    def examine(self, build: Path) -> Sequence[Check]:
+    def examine(self, settings: dict[str, str], *, compiled_in: Sequence[str] | None) -> Sequence[Check]:
         """Start it beside the control: what it loads, which opcache is mapped, what it answers. Raises ArmFailed when it does not start."""
         self._tell("examining", 0.0)
-        place = php_of(build)
-        php = inspect_php(place["fpm"], place["extension_dir"])
-        arm = Arm("build", php, self._control.settings)
+        options, scan_dir = ini_options(settings)
+        php = inspect_php(settings["php"], settings["php.extension_dir"], options=options, scan_dir=scan_dir)
+        arm = Arm("build", php, {**self._control.settings, **settings})
         facts, control = self._trainer.look_at(arm)
-        return checks_of(build, php, facts, control)
+        return checks_of(php, facts, control, compiled_in=compiled_in)
 
     def writable(self, name: str) -> Path:
-        """An empty directory of the workers' account."""
+        """An empty directory of the workers' account; it goes with the school."""
         shutil.rmtree(self._supervisor.live / name, ignore_errors=True)
         return self._supervisor.directory(name, private=False)
 
 
-def checks_of(build: Path, php: PhpBuild, facts: WorkerFacts, control: WorkerFacts) -> tuple[Check, ...]:
-    """What a worker of a build shows beside one of the control."""
-    missing = sorted(set(control.extensions) - set(facts.extensions))
-    more = sorted(set(facts.extensions) - set(control.extensions))
-    if missing:
-        loaded = f"without {', '.join(missing)}"
-    elif more:
-        loaded = f"with {', '.join(more)} besides"
+def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compiled_in: Sequence[str] | None) -> tuple[Check, ...]:
+    """What a worker of a build shows beside one of the control: a drop-in loads all that that one does, a build that stands alone has
+    what was `compiled_in`."""
+    loaded = set(facts.extensions)
+    if compiled_in is None:
+        missing, more = sorted(set(control.extensions) - loaded), sorted(loaded - set(control.extensions))
     else:
-        loaded = f"all {len(facts.extensions)} of them"
-    program, own = php_of(build)["fpm"], str(build / EXTENSIONS / MODULE)
+        missing, more = sorted(set(compiled_in) - {name.lower() for name in loaded}), []
+    said = f"all {len(loaded)} of them"
+    if missing or more:
+        said = f"without {', '.join(missing)}" if missing else f"with {', '.join(more)} besides"
+    own = f"{php.extension_dir}/{MODULE}"
     static = not Path(own).is_file()
     return (
-        Check("extensions", ok=not missing and not more, seen=loaded),
-        Check(
-            "program",
-            ok=facts.exe == program,
-            seen=f"the worker runs {facts.exe}, build id {read_build_id(Path(facts.exe))[:12]}",
-        ),
+        Check("extensions", ok=not missing and not more, seen=said),
+        Check("program", ok=facts.exe == php.fpm, seen=f"the worker runs {facts.exe}, build id {read_build_id(Path(facts.exe))[:12]}"),
         Check("opcache", ok=static or facts.opcache_so == own, seen=f"{facts.opcache_so or 'compiled in'} is mapped"),
         Check("version", ok=facts.php_version == php.version, seen=f"PHP {facts.php_version}"),
     )

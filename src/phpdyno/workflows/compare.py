@@ -19,11 +19,11 @@ from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
-from phpdyno.journal.records import SCHEMA, Header, Incident, Planned
+from phpdyno.journal.records import SCHEMA, Header, Incident, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.plan import AppSource, Metric, Plan, Transport
+from phpdyno.model.plan import AppSource, Metric, Plan, Settle, Transport
 from phpdyno.model.sweep import SweepPlan
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
@@ -62,14 +62,23 @@ class Question(Struct, frozen=True):
     slot_requests: int | None = None
     workload: Workload | None = None
     keep_conn: bool = False
+    settle: Settle = "relevance"
 
 
 def compare(
-    question: Question, *, runs: Path, argv: Sequence[str], progress: Progress, accept: Callable[[PreparedApp], None] | None = None
+    question: Question,
+    *,
+    runs: Path,
+    argv: Sequence[str],
+    progress: Progress,
+    accept: Callable[[PreparedApp], None] | None = None,
+    command: str = "compare",
+    begun: Callable[[Path], None] | None = None,
 ) -> Path:
     """Measure, journal everything, and return the run's directory. What can be refused is refused before anything starts.
 
-    `accept` raises DynoError where the app, once it is prepared, is not the one that was meant.
+    `accept` raises DynoError where the app, once it is prepared, is not the one that was meant. A `command` of another name that is
+    measured this way writes what it needs besides into the run's directory when that has `begun`.
     """
     app_first = None if question.source.script else open_source(question.source)
     arms = make_arms(
@@ -86,10 +95,12 @@ def compare(
     definition = app_first or open_source(question.source, arms.control)
     require_servers(question.transport, [arms.control, *arms.treatments])
     with MeasuringLock():
-        run = make_run_dir(runs, "compare", definition.name)
+        run = make_run_dir(runs, command, definition.name)
+        if begun is not None:
+            begun(run)
         with JournalWriter(run / FILE) as journal:
-            journal.append(_header(argv))
-            with ending(journal, run), Supervisor(run / "logs") as supervisor:
+            journal.append(_header(command, argv))
+            with ending(journal, run, command), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
                 if accept is not None:
                     accept(app)
@@ -121,7 +132,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
         with JournalWriter(path) as journal:
             note = "an unfinished last line was dropped" if dropped else "the journal was whole"
             journal.append(Incident(state.next_block, "", "resumed", f"{note}; phpdyno {__version__}; {' '.join(argv)}"))
-            with ending(journal, run), Supervisor(run / "logs") as supervisor:
+            with ending(journal, run, _command_of(records)), Supervisor(run / "logs") as supervisor:
                 app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
                 refuse_changed(plan, app, arms_of(plan))
                 apps = prepare_commits(definition, app, arms_of(plan), supervisor, progress.phase)
@@ -197,6 +208,7 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
         concurrency=question.concurrency or 1,
         slot_requests=question.slot_requests,
         keep_conn=question.keep_conn,
+        settle=question.settle,
         source=question.source,
         margin=MARGINS["cpu"] if question.margin is None else question.margin,
         loaded_margin=MARGINS["throughput"] if question.margin is None else question.margin,
@@ -232,5 +244,10 @@ def refuse_changed(plan: Plan | SweepPlan, app: PreparedApp, arms: Sequence[Arm]
             )
 
 
-def _header(argv: Sequence[str]) -> Header:
-    return Header(SCHEMA, __version__, "compare", time.strftime("%Y-%m-%dT%H:%M:%S%z"), tuple(argv))
+def _command_of(records: Sequence[Record]) -> str:
+    """The command that began a run."""
+    return next(record.command for record in records if isinstance(record, Header))
+
+
+def _header(command: str, argv: Sequence[str]) -> Header:
+    return Header(SCHEMA, __version__, command, time.strftime("%Y-%m-%dT%H:%M:%S%z"), tuple(argv))

@@ -43,15 +43,18 @@ def arms_of(plan: Plan) -> list[Arm]:
 
 
 @contextmanager
-def ending(journal: JournalWriter, run: Path) -> Iterator[None]:
-    """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
+def ending(journal: JournalWriter, run: Path, command: str = "compare") -> Iterator[None]:
+    """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted).
+
+    `command` is the one whose --resume takes the run.
+    """
     start = time.monotonic()
     with last_line(journal, lambda outcome, detail: Ended(outcome, detail, time.monotonic() - start)):
         try:
             yield
         except KeyboardInterrupt:
             if any(isinstance(record, Planned) for record in read_journal(journal.path)):
-                raise Interrupted(str(run)) from None
+                raise Interrupted(str(run), command) from None
             raise
 
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.revisions import repository_of
 from phpdyno.apps.source import App, silent
-from phpdyno.build.dropin import php_of
+from phpdyno.build.dropin import settings_of
 from phpdyno.build.workshop import Workshop
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
@@ -141,14 +141,14 @@ class SpecReader:
 
 
 def place_of_build(name: str) -> dict[str, str]:
-    """Where a finished build lies, by its name, or by its recipe for the newest of that. Raises UsageError."""
+    """How an arm runs a finished build, by its name, or by its recipe for the newest of that. Raises UsageError."""
     made = Workshop(cache_path(), silent).builds()
-    found = [place for place, each in made if name in {each.name, each.recipe.name}]
+    found = [settings_of(place, alone=each.alone, ini=each.ini) for place, each in made if name in {each.name, each.recipe.name}]
     if not found:
         names = [each.name for _, each in made]
         hint = suggestion(name, names) or "make it with: phpdyno build --train APP --recipe " + name
         raise UsageError(f"there is no build {name!r}", where="build", next_step=hint)
-    return php_of(found[-1])
+    return found[-1]
 
 
 def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:

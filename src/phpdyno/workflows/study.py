@@ -16,8 +16,7 @@ from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
 from phpdyno.explain.syscalls import CannotTrace
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.journal.reader import FILE, read_journal
-from phpdyno.journal.records import Planned
+from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.model.arm import PhpBuild
@@ -237,16 +236,4 @@ def begun_sweep_in(place: Path) -> Path | None:
         with suppress(DynoError):
             read_sweep(record.parent)
             return record.parent
-    return None
-
-
-def begun_in(place: Path) -> Path | None:
-    """The latest run below `place` that got as far as a plan."""
-    for journal in sorted(place.glob(f"*/{FILE}"), reverse=True):
-        try:
-            records = read_journal(journal)
-        except DynoError:
-            continue
-        if any(isinstance(record, Planned) for record in records):
-            return journal.parent
     return None

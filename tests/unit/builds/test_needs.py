@@ -14,8 +14,8 @@ def test_headers_are_those_of_the_options() -> None:
 
 
 def test_only_what_is_missing_is_to_be_installed() -> None:
-    require_packages(OPTIONS, lambda package: True)
+    require_packages(needed(OPTIONS), lambda package: True)
     with pytest.raises(DynoError) as caught:
-        require_packages(OPTIONS, lambda package: package not in {"libssl-dev", "libsystemd-dev"})
+        require_packages(needed(OPTIONS), lambda package: package not in {"libssl-dev", "libsystemd-dev"})
     assert "compiling PHP needs libssl-dev, libsystemd-dev" in str(caught.value)
     assert str(caught.value).endswith("libssl-dev libsystemd-dev")

@@ -228,7 +228,7 @@ def test_a_running_pool_is_for_the_control_and_comes_before_what_changes_it(tmp_
 
 def test_a_build_stands_for_its_php(tmp_path: Path) -> None:
     def fake_builds(name: str) -> dict[str, str]:
-        return {"fpm": f"/builds/{name}/php-fpm", "extension_dir": f"/builds/{name}/extensions"}
+        return {"php": f"/builds/{name}/php-fpm", "php.extension_dir": f"/builds/{name}/extensions"}
 
     known = KnownNames()
     settings = parse_spec("build=pgo", known=known, base_dir=tmp_path, builds=fake_builds)

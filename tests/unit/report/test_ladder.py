@@ -11,6 +11,7 @@ from phpdyno.report.ladder import climbed
 
 COST = Cost(10, 30_000, 1, 1, 1, 60_000, 3_000, 7_000)
 STEPS = (Step("o2", "build=o2"), Step("pgo", "build=pgo", "o2"), Step("lto", "build=lto", "o2"), Step("bolt", "build=pgo+bolt", "pgo"))
+SPECS = {step.name: step.spec for step in STEPS}
 TRUTH = {"o2": 1.01, "pgo": 1.09, "lto": 1.01, "bolt": 1.12}
 
 
@@ -22,7 +23,7 @@ def measured(blocks: int = 40, sigma: float = 0.004, shared: float = 0.05) -> li
         mood = chance.gauss(0.0, shared)
         for name, ratio in TRUTH.items():
             log = math.log(ratio) + mood + chance.gauss(0.0, sigma)
-            found.append(Observation(name, block, log, log, 0.01, 8, COST, COST))
+            found.append(Observation(SPECS[name], block, log, log, 0.01, 8, COST, COST))
     return found
 
 
@@ -44,7 +45,7 @@ def test_each_step_is_held_against_the_one_that_it_stands_on() -> None:
 
 
 def test_what_could_not_be_measured_says_why_and_has_no_number() -> None:
-    found = climbed(STEPS, measured(), alpha=0.05, margin=0.01, mixture=1.0, invalid={"bolt": "it crashed"})
+    found = climbed(STEPS, measured(), alpha=0.05, margin=0.01, mixture=1.0, invalid={"build=pgo+bolt": "it crashed"})
     assert (found[-1].kind, found[-1].ratio, found[-1].reason, found[-1].earned) == ("invalid", None, "it crashed", False)
     nothing = climbed(STEPS, [], alpha=0.05, margin=0.01, mixture=1.0, invalid={})
     assert all((each.kind, each.ratio, each.earned) == ("inconclusive", None, False) for each in nothing)

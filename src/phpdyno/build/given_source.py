@@ -1,0 +1,118 @@
+"""A source that the user gives: a release as a tarball with its checksum, a directory, a git checkout."""
+
+import hashlib
+import os
+import re
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno.build.workshop import Workshop
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.build import Origin
+from phpdyno.stack.programs import told
+
+VERSION_FILE, API_FILE = "main/php_version.h", "Zend/zend_modules.h"
+ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
+CHUNK = 1 << 20
+_VERSION = re.compile(r'#define\s+PHP_VERSION\s+"([^"]+)"')
+_API = re.compile(r"#define\s+ZEND_MODULE_API_NO\s+(\d+)")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Given(Struct, frozen=True):
+    """An unpacked source: where it lies, whose it is, its version and the number that its extensions must have."""
+
+    place: Path
+    origin: Origin
+    version: str
+    api: str
+
+
+def read_source(path: Path, checksum: str, shop: Workshop) -> Given:
+    """What was given as a source; a tarball is unpacked in the cache. Raises UsageError for what is none of PHP, or not the right file."""
+    if not path.exists():
+        raise UsageError("there is no such source", where=f"--source {path}")
+    if path.is_dir():
+        if checksum:
+            raise UsageError("a directory has no checksum", where=f"--checksum {checksum}", next_step="leave it out")
+        return _folder(path)
+    if not path.name.endswith(ARCHIVES):
+        raise UsageError("this is neither a directory nor a tarball", where=f"--source {path}", next_step=f"known: {', '.join(ARCHIVES)}")
+    return _archive(path, checksum, shop)
+
+
+def _folder(path: Path) -> Given:
+    version, api = look_into(path)
+    commit = told(["git", "-C", str(path), "rev-parse", "HEAD"]).stdout.decode().strip() if (path / ".git").exists() else ""
+    clean = bool(commit) and not told(["git", "-C", str(path), "status", "--porcelain", "--untracked-files=no"]).stdout.strip()
+    origin = Origin("git", commit[:12], commit) if clean else Origin("folder", version, _digest_of_tree(path))
+    return Given(path, origin, version, api)
+
+
+def _archive(path: Path, checksum: str, shop: Workshop) -> Given:
+    wanted = checksum.strip().lower().removeprefix("sha256:")
+    if not _SHA256.fullmatch(wanted):
+        raise UsageError(
+            "a tarball needs its SHA-256, as whoever released it publishes it", where=f"--source {path}", next_step="add --checksum SHA256"
+        )
+    found = _sha256(path)
+    if found != wanted:
+        raise UsageError(f"this is another file: its SHA-256 is {found}", where=f"--source {path}", next_step="fetch it once more")
+
+    def make(place: Path) -> None:
+        shutil.rmtree(place)
+        place.mkdir()
+        try:
+            with tarfile.open(path) as tar:
+                tar.extractall(place, filter="data")
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(path)) from error
+
+    place = shop.made("sources", {"archive": found}, make)
+    roots = [each for each in place.iterdir() if (each / VERSION_FILE).is_file()]
+    root = roots[0] if roots else place
+    version, api = look_into(root)
+    return Given(root, Origin("archive", version, found), version, api)
+
+
+def look_into(source: Path) -> tuple[str, str]:
+    """Version and extension API of a source. Raises UsageError where it is none of PHP."""
+    told_version = _found(source / VERSION_FILE, _VERSION)
+    api = _found(source / API_FILE, _API)
+    if not told_version or not api:
+        raise UsageError(f"this is no source of PHP: it has no {VERSION_FILE}", where=f"--source {source}")
+    return told_version, api
+
+
+def _found(path: Path, pattern: re.Pattern[str]) -> str:
+    try:
+        found = pattern.search(path.read_text(errors="replace"))
+    except OSError:
+        return ""
+    return found[1] if found else ""
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _digest_of_tree(root: Path) -> str:
+    """Of all files' names and contents, in order; .git left out."""
+    digest = hashlib.sha256()
+    for path in _files(root):
+        digest.update(f"{path.relative_to(root)}\0{_sha256(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        yield from (path for name in sorted(names) if (path := Path(folder) / name).is_file())

@@ -1,0 +1,75 @@
+"""Programs laid out by BOLT: instrumented, trained on every app, laid out by what was counted."""
+
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno.build.bolt import Bolt, Moved
+from phpdyno.build.dropin import assemble
+from phpdyno.build.order import Order
+from phpdyno.build.school import School, Schools
+from phpdyno.build.training import Trained
+from phpdyno.build.tree import Built, Tell
+from phpdyno.model.build import Lesson
+from phpdyno.stack.supervise import Supervisor
+
+COUNTED = ("php-fpm",)
+"""Programs that are laid out: those that serve the traffic they are trained on. Of modules it is opcache."""
+
+
+class _Counted(Struct, frozen=True):
+    """What a training left, in a directory of ours."""
+
+    trained: Trained
+    profiles: Path
+
+
+class Layout:
+    """Lays out what one order compiled. Raises DynoError where BOLT is not installed or fails."""
+
+    def __init__(self, supervisor: Supervisor, schools: Schools, tell: Tell) -> None:
+        self._bolt = Bolt(supervisor)
+        self._schools = schools
+        self._tell = tell
+        self._work = supervisor.live / "bolt"
+        shutil.rmtree(self._work, ignore_errors=True)
+        self._work.mkdir()
+
+    def of(self, order: Order, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
+        """Binaries by file name, and what was learnt. BOLT has no weights: apps count by their traffic."""
+        originals = {name: built.programs[name] for name in COUNTED}
+        if built.opcache is not None:
+            originals[built.opcache.name] = built.opcache
+        found = []
+        for number, teaching in enumerate(order.teachings):
+            place = self._work / str(number)
+            place.mkdir()
+            with self._schools(teaching.app) as school:
+                found.append(self._count(school, order, built, originals, place))
+        moved = {}
+        for name, binary in originals.items():
+            self._tell(f"bolt: laying out {name}", 0.5)
+            profile = self._work / f"{name}.fdata"
+            self._bolt.merge([path for each in found for path in sorted(each.profiles.glob(f"{name}.*.fdata"))], profile)
+            moved[name] = self._bolt.optimise(binary, profile, self._work / f"{name}.moved")
+        lessons = (
+            Lesson(teaching, each.trained.requests, each.trained.targets, sum(1 for _ in each.profiles.iterdir()))
+            for teaching, each in zip(order.teachings, found, strict=True)
+        )
+        return moved, tuple(lessons)
+
+    def _count(self, school: School, order: Order, built: Built, originals: dict[str, Path], place: Path) -> _Counted:
+        """Train binaries that count, in a directory of their own."""
+        written = school.writable("bolt-profiles")
+        counting = {}
+        for name, binary in originals.items():
+            self._tell(f"bolt: instrumenting {name}", 0.0)
+            counting[name] = place / f"{name}.counting"
+            self._bolt.instrument(binary, counting[name], written / name)
+        programs = {**built.programs, **{name: counting[name] for name in COUNTED}}
+        trainee = place / "trainee"
+        assemble(Built(programs, counting.get(built.opcache.name) if built.opcache else None), trainee, order.theirs)
+        trained = school.train(order.settings(trainee), environment={}, by_signals=False)
+        # The directory goes with the school.
+        return _Counted(trained, Path(shutil.copytree(written, place / "profiles")))

@@ -1,0 +1,79 @@
+"""An order: what to build, and the keys under which each of its steps is kept. Pure."""
+
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from phpdyno.build.dropin import settings_of
+from phpdyno.build.workshop import digest_of
+from phpdyno.model.build import Origin, Teaching
+from phpdyno.model.recipe import Recipe
+
+Key = dict[str, object]
+
+
+class Order(Struct, frozen=True):
+    """What to build. `source` is an unpacked tree that stays as it is; `theirs` the distribution's directory of extensions, None for a
+    build that stands alone, which reads the php.ini `ini` and has `extensions` compiled in.
+
+    `teachings`: one for each app that it is trained on, in the user's order; the first one's stack examines it.
+    """
+
+    recipe: Recipe
+    origin: Origin
+    source: Path
+    options: tuple[str, ...]
+    like: str
+    php_version: str
+    theirs: Path | None
+    compiler: str
+    teachings: tuple[Teaching, ...]
+    ini: str = ""
+    extensions: tuple[str, ...] = ()
+    measuring_only: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether its extensions are compiled in."""
+        return self.theirs is None
+
+    def settings(self, place: Path) -> dict[str, str]:
+        """How an arm runs what was put together in a directory."""
+        return settings_of(place, alone=self.alone, ini=self.ini)
+
+    @property
+    def tree(self) -> Key:
+        """Of the configured sources."""
+        return {"source": self.origin.digest, "options": self.options, "compiler": self.compiler}
+
+    @property
+    def trainee(self) -> Key:
+        """Of the binaries that are trained: BOLT and link-time optimisation come later."""
+        recipe = self.recipe
+        return {**self.tree, "level": recipe.level, "march": recipe.march, "words": recipe.words}
+
+    def profile(self, teaching: Teaching) -> Key:
+        """Of the profile that one app's training leaves; what it weighs beside others does not matter to it."""
+        return {**self.trainee, "lesson": structs.asdict(structs.replace(teaching, weight=1.0))}
+
+    @property
+    def profiles(self) -> Key:
+        """Of the profile of all apps."""
+        return {**self.trainee, "lessons": [structs.asdict(each) for each in self.teachings]}
+
+    @property
+    def compiled(self) -> Key:
+        """Of the binaries before BOLT."""
+        return {**self.tree, "recipe": self.recipe.name, "profile": self.profiles if self.recipe.pgo else {}}
+
+    @property
+    def finished(self) -> Key:
+        """Of the build."""
+        lessons = self.profiles if self.recipe.trained else {}
+        place = {"like": self.like, "alone": self.alone, "ini": self.ini, "measuring only": self.measuring_only}
+        return {**self.compiled, "lessons": lessons, **place}
+
+    @property
+    def name(self) -> str:
+        """`pgo+bolt-1a2b3c4d`."""
+        return f"{self.recipe.name}-{digest_of(self.finished)[:8]}"

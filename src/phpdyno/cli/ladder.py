@@ -1,0 +1,81 @@
+"""`phpdyno ladder`: options checked, built, measured, shown."""
+
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+from rich.console import Console
+
+from phpdyno.build.rungs import RUNGS
+from phpdyno.build.training import Course
+from phpdyno.cli import show
+from phpdyno.cli.build import LOGS, GroundOptions
+from phpdyno.cli.compare import app_source
+from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import UsageError
+from phpdyno.model.plan import Transport
+from phpdyno.model.recipe import Recipe
+from phpdyno.workflows.compare import Question, resume
+from phpdyno.workflows.ladder import Climb, ladder
+
+
+class Options(Struct, frozen=True):
+    """The options of the command as they were typed."""
+
+    reference: str
+    ground: GroundOptions
+    recipes: tuple[str, ...]
+    knobs: bool
+    training: str
+    margin: str
+    confidence: str
+    budget: str
+    transport: Transport
+    seed: int
+    runs: Path
+    resume: Path | None
+    json: bool
+
+
+def run(options: Options) -> int:
+    """Carry out the command."""
+    argv = tuple(sys.argv[1:])
+    console = Console(stderr=True)
+    runs = options.runs.absolute()
+    if options.resume is not None:
+        with LiveProgress(console, quiet=options.json, notes="") as progress:
+            directory = resume(options.resume.absolute(), argv=argv, progress=progress)
+    else:
+        climb = climb_of(options)
+        with LiveProgress(console, quiet=options.json, notes="") as progress:
+            directory = ladder(climb, runs=runs, logs=runs / LOGS, argv=argv, progress=progress)
+    show.report_ladder(directory, json=options.json)
+    return 0
+
+
+def climb_of(options: Options) -> Climb:
+    """What is to be climbed. Raises UsageError."""
+    if not options.reference:
+        raise UsageError("a ladder needs an app", where="phpdyno ladder APP", next_step="give one, for instance wordpress")
+    checked_seed(options.seed)
+    question = Question(
+        source=app_source(options.reference, None, ()),
+        margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
+        confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
+        budget_s=seconds(options.budget, option="--budget"),
+        seed=options.seed,
+        transport=options.transport,
+    )
+    course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
+    return Climb(_recipes(options.recipes or RUNGS), question, options.ground.foundation(), course, options.knobs)
+
+
+def _recipes(texts: tuple[str, ...]) -> tuple[Recipe, ...]:
+    found = tuple(parse_recipe(text) for text in texts)
+    names = [each.name for each in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"{twice[0]} is climbed twice", where="--recipe", next_step="leave one of the two out")
+    return found

@@ -1,0 +1,31 @@
+"""The record of a ladder, `ladder.json`: its steps and the builds that they run. What was measured is in the journal beside it."""
+
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from phpdyno.journal.replacing import read_record, replace_record
+from phpdyno.model.build import Build
+from phpdyno.model.ladder import Step
+
+LADDER_FILE = "ladder.json"
+LADDER_SCHEMA = 1
+
+
+class LadderRecord(Struct, frozen=True):
+    """`builds` by their names; `notes` say what was to be told of them."""
+
+    schema: int
+    steps: tuple[Step, ...]
+    builds: dict[str, Build] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def write_ladder(run: Path, record: LadderRecord) -> None:
+    """It is on disk when this returns. Raises DynoError when the disk takes no more."""
+    replace_record(run / LADDER_FILE, record)
+
+
+def read_ladder(run: Path) -> LadderRecord:
+    """Raises DynoError when it is damaged or newer than this version."""
+    return read_record(run / LADDER_FILE, LadderRecord, what="ladder", schema=LADDER_SCHEMA)

@@ -1,0 +1,31 @@
+"""The report of a ladder as one HTML page that needs no network."""
+
+from phpdyno.model.ladder import StepFound
+from phpdyno.model.tune import Ratio
+from phpdyno.report.figures.base import Figure, wrapped
+from phpdyno.report.figures.strips import Strip, strips_of
+from phpdyno.report.frame import Filters, render_frame
+from phpdyno.report.ladder_view import LadderView, standing, took_words
+from phpdyno.report.tune_words import ratio_words
+
+_FILTERS: Filters = {"ratio": ratio_words, "standing": standing, "took": took_words}
+
+
+def render_ladder(view: LadderView) -> str:
+    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+    return render_frame("ladder.html.j2", ladder_figures(view), filters=_FILTERS, view=view)
+
+
+def ladder_figures(view: LadderView) -> dict[str, Figure]:
+    """Each step against what it stands on, and against the stock PHP."""
+    drawn = {
+        "steps": [_strip(each, each.ratio, standing(each), view.margin, f"var(--{each.kind})") for each in view.steps],
+        "totals": [_strip(each, each.total, "in all", view.margin, "var(--accent)") for each in view.steps],
+    }
+    return {name: strips_of(strips) for name, strips in drawn.items() if any(each.span.ratio is not None for each in strips)}
+
+
+def _strip(found: StepFound, ratio: Ratio | None, said: str, margin: float, color: str) -> Strip:
+    words = f"{ratio_words(ratio)}: {said}"
+    span = ratio or Ratio(1.0, None, None)
+    return Strip((*wrapped(f"{found.step.name} on {found.step.on}", bold=True), *wrapped(words)), span, margin, (), color, words)

@@ -1,0 +1,163 @@
+"""A ladder's record and its comparison's journal as what its reports show. Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from phpdyno.journal.ladder import LadderRecord
+from phpdyno.journal.records import Record
+from phpdyno.model.build import Build
+from phpdyno.model.ladder import STOCK, StepFound
+from phpdyno.report.gather import gather
+from phpdyno.report.ladder import climbed
+from phpdyno.report.tune_words import ratio_words
+from phpdyno.report.view import view_of
+from phpdyno.report.words import count, duration, percent
+
+SCHEMA = "phpdyno.ladder/1"
+
+
+class CountedBefore(Struct, frozen=True):
+    """A figure that BOLT counts over the profile of a build."""
+
+    name: Annotated[str, Meta(description="What is counted, in BOLT's words.")]
+    before: Annotated[int, Meta(description="As the compiler laid the code out.")]
+    after: Annotated[int, Meta(description="As BOLT did.")]
+
+
+class BuildView(Struct, frozen=True):
+    """A build that a step runs."""
+
+    name: Annotated[str, Meta(description="Its name, as `build=NAME` takes it.")]
+    php: Annotated[str, Meta(description="Version of PHP.")]
+    compiler: Annotated[str, Meta(description="Version of GCC.")]
+    vm_kind: Annotated[str, Meta(description="Which interpreter is compiled: HYBRID with global registers, CALL without.")]
+    trained_on: Annotated[str, Meta(description="What trained it; empty where nothing did.")]
+    checks: Annotated[tuple[tuple[str, str], ...], Meta(description="What was looked at before it was used: names and what was seen.")]
+    took_s: Annotated[float, Meta(description="Seconds that making it took.")]
+    skipped: Annotated[dict[str, str], Meta(description="Steps of its recipe that did not come off, with the reason.")]
+    counted: Annotated[tuple[CountedBefore, ...], Meta(description="BOLT's figures; none without BOLT.")]
+
+
+class LadderView(Struct, frozen=True, kw_only=True):
+    """A ladder with all that was found, and what it comes to in words."""
+
+    schema: Annotated[str, Meta(description="Name and version of this format.")] = SCHEMA
+    title: Annotated[str, Meta(description="The app.")]
+    run: Annotated[str, Meta(description="Name of the run's directory.")]
+    phpdyno: Annotated[str, Meta(description="Version of phpdyno that measured.")]
+    started: Annotated[str, Meta(description="When measuring began.")]
+    outcome: Annotated[str, Meta(description="`finished`, `interrupted`, `failed` or `unfinished`.")]
+    outcome_detail: Annotated[str, Meta(description="Why it failed; empty otherwise.")]
+    elapsed_s: Annotated[float, Meta(description="Seconds of measuring.")]
+    margin: Annotated[float, Meta(description="A step matters from this fraction on.")]
+    confidence: Annotated[float, Meta(description="Probability that all intervals hold together.")]
+    control: Annotated[str, Meta(description="The stock PHP in words.")]
+    workload: Annotated[str, Meta(description="What was asked, in words.")]
+    scope: Annotated[str, Meta(description="What the verdicts hold for.")]
+    steps: Annotated[tuple[StepFound, ...], Meta(description="The steps in their order.")]
+    builds: Annotated[tuple[BuildView, ...], Meta(description="The builds that they run.")]
+    sentences: Annotated[tuple[str, ...], Meta(description="What was found, in words; the last one is the outcome.")]
+    warnings: Annotated[tuple[str, ...], Meta(description="What casts doubt on it.")]
+    repeat: Annotated[str, Meta(description="Shell command that repeats it.")]
+
+
+def ladder_view(record: LadderRecord, records: Iterable[Record], run: str) -> LadderView:
+    """The view of a ladder. Raises DynoError when the journal holds no plan."""
+    entries = list(records)
+    compared, gathered = view_of(entries, run), gather(entries, run)
+    plan = gathered.plan
+    steps = climbed(
+        record.steps,
+        [seen.observation for seen in gathered.seen],
+        alpha=1.0 - plan.confidence,
+        margin=plan.margin,
+        mixture=gathered.mixture("cpu"),
+        invalid={row.name: row.reason for row in compared.rows if row.kind == "invalid"},
+    )
+    names = {each.spec: each.name for each in record.steps}
+    doubts = [f"{names.get(row.name, row.name)}: {warning}" for row in compared.rows for warning in row.warnings]
+    return LadderView(
+        title=f"{compared.app} {compared.app_version}".strip() + ": step by step to a faster PHP",
+        run=run,
+        phpdyno=compared.phpdyno,
+        started=compared.started,
+        outcome=compared.outcome,
+        outcome_detail=compared.outcome_detail,
+        elapsed_s=compared.elapsed_s,
+        margin=plan.margin,
+        confidence=plan.confidence,
+        control=compared.control,
+        workload=compared.workload,
+        scope=compared.scope,
+        steps=steps,
+        builds=tuple(build_view(each) for each in record.builds.values()),
+        sentences=(*map(step_words, steps), outcome_words(steps, plan.confidence)),
+        warnings=(*compared.preflight_warnings, *record.notes, *doubts),
+        repeat=compared.repeat,
+    )
+
+
+def build_view(build: Build) -> BuildView:
+    """What a report shows of a build."""
+    taught = "; ".join(f"{each.teaching.app}, {count(each.requests, 'request')}" for each in build.lessons)
+    return BuildView(
+        name=build.name,
+        php=build.php_version,
+        compiler=f"GCC {build.compiler}",
+        vm_kind=build.vm_kind,
+        trained_on=taught,
+        checks=tuple((each.name, each.seen) for each in build.checks),
+        took_s=build.seconds,
+        skipped=build.skipped,
+        counted=tuple(CountedBefore(name, before, after) for name, (before, after) in build.bolt.items()),
+    )
+
+
+def step_words(found: StepFound) -> str:
+    """`pgo on o2: 1.058 (1.041 to 1.076): it earns its place; 1.069 (1.047 to 1.091) in all`."""
+    step = found.step
+    if found.kind == "invalid":
+        return f"{step.name} on {step.on}: no number ({found.reason})"
+    total = "" if step.on == STOCK else f"; {ratio_words(found.total)} in all"
+    return f"{step.name} on {step.on}: {ratio_words(found.ratio)}: {standing(found)}{total}"
+
+
+def standing(found: StepFound) -> str:
+    """Whether a step earns its place, and why not."""
+    if found.earned:
+        return "it earns its place" if found.relevance == "relevant" else "it earns its place, how much is open"
+    match found.kind:
+        case "improved":
+            return "it helps, and less than matters"
+        case "regressed":
+            return "it hurts"
+        case "equivalent":
+            return "no effect that matters"
+        case "invalid":
+            return found.reason
+        case _:
+            return found.reason or "undecided in this budget"
+
+
+def best_of(steps: Sequence[StepFound]) -> StepFound | None:
+    """The step with the highest certain total: the one whose interval begins highest, of those better than the stock PHP."""
+    certain = [(each.total.low, each) for each in steps if each.total is not None and each.total.low is not None and each.total.low > 1.0]
+    return max(certain, key=lambda pair: pair[0])[1] if certain else None
+
+
+def outcome_words(steps: Sequence[StepFound], confidence: float) -> str:
+    """The last line of every report."""
+    best = best_of(steps)
+    if best is None:
+        return "Outcome: no step is certainly better than the PHP that is there."
+    earned = [each.step.name for each in steps if each.earned]
+    climb = f"; steps that earned their place: {', '.join(earned)}" if earned else ""
+    said = f"{ratio_words(best.total)} times less CPU per request than the stock PHP, {percent(confidence)} CI"
+    return f"Outcome: {best.step.name}: {said}{climb}."
+
+
+def took_words(build: BuildView) -> str:
+    """How long making a build took."""
+    return duration(build.took_s)

@@ -1,0 +1,145 @@
+"""A matrix's record and its comparisons as what its reports show. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from phpdyno.journal.matrix import MatrixRecord
+from phpdyno.model.matrix import ALL, Cell, ProfileFound
+from phpdyno.model.tune import Ratio
+from phpdyno.report.ladder_view import BuildView, build_view
+from phpdyno.report.shape import Row, RunView
+from phpdyno.report.tune_words import ratio_words
+from phpdyno.report.words import count, percent
+
+SCHEMA = "phpdyno.matrix/1"
+
+
+class MatrixView(Struct, frozen=True, kw_only=True):
+    """A matrix with all that was found, and what it comes to in words."""
+
+    schema: Annotated[str, Meta(description="Name and version of this format.")] = SCHEMA
+    title: Annotated[str, Meta(description="The apps.")]
+    run: Annotated[str, Meta(description="Name of the run's directory.")]
+    phpdyno: Annotated[str, Meta(description="Version of phpdyno that measured.")]
+    started: Annotated[str, Meta(description="When it began.")]
+    outcome: Annotated[str, Meta(description="`finished`, or `unfinished` while a comparison is missing.")]
+    outcome_detail: Annotated[str, Meta(description="What is missing and why; empty otherwise.")]
+    elapsed_s: Annotated[float, Meta(description="Seconds of measuring, all comparisons together.")]
+    margin: Annotated[float, Meta(description="A difference matters from this fraction on.")]
+    confidence: Annotated[float, Meta(description="Probability that all intervals of the matrix hold together.")]
+    apps: Annotated[tuple[str, ...], Meta(description="The apps that it was measured on, in their order.")]
+    profiles: Annotated[tuple[ProfileFound, ...], Meta(description="The profiles, in the order of the apps, all together last.")]
+    cells: Annotated[tuple[Cell, ...], Meta(description="One for each profile and app.")]
+    builds: Annotated[tuple[BuildView, ...], Meta(description="The builds, the one without a profile first.")]
+    scopes: Annotated[tuple[str, ...], Meta(description="What the verdicts of each app hold for.")]
+    sentences: Annotated[tuple[str, ...], Meta(description="What was found, in words; the last one is the outcome.")]
+    warnings: Annotated[tuple[str, ...], Meta(description="What casts doubt on it.")]
+    argv: Annotated[tuple[str, ...], Meta(description="The command, without `phpdyno`.")]
+
+
+def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str) -> MatrixView:
+    """The view of a record and the comparisons of its apps, by their names; those that never began are not there."""
+    apps = tuple(each.name for each in record.apps)
+    cells = tuple(_cell(name, build, app, compared.get(app)) for name, build in record.profiles.items() for app in apps)
+    profiles = tuple(profile_found(name, build, cells, record.margin) for name, build in record.profiles.items())
+    missing = [f"{each.name}: {each.detail or 'not measured'}" for each in record.apps if each.state != "done"]
+    doubts = [f"{app}, {warning}" for app in apps if app in compared for warning in _doubts(compared[app], record)]
+    return MatrixView(
+        title=f"{', '.join(apps[:-1])} and {apps[-1]}: each profile on every app",
+        run=run,
+        phpdyno=record.phpdyno,
+        started=record.started,
+        outcome="unfinished" if missing else "finished",
+        outcome_detail="; ".join(missing),
+        elapsed_s=sum(each.elapsed_s for each in compared.values()),
+        margin=record.margin,
+        confidence=record.confidence,
+        apps=apps,
+        profiles=profiles,
+        cells=cells,
+        builds=tuple(build_view(record.builds[name]) for name in (record.plain, *record.profiles.values())),
+        scopes=tuple(compared[app].scope for app in apps if app in compared),
+        sentences=(*(f"{cell_name(each)}: {cell_words(each)}" for each in cells), *outcome_words(profiles)),
+        warnings=(*record.notes, *doubts),
+        argv=record.argv,
+    )
+
+
+def _doubts(view: RunView, record: MatrixRecord) -> list[str]:
+    names = {f"build={build}": name for name, build in record.profiles.items()}
+    said = [f"{names.get(row.name, row.name)}: {warning}" for row in view.rows for warning in row.warnings]
+    return [*view.preflight_warnings, *said]
+
+
+def _cell(profile: str, build: str, app: str, view: RunView | None) -> Cell:
+    row = next((each for each in view.rows if each.name == f"build={build}"), None) if view else None
+    if row is None:
+        return Cell(profile, app, None, "inconclusive", "", "not measured")
+    return Cell(profile, app, _ratio(row), row.kind, row.relevance, row.reason if row.kind == "invalid" else "")
+
+
+def _ratio(row: Row) -> Ratio | None:
+    return None if row.ratio is None or row.kind == "invalid" else Ratio(row.ratio, row.low, row.high, row.blocks)
+
+
+def profile_found(name: str, build: str, cells: Sequence[Cell], margin: float) -> ProfileFound:
+    """What a profile comes to over its cells: unsafe where the interval goes below 1 / (1 + margin), or is not there."""
+    mine = [each for each in cells if each.profile == name]
+    lows = {each.app: None if each.ratio is None else each.ratio.low for each in mine}
+    unsafe = tuple(app for app, low in lows.items() if low is None or low < 1.0 / (1.0 + margin))
+    known = [low for low in lows.values() if low is not None]
+    return ProfileFound(
+        name=name,
+        build=build,
+        hurts=tuple(each.app for each in mine if each.kind == "regressed"),
+        unsafe=unsafe,
+        worst=min(known) if known and len(known) == len(lows) else None,
+    )
+
+
+def safest(profiles: Sequence[ProfileFound]) -> ProfileFound | None:
+    """The profile to ship to all: of those that are safe the one that helps the app most that it helps least."""
+    safe = [(each.worst, each) for each in profiles if each.safe and each.worst is not None]
+    return max(safe, key=lambda pair: pair[0])[1] if safe else None
+
+
+def outcome_words(profiles: Sequence[ProfileFound]) -> tuple[str, ...]:
+    """Where profiles hurt, and which one is safe; the last one is the outcome."""
+    said = [f"The profile of {each.name} makes {' and '.join(each.hurts)} slower." for each in profiles if each.hurts]
+    best = safest(profiles)
+    if best is None:
+        return (*said, "Outcome: no profile is certain not to cost any of these apps what matters.")
+    whose = "The profile of all together" if best.name == ALL else f"The profile of {best.name}"
+    worst = f", and helps each of them by {100 * (best.worst - 1):.1f} % at least" if best.worst is not None and best.worst > 1.0 else ""
+    return (*said, f"Outcome: {whose[0].lower()}{whose[1:]} is safe to ship to all: no app loses what matters{worst}.")
+
+
+def cell_name(cell: Cell) -> str:
+    """`wordpress, trained on mediawiki`."""
+    trained = cell.profile if cell.profile == ALL else f"on {cell.profile}"
+    return f"{cell.app}, trained {trained}"
+
+
+def cell_words(cell: Cell) -> str:
+    """`1.058 (1.041 to 1.076): improved, relevant`."""
+    if cell.ratio is None:
+        return f"no number{f' ({cell.reason})' if cell.reason else ''}: {cell.kind}"
+    return f"{ratio_words(cell.ratio)}: {cell.kind}" + (f", {cell.relevance}" if cell.relevance else "")
+
+
+def decided_words(view: MatrixView) -> str:
+    """How it was decided."""
+    apps = count(len(view.apps), "app")
+    return f"a difference matters from {percent(view.margin)} on; all intervals over {apps} hold together with {percent(view.confidence)}"
+
+
+def warmth(cell: Cell) -> int:
+    """Which of seven colours a cell has: -3 for a loss of 10 % or more, 0 for what may be nothing, 3 for a gain of 10 % or more."""
+    ratio = cell.ratio
+    if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1.0 <= ratio.high:
+        return 0
+    size = abs(ratio.value - 1.0)
+    steps = 1 + (size >= 0.03) + (size >= 0.1)
+    return steps if ratio.value > 1.0 else -steps

@@ -1,0 +1,139 @@
+"""Where builds are made: the PHP that is there, its source, the apps that train it. Servers run only while something needs them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from phpdyno.apps.registry import open_app
+from phpdyno.apps.source import App
+from phpdyno.build.order import Order
+from phpdyno.build.pipeline import Pipeline
+from phpdyno.build.school import School
+from phpdyno.build.training import Course
+from phpdyno.build.workshop import Workshop
+from phpdyno.errors import UsageError
+from phpdyno.experiment.progress import Progress
+from phpdyno.host.cores import split_cores
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.model.build import Build, Teaching
+from phpdyno.model.recipe import Recipe
+from phpdyno.paths import cache_dir
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.programs import find_program, told
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.build_ground import Foundation, Ground, find_ground
+from phpdyno.workflows.build_school import StackSchool
+from phpdyno.workflows.session import start_shared
+
+
+class Trainee(Struct, frozen=True):
+    """An app that trains: what it is opened by, and its part of a profile that several share."""
+
+    reference: str
+    weight: float = 1.0
+
+
+class Subject(Struct, frozen=True):
+    """An app that trains, and what a training by it consists of."""
+
+    definition: App
+    teaching: Teaching
+
+
+class Site:
+    """Makes builds on one ground. `control` is the SPEC of the PHP that they stand beside."""
+
+    def __init__(self, shop: Workshop, supervisor: Supervisor, ground: Ground, progress: Progress) -> None:
+        self._shop = shop
+        self._supervisor = supervisor
+        self._ground = ground
+        self._progress = progress
+        self._subjects: dict[str, Subject] = {}
+        self.control = ground.control
+
+    def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+        """What a training by this app consists of. Raises UsageError, DynoError."""
+        definition = open_app(trainee.reference)
+        with Supervisor(self._supervisor.logs) as supervisor:
+            app = definition.prepare(supervisor, cache=cache_dir(), progress=self._progress.phase)
+        teaching = Teaching(
+            app=app.name,
+            version=app.version,
+            targets=tuple((target.label, target.weight) for target in app.workload.targets),
+            seconds=course.seconds,
+            least=course.least,
+            seed=course.seed,
+            reference=trainee.reference,
+            weight=trainee.weight,
+        )
+        self._subjects[app.name] = Subject(definition, teaching)
+        return teaching
+
+    def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
+        """The finished build, from the cache or made now; `run_tests`: with what PHP's own tests say of it. Raises DynoError."""
+        ground = self._ground
+        order = Order(
+            recipe=recipe,
+            origin=ground.origin,
+            source=ground.source,
+            options=ground.options,
+            like=ground.like,
+            php_version=ground.version,
+            theirs=ground.theirs,
+            ini=ground.ini,
+            extensions=ground.extensions,
+            compiler=told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip(),
+            teachings=tuple(teachings),
+            measuring_only=ground.measuring_only,
+        )
+        pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
+        place, made = pipeline.build(order)
+        return place, structs.replace(made, checks=(*made.checks, pipeline.tested(order, place))) if run_tests else made
+
+    @contextmanager
+    def _school(self, name: str) -> Iterator[School]:
+        """On servers of its own, which end with it."""
+        subject = self._subjects[name]
+        cores = split_cores()
+        with Supervisor(self._supervisor.logs) as supervisor, ExitStack() as stack:
+            app = subject.definition.prepare(supervisor, cache=cache_dir(), progress=self._progress.phase)
+            shared = start_shared(stack, app, supervisor, cores)
+            bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database)
+            control = make_arms(self.control, (), aa=True, app=subject.definition).control
+            taught = subject.teaching
+            yield StackSchool(supervisor, bench, control, Course(taught.seconds, taught.least, taught.seed), self._tell)
+
+    def _tell(self, what: str, share: float) -> None:
+        self._progress.tick(share, 1.0, what)
+
+
+@contextmanager
+def open_site(foundation: Foundation, *, logs: Path, progress: Progress) -> Iterator[Site]:
+    """A site for what the user wants built of; nothing is measured, and nothing else is built in this cache, while it is open.
+
+    Raises UsageError, DynoError: no such PHP, a package missing, no source to be had.
+    """
+    shop = Workshop(cache_dir(), progress.note)
+    with shop.alone(), MeasuringLock(), Supervisor(logs) as supervisor:
+        yield Site(shop, supervisor, find_ground(foundation, shop, supervisor, progress), progress)
+
+
+def parse_trainee(text: str) -> Trainee:
+    """`wordpress`, or `wordpress=3` for one that weighs three times as much as others. Raises UsageError."""
+    reference, given, weight = text.rpartition("=")
+    if not given or not _is_number(weight):
+        return Trainee(text)
+    if float(weight) <= 0.0:
+        raise UsageError("an app that weighs nothing trains nothing", where=f"--train {text}", next_step="give a weight above 0")
+    return Trainee(reference, float(weight))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

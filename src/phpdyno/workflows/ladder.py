@@ -1,0 +1,81 @@
+"""phpdyno ladder: build by every recipe, then measure all steps in one comparison, each against what it stands on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from phpdyno.build.elf import text_kib
+from phpdyno.build.rungs import knob_steps, last_standing, steps_of
+from phpdyno.build.training import Course
+from phpdyno.errors import DynoError
+from phpdyno.experiment.progress import Progress
+from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord, write_ladder
+from phpdyno.model.build import Build
+from phpdyno.model.ladder import Step
+from phpdyno.model.recipe import Recipe
+from phpdyno.stack.host_settings import PAGES, can_set
+from phpdyno.workflows.build_ground import Foundation
+from phpdyno.workflows.build_site import Trainee, open_site
+from phpdyno.workflows.compare import Question, compare
+
+COMMAND = "ladder"
+
+
+class Climb(Struct, frozen=True):
+    """What the user wants climbed: an app, recipes in order, and how the steps are measured.
+
+    `knobs`: huge text pages and the JIT go on top of the last build. `question` holds the app and how it is measured; its arms are ours.
+    """
+
+    recipes: tuple[Recipe, ...]
+    question: Question
+    foundation: Foundation = Foundation()
+    course: Course = Course()
+    knobs: bool = True
+
+
+class Steps(Struct, frozen=True):
+    """The steps, the SPEC of the PHP at the bottom, and what is to be written of them."""
+
+    control: str
+    record: LadderRecord
+
+
+def ladder(climb: Climb, *, runs: Path, logs: Path, argv: Sequence[str], progress: Progress) -> Path:
+    """Build what is not in the cache, then measure; the run's directory. Nothing is compiled while anything is measured.
+
+    A recipe that cannot be built is a step that says why. Raises DynoError where none can.
+    """
+    steps = build_steps(climb, logs=logs, progress=progress)
+    specs = tuple(each.spec for each in steps.record.steps if each.spec)
+    question = structs.replace(climb.question, control=steps.control, treatments=specs, metric="cpu", settle="never")
+    return compare(question, runs=runs, argv=argv, progress=progress, command=COMMAND, begun=lambda run: write_ladder(run, steps.record))
+
+
+def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> Steps:
+    """Every recipe built, or why it is not. Raises DynoError where none is."""
+    made: dict[str, tuple[Path, Build]] = {}
+    failed: dict[str, str] = {}
+    with open_site(climb.foundation, logs=logs, progress=progress) as site:
+        teaching = site.taught_by(Trainee(climb.question.source.reference), climb.course)
+        for number, recipe in enumerate(climb.recipes):
+            progress.phase(f"build {number + 1} of {len(climb.recipes)}: {recipe.name}")
+            try:
+                made[recipe.name] = site.build(recipe, [teaching])
+            except DynoError as error:
+                failed[recipe.name] = str(error)
+                progress.note(f"{recipe.name} is not climbed: {error}")
+        control = site.control
+    if not made:
+        raise DynoError("none of these recipes can be built", where=", ".join(failed), next_step=next(iter(failed.values())))
+    steps = steps_of(climb.recipes, {name: build for name, (_, build) in made.items()}, failed)
+    top = last_standing(steps)
+    if climb.knobs and top is not None:
+        steps += _on_top(top, made[top.name][0])
+    notes = tuple(dict.fromkeys(build.origin.notice for _, build in made.values() if build.origin.notice))
+    return Steps(control, LadderRecord(LADDER_SCHEMA, steps, {build.name: build for _, build in made.values()}, notes))
+
+
+def _on_top(top: Step, place: Path) -> tuple[Step, ...]:
+    return knob_steps(top, text_kib=text_kib(place / "php-fpm"), pages=can_set(PAGES))

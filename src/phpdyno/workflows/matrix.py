@@ -1,0 +1,151 @@
+"""phpdyno matrix: a build for each app's profile and one for all together, each measured on every app."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from phpdyno import __version__
+from phpdyno.apps.registry import open_app
+from phpdyno.build.training import Course
+from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.state import RunState
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
+from phpdyno.journal.reader import FILE, begun_in, read_journal
+from phpdyno.model.build import Build
+from phpdyno.model.matrix import ALL
+from phpdyno.model.plan import AppSource
+from phpdyno.model.recipe import Recipe
+from phpdyno.workflows.build_ground import Foundation
+from phpdyno.workflows.build_site import Trainee, open_site
+from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.rundir import check_place, make_run_dir
+
+COMMAND = "matrix"
+LEAST_APPS = 2
+
+
+class Wish(Struct, frozen=True):
+    """What the user wants: apps, a recipe with a profile, and how it is measured; `budget_s` is that of one app."""
+
+    trainees: tuple[Trainee, ...]
+    recipe: Recipe
+    foundation: Foundation = Foundation()
+    course: Course = Course()
+    margin: float = 0.01
+    confidence: float = 0.95
+    budget_s: float = 600.0
+    seed: int = 1
+
+
+class _Made(Struct, frozen=True):
+    """The builds: without a profile, and by the names of the profiles."""
+
+    plain: Build
+    profiled: dict[str, Build]
+    apps: tuple[str, ...]
+
+
+def matrix(wish: Wish, *, runs: Path, logs: Path, argv: Sequence[str], progress: Progress) -> Path:
+    """Build what is not in the cache, then one comparison for each app; the run's directory.
+
+    Raises UsageError: fewer than two apps, a recipe without a profile. DynoError where a build fails.
+    """
+    if len(wish.trainees) < LEAST_APPS:
+        raise UsageError("a matrix has two apps at least", where="phpdyno matrix", next_step="give another app")
+    if not wish.recipe.trained:
+        raise UsageError("this recipe learns nothing from an app", where="--recipe", next_step="give one with pgo or bolt")
+    for each in wish.trainees:
+        open_app(each.reference)
+    made = _build(wish, logs=logs, progress=progress)
+    with MeasuringLock():
+        run = make_run_dir(runs, COMMAND, "-".join(made.apps))
+    record = MatrixRecord(
+        schema=MATRIX_SCHEMA,
+        phpdyno=__version__,
+        started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        argv=tuple(argv),
+        apps=tuple(MatrixApp(each.reference, name) for each, name in zip(wish.trainees, made.apps, strict=True)),
+        plain=made.plain.name,
+        profiles={name: build.name for name, build in made.profiled.items()},
+        builds={build.name: build for build in (made.plain, *made.profiled.values())},
+        budget_s=wish.budget_s,
+        margin=wish.margin,
+        confidence=wish.confidence,
+        seed=wish.seed,
+        notes=tuple({made.plain.origin.notice: None} if made.plain.origin.notice else ()),
+    )
+    write_matrix(run, record)
+    _measure(run, record, argv=argv, progress=progress)
+    return run
+
+
+def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
+    """Go on with the comparisons that are not done. Raises UsageError where there is none."""
+    run = check_place(run)
+    record = read_matrix(run)
+    if all(each.state == "done" for each in record.apps):
+        raise UsageError("this matrix is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
+    _measure(run, record, argv=argv, progress=progress)
+    return run
+
+
+def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
+    with open_site(wish.foundation, logs=logs, progress=progress) as site:
+        teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
+        sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
+        if len({name for name, _ in sets}) < len(sets):
+            raise UsageError("two of these apps have one name", where=", ".join(each.app for each in teachings))
+        # The same recipe without what it learns: nothing else may be in a cell.
+        plain = structs.replace(wish.recipe, pgo=False, bolt=False)
+        progress.phase(f"build 1 of {len(sets) + 1}: {plain.name}")
+        _, without = site.build(plain, teachings)
+        profiled = {}
+        for number, (name, taught) in enumerate(sets, 2):
+            progress.phase(f"build {number} of {len(sets) + 1}: {wish.recipe.name}, trained on {name}")
+            _, profiled[name] = site.build(wish.recipe, taught)
+    return _Made(without, profiled, tuple(each.app for each in teachings))
+
+
+def question_of(record: MatrixRecord, app: MatrixApp) -> Question:
+    """One app's comparison; the error probability of the matrix is shared out among them."""
+    return Question(
+        source=AppSource(reference=app.reference),
+        control=f"build={record.plain}",
+        treatments=tuple(f"build={name}" for name in record.profiles.values()),
+        metric="cpu",
+        margin=record.margin,
+        confidence=1.0 - (1.0 - record.confidence) / len(record.apps),
+        budget_s=record.budget_s,
+        seed=record.seed,
+    )
+
+
+def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: Progress) -> None:
+    """Every comparison that is not done. One that fails is recorded, and the others go on. Raises Interrupted."""
+    try:
+        for each in record.apps:
+            if each.state == "done":
+                continue
+            try:
+                _compare(question_of(record, each), run / each.name, argv=argv, progress=progress)
+                done = structs.replace(each, state="done", detail="")
+            except DynoError as error:
+                progress.note(f"{each.name}: {error}")
+                done = structs.replace(each, state="failed", detail=str(error).replace(f"{run}/", ""))
+            record = record.with_app(done)
+            write_matrix(run, record)
+    except KeyboardInterrupt:
+        raise Interrupted(str(run), COMMAND) from None
+
+
+def _compare(question: Question, place: Path, *, argv: Sequence[str], progress: Progress) -> None:
+    """Go on with what was begun in `place`, else begin."""
+    begun = begun_in(place)
+    if begun is None:
+        compare(question, runs=place, argv=argv, progress=progress)
+    elif RunState.replay(read_journal(begun / FILE)).open_treatments():
+        resume(begun, argv=argv, progress=progress)

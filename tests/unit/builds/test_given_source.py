@@ -1,0 +1,85 @@
+"""Sources that the user gives; the trees are small fakes with the two files that name a source of PHP."""
+
+import hashlib
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from phpdyno.build.given_source import API_FILE, VERSION_FILE, read_source
+from phpdyno.build.workshop import Workshop
+from phpdyno.errors import UsageError
+
+
+def silent(_: str) -> None:
+    """Says nothing."""
+
+
+def fake_source(place: Path, version: str = "8.4.2", api: str = "20240924") -> Path:
+    for name, text in ((VERSION_FILE, f'#define PHP_VERSION "{version}"\n'), (API_FILE, f"#define ZEND_MODULE_API_NO {api}\n")):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
+
+
+def packed(tmp_path: Path) -> tuple[Path, str]:
+    source = fake_source(tmp_path / "php-8.4.2")
+    archive = tmp_path / "php-8.4.2.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        tar.add(source, "php-8.4.2")
+    return archive, hashlib.sha256(archive.read_bytes()).hexdigest()
+
+
+def test_a_directory_is_known_by_its_contents(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    source = fake_source(tmp_path / "source")
+    found = read_source(source, "", shop)
+    assert (found.place, found.version, found.api, found.origin.kind) == (source, "8.4.2", "20240924", "folder")
+    assert read_source(source, "", shop) == found
+    (source / "more.c").write_text("int more;\n")
+    assert read_source(source, "", shop).origin.digest != found.origin.digest
+
+
+def test_a_checkout_is_known_by_its_commit_as_long_as_nothing_is_changed(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    source = fake_source(tmp_path / "source")
+    git = ["git", "-C", str(source), "-c", "user.name=n", "-c", "user.email=n@example.org"]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "first"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    found = read_source(source, "", shop).origin
+    assert (found.kind, len(found.digest)) == ("git", 40)
+    (source / VERSION_FILE).write_text('#define PHP_VERSION "8.4.3"\n')
+    changed = read_source(source, "", shop)
+    assert (changed.origin.kind, changed.version) == ("folder", "8.4.3")
+
+
+def test_a_tarball_is_unpacked_when_it_is_the_right_one(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    archive, checksum = packed(tmp_path)
+    found = read_source(archive, f"sha256:{checksum.upper()}", shop)
+    assert (found.version, found.origin.kind, found.origin.digest) == ("8.4.2", "archive", checksum)
+    assert found.place.is_relative_to(shop.home)
+    assert read_source(archive, checksum, shop) == found
+
+
+@pytest.mark.parametrize(("checksum", "why"), [("", "needs its SHA-256"), ("0" * 64, "this is another file"), ("md5", "needs its SHA-256")])
+def test_a_tarball_of_another_checksum_is_refused(tmp_path: Path, checksum: str, why: str) -> None:
+    archive, _ = packed(tmp_path)
+    with pytest.raises(UsageError, match=why):
+        read_source(archive, checksum, Workshop(tmp_path / "cache", silent))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.txt").touch()
+    for path, checksum, why in (
+        (tmp_path / "none", "", "there is no such source"),
+        (tmp_path / "empty", "", "no source of PHP"),
+        (tmp_path / "empty", "00", "a directory has no checksum"),
+        (tmp_path / "text.txt", "", "neither a directory nor a tarball"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            read_source(path, checksum, shop)

@@ -1,0 +1,75 @@
+"""What each step of a build is kept by: all that it depends on, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.build.order import Order
+from phpdyno.build.workshop import digest_of
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.model.build import Origin, Teaching
+
+WORDPRESS = Teaching("wordpress", "6.1", (("/", 3.0), ("/feed/", 1.0)), 15.0, 500, 1, "wordpress")
+HELLO = Teaching("hello", "1", (("/", 1.0),), 15.0, 500, 1, "hello", weight=2.0)
+
+
+def order(recipe: str, *teachings: Teaching) -> Order:
+    return Order(
+        recipe=parse_recipe(recipe),
+        origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
+        source=Path("/cache/source"),
+        options=("--enable-fpm",),
+        like="/usr/sbin/php-fpm8.2",
+        php_version="8.2.36",
+        theirs=Path("/usr/lib/php/20220829"),
+        compiler="12.2.0",
+        teachings=teachings or (WORDPRESS,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        # The profile is taken before link-time optimisation and BOLT, so all three have one.
+        (order("pgo"), order("pgo+lto+bolt"), {"tree", "trainee", "profiles"}),
+        (order("pgo"), order("pgo+o3"), {"tree"}),
+        (order("o2"), order("o2", HELLO), {"tree", "trainee", "compiled", "finished"}),
+        (order("pgo"), order("pgo", HELLO), {"tree", "trainee"}),
+        (order("bolt"), order("bolt", HELLO), {"tree", "trainee", "compiled"}),
+        (order("pgo", WORDPRESS, HELLO), order("pgo", WORDPRESS, structs.replace(HELLO, weight=3.0)), {"tree", "trainee"}),
+        (order("pgo"), structs.replace(order("pgo"), compiler="13.1.0"), set()),
+        (order("pgo"), structs.replace(order("pgo"), theirs=None), {"tree", "trainee", "profiles", "compiled"}),
+    ],
+)
+def test_a_step_is_made_anew_when_what_it_depends_on_changes(one: Order, other: Order, shared: set[str]) -> None:
+    steps = ("tree", "trainee", "profiles", "compiled", "finished")
+    assert {name for name in steps if digest_of(getattr(one, name)) == digest_of(getattr(other, name))} == shared
+
+
+def test_one_app_is_trained_once_whatever_it_weighs_beside_others() -> None:
+    made = order("pgo", WORDPRESS, HELLO)
+    alone = order("pgo", structs.replace(HELLO, weight=1.0))
+    assert digest_of(made.profile(HELLO)) == digest_of(alone.profile(alone.teachings[0]))
+    assert digest_of(made.profile(HELLO)) != digest_of(made.profile(WORDPRESS))
+
+
+def test_a_build_is_named_after_its_recipe_and_all_it_is_made_of() -> None:
+    assert order("pgo+bolt").name.startswith("pgo+bolt-")
+    assert order("pgo").name != order("pgo", HELLO).name
+    assert order("o2").name == order("o2", HELLO).name
+
+
+def test_a_drop_in_reads_the_distributions_ini_files_and_one_that_stands_alone_none_but_its_own(tmp_path: Path) -> None:
+    assert order("pgo").settings(tmp_path) == {"php": f"{tmp_path}/php-fpm", "php.extension_dir": f"{tmp_path}/extensions"}
+    (tmp_path / "extensions").mkdir()
+    alone = structs.replace(order("pgo"), theirs=None, ini="/etc/php/8.2/fpm/php.ini")
+    assert alone.settings(tmp_path) == {
+        "php": f"{tmp_path}/php-fpm",
+        "php.extension_dir": f"{tmp_path}/extensions",
+        "php.ini": "/etc/php/8.2/fpm/php.ini",
+        "php.scan_dir": "none",
+    }
+    (tmp_path / "extensions" / "opcache.so").touch()
+    assert alone.settings(tmp_path)["ext.opcache"] == f"{tmp_path}/extensions/opcache.so"
+    assert structs.replace(alone, ini="").settings(tmp_path)["php.ini"] == "none"

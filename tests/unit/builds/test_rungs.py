@@ -1,0 +1,52 @@
+"""The steps of a ladder."""
+
+from msgspec import structs
+
+from phpdyno.build.rungs import BOTH, HUGE, JIT, RUNGS, knob_steps, last_standing, stands_on, steps_of
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.model.ladder import STOCK
+from tests.unit.builds.test_workshop import BUILD
+
+RECIPES = tuple(parse_recipe(text) for text in RUNGS)
+BUILDS = {each.name: structs.replace(BUILD, name=f"{each.name}-1", recipe=each) for each in RECIPES}
+
+
+def test_each_recipe_stands_on_the_one_that_it_adds_to() -> None:
+    assert {each.name: stands_on(each, RECIPES) for each in RECIPES} == {
+        "o2": STOCK,
+        "o3": "o2",
+        "march=native": "o2",
+        "lto": "o2",
+        "pgo": "o2",
+        "lto+pgo": "pgo",
+        "pgo+bolt": "pgo",
+    }
+    assert stands_on(parse_recipe("o3+pgo"), [parse_recipe("o3"), parse_recipe("o3+pgo")]) == "o3"
+    assert stands_on(parse_recipe("pgo"), [parse_recipe("pgo"), parse_recipe("o2")]) == STOCK
+
+
+def test_one_that_failed_carries_no_other() -> None:
+    made = {name: build for name, build in BUILDS.items() if name != "pgo"}
+    steps = {each.name: each for each in steps_of(RECIPES, made, {"pgo": "it crashed"})}
+    assert (steps["pgo"].spec, steps["pgo"].failed) == ("", "it crashed")
+    assert steps["pgo+bolt"].on == "o2"
+    assert steps["pgo+bolt"].spec == "build=pgo+bolt-1"
+    assert steps["lto+pgo"].on == "lto"
+    last = last_standing(tuple(steps.values()))
+    assert last is not None
+    assert last.name == "pgo+bolt"
+    assert last_standing(steps_of(RECIPES, {}, {})) is None
+
+
+def test_what_goes_on_top_stands_on_the_last_build_and_the_both_on_the_jit() -> None:
+    top = last_standing(steps_of(RECIPES, BUILDS, {}))
+    assert top is not None
+    huge, jit, both = knob_steps(top, text_kib=5000, pages=True)
+    assert (huge.name, huge.on, huge.spec) == (
+        HUGE,
+        "pgo+bolt",
+        "build=pgo+bolt-1;ini.opcache.huge_code_pages=1;os.vm.nr_hugepages=3",
+    )
+    assert (jit.name, jit.on) == (JIT, "pgo+bolt")
+    assert (both.name, both.on) == (BOTH, JIT)
+    assert "os.vm.nr_hugepages" not in knob_steps(top, text_kib=5000, pages=False)[0].spec

@@ -1,0 +1,79 @@
+"""The report of a ladder."""
+
+import io
+
+import msgspec
+import pytest
+from msgspec import structs
+from rich.console import Console
+
+from phpdyno.model.ladder import Step, StepFound
+from phpdyno.model.tune import Ratio
+from phpdyno.report.ladder_page import ladder_figures, render_ladder
+from phpdyno.report.ladder_terminal import ladder_summary
+from phpdyno.report.ladder_view import LadderView, ladder_view, outcome_words, step_words
+from tests.support.ladders import ladder_journal, ladder_record
+
+
+def view() -> LadderView:
+    record = ladder_record()
+    return ladder_view(record, ladder_journal(record), "20260102-ladder-wordpress")
+
+
+def shown(width: int) -> str:
+    written = io.StringIO()
+    Console(width=width, file=written).print(ladder_summary(view()))
+    return written.getvalue()
+
+
+def test_each_step_says_what_it_stands_on_and_whether_it_earns_its_place() -> None:
+    said = view().sentences
+    assert said[0].startswith("o2 on stock: 1.0")
+    assert any(line.startswith("pgo on o2: 1.0") and ": it earns its place; 1.0" in line for line in said)
+    assert "lto on o2: no number (compiling lto failed: internal compiler error)" in said
+    assert any(line.startswith("JIT and huge text pages on JIT: ") and "no effect that matters" in line for line in said)
+    assert "earned their place: pgo, pgo+bolt, JIT." in said[-1]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_shows_every_step_and_ends_with_the_outcome(width: int) -> None:
+    said = shown(width)
+    words = " ".join(said.split())
+    for name in ("o2", "lto", "pgo+bolt", "huge text pages", "JIT", "earns its place"):
+        assert name in words, name
+    assert max(map(len, said.splitlines())) <= width
+    assert "Outcome: " in words[-400:]
+
+
+def test_the_page_holds_both_plots_and_the_builds() -> None:
+    held = view()
+    assert set(ladder_figures(held)) == {"steps", "totals"}
+    page = render_ladder(held)
+    for part in ("pgo+bolt-1a2b3c4d", "taken branches", "700,000", "HYBRID interpreter", 'id="totals"', "comparison.html"):
+        assert part in page, part
+    assert msgspec.json.decode(msgspec.json.encode(held), type=LadderView) == held
+
+
+@pytest.mark.parametrize(
+    ("kind", "relevance", "earned", "reason", "words"),
+    [
+        ("improved", "relevant", True, "", "it earns its place"),
+        ("improved", "relevance open", True, "", "it earns its place, how much is open"),
+        ("improved", "not relevant", False, "", "it helps, and less than matters"),
+        ("regressed", "relevant", False, "", "it hurts"),
+        ("equivalent", "", False, "", "no effect that matters"),
+        ("inconclusive", "", False, "there was no time for it", "there was no time for it"),
+        ("inconclusive", "", False, "", "undecided in this budget"),
+    ],
+)
+def test_a_verdict_in_words(kind: str, relevance: str, *, earned: bool, reason: str, words: str) -> None:
+    ratio = Ratio(1.02, 1.01, 1.03, 20)
+    found = StepFound(Step("pgo", "build=pgo", "o2"), ratio, ratio, kind, relevance, earned=earned, reason=reason)  # type: ignore[arg-type]
+    assert step_words(found) == f"pgo on o2: 1.020 (1.010 to 1.030): {words}; 1.020 (1.010 to 1.030) in all"
+
+
+def test_nothing_is_called_best_that_is_not_certain() -> None:
+    open_end = StepFound(Step("pgo", "build=pgo"), None, Ratio(1.05, 0.99, 1.11, 9), "inconclusive", "", earned=False)
+    assert outcome_words([open_end], 0.95) == "Outcome: no step is certainly better than the PHP that is there."
+    certain = structs.replace(open_end, total=Ratio(1.05, 1.04, 1.06, 20))
+    assert outcome_words([open_end, certain], 0.95).startswith("Outcome: pgo: 1.050 (1.040 to 1.060) times less CPU per request")

@@ -1,0 +1,87 @@
+"""The report of a matrix."""
+
+import io
+
+import pytest
+from msgspec import structs
+from rich.console import Console
+
+from phpdyno.model.matrix import ALL, Cell
+from phpdyno.model.tune import Ratio
+from phpdyno.report.matrix_page import matrix_figures, render_matrix
+from phpdyno.report.matrix_terminal import matrix_summary
+from phpdyno.report.matrix_view import MatrixView, matrix_view, outcome_words, profile_found, safest, warmth
+from phpdyno.report.view import view_of
+from tests.support.ladders import journal, matrix_record
+
+RECORD = matrix_record()
+TRUTH = {"wordpress": (1.09, 0.97, 1.08), "hello": (0.96, 1.06, 1.05)}
+"""By app: with the profile of wordpress, of hello, of both."""
+
+
+def view(*apps: str) -> MatrixView:
+    compared = {}
+    for app in apps:
+        truth = {f"build={build}": ratio for build, ratio in zip(RECORD.profiles.values(), TRUTH[app], strict=True)}
+        compared[app] = view_of(journal(app, truth), app)
+    return matrix_view(RECORD, compared, "20260102-matrix-wordpress-hello")
+
+
+def test_it_says_where_profiles_hurt_and_which_one_is_safe() -> None:
+    held = view("wordpress", "hello")
+    said = held.sentences
+    assert "The profile of wordpress makes hello slower." in said
+    assert "The profile of hello makes wordpress slower." in said
+    assert said[-1].startswith("Outcome: the profile of all together is safe to ship to all: no app loses what matters, and helps each")
+    assert len(held.cells) == 6
+    assert [each.safe for each in held.profiles] == [False, False, True]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_shows_every_cell(width: int) -> None:
+    written = io.StringIO()
+    Console(width=width, file=written).print(matrix_summary(view("wordpress", "hello")))
+    said = written.getvalue()
+    assert max(map(len, said.splitlines())) <= width
+    words = " ".join(said.split())
+    assert words.count(" to ") >= 6
+    assert "Outcome: the profile of all together is safe" in words
+
+
+def test_the_page_has_a_coloured_cell_for_each_and_a_plot_for_each_app() -> None:
+    held = view("wordpress", "hello")
+    assert set(matrix_figures(held)) == {"app-0", "app-1"}
+    page = render_matrix(held)
+    for part in ('class="warm2"', 'class="warm-2"', "measured on hello", f'scope="row">{ALL}<'):
+        assert part in page, part
+
+
+def test_what_was_not_measured_is_no_promise() -> None:
+    held = view("wordpress")
+    assert held.outcome == "finished"
+    missing = [each for each in held.cells if each.app == "hello"]
+    assert all((each.ratio, each.reason) == (None, "not measured") for each in missing)
+    assert held.sentences[-1] == "Outcome: no profile is certain not to cost any of these apps what matters."
+    unfinished = structs.replace(RECORD, apps=(RECORD.apps[0], structs.replace(RECORD.apps[1], state="failed", detail="it crashed")))
+    assert matrix_view(unfinished, {}, "run").outcome_detail == "hello: it crashed"
+
+
+def cell(app: str, low: float, high: float) -> Cell:
+    return Cell("a", app, Ratio((low + high) / 2, low, high, 20), "improved", "relevant")
+
+
+def test_a_profile_is_safe_where_no_interval_holds_a_loss_that_matters() -> None:
+    safe = profile_found("a", "pgo-a", [cell("x", 0.995, 1.02), cell("y", 1.01, 1.03)], 0.01)
+    assert (safe.safe, safe.worst) == (True, 0.995)
+    unsafe = profile_found("a", "pgo-a", [cell("x", 0.985, 1.02), cell("y", 1.01, 1.03)], 0.01)
+    assert unsafe.unsafe == ("x",)
+    assert safest([unsafe]) is None
+    assert safest([unsafe, safe]) == safe
+    assert outcome_words([unsafe])[-1].startswith("Outcome: no profile is certain")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "colour"), [(0.99, 1.02, 0), (1.001, 1.02, 1), (1.03, 1.05, 2), (1.1, 1.3, 3), (0.8, 0.9, -3), (0.96, 0.99, -1)]
+)
+def test_a_cell_is_coloured_where_the_direction_is_certain(low: float, high: float, colour: int) -> None:
+    assert warmth(cell("x", low, high)) == colour
