@@ -48,6 +48,12 @@ class SourceArchive:
         downloads = into.with_name(into.name + ".download")
         shutil.rmtree(downloads, ignore_errors=True)
         downloads.mkdir(parents=True)
+        try:
+            self._unpack(package, version, downloads, into)
+        finally:
+            shutil.rmtree(downloads, ignore_errors=True)
+
+    def _unpack(self, package: str, version: str, downloads: Path, into: Path) -> None:
         self._apt("source", ["source", "--download-only", f"{package}={version}"], downloads)
         control = next(iter(downloads.glob("*.dsc")), None)
         if control is None:
@@ -57,7 +63,6 @@ class SourceArchive:
         )
         if child.status != 0:
             raise DynoError(f"the source cannot be unpacked: {child.tail(2)}", where=control.name, next_step=f"see {child.log}")
-        shutil.rmtree(downloads)
 
     def _apt(self, what: str, argv: Sequence[str], cwd: Path) -> None:
         child = self._supervisor.run(

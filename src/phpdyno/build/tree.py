@@ -22,6 +22,7 @@ OPCACHE = f"modules/{MODULE}"
 SIGNALS = Path(__file__).with_name("profile_signals.c")
 COMPILED = frozenset({".lo", ".o", ".la", ".a"})
 POLL_S = 0.5
+LOOK_S = 5.0
 MOST_S = 3600.0
 _OBJECT = re.compile(r"^(\S+\.lo):", re.MULTILINE)
 _ERROR = re.compile(r"(?:error|Error|undefined reference|No space left)[: ].*")
@@ -63,11 +64,13 @@ class Tree:
             f"EXTRA_LDFLAGS={' '.join((*flags.link, *signals))}",
             f"EXTRA_LDFLAGS_PROGRAM={' '.join((*flags.link, *flags.program, *signals))}",
         ]
-        made = 0
+        made, looked = 0, 0.0
 
         def share() -> float:
-            nonlocal made
-            made = max(made, self.objects())
+            nonlocal made, looked
+            # A tree has twenty thousand files: looking is work that compiling waits for.
+            if time.monotonic() - looked > LOOK_S:
+                made, looked = max(made, self.objects()), time.monotonic()
             return min(1.0, made / max(1, objects))
 
         if flags.vm_file != flags.compile:

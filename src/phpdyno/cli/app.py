@@ -215,6 +215,9 @@ def tune(
         tuple[str, ...],
         Parameter(negative="", show_default=False, help="a knob to look at, NAME or NAME=VALUE; default: the whole catalogue"),
     ] = (),
+    with_builds: Annotated[
+        bool, Parameter(negative="", show_default=False, help="try the builds in the cache that stand in for the control's PHP as well")
+    ] = False,
     margin: Annotated[
         str | None, Parameter(help="relevance margin: the smallest effect worth acting on; default: 1% of CPU and memory, 5% under load")
     ] = None,
@@ -255,6 +258,7 @@ def tune(
         runs=runs,
         resume=resume,
         json=json,
+        with_builds=with_builds,
     )
     return command.run(options)
 

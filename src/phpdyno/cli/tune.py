@@ -39,6 +39,7 @@ class Options(Struct, frozen=True):
     runs: Path
     resume: Path | None
     json: bool
+    with_builds: bool = False
 
 
 def run(options: Options) -> int:
@@ -52,7 +53,7 @@ def run(options: Options) -> int:
     else:
         asked = with_requests(asked_of(options), options.requests, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = tune(asked, runs=options.runs.absolute(), argv=argv, progress=progress)
+            directory = tune(asked, runs=options.runs.absolute(), argv=argv, progress=progress, with_builds=options.with_builds)
     show.report_tune(directory, json=options.json)
     return 0
 

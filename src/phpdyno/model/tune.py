@@ -31,7 +31,7 @@ class Asked(Struct, frozen=True):
     """What the user wants tuned: times in seconds, margins and confidence as fractions.
 
     `control` is a SPEC. `knobs` are what is looked at, full names or `NAME=VALUE`; none: all of the catalogue. `workload` takes the place
-    of the app's own; `source.requests` then says what it was made of.
+    of the app's own; `source.requests` then says what it was made of. `builds` are names of builds that are tried as well.
     """
 
     source: AppSource
@@ -46,6 +46,7 @@ class Asked(Struct, frozen=True):
     transport: Transport = "http"
     loaded_concurrency: int = 4
     workload: Workload | None = None
+    builds: tuple[str, ...] = ()
 
     @property
     def metric(self) -> Metric:

@@ -1,6 +1,5 @@
 """The report of a ladder as one HTML page that needs no network."""
 
-from phpdyno.model.ladder import StepFound
 from phpdyno.model.tune import Ratio
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
@@ -19,13 +18,16 @@ def render_ladder(view: LadderView) -> str:
 def ladder_figures(view: LadderView) -> dict[str, Figure]:
     """Each step against what it stands on, and against the stock PHP."""
     drawn = {
-        "steps": [_strip(each, each.ratio, standing(each), view.margin, f"var(--{each.kind})") for each in view.steps],
-        "totals": [_strip(each, each.total, "in all", view.margin, "var(--accent)") for each in view.steps],
+        "steps": [
+            _strip(f"{each.step.name} on {each.step.on}", each.ratio, f": {standing(each)}", view.margin, f"var(--{each.kind})")
+            for each in view.steps
+            if each.ratio is not None
+        ],
+        "totals": [_strip(each.step.name, each.total, "", view.margin, "var(--accent)") for each in view.steps if each.total is not None],
     }
     return {name: strips_of(strips) for name, strips in drawn.items() if any(each.span.ratio is not None for each in strips)}
 
 
-def _strip(found: StepFound, ratio: Ratio | None, said: str, margin: float, color: str) -> Strip:
-    words = f"{ratio_words(ratio)}: {said}"
-    span = ratio or Ratio(1.0, None, None)
-    return Strip((*wrapped(f"{found.step.name} on {found.step.on}", bold=True), *wrapped(words)), span, margin, (), color, words)
+def _strip(name: str, ratio: Ratio, said: str, margin: float, color: str) -> Strip:
+    words = f"{ratio_words(ratio)}{said}"
+    return Strip((*wrapped(name, bold=True), *wrapped(words)), ratio, margin, (), color, f"{name}: {words}")

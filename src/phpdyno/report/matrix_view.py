@@ -118,8 +118,7 @@ def outcome_words(profiles: Sequence[ProfileFound]) -> tuple[str, ...]:
 
 def cell_name(cell: Cell) -> str:
     """`wordpress, trained on mediawiki`."""
-    trained = cell.profile if cell.profile == ALL else f"on {cell.profile}"
-    return f"{cell.app}, trained {trained}"
+    return f"{cell.app}, trained on {cell.profile}"
 
 
 def cell_words(cell: Cell) -> str:
@@ -132,7 +131,7 @@ def cell_words(cell: Cell) -> str:
 def decided_words(view: MatrixView) -> str:
     """How it was decided."""
     apps = count(len(view.apps), "app")
-    return f"a difference matters from {percent(view.margin)} on; all intervals over {apps} hold together with {percent(view.confidence)}"
+    return f"A difference matters from {percent(view.margin)} on; all intervals over {apps} hold together with {percent(view.confidence)}"
 
 
 def warmth(cell: Cell) -> int:

@@ -16,6 +16,7 @@ from phpdyno.model.tune import Asked, Found
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import Outcome, refuse_another_host
 from phpdyno.workflows.specs import CONTROL_OPTION
+from phpdyno.workflows.tune_builds import build_candidates, fitting_builds
 from phpdyno.workflows.tune_bundle import make_tune_bundle
 from phpdyno.workflows.tune_lab import Lab
 from phpdyno.workflows.tune_loaded import Loaded
@@ -30,9 +31,15 @@ COMMAND = "tune"
 BUNDLE = "bundle"
 
 
-def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
-    """Search, prove, write the bundle; gives the run's directory. What can be refused is refused before anything starts."""
+def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress, with_builds: bool = False) -> Path:
+    """Search, prove, write the bundle; gives the run's directory. What can be refused is refused before anything starts.
+
+    `with_builds`: builds in the cache that stand in for the control's PHP are tried as well.
+    """
     subject = subject_of(asked)
+    if with_builds:
+        builds = fitting_builds(subject.controls[0])
+        subject = structs.replace(subject, asked=structs.replace(asked, builds=builds))
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, subject.definition.name)
         with laboratory(subject, run, argv=argv, progress=progress) as (lab, preflight):
@@ -115,7 +122,7 @@ class Tuning:
         fresh = Found(scripts=begun.scripts, plan=begun.plan, times=begun.times, screening=planned)
         search = Search(lab, self.record.host, fresh, keep=self._keep, tell=tell)
         seen = search.look()
-        ground = search.try_each(seen, find_preload(search, seen))
+        ground = search.try_each(seen, (*build_candidates(lab.asked.builds), *find_preload(search, seen)))
         numbers = numbers_for(ground, self._lab.asked.knobs)
         ground = search.plan(ground, numeric=bool(numbers))
         winner = search.race(*screen_all(search, ground)) if ground.factors else Winner((), None)
