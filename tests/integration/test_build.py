@@ -32,12 +32,12 @@ def test_a_build_that_is_interrupted_leaves_nothing_at_work(tmp_path: Path) -> N
     deadline = time.monotonic() + 5 * MINUTE_S
     while not (log.is_file() and log.stat().st_size) and time.monotonic() < deadline and building.poll() is None:
         time.sleep(0.1)
-    if building.poll() is None:
+    cut_short = building.poll() is None
+    if cut_short:
         building.send_signal(signal.SIGINT)
-        _, errors = building.communicate(timeout=MINUTE_S)
-        assert building.returncode == 130, errors
-    else:
-        assert building.returncode == 0, "it was in the cache already"
+    _, errors = building.communicate(timeout=MINUTE_S)
+    # Nothing is compiled where an earlier run of this test's file left it in the cache.
+    assert building.returncode == (130 if cut_short else 0), errors
     assert not compilers(), "a compiler is left"
 
 
@@ -86,7 +86,7 @@ def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path) ->
     site = tmp_path / "site"
     site.mkdir()
     (site / "index.php").write_text("<?php echo '<p>', mb_strlen('what the control can'), '</p>', str_repeat('<p>same</p>', 50);\n")
-    (site / "app.toml").write_text('name = "wants-mbstring"\nroot = "."\n\n[[targets]]\npath = "/"\n')
+    (site / "app.toml").write_text('name = "wants-mbstring"\nroot = "."\n\n[[target]]\npath = "/"\n')
     argv = ("build", "--train", site / "app.toml", *TINY, "--recipe", RECIPE, "--runs", tmp_path / "runs")
     answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
     assert answer.returncode == 1

@@ -13,10 +13,11 @@ Key = dict[str, object]
 
 
 class Order(Struct, frozen=True):
-    """What to build. `source` is an unpacked tree that stays as it is; `theirs` the distribution's directory of extensions, None for a
-    build that stands alone, which reads the php.ini `ini` and has `extensions` compiled in.
+    """What to build. `like` is the php-fpm that it stands beside, which an arm with the settings `stock` runs. `source` is an unpacked tree
+    that stays as it is; `theirs` the distribution's directory of extensions, None for a build that stands alone, which reads the php.ini
+    `ini` and has `extensions` compiled in.
 
-    `teachings`: one for each app that it is trained on, in the user's order; the first one's stack examines it.
+    `teachings`: one for each app that it is trained on, in the user's order. It is examined on the stacks of all of them.
     """
 
     recipe: Recipe
@@ -24,6 +25,7 @@ class Order(Struct, frozen=True):
     source: Path
     options: tuple[str, ...]
     like: str
+    stock: dict[str, str]
     php_version: str
     theirs: Path | None
     compiler: str

@@ -96,6 +96,7 @@ class Pipeline:
             like=order.like,
             alone=order.alone,
             ini=order.ini,
+            stock=order.stock,
             options=order.options,
             compiler=order.compiler,
             vm_kind=vm_kind(tree.macros()),

@@ -19,9 +19,8 @@ from phpdyno.paths import cache_path
 from phpdyno.report.words import count, duration
 from phpdyno.workflows.build import Made, Wanted, build, package, refresh
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Trainee, parse_trainee
+from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
 
-LOGS = "build-logs"
 NO_EXTENSIONS = "none"
 
 

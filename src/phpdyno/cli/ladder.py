@@ -9,7 +9,7 @@ from rich.console import Console
 from phpdyno.build.rungs import RUNGS
 from phpdyno.build.training import Course
 from phpdyno.cli import show
-from phpdyno.cli.build import LOGS, GroundOptions
+from phpdyno.cli.build import GroundOptions
 from phpdyno.cli.compare import app_source
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.units import checked_seed, fraction, seconds
@@ -17,6 +17,7 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
+from phpdyno.workflows.build_site import LOGS
 from phpdyno.workflows.compare import Question, resume
 from phpdyno.workflows.ladder import Climb, ladder
 

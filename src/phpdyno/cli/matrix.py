@@ -8,12 +8,12 @@ from rich.console import Console
 
 from phpdyno.build.training import Course
 from phpdyno.cli import show
-from phpdyno.cli.build import LOGS, GroundOptions, trainees_of
+from phpdyno.cli.build import GroundOptions, trainees_of
 from phpdyno.cli.compare import absolute_reference
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.config.recipe import parse_recipe
-from phpdyno.workflows.build_site import Trainee
+from phpdyno.workflows.build_site import LOGS, Trainee
 from phpdyno.workflows.matrix import Wish, matrix, resume_matrix
 
 

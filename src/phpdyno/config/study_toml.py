@@ -8,14 +8,16 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from phpdyno.config.nearest import suggestion
+from phpdyno.config.recipe import parse_recipe
 from phpdyno.config.study_arms import RawArm, complete_arms
 from phpdyno.config.study_sweeps import RawReferenceSweep, RawSweep, complete_reference, complete_sweep
 from phpdyno.config.study_values import Count, Name, Positive
 from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.values import absolute, read_toml
 from phpdyno.errors import UsageError
+from phpdyno.model.ladder import STOCK
 from phpdyno.model.plan import Metric
-from phpdyno.model.study import Contrast, Load, Note, Reference, Side, Study, StudyArm, StudyComparison, StudyPass, StudySweep
+from phpdyno.model.study import Contrast, Load, Note, Reference, Side, Study, StudyArm, StudyBuild, StudyComparison, StudyPass, StudySweep
 
 SLOT_PER_FLIGHT = 20
 """Requests per slot and request in flight below which a throughput slot has to say why it may be shorter."""
@@ -50,6 +52,12 @@ class _Comparison(Struct, frozen=True, forbid_unknown_fields=True):
     margin: Annotated[float, Meta(ge=0, le=1)] | None = None
     slot_requests: Count | None = None
     slot_reason: str = ""
+
+
+class _Build(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Name
+    recipe: str
+    train: Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
 class _Pass(Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,6 +107,7 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     contrast: tuple[_Contrast, ...] = ()
     reference: _Reference | None = None
     note: tuple[_Note, ...] = ()
+    build: tuple[_Build, ...] = ()
 
 
 _KEYS = {
@@ -112,6 +121,7 @@ _KEYS = {
     "reference": _Reference.__struct_fields__,
     "reference.sweep": RawReferenceSweep.__struct_fields__,
     "note": _Note.__struct_fields__,
+    "build": _Build.__struct_fields__,
 }
 
 
@@ -164,7 +174,24 @@ class _Reader:
             reference=self.reference(sweeps),
             notes=tuple(self.note(number, each) for number, each in enumerate(raw.note)),
             sweeps=sweeps,
+            builds=self.builds(),
         )
+
+    def builds(self) -> tuple[StudyBuild, ...]:
+        """The builds, and that every arm which names one names one of these, or the PHP that they stand beside."""
+        names = [each.name for each in self.raw.build]
+        for number, each in enumerate(self.raw.build):
+            key = f"build[{number}]"
+            if each.name == STOCK or each.name in names[:number]:
+                self.refuse(f"{key}.name", f"{each.name!r} is taken", "give it another name")
+            for position, app in enumerate(each.train):
+                self.known_app(app, f"{key}.train[{position}]")
+            parse_recipe(each.recipe, where=f"{self.path}: {key}.recipe")
+        for number, arm in enumerate(self.arms.values()):
+            named = arm.settings.get("build")
+            if names and named is not None and named not in {*names, STOCK}:
+                self.refuse(f"arm[{number}]", f"there is no build {named!r}", suggestion(named, [*names, STOCK]))
+        return tuple(StudyBuild(each.name, each.recipe, each.train) for each in self.raw.build)
 
     def refuse(self, key: str, what: str, next_step: str = "") -> None:
         raise UsageError(what, where=f"{self.path}: {key}", next_step=next_step)

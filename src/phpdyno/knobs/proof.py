@@ -158,7 +158,9 @@ def ini_file(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 def scan_dir(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """The worker read ini files from each of these directories; `none`: from ours only."""
     places = {path.rpartition("/")[0] for path in facts.ini_files[1:]}
-    missing = [place for place in wanted.split(":") if place and place not in places] if wanted != "none" else []
+    if wanted == "none":
+        return len(places) <= 1, f"ini files scanned in {len(places)} directories"
+    missing = [place for place in wanted.split(":") if place and place not in places]
     return not missing, f"nothing read from {', '.join(missing)}" if missing else f"{len(facts.ini_files) - 1} ini files scanned"
 
 

@@ -8,6 +8,14 @@ BUILD_FILE = "build.json"
 BUILD_SCHEMA = 1
 
 
+STOCK_OF = "/stock"
+
+
+def stock_of(name: str) -> str:
+    """What `build=…` calls the PHP that a build of this name stands beside."""
+    return f"{name}{STOCK_OF}"
+
+
 def series_of(version: str) -> str:
     """`8.2` of `8.2.36`: what ini directories, packages and programs are named after."""
     return ".".join(version.split(".")[:2])
@@ -69,7 +77,7 @@ class Check(Struct, frozen=True):
 
 class Build(Struct, frozen=True):
     """A finished build. `like` is the php-fpm that it stands in for; one that stands `alone` has its extensions compiled in and reads the
-    php.ini `ini`, where a drop-in reads and loads what that php-fpm does.
+    php.ini `ini`, where a drop-in reads and loads what that php-fpm does. `stock` are the settings of an arm that runs that php-fpm.
 
     `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
     """
@@ -79,6 +87,7 @@ class Build(Struct, frozen=True):
     origin: Origin
     php_version: str
     like: str
+    stock: dict[str, str]
     options: tuple[str, ...]
     compiler: str
     vm_kind: str

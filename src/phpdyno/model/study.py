@@ -105,8 +105,17 @@ class Note(Struct, frozen=True):
     ours: Side | None = None
 
 
+class StudyBuild(Struct, frozen=True):
+    """A build that arms of a study run as `build=NAME`: a recipe, and the apps that it is trained on, by their names in the study."""
+
+    name: str
+    recipe: str
+    train: tuple[str, ...]
+
+
 class Study(Struct, frozen=True):
-    """A whole study. `apps` maps its names of apps to what opens them (built-in name or absolute path of an app.toml)."""
+    """A whole study. `builds` are made before anything is measured. `apps` maps its names of apps to what opens them (built-in name or
+    absolute path of an app.toml)."""
 
     name: str
     title: str
@@ -123,6 +132,7 @@ class Study(Struct, frozen=True):
     reference: Reference | None
     notes: tuple[Note, ...]
     sweeps: tuple[StudySweep, ...] = ()
+    builds: tuple[StudyBuild, ...] = ()
 
     @property
     def parts(self) -> tuple[StudyComparison | StudySweep | StudyPass, ...]:

@@ -142,9 +142,11 @@ def standing(found: StepFound) -> str:
 
 
 def best_of(steps: Sequence[StepFound]) -> StepFound | None:
-    """The step with the highest certain total: the one whose interval begins highest, of those better than the stock PHP."""
+    """The step that is certain to be better than the stock PHP and whose interval begins highest: of those that earned their place, and of
+    all where none did by itself."""
     certain = [(each.total.low, each) for each in steps if each.total is not None and each.total.low is not None and each.total.low > 1.0]
-    return max(certain, key=lambda pair: pair[0])[1] if certain else None
+    earned = [pair for pair in certain if pair[1].earned]
+    return max(earned or certain, key=lambda pair: pair[0])[1] if certain else None
 
 
 def outcome_words(steps: Sequence[StepFound], confidence: float) -> str:

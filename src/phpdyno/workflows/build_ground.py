@@ -40,7 +40,7 @@ class Foundation(Struct, frozen=True):
 
 
 class Ground(Struct, frozen=True):
-    """A source, how it is configured, and the PHP that a build of it stands beside: the SPEC `control`, whose php-fpm is `like`.
+    """A source, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's settings `stock`.
 
     `theirs` is that PHP's directory of extensions, None for a build that stands alone, which reads the php.ini `ini` and has `extensions`
     compiled in.
@@ -51,7 +51,7 @@ class Ground(Struct, frozen=True):
     version: str
     options: tuple[str, ...]
     like: str
-    control: str
+    stock: dict[str, str]
     theirs: Path | None
     ini: str = ""
     extensions: tuple[str, ...] = ()
@@ -77,8 +77,8 @@ def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, prog
 
 
 def _drop_in(origin: Origin, source: Path, beside: Installed, options: tuple[str, ...], *, pair: bool = False) -> Ground:
-    control = f"php={beside.fpm}" + (f";php.extension_dir={beside.extension_dir}" if pair else "")
-    return Ground(origin, source, beside.version, options, beside.fpm, control, Path(beside.extension_dir))
+    stock = {"php": beside.fpm, **({"php.extension_dir": beside.extension_dir} if pair else {})}
+    return Ground(origin, source, beside.version, options, beside.fpm, stock, Path(beside.extension_dir))
 
 
 def _refuse_misfit(given: Given, installed: Installed) -> None:
@@ -110,7 +110,7 @@ def _alone(wanted: Foundation, shop: Workshop, supervisor: Supervisor, progress:
         packaged = _packaged(look_at(wanted.like, supervisor, cache_dir()), options, shop, supervisor, progress, alone=True)
         return structs.replace(packaged, theirs=None, ini=ini, extensions=extensions)
     given = read_source(wanted.source, wanted.checksum, shop)
-    return Ground(given.origin, given.place, given.version, options, fpm, f"php={fpm}", None, ini, extensions)
+    return Ground(given.origin, given.place, given.version, options, fpm, {"php": fpm}, None, ini, extensions)
 
 
 def _packaged(

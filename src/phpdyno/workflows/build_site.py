@@ -19,6 +19,7 @@ from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.recipe import Recipe
+from phpdyno.model.study import spec_of
 from phpdyno.paths import cache_dir
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.programs import find_program, told
@@ -27,6 +28,9 @@ from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation, Ground, find_ground
 from phpdyno.workflows.build_school import StackSchool
 from phpdyno.workflows.session import start_shared
+
+LOGS = "build-logs"
+"""The directory of what compilers and servers say while something is built, beside the runs."""
 
 
 class Trainee(Struct, frozen=True):
@@ -44,7 +48,7 @@ class Subject(Struct, frozen=True):
 
 
 class Site:
-    """Makes builds on one ground. `control` is the SPEC of the PHP that they stand beside."""
+    """Makes builds on one ground."""
 
     def __init__(self, shop: Workshop, supervisor: Supervisor, ground: Ground, progress: Progress) -> None:
         self._shop = shop
@@ -52,7 +56,6 @@ class Site:
         self._ground = ground
         self._progress = progress
         self._subjects: dict[str, Subject] = {}
-        self.control = ground.control
 
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
         """What a training by this app consists of. Raises UsageError, DynoError."""
@@ -81,6 +84,7 @@ class Site:
             source=ground.source,
             options=ground.options,
             like=ground.like,
+            stock=ground.stock,
             php_version=ground.version,
             theirs=ground.theirs,
             ini=ground.ini,
@@ -102,7 +106,7 @@ class Site:
             app = subject.definition.prepare(supervisor, cache=cache_dir(), progress=self._progress.phase)
             shared = start_shared(stack, app, supervisor, cores)
             bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database)
-            control = make_arms(self.control, (), aa=True, app=subject.definition).control
+            control = make_arms(spec_of(self._ground.stock), (), aa=True, app=subject.definition).control
             taught = subject.teaching
             yield StackSchool(supervisor, bench, control, Course(taught.seconds, taught.least, taught.seed), self._tell)
 

@@ -11,7 +11,7 @@ from phpdyno.build.training import Course
 from phpdyno.errors import DynoError
 from phpdyno.experiment.progress import Progress
 from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord, write_ladder
-from phpdyno.model.build import Build
+from phpdyno.model.build import Build, stock_of
 from phpdyno.model.ladder import Step
 from phpdyno.model.recipe import Recipe
 from phpdyno.stack.host_settings import PAGES, can_set
@@ -35,25 +35,19 @@ class Climb(Struct, frozen=True):
     knobs: bool = True
 
 
-class Steps(Struct, frozen=True):
-    """The steps, the SPEC of the PHP at the bottom, and what is to be written of them."""
-
-    control: str
-    record: LadderRecord
-
-
 def ladder(climb: Climb, *, runs: Path, logs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then measure; the run's directory. Nothing is compiled while anything is measured.
 
     A recipe that cannot be built is a step that says why. Raises DynoError where none can.
     """
-    steps = build_steps(climb, logs=logs, progress=progress)
-    specs = tuple(each.spec for each in steps.record.steps if each.spec)
-    question = structs.replace(climb.question, control=steps.control, treatments=specs, metric="cpu", settle="never")
-    return compare(question, runs=runs, argv=argv, progress=progress, command=COMMAND, begun=lambda run: write_ladder(run, steps.record))
+    record = build_steps(climb, logs=logs, progress=progress)
+    specs = tuple(each.spec for each in record.steps if each.spec)
+    control = f"build={stock_of(next(iter(record.builds)))}"
+    question = structs.replace(climb.question, control=control, treatments=specs, metric="cpu", settle="never")
+    return compare(question, runs=runs, argv=argv, progress=progress, command=COMMAND, begun=lambda run: write_ladder(run, record))
 
 
-def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> Steps:
+def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord:
     """Every recipe built, or why it is not. Raises DynoError where none is."""
     made: dict[str, tuple[Path, Build]] = {}
     failed: dict[str, str] = {}
@@ -66,7 +60,6 @@ def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> Steps:
             except DynoError as error:
                 failed[recipe.name] = str(error)
                 progress.note(f"{recipe.name} is not climbed: {error}")
-        control = site.control
     if not made:
         raise DynoError("none of these recipes can be built", where=", ".join(failed), next_step=next(iter(failed.values())))
     steps = steps_of(climb.recipes, {name: build for name, (_, build) in made.items()}, failed)
@@ -74,7 +67,7 @@ def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> Steps:
     if climb.knobs and top is not None:
         steps += _on_top(top, made[top.name][0])
     notes = tuple(dict.fromkeys(build.origin.notice for _, build in made.values() if build.origin.notice))
-    return Steps(control, LadderRecord(LADDER_SCHEMA, steps, {build.name: build for _, build in made.values()}, notes))
+    return LadderRecord(LADDER_SCHEMA, steps, {build.name: build for _, build in made.values()}, notes)
 
 
 def _on_top(top: Step, place: Path) -> tuple[Step, ...]:

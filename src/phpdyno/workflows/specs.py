@@ -16,6 +16,7 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, pool_ini
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.build import STOCK_OF
 from phpdyno.paths import cache_path
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.host_settings import refuse_host_settings
@@ -141,12 +142,18 @@ class SpecReader:
 
 
 def place_of_build(name: str) -> dict[str, str]:
-    """How an arm runs a finished build, by its name, or by its recipe for the newest of that. Raises UsageError."""
+    """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with `/stock` behind the name: the PHP that
+    it stands beside. Raises UsageError."""
     made = Workshop(cache_path(), silent).builds()
-    found = [settings_of(place, alone=each.alone, ini=each.ini) for place, each in made if name in {each.name, each.recipe.name}]
+    wanted, beside = name.removesuffix(STOCK_OF), name.endswith(STOCK_OF)
+    found = [
+        each.stock if beside else settings_of(place, alone=each.alone, ini=each.ini)
+        for place, each in made
+        if wanted in {each.name, each.recipe.name}
+    ]
     if not found:
         names = [each.name for _, each in made]
-        hint = suggestion(name, names) or "make it with: phpdyno build --train APP --recipe " + name
+        hint = suggestion(name, names) or "make it with: phpdyno build --train APP --recipe " + wanted
         raise UsageError(f"there is no build {name!r}", where="build", next_step=hint)
     return found[-1]
 

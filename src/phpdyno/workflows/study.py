@@ -22,12 +22,14 @@ from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.study import Study, SyscallCounts
 from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.build_site import LOGS
 from phpdyno.workflows.compare import Question, compare, resume
 from phpdyno.workflows.measure import Question as Sweeping
 from phpdyno.workflows.measure import check_question, measure, pool_arms
 from phpdyno.workflows.measure import resume as resume_sweep
 from phpdyno.workflows.rundir import make_run_dir
 from phpdyno.workflows.specs import SpecReader
+from phpdyno.workflows.study_builds import with_builds
 from phpdyno.workflows.study_ground import read_ground, refuse_changed, refuse_other_version, version_of
 from phpdyno.workflows.study_questions import enough, pass_requests, question_of, sweep_question
 from phpdyno.workflows.syscall_pass import count_pass, pass_arm
@@ -40,7 +42,7 @@ def study(
 
     Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on. Raises UsageError.
     """
-    wanted = load_study(file)
+    wanted = with_builds(load_study(file), logs=runs / LOGS, progress=progress)
     scale = budget_s / wanted.budget_s if budget_s else 1.0
     builds = check_study(wanted, scale)
     parts = (

@@ -21,6 +21,7 @@ def order(recipe: str, *teachings: Teaching) -> Order:
         source=Path("/cache/source"),
         options=("--enable-fpm",),
         like="/usr/sbin/php-fpm8.2",
+        stock={"php": "/usr/sbin/php-fpm8.2"},
         php_version="8.2.36",
         theirs=Path("/usr/lib/php/20220829"),
         compiler="12.2.0",

@@ -18,6 +18,7 @@ BUILD = Build(
     origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
     php_version="8.2.36",
     like="/usr/sbin/php-fpm8.2",
+    stock={"php": "/usr/sbin/php-fpm8.2"},
     options=("--enable-fpm",),
     compiler="gcc 12.2.0",
     vm_kind="HYBRID",

@@ -7,7 +7,8 @@ import pytest
 
 from phpdyno.config.study_toml import load_study
 from phpdyno.errors import UsageError
-from phpdyno.model.study import ReferenceSweep
+from phpdyno.model.study import ReferenceSweep, StudyBuild
+from phpdyno.workflows.study_builds import named
 
 HEAD = """\
 name = "small"
@@ -63,6 +64,10 @@ machine = "another one"
 5 = 1852.83
 """
 REFERENCE = '[reference]\nsource = "x"\n'
+
+
+BUILD = '[[build]]\nname = "trained"\nrecipe = "pgo"\ntrain = ["hello"]\n'
+BUILT_HEAD = 'name = "built"\ntitle = "Built"\n[apps]\nhello = "hello"\n'
 
 
 def write(folder: Path, text: str) -> Path:
@@ -132,6 +137,18 @@ def test_the_committed_studies_can_be_read() -> None:
         # Each contrast of the reference can be made from some comparison.
         for contrast in study.contrasts:
             assert any({contrast.arm, contrast.against} <= {each.control, *each.treatments} for each in study.comparisons), contrast.title
+
+
+def test_arms_name_builds_of_the_study_and_the_php_that_these_stand_beside(tmp_path: Path) -> None:
+    arms = '[[arm]]\nname = "stock"\nspec = "build=stock"\n[[arm]]\nname = "off"\nspec = "build=trained;ini.memory_limit=1G"\n'
+    comparison = COMPARISON.replace('= "control"', '= "stock"')
+    study = load_study(write(tmp_path, BUILT_HEAD + arms + comparison + BUILD))
+    assert study.builds == (StudyBuild("trained", "pgo", ("hello",)),)
+    found = named(study, {"trained": "pgo-1a2b3c4d", "stock": "pgo-1a2b3c4d/stock"})
+    assert [each.settings for each in found.arms] == [
+        {"build": "pgo-1a2b3c4d/stock"},
+        {"build": "pgo-1a2b3c4d", "ini.memory_limit": "1G"},
+    ]
 
 
 def test_the_opcache_study_measures_tcp_in_full_slots_as_well() -> None:
@@ -230,6 +247,11 @@ def test_the_opcache_study_measures_tcp_in_full_slots_as_well() -> None:
             "note[0].contrast: there is no contrast 'y'",
         ),
         (HEAD + ARMS + COMPARISON + '[[note]]\ntext = "x"\nours = "smaller"\n', "note[0]: contrast and ours belong together"),
+        (HEAD + ARMS + COMPARISON + BUILD.replace('"pgo"', '"pog"'), "build[0].recipe: 'pog' is no part of a recipe; did you mean pgo?"),
+        (HEAD + ARMS + COMPARISON + BUILD.replace('"hello"', '"helo"'), "build[0].train[0]: [apps] names no 'helo'; did you mean hello?"),
+        (HEAD + ARMS + COMPARISON + BUILD.replace('"trained"', '"stock"'), "build[0].name: 'stock' is taken"),
+        (HEAD + ARMS + COMPARISON + BUILD + BUILD, "build[1].name: 'trained' is taken"),
+        (HEAD + ARMS.replace("ini.memory_limit=64M", "build=traind") + COMPARISON + BUILD, "arm[2]: there is no build 'traind'; did you"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, text: str, said: str) -> None:
