@@ -51,7 +51,8 @@ def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_sa
     assert list(steps) == [BROKEN, RECIPE, "huge text pages", "JIT", "JIT and huge text pages"]
     assert steps[BROKEN]["kind"] == "invalid"
     assert "no-such-machine" in steps[BROKEN]["reason"]
-    for name in (RECIPE, "JIT"):
+    # (The JIT finds nothing to compile on this page, which is a step without a number.)
+    for name in (RECIPE, "huge text pages"):
         assert steps[name]["kind"] in {"improved", "regressed", "equivalent", "inconclusive"}, steps[name]
     (build,) = said["builds"]
     assert (build["skipped"], build["vm_kind"]) == ({}, "HYBRID")

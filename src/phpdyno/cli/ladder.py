@@ -18,8 +18,8 @@ from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
 from phpdyno.workflows.build_site import LOGS
-from phpdyno.workflows.compare import Question, resume
-from phpdyno.workflows.ladder import Climb, ladder
+from phpdyno.workflows.compare import Question
+from phpdyno.workflows.ladder import Climb, ladder, resume_ladder
 
 
 class Options(Struct, frozen=True):
@@ -47,7 +47,7 @@ def run(options: Options) -> int:
     runs = options.runs.absolute()
     if options.resume is not None:
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = resume(options.resume.absolute(), argv=argv, progress=progress)
+            directory = resume_ladder(options.resume.absolute(), argv=argv, progress=progress)
     else:
         climb = climb_of(options)
         with LiveProgress(console, quiet=options.json, notes="") as progress:

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.build import Build
+from phpdyno.model.hot import HotPass
 from phpdyno.model.ladder import Step
 
 LADDER_FILE = "ladder.json"
@@ -13,12 +14,15 @@ LADDER_SCHEMA = 1
 
 
 class LadderRecord(Struct, frozen=True):
-    """`builds` by their names; `notes` say what was to be told of them."""
+    """`builds` by their names; `notes` say what was to be told of them. `hot` is where the time goes without and with them, looked at once
+    everything is measured; `not_hot` says why it is not known."""
 
     schema: int
     steps: tuple[Step, ...]
     builds: dict[str, Build] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    hot: HotPass | None = None
+    not_hot: str = ""
 
 
 def write_ladder(run: Path, record: LadderRecord) -> None:

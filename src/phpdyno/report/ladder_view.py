@@ -1,6 +1,6 @@
 """A ladder's record and its comparison's journal as what its reports show. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -8,9 +8,11 @@ from msgspec import Meta, Struct
 from phpdyno.journal.ladder import LadderRecord
 from phpdyno.journal.records import Record
 from phpdyno.model.build import Build
+from phpdyno.model.hot import HotPass
 from phpdyno.model.ladder import STOCK, StepFound
 from phpdyno.report.gather import gather
 from phpdyno.report.ladder import climbed
+from phpdyno.report.shape import Row
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.view import view_of
 from phpdyno.report.words import count, duration, percent
@@ -58,6 +60,8 @@ class LadderView(Struct, frozen=True, kw_only=True):
     scope: Annotated[str, Meta(description="What the verdicts hold for.")]
     steps: Annotated[tuple[StepFound, ...], Meta(description="The steps in their order.")]
     builds: Annotated[tuple[BuildView, ...], Meta(description="The builds that they run.")]
+    hot: Annotated[HotPass | None, Meta(description="Where a request's time goes in the first and in the last build; null: not known.")]
+    not_hot: Annotated[str, Meta(description="Why that is not known; empty where it is, or was not asked for.")]
     sentences: Annotated[tuple[str, ...], Meta(description="What was found, in words; the last one is the outcome.")]
     warnings: Annotated[tuple[str, ...], Meta(description="What casts doubt on it.")]
     repeat: Annotated[str, Meta(description="Shell command that repeats it.")]
@@ -77,7 +81,6 @@ def ladder_view(record: LadderRecord, records: Iterable[Record], run: str) -> La
         invalid={row.name: row.reason for row in compared.rows if row.kind == "invalid"},
     )
     names = {each.spec: each.name for each in record.steps}
-    doubts = [f"{names.get(row.name, row.name)}: {warning}" for row in compared.rows for warning in row.warnings]
     return LadderView(
         title=f"{compared.app} {compared.app_version}".strip() + ": step by step to a faster PHP",
         run=run,
@@ -93,10 +96,21 @@ def ladder_view(record: LadderRecord, records: Iterable[Record], run: str) -> La
         scope=compared.scope,
         steps=steps,
         builds=tuple(build_view(each) for each in record.builds.values()),
+        hot=record.hot,
+        not_hot=record.not_hot,
         sentences=(*map(step_words, steps), outcome_words(steps, plan.confidence)),
-        warnings=(*compared.preflight_warnings, *record.notes, *doubts),
+        warnings=(*compared.preflight_warnings, *record.notes, *doubts(compared.rows, names)),
         repeat=compared.repeat,
     )
+
+
+def doubts(rows: Iterable[Row], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Warnings of the rows of a comparison, each once, with the arms that it is about; `names` is what those are called here."""
+    about: dict[str, list[str]] = {}
+    for row in rows:
+        for warning in row.warnings:
+            about.setdefault(warning, []).append(names.get(row.name, row.name))
+    return tuple(f"{', '.join(arms)}: {warning}" for warning, arms in about.items())
 
 
 def build_view(build: Build) -> BuildView:

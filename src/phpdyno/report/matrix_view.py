@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.matrix import ALL, Cell, ProfileFound
 from phpdyno.model.tune import Ratio
-from phpdyno.report.ladder_view import BuildView, build_view
+from phpdyno.report.ladder_view import BuildView, build_view, doubts
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.words import count, percent
@@ -45,7 +45,9 @@ def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str)
     cells = tuple(_cell(name, build, app, compared.get(app)) for name, build in record.profiles.items() for app in apps)
     profiles = tuple(profile_found(name, build, cells, record.margin) for name, build in record.profiles.items())
     missing = [f"{each.name}: {each.detail or 'not measured'}" for each in record.apps if each.state != "done"]
-    doubts = [f"{app}, {warning}" for app in apps if app in compared for warning in _doubts(compared[app], record)]
+    named = {f"build={build}": name for name, build in record.profiles.items()}
+    host = dict.fromkeys(warning for each in compared.values() for warning in each.preflight_warnings)
+    doubted = [f"on {app}, trained on {said}" for app in apps if app in compared for said in doubts(compared[app].rows, named)]
     return MatrixView(
         title=f"{', '.join(apps[:-1])} and {apps[-1]}: each profile on every app",
         run=run,
@@ -62,15 +64,9 @@ def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str)
         builds=tuple(build_view(record.builds[name]) for name in (record.plain, *record.profiles.values())),
         scopes=tuple(compared[app].scope for app in apps if app in compared),
         sentences=(*(f"{cell_name(each)}: {cell_words(each)}" for each in cells), *outcome_words(profiles)),
-        warnings=(*record.notes, *doubts),
+        warnings=(*host, *record.notes, *doubted),
         argv=record.argv,
     )
-
-
-def _doubts(view: RunView, record: MatrixRecord) -> list[str]:
-    names = {f"build={build}": name for name, build in record.profiles.items()}
-    said = [f"{names.get(row.name, row.name)}: {warning}" for row in view.rows for warning in row.warnings]
-    return [*view.preflight_warnings, *said]
 
 
 def _cell(profile: str, build: str, app: str, view: RunView | None) -> Cell:

@@ -10,14 +10,17 @@ from phpdyno.build.rungs import knob_steps, last_standing, steps_of
 from phpdyno.build.training import Course
 from phpdyno.errors import DynoError
 from phpdyno.experiment.progress import Progress
-from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord, write_ladder
+from phpdyno.experiment.state import RunState
+from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord, read_ladder, write_ladder
+from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.model.build import Build, stock_of
 from phpdyno.model.ladder import Step
 from phpdyno.model.recipe import Recipe
 from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Trainee, open_site
-from phpdyno.workflows.compare import Question, compare
+from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.hot_pass import look_for_hot_functions
 
 COMMAND = "ladder"
 
@@ -44,7 +47,35 @@ def ladder(climb: Climb, *, runs: Path, logs: Path, argv: Sequence[str], progres
     specs = tuple(each.spec for each in record.steps if each.spec)
     control = f"build={stock_of(next(iter(record.builds)))}"
     question = structs.replace(climb.question, control=control, treatments=specs, metric="cpu", settle="never")
-    return compare(question, runs=runs, argv=argv, progress=progress, command=COMMAND, begun=lambda run: write_ladder(run, record))
+    run = compare(question, runs=runs, argv=argv, progress=progress, command=COMMAND, begun=lambda run: write_ladder(run, record))
+    look_inside(run, progress=progress)
+    return run
+
+
+def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
+    """Go on with a ladder whose measuring was interrupted. Raises UsageError where nothing is left to do."""
+    run = resume(run, argv=argv, progress=progress)
+    look_inside(run, progress=progress)
+    return run
+
+
+def look_inside(run: Path, *, progress: Progress) -> None:
+    """Where the time of a request goes in the first build and in the last one, into the record of a measured ladder."""
+    record = read_ladder(run)
+    plan = RunState.replay(read_journal(run / FILE)).plan
+    standing = [step for step in record.steps if step.build]
+    first, last = standing[0], next(step for step in reversed(standing) if step.build and step.spec == f"build={step.build}")
+    if record.hot is not None or first == last or not plan.source.reference:
+        return
+    try:
+        specs, names = (first.spec, last.spec), (first.name, last.name)
+        hot = look_for_hot_functions(plan.source.reference, specs, names, seed=plan.seed, logs=run / "logs", progress=progress)
+        record = structs.replace(record, hot=hot)
+    except DynoError as error:
+        # The verdicts are there; this only explains them.
+        record = structs.replace(record, not_hot=str(error))
+        progress.note(f"functions are not looked at: {error}")
+    write_ladder(run, record)
 
 
 def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord:

@@ -1,0 +1,83 @@
+"""Two arms of one app driven in turns while perf looks at their workers: where a request's time goes before and after a change."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from phpdyno.apps.registry import open_app
+from phpdyno.experiment.lanes import make_lane
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.schedule import deal
+from phpdyno.experiment.slot import Lane, measure_slot
+from phpdyno.experiment.warmup import warm_up
+from phpdyno.explain.hot_functions import CannotSample, find_perf, hot_pass, sampling
+from phpdyno.host.cores import on_cores, split_cores
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.model.hot import HotPass
+from phpdyno.model.plan import Panel
+from phpdyno.paths import cache_dir
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.meter import children_of
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.session import start_shared
+
+SECONDS = 6.0
+"""Of CPU for each arm: ten thousand samples, of which a function that takes 1 % has a hundred."""
+TURNS = 20
+PROGRAM = "php-fpm"
+
+
+def look_for_hot_functions(
+    reference: str, specs: tuple[str, str], names: tuple[str, str], *, seed: int, logs: Path, progress: Progress
+) -> HotPass:
+    """Drive both arms in turns and sample them. Raises CannotSample where perf is missing or forbidden; DynoError."""
+    find_perf()
+    definition = open_app(reference)
+    arms = [make_arms(spec, (), aa=True, app=definition).control for spec in specs]
+    cores = split_cores()
+    with MeasuringLock(), Supervisor(logs) as supervisor, ExitStack() as stack:
+        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
+        shared = start_shared(stack, app, supervisor, cores)
+        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database)
+        weights = [target.weight for target in app.workload.targets]
+        progress.phase("looking for hot functions")
+        with on_cores(cores.helpers), bench.running(arms) as instances:
+            lanes = [
+                make_lane(each, bench, Panel("cpu", each.arm, (), 1), workload=app.workload, transport=bench.transport, lengths={})
+                for each in instances
+            ]
+            warm = [warm_up(lane, shared.meters, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
+            slowest_ns = max(1, *(each.request_cpu_ns for each in warm))
+            requests = max(1, round(SECONDS * 1e9 / TURNS / slowest_ns))
+            decks = [deal(np.random.default_rng(seed + turn), weights, requests) for turn in range(TURNS)]
+            with ExitStack() as looking:
+                looks = [
+                    looking.enter_context(sampling(supervisor, f"arm-{number}", children_of(lane.instance.php_pid)))
+                    for number, lane in enumerate(lanes)
+                ]
+                cpu_ns = [0.0, 0.0]
+                for lane in lanes:
+                    lane.begin()
+                for turn, deck in enumerate(decks):
+                    progress.tick(turn, TURNS, "sampling")
+                    for number in (0, 1) if turn % 2 else (1, 0):
+                        reading = measure_slot(lanes[number], shared.meters, deck)
+                        if reading.failures:
+                            raise ArmFailed(lanes[number].instance.arm, f"requests fail while perf looks: {dict(reading.failures)}")
+                        cpu_ns[number] += reading.php_ns
+            _close(lanes)
+    total = TURNS * requests
+    programs = {Path(arm.php.fpm).name: PROGRAM for arm in arms}
+    try:
+        return hot_pass(names, (looks[0].samples, looks[1].samples), (cpu_ns[0] / total / 1e3, cpu_ns[1] / total / 1e3), total, programs)
+    except ValueError as error:
+        raise CannotSample(str(error)) from error
+
+
+def _close(lanes: Sequence[Lane]) -> None:
+    for lane in lanes:
+        lane.driver.close()
