@@ -7,6 +7,8 @@ from phpdyno.host.checkup.check import install
 from phpdyno.stack.programs import told
 
 TOOLS = ("gcc", "make", "pkg-config", "autoconf", "dpkg-dev")
+OF_A_CHECKOUT = ("bison", "re2c")
+"""What a release has made already: the parsers."""
 HEADERS = {
     "--with-libxml": "libxml2-dev",
     "--with-openssl": "libssl-dev",

@@ -8,7 +8,7 @@ from phpdyno.apps.packages import fetch_packages
 from phpdyno.build.debian_source import SourceArchive, candidates
 from phpdyno.build.given_source import Given, read_source
 from phpdyno.build.installed import Installed, find_fpm, look_at, modules_of
-from phpdyno.build.needs import TOOLS, needed, require_packages
+from phpdyno.build.needs import OF_A_CHECKOUT, TOOLS, needed, require_packages
 from phpdyno.build.options import drop_in_options
 from phpdyno.build.standalone import IN_SOURCE, not_in_source, packages_for, standalone_options
 from phpdyno.build.workshop import Workshop, digest_of
@@ -70,7 +70,7 @@ def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, prog
     options = drop_in_options(installed.options, server="fpm", extensions=PLACEHOLDER, fpm=FPM_OPTIONS)
     require_packages(needed(options))
     if wanted.source is not None:
-        given = read_source(wanted.source, wanted.checksum, shop)
+        given = _given(wanted.source, wanted.checksum, shop)
         _refuse_misfit(given, installed)
         return _drop_in(given.origin, given.place, installed, options)
     return _packaged(installed, options, shop, supervisor, progress)
@@ -79,6 +79,13 @@ def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, prog
 def _drop_in(origin: Origin, source: Path, beside: Installed, options: tuple[str, ...], *, pair: bool = False) -> Ground:
     stock = {"php": beside.fpm, **({"php.extension_dir": beside.extension_dir} if pair else {})}
     return Ground(origin, source, beside.version, options, beside.fpm, stock, Path(beside.extension_dir))
+
+
+def _given(source: Path, checksum: str, shop: Workshop) -> Given:
+    given = read_source(source, checksum, shop)
+    if not (given.place / "configure").is_file():
+        require_packages(OF_A_CHECKOUT)
+    return given
 
 
 def _refuse_misfit(given: Given, installed: Installed) -> None:
@@ -109,7 +116,7 @@ def _alone(wanted: Foundation, shop: Workshop, supervisor: Supervisor, progress:
     if wanted.source is None:
         packaged = _packaged(look_at(wanted.like, supervisor, cache_dir()), options, shop, supervisor, progress, alone=True)
         return structs.replace(packaged, theirs=None, ini=ini, extensions=extensions)
-    given = read_source(wanted.source, wanted.checksum, shop)
+    given = _given(wanted.source, wanted.checksum, shop)
     return Ground(given.origin, given.place, given.version, options, fpm, {"php": fpm}, None, ini, extensions)
 
 

@@ -1,0 +1,77 @@
+"""Builds as SPECs name them, and those that a tune tries."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.build.workshop import Workshop, write_build
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import UsageError
+from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.build import Build
+from phpdyno.workflows.build_site import Trainee, parse_trainee
+from phpdyno.workflows.specs import place_of_build
+from phpdyno.workflows.tune_builds import build_candidates, fitting_builds
+from tests.unit.builds.test_workshop import BUILD, silent
+
+CONTROL = Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"))
+PGO = structs.replace(BUILD, name="pgo-old", made="2026-01-01")
+NEWER = structs.replace(BUILD, name="pgo-new", made="2026-01-02")
+O3 = structs.replace(BUILD, name="o3-1", recipe=parse_recipe("o3"))
+PAIR = structs.replace(
+    BUILD, name="pgo-pair", like="/cache/pair/php-fpm8.2", stock={"php": "/cache/pair/php-fpm8.2", "php.extension_dir": "/x"}
+)
+OTHER_VERSION = structs.replace(BUILD, name="lto-1", recipe=parse_recipe("lto"), php_version="8.2.30")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def keep(cache: Path, *builds: Build) -> None:
+    for build in builds:
+        place = Workshop(cache, silent).home / "finished" / build.name
+        place.mkdir(parents=True)
+        write_build(place, build)
+
+
+def test_a_build_is_named_by_itself_or_by_its_recipe_for_the_newest(cache: Path) -> None:
+    keep(cache, NEWER, PGO, PAIR)
+    home = cache / "builds" / "finished"
+    assert place_of_build("pgo-old")["php"] == f"{home}/pgo-old/php-fpm"
+    assert place_of_build("pgo")["php"] == f"{home}/pgo-pair/php-fpm"
+    assert place_of_build("pgo-pair/stock") == {"php": "/cache/pair/php-fpm8.2", "php.extension_dir": "/x"}
+    assert place_of_build("pgo-new/stock") == {"php": "/usr/sbin/php-fpm8.2"}
+    with pytest.raises(UsageError, match="there is no build 'pgo-odl'") as caught:
+        place_of_build("pgo-odl")
+    assert "pgo-old" in str(caught.value)
+
+
+def test_a_tune_tries_the_newest_of_each_recipe_that_stands_in_for_its_control(cache: Path) -> None:
+    keep(cache, PGO, NEWER, O3, PAIR, OTHER_VERSION)
+    assert set(fitting_builds(CONTROL)) == {"o3-1", "pgo-new"}
+    found = build_candidates(("pgo-new", "o3-1"))
+    assert [each.name for each in found] == ["build=pgo-new", "build=o3-1"]
+    assert all(each.settings["php"].endswith("/php-fpm") for each in found)
+
+
+def test_a_tune_without_a_fitting_build_says_how_to_make_one(cache: Path) -> None:
+    keep(cache, PAIR, OTHER_VERSION)
+    with pytest.raises(UsageError, match=r"no build that stands in for /usr/sbin/php-fpm8.2; make one with: phpdyno build"):
+        fitting_builds(CONTROL)
+
+
+@pytest.mark.parametrize(
+    ("text", "trainee"),
+    [("wordpress", Trainee("wordpress")), ("wordpress=3", Trainee("wordpress", 3.0)), ("apps/a=b/app.toml", Trainee("apps/a=b/app.toml"))],
+)
+def test_an_app_that_trains_may_have_a_weight(text: str, trainee: Trainee) -> None:
+    assert parse_trainee(text) == trainee
+
+
+def test_an_app_of_no_weight_is_refused() -> None:
+    with pytest.raises(UsageError, match="weighs nothing"):
+        parse_trainee("hello=0")
