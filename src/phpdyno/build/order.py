@@ -12,41 +12,47 @@ from phpdyno.model.recipe import Recipe
 Key = dict[str, object]
 
 
-class Order(Struct, frozen=True):
-    """What to build. `like` is the php-fpm that it stands beside, which an arm with the settings `stock` runs. `source` is an unpacked tree
-    that stays as it is; `theirs` the distribution's directory of extensions, None for a build that stands alone, which reads the php.ini
-    `ini` and has `extensions` compiled in.
+class Ground(Struct, frozen=True):
+    """A source, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's settings `stock`.
 
-    `teachings`: one for each app that it is trained on, in the user's order. It is examined on the stacks of all of them.
+    `source` is an unpacked tree that stays as it is. `theirs` is that PHP's directory of extensions, None for a build that stands alone,
+    which reads the php.ini `ini` and has `extensions` compiled in.
     """
 
-    recipe: Recipe
     origin: Origin
     source: Path
+    version: str
     options: tuple[str, ...]
     like: str
     stock: dict[str, str]
-    php_version: str
     theirs: Path | None
-    compiler: str
-    teachings: tuple[Teaching, ...]
     ini: str = ""
     extensions: tuple[str, ...] = ()
     measuring_only: bool = False
 
     @property
     def alone(self) -> bool:
-        """Whether its extensions are compiled in."""
+        """Whether extensions are compiled in."""
         return self.theirs is None
 
     def settings(self, place: Path) -> dict[str, str]:
         """How an arm runs what was put together in a directory."""
         return settings_of(place, alone=self.alone, ini=self.ini)
 
+
+class Order(Struct, frozen=True):
+    """What to build on a ground. `teachings`: one for each app that it is trained on, in the user's order; it is examined on the stacks of
+    all of them."""
+
+    recipe: Recipe
+    ground: Ground
+    compiler: str
+    teachings: tuple[Teaching, ...]
+
     @property
     def tree(self) -> Key:
         """Of the configured sources."""
-        return {"source": self.origin.digest, "options": self.options, "compiler": self.compiler}
+        return {"source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler}
 
     @property
     def trainee(self) -> Key:
@@ -72,7 +78,8 @@ class Order(Struct, frozen=True):
     def finished(self) -> Key:
         """Of the build."""
         lessons = self.profiles if self.recipe.trained else {}
-        place = {"like": self.like, "alone": self.alone, "ini": self.ini, "measuring only": self.measuring_only}
+        ground = self.ground
+        place = {"like": ground.like, "alone": ground.alone, "ini": ground.ini, "measuring only": ground.measuring_only}
         return {**self.compiled, "lessons": lessons, **place}
 
     @property

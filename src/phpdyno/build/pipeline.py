@@ -59,7 +59,7 @@ class Pipeline:
         """What PHP's own tests say of a finished build in `place`; they are run once. Raises DynoError."""
 
         def make(kept: Path) -> None:
-            check = run_own_tests(self._tree(order).place, place, order.settings(place), self._supervisor, self._tell)
+            check = run_own_tests(self._tree(order).place, place, order.ground.settings(place), self._supervisor, self._tell)
             (kept / TESTED).write_bytes(msgspec.json.encode(check))
 
         kept = self._shop.made("tested", order.finished, make)
@@ -91,13 +91,13 @@ class Pipeline:
         return Build(
             name=order.name,
             recipe=order.recipe,
-            origin=order.origin,
-            php_version=order.php_version,
-            like=order.like,
-            alone=order.alone,
-            ini=order.ini,
-            stock=order.stock,
-            options=order.options,
+            origin=order.ground.origin,
+            php_version=order.ground.version,
+            like=order.ground.like,
+            alone=order.ground.alone,
+            ini=order.ground.ini,
+            stock=order.ground.stock,
+            options=order.ground.options,
             compiler=order.compiler,
             vm_kind=vm_kind(tree.macros()),
             binaries=tuple(_binary(place, path) for path in _files_of(place)),
@@ -107,7 +107,7 @@ class Pipeline:
             lessons=lessons,
             skipped=skipped,
             bolt={stat.name: (stat.before, stat.after) for each in moved.values() for stat in each.stats},
-            measuring_only=order.measuring_only,
+            measuring_only=order.ground.measuring_only,
         )
 
     def _tree(self, order: Order) -> Tree:
@@ -115,8 +115,8 @@ class Pipeline:
 
         def make(place: Path) -> None:
             shutil.rmtree(place)
-            shutil.copytree(order.source, place, symlinks=True)
-            Tree(place, self._supervisor, self._tell).configure(order.options)
+            shutil.copytree(order.ground.source, place, symlinks=True)
+            Tree(place, self._supervisor, self._tell).configure(order.ground.options)
 
         return Tree(self._shop.made("trees", order.tree, make), self._supervisor, self._tell)
 
@@ -156,10 +156,10 @@ class Pipeline:
             trained_on = self._trainee(order, tree)
             objects = msgspec.json.decode((trained_on / COMPILED).read_bytes(), type=_Compiled).objects
             trainee = place / "trainee"
-            assemble(_kept(trained_on), trainee, order.theirs)
+            assemble(_kept(trained_on), trainee, order.ground.theirs)
             with self._schools(teaching.app) as school:
                 written = school.writable("profiles")
-                trained = school.train(order.settings(trainee), environment={"GCOV_PREFIX": str(written)}, by_signals=True)
+                trained = school.train(order.ground.settings(trainee), environment={"GCOV_PREFIX": str(written)}, by_signals=True)
                 count = profiles.collect(written, tree.place, place / "gcda", objects=objects)
             shutil.rmtree(trainee)
             (place / LESSON).write_bytes(msgspec.json.encode(Lesson(teaching, trained.requests, trained.targets, count)))
@@ -184,12 +184,12 @@ class Pipeline:
         opcache = built.opcache
         if opcache is not None and opcache.name in moved:
             opcache = moved[opcache.name].binary
-        assemble(Built(programs, opcache), place, order.theirs)
+        assemble(Built(programs, opcache), place, order.ground.theirs)
         several = len(order.teachings) > 1
         checks: list[Check] = []
         for teaching in order.teachings:
             with self._schools(teaching.app) as school:
-                found = school.examine(order.settings(place), compiled_in=order.extensions if order.alone else None)
+                found = school.examine(order.ground.settings(place), compiled_in=order.ground.extensions if order.ground.alone else None)
             checks += [structs.replace(each, name=f"{each.name}, {teaching.app}") if several else each for each in found]
         return checks
 

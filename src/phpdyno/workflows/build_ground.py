@@ -10,6 +10,7 @@ from phpdyno.build.given_source import Given, read_source
 from phpdyno.build.installed import Installed, find_fpm, look_at, modules_of
 from phpdyno.build.needs import OF_A_CHECKOUT, TOOLS, needed, require_packages
 from phpdyno.build.options import drop_in_options
+from phpdyno.build.order import Ground
 from phpdyno.build.standalone import IN_SOURCE, not_in_source, packages_for, standalone_options
 from phpdyno.build.workshop import Workshop, digest_of
 from phpdyno.config.nearest import suggestion
@@ -37,25 +38,6 @@ class Foundation(Struct, frozen=True):
     alone: bool = False
     extensions: tuple[str, ...] | None = None
     zts: bool = False
-
-
-class Ground(Struct, frozen=True):
-    """A source, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's settings `stock`.
-
-    `theirs` is that PHP's directory of extensions, None for a build that stands alone, which reads the php.ini `ini` and has `extensions`
-    compiled in.
-    """
-
-    origin: Origin
-    source: Path
-    version: str
-    options: tuple[str, ...]
-    like: str
-    stock: dict[str, str]
-    theirs: Path | None
-    ini: str = ""
-    extensions: tuple[str, ...] = ()
-    measuring_only: bool = False
 
 
 def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, progress: Progress) -> Ground:

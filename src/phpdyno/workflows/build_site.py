@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.build.order import Order
+from phpdyno.build.order import Ground, Order
 from phpdyno.build.pipeline import Pipeline
 from phpdyno.build.school import School
 from phpdyno.build.training import Course
@@ -25,7 +25,7 @@ from phpdyno.stack.bench import Bench
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import make_arms
-from phpdyno.workflows.build_ground import Foundation, Ground, find_ground
+from phpdyno.workflows.build_ground import Foundation, find_ground
 from phpdyno.workflows.build_school import StackSchool
 from phpdyno.workflows.session import start_shared
 
@@ -77,22 +77,8 @@ class Site:
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
         """The finished build, from the cache or made now; `run_tests`: with what PHP's own tests say of it. Raises DynoError."""
-        ground = self._ground
-        order = Order(
-            recipe=recipe,
-            origin=ground.origin,
-            source=ground.source,
-            options=ground.options,
-            like=ground.like,
-            stock=ground.stock,
-            php_version=ground.version,
-            theirs=ground.theirs,
-            ini=ground.ini,
-            extensions=ground.extensions,
-            compiler=told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip(),
-            teachings=tuple(teachings),
-            measuring_only=ground.measuring_only,
-        )
+        compiler = told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip()
+        order = Order(recipe, self._ground, compiler, tuple(teachings))
         pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
         place, made = pipeline.build(order)
         return place, structs.replace(made, checks=(*made.checks, pipeline.tested(order, place))) if run_tests else made

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.build.order import Order
+from phpdyno.build.order import Ground, Order
 from phpdyno.build.workshop import digest_of
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.model.build import Origin, Teaching
@@ -14,19 +14,19 @@ WORDPRESS = Teaching("wordpress", "6.1", (("/", 3.0), ("/feed/", 1.0)), 15.0, 50
 HELLO = Teaching("hello", "1", (("/", 1.0),), 15.0, 500, 1, "hello", weight=2.0)
 
 
-def order(recipe: str, *teachings: Teaching) -> Order:
-    return Order(
-        recipe=parse_recipe(recipe),
-        origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
-        source=Path("/cache/source"),
-        options=("--enable-fpm",),
-        like="/usr/sbin/php-fpm8.2",
-        stock={"php": "/usr/sbin/php-fpm8.2"},
-        php_version="8.2.36",
-        theirs=Path("/usr/lib/php/20220829"),
-        compiler="12.2.0",
-        teachings=teachings or (WORDPRESS,),
-    )
+GROUND = Ground(
+    origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
+    source=Path("/cache/source"),
+    version="8.2.36",
+    options=("--enable-fpm",),
+    like="/usr/sbin/php-fpm8.2",
+    stock={"php": "/usr/sbin/php-fpm8.2"},
+    theirs=Path("/usr/lib/php/20220829"),
+)
+
+
+def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
+    return Order(parse_recipe(recipe), ground, "12.2.0", teachings or (WORDPRESS,))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def order(recipe: str, *teachings: Teaching) -> Order:
         (order("bolt"), order("bolt", HELLO), {"tree", "trainee", "compiled"}),
         (order("pgo", WORDPRESS, HELLO), order("pgo", WORDPRESS, structs.replace(HELLO, weight=3.0)), {"tree", "trainee"}),
         (order("pgo"), structs.replace(order("pgo"), compiler="13.1.0"), set()),
-        (order("pgo"), structs.replace(order("pgo"), theirs=None), {"tree", "trainee", "profiles", "compiled"}),
+        (order("pgo"), order("pgo", ground=structs.replace(GROUND, theirs=None)), {"tree", "trainee", "profiles", "compiled"}),
     ],
 )
 def test_a_step_is_made_anew_when_what_it_depends_on_changes(one: Order, other: Order, shared: set[str]) -> None:
@@ -62,9 +62,9 @@ def test_a_build_is_named_after_its_recipe_and_all_it_is_made_of() -> None:
 
 
 def test_a_drop_in_reads_the_distributions_ini_files_and_one_that_stands_alone_none_but_its_own(tmp_path: Path) -> None:
-    assert order("pgo").settings(tmp_path) == {"php": f"{tmp_path}/php-fpm", "php.extension_dir": f"{tmp_path}/extensions"}
+    assert GROUND.settings(tmp_path) == {"php": f"{tmp_path}/php-fpm", "php.extension_dir": f"{tmp_path}/extensions"}
     (tmp_path / "extensions").mkdir()
-    alone = structs.replace(order("pgo"), theirs=None, ini="/etc/php/8.2/fpm/php.ini")
+    alone = structs.replace(GROUND, theirs=None, ini="/etc/php/8.2/fpm/php.ini")
     assert alone.settings(tmp_path) == {
         "php": f"{tmp_path}/php-fpm",
         "php.extension_dir": f"{tmp_path}/extensions",
