@@ -22,8 +22,8 @@ USE = (
 does not come to an end on session.c (php-src GH-18807)."""
 LTO = ("-flto=auto", "-fno-fat-lto-objects")
 NO_LTO = ("-fno-lto",)
-VM_FILE = "Zend/zend_execute.lo"
-"""Its registers are global variables, which link-time optimisation refuses."""
+VM_FILES = ("Zend/zend_execute.lo", "ext/opcache/jit/zend_jit_vm_helpers.lo")
+"""Their registers are global variables, which link-time optimisation refuses (`global register variable follows a function definition`)."""
 RELOCATIONS = ("-Wl,-q",)
 """BOLT moves functions and blocks: it needs the linker's relocations."""
 WHOLE_FUNCTIONS = ("-fno-reorder-blocks-and-partition",)
@@ -33,7 +33,7 @@ PROGRAM_UNDER_BOLT = ("-pie", "-Wl,-z,now", "-Wl,-z,relro")
 
 
 class Flags(Struct, frozen=True):
-    """`compile` for all files but the interpreter's, which has `vm_file`; `link` for programs and modules, `program` for programs."""
+    """`compile` for all files but the interpreter's, which have `vm_file`; `link` for programs and modules, `program` for programs."""
 
     compile: tuple[str, ...]
     vm_file: tuple[str, ...]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.build.flags import VM_FILE, Flags
+from phpdyno.build.flags import VM_FILES, Flags
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Child, Supervisor
 
@@ -59,7 +59,7 @@ class Tree:
         # Each keeps its counters to itself: a module that found the program's functions first would write those of the program twice.
         signals = [str(self._signals()), "-Wl,--exclude-libs,libgcov.a"] if trainable else []
         rules = (self.place / "Makefile").read_text(errors="replace")
-        objects, shared = len(set(_OBJECT.findall(rules))), "opcache.la" in rules
+        named, shared = set(_OBJECT.findall(rules)), "opcache.la" in rules
         words = [
             f"EXTRA_LDFLAGS={' '.join((*flags.link, *signals))}",
             f"EXTRA_LDFLAGS_PROGRAM={' '.join((*flags.link, *flags.program, *signals))}",
@@ -71,10 +71,11 @@ class Tree:
             # A tree has twenty thousand files: looking is work that compiling waits for.
             if time.monotonic() - looked > LOOK_S:
                 made, looked = max(made, self.objects()), time.monotonic()
-            return min(1.0, made / max(1, objects))
+            return min(1.0, made / max(1, len(named)))
 
         if flags.vm_file != flags.compile:
-            self._make([VM_FILE], [f"PROF_FLAGS={' '.join(flags.vm_file)}", *words], what, share)
+            # A PHP without the JIT has fewer.
+            self._make([name for name in VM_FILES if name in named], [f"PROF_FLAGS={' '.join(flags.vm_file)}", *words], what, share)
         targets = [*PROGRAMS.values(), *(["build-modules"] if shared else [])]
         self._make(targets, [f"PROF_FLAGS={' '.join(flags.compile)}", *words], what, share)
         return self._built(shared=shared)

@@ -20,6 +20,8 @@ ATTACH_S = 10.0
 DETACH_S = 30.0
 MOST_FUNCTIONS = 25
 KERNEL = "kernel"
+JIT = "compiled at run time"
+"""Code without a file: that of PHP's JIT and of PCRE's."""
 UNKNOWN = "?"
 _PARTS = re.compile(r"(?:\.(?:part|constprop|isra|cold|lto_priv|localalias|warm)(?:\.\d+)*|\.\d+|/\d+|@plt)+$")
 _ROW = re.compile(r"^\s*(\d+)\s*\|\s*(.+?)\s*\|\s*\[(.)\]\s*(.+?)\s*$")
@@ -100,7 +102,7 @@ def samples_in(report: str) -> Samples:
         if row is None:
             continue
         count, place, kind, name = int(row[1]), row[2], row[3], row[4]
-        file = KERNEL if kind == "k" else place.rpartition("/")[2].strip("[]")
+        file = KERNEL if kind == "k" else JIT if place.startswith("[JIT]") else place.rpartition("/")[2].strip("[]")
         key = file, function_of(name)
         found[key] = found.get(key, 0) + count
     return found

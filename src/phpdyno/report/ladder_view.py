@@ -99,9 +99,20 @@ def ladder_view(record: LadderRecord, records: Iterable[Record], run: str) -> La
         hot=record.hot,
         not_hot=record.not_hot,
         sentences=(*map(step_words, steps), outcome_words(steps, plan.confidence)),
-        warnings=(*compared.preflight_warnings, *record.notes, *doubts(compared.rows, names)),
+        warnings=(*compared.preflight_warnings, *record.notes, *shaky(steps), *doubts(compared.rows, names)),
         repeat=compared.repeat,
     )
+
+
+def shaky(steps: Sequence[StepFound]) -> tuple[str, ...]:
+    """What stands on a step that certainly hurts, with what to do about it."""
+    hurting = {each.step.name for each in steps if each.kind == "regressed"}
+    said = []
+    for name in hurting:
+        above = [each.step.name for each in steps if each.step.on == name and each.step.build]
+        if above:
+            said.append(f"{' and '.join(above)} stand on {name}, which hurts: climb again without it (--recipe); finished builds are kept")
+    return tuple(said)
 
 
 def doubts(rows: Iterable[Row], names: Mapping[str, str]) -> tuple[str, ...]:

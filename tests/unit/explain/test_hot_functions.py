@@ -2,7 +2,7 @@
 
 import pytest
 
-from phpdyno.explain.hot_functions import KERNEL, UNKNOWN, function_of, hot_pass, samples_in
+from phpdyno.explain.hot_functions import JIT, KERNEL, UNKNOWN, function_of, hot_pass, samples_in
 
 REPORT = """
     1200|php-fpm                  |[.] execute_ex
@@ -10,6 +10,7 @@ REPORT = """
      100|php-fpm8.2               |[.] zend_hash_find
      250|[kernel.kallsyms]        |[k] copy_user_generic_unrolled
       50|/usr/lib/x86_64-linux-gnu/libc.so.6|[.] 0x00000000000a1b2c
+      70|[JIT] tid 3192          |[.] 0x00007f2a8c0
 # a comment
 nonsense
 """
@@ -21,6 +22,7 @@ def test_rows_are_read_and_parts_of_a_function_counted_together() -> None:
         ("php-fpm8.2", "zend_hash_find"): 400,
         (KERNEL, "copy_user_generic_unrolled"): 250,
         ("libc.so.6", UNKNOWN): 50,
+        (JIT, UNKNOWN): 70,
     }
     assert samples_in("perf: no samples") == {}
 
