@@ -60,7 +60,7 @@ def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_sa
     counted = {each["name"]: each for each in build["counted"]}
     assert counted["taken branches"]["after"] < counted["taken branches"]["before"]
     (ladder,) = [each for each in tmp_path.iterdir() if "ladder" in each.name]
-    assert {"report.html", "comparison.html", "ladder.json"} <= {each.name for each in ladder.iterdir()}
+    assert {"report.html", "comparison.html", "ladder.json", "knobs"} <= {each.name for each in ladder.iterdir()}
 
 
 def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_packaged(tmp_path: Path) -> None:

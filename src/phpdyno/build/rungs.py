@@ -49,8 +49,3 @@ def knob_steps(below: Step, *, text_kib: int, pages: bool) -> tuple[Step, ...]:
         Step(JIT, f"{below.spec};{JIT_SPEC}", below.name, build=below.build),
         Step(BOTH, f"{below.spec};{JIT_SPEC};{huge}", JIT, build=below.build),
     )
-
-
-def last_standing(steps: Sequence[Step]) -> Step | None:
-    """The last step that has a build."""
-    return next((each for each in reversed(steps) if not each.failed), None)

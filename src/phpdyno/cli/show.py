@@ -8,7 +8,7 @@ from msgspec import Struct
 from rich.console import Console, RenderableType
 
 from phpdyno.errors import DynoError
-from phpdyno.journal.ladder import LADDER_FILE, read_ladder
+from phpdyno.journal.ladder import KNOBS, LADDER_FILE, read_ladder
 from phpdyno.journal.matrix import MATRIX_FILE, read_matrix
 from phpdyno.journal.reader import FILE, begun_in, find_journal, read_journal
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
@@ -104,7 +104,8 @@ def report_ladder(run: Path, *, json: bool = False) -> LadderView:
     """The same of a ladder; the comparison that it rests on gets a page of its own."""
     folder = run if run.is_dir() else run.parent
     entries = read_journal(find_journal(folder))
-    view = ladder_view(read_ladder(folder), entries, folder.absolute().name)
+    on_top = begun_in(folder / KNOBS)
+    view = ladder_view(read_ladder(folder), entries, folder.absolute().name, read_journal(on_top / FILE) if on_top else ())
     compared = view_of(entries, view.run)
 
     def drawn() -> str:

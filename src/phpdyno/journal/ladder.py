@@ -11,16 +11,23 @@ from phpdyno.model.ladder import Step
 
 LADDER_FILE = "ladder.json"
 LADDER_SCHEMA = 1
+KNOBS = "knobs"
 
 
 class LadderRecord(Struct, frozen=True):
-    """`builds` by their names; `notes` say what was to be told of them. `hot` is where the time goes without and with them, looked at once
+    """`builds` by their names; `notes` say what was to be told of them. `confidence` holds for both comparisons together.
+
+    `knobs` are the steps on top of the best build, known once the builds are measured; they have `knob_budget_s` seconds (0: not wanted)
+    and a comparison of their own, below the folder KNOBS. `hot` is where the time goes without and with them, looked at once
     everything is measured; `not_hot` says why it is not known."""
 
     schema: int
     steps: tuple[Step, ...]
     builds: dict[str, Build] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    confidence: float = 0.95
+    knob_budget_s: float = 0.0
+    knobs: tuple[Step, ...] = ()
     hot: HotPass | None = None
     not_hot: str = ""
 

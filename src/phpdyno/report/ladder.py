@@ -1,9 +1,12 @@
 """What the steps of a ladder came to, from the observations of the one comparison that they were measured in. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
 
 from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.model.observation import Observation
+from phpdyno.model.tune import Ratio
 from phpdyno.stats.judge import judge
 from phpdyno.stats.sequence import confidence_sequence, contrast
 from phpdyno.tuning.outcome import ratio_of
@@ -11,15 +14,23 @@ from phpdyno.tuning.readings import by_block
 
 
 def climbed(
-    steps: Sequence[Step], observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float, invalid: dict[str, str]
+    steps: Sequence[Step],
+    observations: Sequence[Observation],
+    *,
+    alpha: float,
+    margin: float,
+    mixture: float,
+    invalid: Mapping[str, str],
+    bottom: str = STOCK,
 ) -> tuple[StepFound, ...]:
-    """Every step against what it stands on and against the stock PHP. All intervals hold together with 1 - alpha.
+    """Every step against what it stands on, and in `total` against the control of these observations, which is called `bottom`.
 
-    `invalid` says of arms, by their SPECs, why they could not be measured. Raises ValueError: a step that stands on none.
+    All intervals hold together with 1 - alpha. `invalid` says of arms, by their SPECs, why they could not be measured. Raises ValueError:
+    a step that stands on none.
     """
-    names = {STOCK, *(step.name for step in steps)}
+    names = {bottom, *(step.name for step in steps)}
     if any(step.on not in names for step in steps):
-        raise ValueError("a step stands on another one, or on the stock PHP")
+        raise ValueError(f"a step stands on another one, or on {bottom}")
     each = alpha / max(1, 2 * len(steps))
     specs = {step.name: step.spec for step in steps}
     wrong = {step.name: step.failed or invalid.get(step.spec, "") for step in steps}
@@ -41,3 +52,19 @@ def _found(step: Step, below: str, observations: Sequence[Observation], *, alpha
     kind, relevance = judge(seen, margin)
     earned = kind == "improved" and relevance != "not relevant"
     return StepFound(step, ratio_of(seen), of_stock, kind, relevance, earned=earned)
+
+
+def on_top_of(found: Sequence[StepFound], total: Ratio | None) -> tuple[StepFound, ...]:
+    """Steps whose totals are against a build, with totals against the stock PHP: times the build's own `total`.
+
+    Both intervals hold at once, so their products do.
+    """
+    return tuple(structs.replace(each, total=_product(total, each.total)) for each in found)
+
+
+def _product(one: Ratio | None, other: Ratio | None) -> Ratio | None:
+    if one is None or other is None:
+        return None
+    low = None if one.low is None or other.low is None else one.low * other.low
+    high = None if one.high is None or other.high is None else one.high * other.high
+    return Ratio(one.value * other.value, low, high, min(one.blocks, other.blocks))

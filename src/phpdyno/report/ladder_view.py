@@ -9,9 +9,9 @@ from phpdyno.journal.ladder import LadderRecord
 from phpdyno.journal.records import Record
 from phpdyno.model.build import Build
 from phpdyno.model.hot import HotPass
-from phpdyno.model.ladder import STOCK, StepFound
+from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.report.gather import gather
-from phpdyno.report.ladder import climbed
+from phpdyno.report.ladder import climbed, on_top_of
 from phpdyno.report.shape import Row
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.view import view_of
@@ -67,30 +67,34 @@ class LadderView(Struct, frozen=True, kw_only=True):
     repeat: Annotated[str, Meta(description="Shell command that repeats it.")]
 
 
-def ladder_view(record: LadderRecord, records: Iterable[Record], run: str) -> LadderView:
-    """The view of a ladder. Raises DynoError when the journal holds no plan."""
+def ladder_view(record: LadderRecord, records: Iterable[Record], run: str, knob_records: Sequence[Record] = ()) -> LadderView:
+    """The view of a ladder: its builds' comparison, and that of the knobs on top of the best of them, where it began.
+
+    Raises DynoError when the journal holds no plan.
+    """
     entries = list(records)
-    compared, gathered = view_of(entries, run), gather(entries, run)
-    plan = gathered.plan
-    steps = climbed(
-        record.steps,
-        [seen.observation for seen in gathered.seen],
-        alpha=1.0 - plan.confidence,
-        margin=plan.margin,
-        mixture=gathered.mixture("cpu"),
-        invalid={row.name: row.reason for row in compared.rows if row.kind == "invalid"},
-    )
-    names = {each.spec: each.name for each in record.steps}
+    compared = view_of(entries, run)
+    steps = found_steps(record.steps, entries, run)
+    on_top = view_of(knob_records, run) if knob_records else None
+    if on_top is not None:
+        below = record.knobs[0].on
+        found = found_steps(record.knobs, knob_records, run, bottom=below)
+        standing_on = next((each.total for each in steps if each.step.name == below), None)
+        steps += found if below == STOCK else on_top_of(found, standing_on)
+    unfinished = record.knob_budget_s > 0 and on_top is None and compared.outcome == "finished"
+    last = on_top or compared
+    named = {each.spec: each.name for each in (*record.steps, *record.knobs)}
+    rows = (*compared.rows, *(on_top.rows if on_top else ()))
     return LadderView(
         title=f"{compared.app} {compared.app_version}".strip() + ": step by step to a faster PHP",
         run=run,
         phpdyno=compared.phpdyno,
         started=compared.started,
-        outcome=compared.outcome,
-        outcome_detail=compared.outcome_detail,
-        elapsed_s=compared.elapsed_s,
-        margin=plan.margin,
-        confidence=plan.confidence,
+        outcome="unfinished" if unfinished else last.outcome,
+        outcome_detail=last.outcome_detail,
+        elapsed_s=compared.elapsed_s + (on_top.elapsed_s if on_top else 0.0),
+        margin=compared.margin,
+        confidence=record.confidence,
         control=compared.control,
         workload=compared.workload,
         scope=compared.scope,
@@ -98,21 +102,25 @@ def ladder_view(record: LadderRecord, records: Iterable[Record], run: str) -> La
         builds=tuple(build_view(each) for each in record.builds.values()),
         hot=record.hot,
         not_hot=record.not_hot,
-        sentences=(*map(step_words, steps), outcome_words(steps, plan.confidence)),
-        warnings=(*compared.preflight_warnings, *record.notes, *shaky(steps), *doubts(compared.rows, names)),
+        sentences=(*map(step_words, steps), outcome_words(steps, record.confidence)),
+        warnings=(*compared.preflight_warnings, *record.notes, *doubts(rows, named)),
         repeat=compared.repeat,
     )
 
 
-def shaky(steps: Sequence[StepFound]) -> tuple[str, ...]:
-    """What stands on a step that certainly hurts, with what to do about it."""
-    hurting = {each.step.name for each in steps if each.kind == "regressed"}
-    said = []
-    for name in hurting:
-        above = [each.step.name for each in steps if each.step.on == name and each.step.build]
-        if above:
-            said.append(f"{' and '.join(above)} stand on {name}, which hurts: climb again without it (--recipe); finished builds are kept")
-    return tuple(said)
+def found_steps(steps: Sequence[Step], records: Iterable[Record], run: str, *, bottom: str = STOCK) -> tuple[StepFound, ...]:
+    """What the steps of one comparison came to, by its journal. Raises DynoError when that holds no plan."""
+    entries = list(records)
+    compared, gathered = view_of(entries, run), gather(entries, run)
+    return climbed(
+        steps,
+        [seen.observation for seen in gathered.seen],
+        alpha=1.0 - gathered.plan.confidence,
+        margin=gathered.plan.margin,
+        mixture=gathered.mixture("cpu"),
+        invalid={row.name: row.reason for row in compared.rows if row.kind == "invalid"},
+        bottom=bottom,
+    )
 
 
 def doubts(rows: Iterable[Row], names: Mapping[str, str]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from phpdyno.experiment.kept import check_kept
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
+from phpdyno.journal.reader import FILE, begun_in, drop_cut_off_line, read_journal
 from phpdyno.journal.records import SCHEMA, Header, Incident, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
@@ -112,6 +112,15 @@ def compare(
                 apps = prepare_commits(definition, app, arms_of(plan), supervisor, progress.phase)
                 measure(RunState(plan), app, supervisor, apps=apps, journal=journal, run=run, progress=progress)
     return run
+
+
+def compare_in(question: Question, place: Path, *, argv: Sequence[str], progress: Progress) -> None:
+    """The comparison of a larger run, in a directory of its own: gone on with where it was begun there, else begun."""
+    begun = begun_in(place)
+    if begun is None:
+        compare(question, runs=place, argv=argv, progress=progress)
+    elif RunState.replay(read_journal(begun / FILE)).open_treatments():
+        resume(begun, argv=argv, progress=progress)
 
 
 def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:

@@ -1,4 +1,4 @@
-"""phpdyno ladder: build by every recipe, then measure all steps in one comparison, each against what it stands on."""
+"""phpdyno ladder: build by every recipe, measure all builds in one comparison, then what goes on top of the best of them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,29 +6,34 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.build.elf import text_kib
-from phpdyno.build.rungs import knob_steps, last_standing, steps_of
+from phpdyno.build.rungs import knob_steps, steps_of
 from phpdyno.build.training import Course
-from phpdyno.errors import DynoError
+from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
-from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord, read_ladder, write_ladder
-from phpdyno.journal.reader import FILE, read_journal
+from phpdyno.journal.ladder import KNOBS, LADDER_SCHEMA, LadderRecord, read_ladder, write_ladder
+from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.model.build import Build, stock_of
-from phpdyno.model.ladder import Step
+from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.model.recipe import Recipe
+from phpdyno.report.ladder_view import best_of, found_steps
 from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Trainee, open_site
-from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.compare import Question, compare, compare_in, resume
 from phpdyno.workflows.hot_pass import look_for_hot_functions
+from phpdyno.workflows.rundir import check_place
+from phpdyno.workflows.specs import place_of_build
 
 COMMAND = "ladder"
+BUILDS_SHARE = 0.6
+"""Of the time for measuring; the rest is for what goes on top."""
 
 
 class Climb(Struct, frozen=True):
     """What the user wants climbed: an app, recipes in order, and how the steps are measured.
 
-    `knobs`: huge text pages and the JIT go on top of the last build. `question` holds the app and how it is measured; its arms are ours.
+    `knobs`: huge text pages and the JIT go on top of the best build. `question` holds the app and how it is measured; its arms are ours.
     """
 
     recipes: tuple[Recipe, ...]
@@ -44,27 +49,86 @@ def ladder(climb: Climb, *, runs: Path, logs: Path, argv: Sequence[str], progres
     A recipe that cannot be built is a step that says why. Raises DynoError where none can.
     """
     record = build_steps(climb, logs=logs, progress=progress)
+    question = climb.question
+    if climb.knobs:
+        # Two comparisons, of which each has half of the error probability.
+        record = structs.replace(record, knob_budget_s=(1 - BUILDS_SHARE) * question.budget_s)
+        question = structs.replace(question, budget_s=BUILDS_SHARE * question.budget_s, confidence=(1 + question.confidence) / 2)
     specs = tuple(each.spec for each in record.steps if each.spec)
-    control = f"build={stock_of(next(iter(record.builds)))}"
-    question = structs.replace(climb.question, control=control, treatments=specs, metric="cpu", settle="never")
+    question = structs.replace(question, control=f"build={_stock(record)}", treatments=specs, metric="cpu", settle="never")
     run = compare(question, runs=runs, argv=argv, progress=progress, command=COMMAND, begun=lambda run: write_ladder(run, record))
-    look_inside(run, progress=progress)
+    _finish(run, argv=argv, progress=progress)
     return run
 
 
 def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     """Go on with a ladder whose measuring was interrupted. Raises UsageError where nothing is left to do."""
-    run = resume(run, argv=argv, progress=progress)
-    look_inside(run, progress=progress)
+    run = check_place(run)
+    record = read_ladder(run)
+    on_top = begun_in(run / KNOBS)
+    if _open(run):
+        resume(run, argv=argv, progress=progress)
+    elif not record.knob_budget_s or (on_top is not None and not _open(on_top)):
+        raise UsageError("this ladder is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
+    _finish(run, argv=argv, progress=progress)
     return run
 
 
+def _open(run: Path) -> bool:
+    return bool(RunState.replay(read_journal(run / FILE)).open_treatments())
+
+
+def _stock(record: LadderRecord) -> str:
+    return stock_of(next(iter(record.builds)))
+
+
+def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
+    """What comes after the builds are measured: knobs on top of the best one, and a look inside. Raises Interrupted."""
+    record = read_ladder(run)
+    try:
+        if record.knob_budget_s and not record.knobs:
+            record = structs.replace(record, knobs=_on_top(record, best_of(found_steps(record.steps, read_journal(run / FILE), run.name))))
+            write_ladder(run, record)
+        if record.knobs:
+            _climb_on(run, record, argv=argv, progress=progress)
+    except KeyboardInterrupt:
+        raise Interrupted(str(run), COMMAND) from None
+    look_inside(run, progress=progress)
+
+
+def _on_top(record: LadderRecord, best: StepFound | None) -> tuple[Step, ...]:
+    """Steps on top of the best build, or of the stock PHP where none is certain to be better."""
+    below = best.step if best is not None else Step(STOCK, f"build={_stock(record)}")
+    program = place_of_build(below.spec.removeprefix("build="))["php"]
+    return knob_steps(below, text_kib=text_kib(Path(program)), pages=can_set(PAGES))
+
+
+def _climb_on(run: Path, record: LadderRecord, *, argv: Sequence[str], progress: Progress) -> None:
+    """The comparison of the knobs, begun or gone on with."""
+    plan = RunState.replay(read_journal(run / FILE)).plan
+    below = record.knobs[0].on
+    question = Question(
+        source=plan.source,
+        control=next((step.spec for step in record.steps if step.name == below), f"build={_stock(record)}"),
+        treatments=tuple(step.spec for step in record.knobs),
+        metric="cpu",
+        margin=plan.margin,
+        confidence=plan.confidence,
+        budget_s=record.knob_budget_s,
+        seed=plan.seed + 1,
+        transport=plan.transport,
+        settle="never",
+    )
+    compare_in(question, run / KNOBS, argv=argv, progress=progress)
+
+
 def look_inside(run: Path, *, progress: Progress) -> None:
-    """Where the time of a request goes in the first build and in the last one, into the record of a measured ladder."""
+    """Where the time of a request goes in the first build and in the best one, into the record of a measured ladder."""
     record = read_ladder(run)
     plan = RunState.replay(read_journal(run / FILE)).plan
     standing = [step for step in record.steps if step.build]
-    first, last = standing[0], next(step for step in reversed(standing) if step.build and step.spec == f"build={step.build}")
+    best = best_of(found_steps(record.steps, read_journal(run / FILE), run.name))
+    first, last = standing[0], best.step if best is not None else standing[-1]
     if record.hot is not None or first == last or not plan.source.reference:
         return
     try:
@@ -94,12 +158,6 @@ def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord
     if not made:
         raise DynoError("none of these recipes can be built", where=", ".join(failed), next_step=next(iter(failed.values())))
     steps = steps_of(climb.recipes, {name: build for name, (_, build) in made.items()}, failed)
-    top = last_standing(steps)
-    if climb.knobs and top is not None:
-        steps += _on_top(top, made[top.name][0])
     notes = tuple(dict.fromkeys(build.origin.notice for _, build in made.values() if build.origin.notice))
-    return LadderRecord(LADDER_SCHEMA, steps, {build.name: build for _, build in made.values()}, notes)
-
-
-def _on_top(top: Step, place: Path) -> tuple[Step, ...]:
-    return knob_steps(top, text_kib=text_kib(place / "php-fpm"), pages=can_set(PAGES))
+    builds = {build.name: build for _, build in made.values()}
+    return LadderRecord(LADDER_SCHEMA, steps, builds, notes, climb.question.confidence)

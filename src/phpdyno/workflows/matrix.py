@@ -11,17 +11,15 @@ from phpdyno.apps.registry import open_app
 from phpdyno.build.training import Course
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.state import RunState
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
-from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.model.build import Build
 from phpdyno.model.matrix import ALL
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Trainee, open_site
-from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.compare import Question, compare_in
 from phpdyno.workflows.rundir import check_place, make_run_dir
 
 COMMAND = "matrix"
@@ -131,7 +129,7 @@ def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: 
             if each.state == "done":
                 continue
             try:
-                _compare(question_of(record, each), run / each.name, argv=argv, progress=progress)
+                compare_in(question_of(record, each), run / each.name, argv=argv, progress=progress)
                 done = structs.replace(each, state="done", detail="")
             except DynoError as error:
                 progress.note(f"{each.name}: {error}")
@@ -140,12 +138,3 @@ def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: 
             write_matrix(run, record)
     except KeyboardInterrupt:
         raise Interrupted(str(run), COMMAND) from None
-
-
-def _compare(question: Question, place: Path, *, argv: Sequence[str], progress: Progress) -> None:
-    """Go on with what was begun in `place`, else begin."""
-    begun = begun_in(place)
-    if begun is None:
-        compare(question, runs=place, argv=argv, progress=progress)
-    elif RunState.replay(read_journal(begun / FILE)).open_treatments():
-        resume(begun, argv=argv, progress=progress)

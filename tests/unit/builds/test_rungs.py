@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from phpdyno.build.rungs import BOTH, HUGE, JIT, RUNGS, knob_steps, last_standing, stands_on, steps_of
+from phpdyno.build.rungs import BOTH, HUGE, JIT, RUNGS, knob_steps, stands_on, steps_of
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.model.ladder import STOCK
 from tests.unit.builds.test_workshop import BUILD
@@ -32,15 +32,10 @@ def test_one_that_failed_carries_no_other() -> None:
     assert steps["pgo+bolt"].on == "o2"
     assert steps["pgo+bolt"].spec == "build=pgo+bolt-1"
     assert steps["lto+pgo"].on == "lto"
-    last = last_standing(tuple(steps.values()))
-    assert last is not None
-    assert last.name == "pgo+bolt"
-    assert last_standing(steps_of(RECIPES, {}, {})) is None
 
 
-def test_what_goes_on_top_stands_on_the_last_build_and_the_both_on_the_jit() -> None:
-    top = last_standing(steps_of(RECIPES, BUILDS, {}))
-    assert top is not None
+def test_what_goes_on_top_stands_on_that_build_and_both_together_on_the_jit() -> None:
+    top = steps_of(RECIPES, BUILDS, {})[-1]
     huge, jit, both = knob_steps(top, text_kib=5000, pages=True)
     assert (huge.name, huge.on, huge.spec) == (
         HUGE,

@@ -12,12 +12,12 @@ from phpdyno.model.tune import Ratio
 from phpdyno.report.ladder_page import ladder_figures, render_ladder
 from phpdyno.report.ladder_terminal import ladder_summary
 from phpdyno.report.ladder_view import LadderView, ladder_view, outcome_words, step_words
-from tests.support.ladders import ladder_journal, ladder_record
+from tests.support.ladders import knob_journal, ladder_journal, ladder_record
 
 
 def view() -> LadderView:
     record = ladder_record()
-    return ladder_view(record, ladder_journal(record), "20260102-ladder-wordpress")
+    return ladder_view(record, ladder_journal(record), "20260102-ladder-wordpress", knob_journal(record))
 
 
 def shown(width: int) -> str:
@@ -33,6 +33,29 @@ def test_each_step_says_what_it_stands_on_and_whether_it_earns_its_place() -> No
     assert "lto on o2: no number (compiling lto failed: internal compiler error)" in said
     assert any(line.startswith("JIT and huge text pages on JIT: ") and "no effect that matters" in line for line in said)
     assert "earned their place: pgo, pgo+bolt, JIT." in said[-1]
+
+
+def test_what_goes_on_top_of_a_build_is_held_against_it_and_in_all_against_the_stock_php() -> None:
+    found = {each.step.name: each for each in view().steps}
+    jit, below = found["JIT"], found["pgo+bolt"]
+    assert jit.step.on == "pgo+bolt"
+    assert jit.ratio is not None
+    assert jit.ratio.value == pytest.approx(1.071, abs=0.01)
+    assert jit.total is not None
+    assert below.total is not None
+    assert jit.total.value == pytest.approx(jit.ratio.value * below.total.value)
+    assert jit.total.low is not None
+    assert below.total.low is not None
+    assert jit.ratio.low is not None
+    assert jit.total.low == pytest.approx(jit.ratio.low * below.total.low)
+
+
+def test_a_ladder_whose_knobs_are_missing_is_unfinished() -> None:
+    record = ladder_record()
+    held = ladder_view(record, ladder_journal(record), "run")
+    assert (held.outcome, [each.step.name for each in held.steps]) == ("unfinished", ["o2", "lto", "pgo", "pgo+bolt"])
+    builds_only = structs.replace(record, knob_budget_s=0.0, knobs=())
+    assert ladder_view(builds_only, ladder_journal(record), "run").outcome == "finished"
 
 
 @pytest.mark.parametrize("width", [80, 120])
