@@ -93,6 +93,11 @@ def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
             _climb_on(run, record, argv=argv, progress=progress)
     except KeyboardInterrupt:
         raise Interrupted(str(run), COMMAND) from None
+    except DynoError as error:
+        # What the builds came to is known all the same.
+        said = f"what goes on top of the builds is not measured: {error}".replace(f"{run}/", "")
+        progress.note(said)
+        write_ladder(run, structs.replace(record, notes=(*record.notes, said)))
     look_inside(run, progress=progress)
 
 
