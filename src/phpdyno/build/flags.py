@@ -28,6 +28,9 @@ RELOCATIONS = ("-Wl,-q",)
 """BOLT moves functions and blocks: it needs the linker's relocations."""
 WHOLE_FUNCTIONS = ("-fno-reorder-blocks-and-partition",)
 """BOLT cannot split again what the compiler has split."""
+WHOLE_PAGES = ("-Wl,-z,common-page-size=2097152", "-Wl,-z,max-page-size=2097152")
+"""The text begins at a multiple of 2 MiB wherever the program is put, so opcache.huge_code_pages finds a whole page in it every time. PHP's
+own configure gives these to its programs; ours come instead of those."""
 PROGRAM_UNDER_BOLT = ("-pie", "-Wl,-z,now", "-Wl,-z,relro")
 """A program at a fixed address crashed at its start once BOLT had instrumented it."""
 
@@ -58,5 +61,5 @@ def flags_of(recipe: Recipe, phase: Phase) -> Flags:
         compile=(*common, *LTO) if whole else common,
         vm_file=(*common, *NO_LTO) if whole else common,
         link=RELOCATIONS if recipe.bolt else (),
-        program=PROGRAM_UNDER_BOLT if recipe.bolt else (),
+        program=(*WHOLE_PAGES, *(PROGRAM_UNDER_BOLT if recipe.bolt else ())),
     )

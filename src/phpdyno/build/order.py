@@ -5,9 +5,10 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.build.dropin import settings_of
+from phpdyno.build.flags import Flags, flags_of
 from phpdyno.build.workshop import digest_of
 from phpdyno.model.build import Origin, Teaching
-from phpdyno.model.recipe import Recipe
+from phpdyno.model.recipe import Phase, Recipe
 
 Key = dict[str, object]
 
@@ -49,6 +50,11 @@ class Order(Struct, frozen=True):
     compiler: str
     teachings: tuple[Teaching, ...]
 
+    def flags(self, phase: Phase) -> Flags:
+        """What is compiled with: what is trained is neither optimised at link time nor laid out, whatever the recipe says."""
+        recipe = structs.replace(self.recipe, lto=False, bolt=False, pgo=True) if phase == "generate" else self.recipe
+        return flags_of(recipe, phase)
+
     @property
     def tree(self) -> Key:
         """Of the configured sources."""
@@ -57,8 +63,7 @@ class Order(Struct, frozen=True):
     @property
     def trainee(self) -> Key:
         """Of the binaries that are trained: BOLT and link-time optimisation come later."""
-        recipe = self.recipe
-        return {**self.tree, "level": recipe.level, "march": recipe.march, "words": recipe.words}
+        return {**self.tree, "flags": structs.asdict(self.flags("generate"))}
 
     def profile(self, teaching: Teaching) -> Key:
         """Of the profile that one app's training leaves; what it weighs beside others does not matter to it."""
@@ -72,7 +77,8 @@ class Order(Struct, frozen=True):
     @property
     def compiled(self) -> Key:
         """Of the binaries before BOLT."""
-        return {**self.tree, "recipe": self.recipe.name, "profile": self.profiles if self.recipe.pgo else {}}
+        flags = structs.asdict(self.flags("use" if self.recipe.pgo else "plain"))
+        return {**self.tree, "recipe": self.recipe.name, "flags": flags, "profile": self.profiles if self.recipe.pgo else {}}
 
     @property
     def finished(self) -> Key:

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from phpdyno.build import profiles
 from phpdyno.build.bolt import Moved
 from phpdyno.build.dropin import EXTENSIONS, assemble, vm_kind
-from phpdyno.build.flags import flags_of
 from phpdyno.build.layout import Layout
 from phpdyno.build.order import Order
 from phpdyno.build.own_tests import run_own_tests
@@ -128,7 +127,7 @@ class Pipeline:
             profiles.forget(tree.place)
             if taught is not None:
                 profiles.copy(taught, profiles.written(taught), tree.place)
-            flags = flags_of(recipe, "use" if recipe.pgo else "plain")
+            flags = order.flags("use" if recipe.pgo else "plain")
             _keep(tree.compile(flags, f"compiling {recipe.name}"), place)
 
         return _kept(self._shop.made("compiled", order.compiled, make)), lessons
@@ -171,8 +170,7 @@ class Pipeline:
 
         def make(place: Path) -> None:
             profiles.forget(tree.place)
-            plain = structs.replace(order.recipe, lto=False, bolt=False, pgo=True)
-            _keep(tree.compile(flags_of(plain, "generate"), "compiling what is trained", trainable=True), place)
+            _keep(tree.compile(order.flags("generate"), "compiling what is trained", trainable=True), place)
             (place / COMPILED).write_bytes(msgspec.json.encode(_Compiled(tree.objects())))
 
         return self._shop.made("trainees", order.trainee, make)

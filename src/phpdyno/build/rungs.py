@@ -45,7 +45,7 @@ def knob_steps(below: Step, *, text_kib: int, pages: bool) -> tuple[Step, ...]:
     # As many as the text has and no more: opcache's shared memory takes all that it needs or none, and is to take none.
     huge = f"{HUGE_SPEC};os.vm.nr_hugepages={count}" if pages else HUGE_SPEC
     return (
-        Step(HUGE, f"{below.spec};{huge}", below.name, build=below.build),
-        Step(JIT, f"{below.spec};{JIT_SPEC}", below.name, build=below.build),
-        Step(BOTH, f"{below.spec};{JIT_SPEC};{huge}", JIT, build=below.build),
+        Step(HUGE, huge, below.name, build=below.build),
+        Step(JIT, JIT_SPEC, below.name, build=below.build),
+        Step(BOTH, f"{JIT_SPEC};{huge}", JIT, build=below.build),
     )

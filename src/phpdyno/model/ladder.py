@@ -15,7 +15,7 @@ class Step(Struct, frozen=True):
     """One step: `spec` is all of it, `on` the step that it stands on."""
 
     name: Annotated[str, Meta(description="What the step does.")]
-    spec: Annotated[str, Meta(description="The arm as a SPEC; empty where its build failed.")]
+    spec: Annotated[str, Meta(description="The arm as a SPEC, on top of its comparison's control; empty where its build failed.")]
     on: Annotated[str, Meta(description="The step that it is held against.")] = STOCK
     build: Annotated[str, Meta(description="The build that it runs.")] = ""
     failed: Annotated[str, Meta(description="Why there is no build for it; empty when there is one.")] = ""

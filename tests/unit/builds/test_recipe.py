@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.build.flags import GENERATE, LTO, PROGRAM_UNDER_BOLT, USE, flags_of
+from phpdyno.build.flags import GENERATE, LTO, PROGRAM_UNDER_BOLT, USE, WHOLE_PAGES, flags_of
 from phpdyno.config.recipe import FLAGS, parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.recipe import Recipe
@@ -55,7 +55,7 @@ def test_words_that_are_none_are_refused(text: str, why: str) -> None:
 
 def test_the_control_of_all_recipes_is_plain() -> None:
     plain = flags_of(Recipe(), "plain")
-    assert (plain.compile, plain.vm_file, plain.link, plain.program) == (("-O2",), ("-O2",), (), ())
+    assert (plain.compile, plain.vm_file, plain.link, plain.program) == (("-O2",), ("-O2",), (), WHOLE_PAGES)
 
 
 def test_the_interpreter_s_file_is_left_out_of_link_time_optimisation() -> None:
@@ -80,7 +80,7 @@ def test_what_writes_a_profile_does_not_use_one(recipe: Recipe) -> None:
 def test_only_programs_are_linked_as_programs(recipe: Recipe) -> None:
     flags = flags_of(recipe, "plain")
     assert not set(PROGRAM_UNDER_BOLT) & {*flags.compile, *flags.link}
-    assert bool(flags.program) == recipe.bolt
+    assert set(flags.program) == {*WHOLE_PAGES, *(PROGRAM_UNDER_BOLT if recipe.bolt else ())}
 
 
 def test_a_recipe_without_a_profile_has_no_phase_for_one() -> None:

@@ -40,7 +40,7 @@ def test_what_goes_on_top_stands_on_that_build_and_both_together_on_the_jit() ->
     assert (huge.name, huge.on, huge.spec) == (
         HUGE,
         "pgo+bolt",
-        "build=pgo+bolt-1;ini.opcache.huge_code_pages=1;os.vm.nr_hugepages=3",
+        "ini.opcache.huge_code_pages=1;os.vm.nr_hugepages=3",
     )
     assert (jit.name, jit.on) == (JIT, "pgo+bolt")
     assert (both.name, both.on) == (BOTH, JIT)
