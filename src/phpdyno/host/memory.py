@@ -39,19 +39,21 @@ def parse_memory(pid: int, text: str) -> WorkerMemory:
 
 
 def parse_own_kib(text: str) -> int:
-    """KiB of a smaps that belong to the process alone and would with any number of siblings: private pages of private mappings.
+    """KiB of a smaps that belong to the process alone and would with any number of siblings: pages of private mappings, those of a file
+    only when it has written them.
 
-    Pages of a shared mapping (opcache's memory, the JIT's buffer) count as private, too, while one worker alone has touched them. Raises
-    ValueError for what is no smaps.
+    Pages of a shared mapping (opcache's memory, the JIT's buffer), and those of a program that it only reads, count as private, too, while
+    one worker alone has touched them. Raises ValueError for what is no smaps.
     """
-    total, shared, seen = 0, False, False
+    total, shared, of_file, seen = 0, False, False, False
     for line in text.splitlines():
         name, _, rest = line.partition(":")
         if name in {"Private_Clean", "Private_Dirty"}:
-            total += 0 if shared else int(rest.split()[0])
+            total += 0 if shared or (of_file and name == "Private_Clean") else int(rest.split()[0])
             seen = True
-        elif " " in name:  # the head of a mapping: addresses, permissions
-            shared = line.split()[1].endswith("s")
+        elif " " in name:  # the head of a mapping: addresses, permissions, offset, device, inode
+            _, permissions, _, _, inode, *_ = line.split()
+            shared, of_file = permissions.endswith("s"), inode != "0"
     if not seen:
         raise ValueError("no mapping")
     return total

@@ -38,7 +38,7 @@ def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress, w
     """
     subject = subject_of(asked)
     if with_builds:
-        builds = fitting_builds(subject.controls[0])
+        builds = fitting_builds(subject.controls[0], subject.definition.name)
         subject = structs.replace(subject, asked=structs.replace(asked, builds=builds))
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, subject.definition.name)

@@ -9,7 +9,7 @@ from phpdyno.build.workshop import Workshop, write_build
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import Build
+from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.workflows.build_site import Trainee, parse_trainee
 from phpdyno.workflows.specs import place_of_build
 from phpdyno.workflows.tune_builds import build_candidates, fitting_builds
@@ -52,16 +52,32 @@ def test_a_build_is_named_by_itself_or_by_its_recipe_for_the_newest(cache: Path)
 
 def test_a_tune_tries_the_newest_of_each_recipe_that_stands_in_for_its_control(cache: Path) -> None:
     keep(cache, PGO, NEWER, O3, PAIR, OTHER_VERSION)
-    assert set(fitting_builds(CONTROL)) == {"o3-1", "pgo-new"}
+    assert set(fitting_builds(CONTROL, "wordpress")) == {"o3-1", "pgo-new"}
     found = build_candidates(("pgo-new", "o3-1"))
     assert [each.name for each in found] == ["build=pgo-new", "build=o3-1"]
     assert all(each.settings["php"].endswith("/php-fpm") for each in found)
 
 
+def test_a_tune_prefers_what_its_own_app_has_trained(cache: Path) -> None:
+    def taught(name: str, made: str, *apps: str) -> Build:
+        lessons = tuple(Lesson(Teaching(app, "1", (("/", 1.0),), 15.0, 500, 1, app), 500, {"/": 500}, 400) for app in apps)
+        return structs.replace(BUILD, name=name, made=made, lessons=lessons)
+
+    keep(
+        cache,
+        taught("own", "2026-01-01", "wordpress"),
+        taught("both", "2026-01-02", "wordpress", "hello"),
+        taught("other", "2026-01-03", "hello"),
+    )
+    assert fitting_builds(CONTROL, "wordpress") == ("own",)
+    assert fitting_builds(CONTROL, "hello") == ("other",)
+    assert fitting_builds(CONTROL, "mediawiki") == ("other",)
+
+
 def test_a_tune_without_a_fitting_build_says_how_to_make_one(cache: Path) -> None:
     keep(cache, PAIR, OTHER_VERSION)
     with pytest.raises(UsageError, match=r"no build that stands in for /usr/sbin/php-fpm8.2; make one with: phpdyno build"):
-        fitting_builds(CONTROL)
+        fitting_builds(CONTROL, "wordpress")
 
 
 @pytest.mark.parametrize(
