@@ -87,7 +87,7 @@ def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path) ->
     site = tmp_path / "site"
     site.mkdir()
     (site / "index.php").write_text("<?php echo '<p>', mb_strlen('what the control can'), '</p>', str_repeat('<p>same</p>', 50);\n")
-    (site / "app.toml").write_text('name = "wants-mbstring"\nroot = "."\n\n[[target]]\npath = "/"\n')
+    (site / "app.toml").write_text('name = "wants-mbstring"\ndocroot = "."\n\n[[target]]\npath = "/"\n')
     argv = ("build", "--train", site / "app.toml", *TINY, "--recipe", RECIPE, "--runs", tmp_path / "runs")
     answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
     assert answer.returncode == 1
