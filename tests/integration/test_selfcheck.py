@@ -74,7 +74,7 @@ def test_an_interrupted_and_then_killed_selfcheck_loses_the_comparison_in_progre
     first.send_signal(signal.SIGINT)
     _, errors = first.communicate(timeout=60)
     run = the_run(tmp_path)
-    assert first.returncode == 130
+    assert first.returncode == 130, errors
     assert f"phpdyno: interrupted; go on with: phpdyno selfcheck --resume {run}" in errors
     assert not (run / "current").exists()
     assert wait_for_no_traces() == []

@@ -1,10 +1,10 @@
 """The command line: the only place that prints."""
 
 import os
-import signal
 import sys
 from typing import NoReturn
 
+from phpdyno.cli.interrupts import end_in_order
 from phpdyno.errors import DynoError, Interrupted
 
 EXIT_INTERRUPTED = 130
@@ -16,8 +16,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
 
     # The servers' account has to read what we write for it, whatever the user's own umask is.
     os.umask(0o022)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    end_in_order()
     try:
         code = run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt as interrupt:
@@ -36,7 +35,3 @@ def main(argv: list[str] | None = None) -> NoReturn:
         print(f"phpdyno: {place}{error.strerror or error}", file=sys.stderr)
         code = DynoError.exit_code
     sys.exit(code)
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
