@@ -3,7 +3,9 @@
 The source comes from the distribution's archive, and is compiled without any extension but opcache: minutes instead of tens of them.
 """
 
+import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import msgspec
 import pytest
 
 from phpdyno.build.needs import TOOLS, is_installed
+from phpdyno.paths import cache_path
 from tests.support.command import document, fault_of, phpdyno, start
+from tests.support.extension import extension_source
 
 BOLT = ("bolt-19", "libbolt-19-dev")
 MISSING = [package for package in (*TOOLS, *BOLT) if not is_installed(package)]
@@ -92,6 +96,45 @@ def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path) ->
     answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
     assert answer.returncode == 1
     assert "what is to be trained answers differently" in fault_of(answer.stderr.splitlines()[-1])
+
+
+def test_an_extension_is_compiled_with_the_build_that_loads_it(tmp_path: Path) -> None:
+    added = f"answers={extension_source(tmp_path / 'answers')}"
+    argv = ("build", "--train", "hello", *TINY, "--recipe", "pgo", "--with-extension", added, "--runs", tmp_path / "runs", "--json")
+    answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
+    assert answer.returncode == 0, answer.stderr
+    (found,) = msgspec.json.decode(answer.stdout)
+    assert all(check["ok"] for check in found["build"]["checks"])
+    place = Path(found["directory"])
+    module = place / "extensions" / "answers.so"
+    said = subprocess.run(
+        [place / "php", "-n", "-d", f"extension={module}", "-r", "echo the_answer();"], capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "42"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small file system that this needs")
+@pytest.mark.parametrize(("more_mib", "said"), [(-20, "cannot write the cache"), (20, "failed: ")])
+def test_a_disk_that_fills_up_is_one_line_whether_sources_are_copied_or_compiled(tmp_path: Path, more_mib: int, said: str) -> None:
+    """On the source that the tests before unpacked."""
+    source = next(path.parents[1] for path in (cache_path() / "builds" / "sources").glob("*/main/php_version.h"))
+    used_kib = int(subprocess.run(["du", "-sk", source], capture_output=True, text=True, check=True).stdout.split()[0])
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    room = f"size={used_kib + 1024 * more_mib}k"
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", room, "phpdyno-test", cache], capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        argv = ("build", "--train", "hello", *TINY, "--source", source, "--recipe", "o2", "--runs", tmp_path / "runs")
+        answer = phpdyno(*argv, timeout_s=5 * MINUTE_S, env={**os.environ, "PHPDYNO_CACHE": str(cache)})
+        assert answer.returncode == 1
+        fault = fault_of(answer.stderr.splitlines()[-1])
+        assert said in fault
+        assert "No space left on device" in fault
+        assert not compilers()
+    finally:
+        subprocess.run(["umount", cache], check=True)
 
 
 def compilers() -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from phpdyno.build.package import HOME, make_package, package_name
 from phpdyno.build.workshop import write_build
 from phpdyno.stack.supervise import Supervisor
-from tests.unit.builds.test_workshop import BUILD
+from tests.support.builds import BUILD
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="there is no dpkg-deb here")]
 

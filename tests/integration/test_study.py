@@ -68,6 +68,15 @@ against = "control"
 source = "the loop's own length"
 throughput_per_s = { control = 1, short = 2 }
 """
+BUILT = """\
+[[build]]
+name = "rebuilt"
+recipe = "o2"
+train = ["site"]
+[[arm]]
+name = "built"
+spec = "build=rebuilt;ini.opcache.enabel=0"
+"""
 BUSY = "<?php require __DIR__ . '/part.php'; turn((int) getenv('TURNS')); echo str_repeat('x', 500);\n"
 PART = "<?php function turn(int $n): int { $s = 0; for ($i = 0; $i < $n; $i++) { $s += $i % 7; } return $s; }\n"
 
@@ -200,6 +209,7 @@ def test_a_budget_that_decides_nothing_names_one_of_the_study_that_would(file: P
         (["small.toml", "--only", "loded"], "no part 'loded'; did you mean loaded?"),
         (["unknown-app.toml"], "apps.site: helo: there is no such app; did you mean hello?"),
         (["unknown-setting.toml"], "this PHP has no ini setting 'opcache.enabel'; did you mean ini.opcache.enable?"),
+        (["of-a-build.toml"], "this PHP has no ini setting 'opcache.enabel'; did you mean ini.opcache.enable?"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(
@@ -208,6 +218,8 @@ def test_what_cannot_be_is_refused_before_anything_starts(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "unknown-app.toml").write_text(STUDY.replace('"app/app.toml"', '"helo"'))
     (tmp_path / "unknown-setting.toml").write_text(STUDY.replace("ini.opcache.enable=0", "ini.opcache.enabel=0"))
+    built = STUDY.replace('["short"]', '["short", "built"]') + BUILT
+    (tmp_path / "of-a-build.toml").write_text(built)
     answer = phpdyno("study", *argv)
     assert answer.returncode == 2, answer.stderr
     assert said in fault_of(answer.stderr)

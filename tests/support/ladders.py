@@ -12,11 +12,12 @@ from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord
 from phpdyno.journal.records import SCHEMA, BlockDone, Ended, Header, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import Build, Check, Lesson, Origin, Teaching
+from phpdyno.model.build import Build, Check, Lesson, Teaching
 from phpdyno.model.matrix import ALL
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Plan
 from phpdyno.model.workload import Target, Workload
+from tests.support.builds import BUILD
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36")
 COST = Cost(10, 30_000_000, 1, 1, 1, 60_000_000, 3_000_000, 7_000_000)
@@ -28,20 +29,13 @@ def build(recipe: str, *apps: str) -> Build:
     """A finished build."""
     parsed = parse_recipe(recipe)
     taught = tuple(Lesson(structs.replace(TEACHING, app=app), 1500, {"/": 1500}, 420) for app in apps or ("wordpress",))
-    return Build(
+    return structs.replace(
+        BUILD,
         name=f"{parsed.name}-{'-'.join(apps) or '1a2b3c4d'}",
         recipe=parsed,
-        origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
-        php_version="8.2.36",
-        like="/usr/sbin/php-fpm8.2",
-        stock={"php": "/usr/sbin/php-fpm8.2"},
-        options=("--enable-fpm",),
         compiler="12.2.0",
-        vm_kind="HYBRID",
-        binaries=(),
         checks=(Check("extensions", ok=True, seen="all 34 of them"),),
         seconds=431.0,
-        made="2026-01-02T03:04:05+0000",
         lessons=taught if parsed.trained else (),
         bolt={"taken branches": (1_000_000, 700_000)} if parsed.bolt else {},
     )

@@ -64,11 +64,14 @@ def make_readable(tree: Path) -> None:
     tree.chmod(0o755)
 
 
-def tree_digest(tree: Path) -> str:
-    """16 hexadecimal digits that change with any name, link or content below `tree`, wherever the tree itself lies."""
+def tree_digest(tree: Path, *, without: str = "") -> str:
+    """16 hexadecimal digits that change with any name, link or content below `tree`, wherever the tree itself lies.
+
+    Directories of the name `without` are left out.
+    """
     total = hashlib.sha256()
     for folder, folders, files in os.walk(tree):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if not without or name != without)
         for name in sorted((*folders, *files)):
             path = os.path.join(folder, name)  # noqa: PTH118 (a Path for each of 10,000 files takes seconds)
             total.update(os.fsencode(path[len(str(tree)) :]) + b"\0" + _content_digest(path, str(tree)))

@@ -30,6 +30,8 @@ def assemble(built: Built, place: Path, distribution: Path | None) -> None:
                 (extensions / module.name).symlink_to(module)
     if built.opcache is not None:
         shutil.copyfile(built.opcache, extensions / MODULE)
+    for module in built.added:
+        shutil.copyfile(module, extensions / module.name)
 
 
 def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:
@@ -38,9 +40,8 @@ def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:
     settings = {"php": str(place / "php-fpm"), "php.extension_dir": str(place / EXTENSIONS)}
     if not alone:
         return settings
-    own = place / EXTENSIONS / MODULE
-    opcache = {"ext.opcache": str(own)} if own.is_file() else {}
-    return {**settings, "php.ini": ini or NONE, "php.scan_dir": NONE, **opcache}
+    modules = {f"ext.{path.stem}": str(path) for path in sorted((place / EXTENSIONS).glob("*.so"))}
+    return {**settings, "php.ini": ini or NONE, "php.scan_dir": NONE, **modules}
 
 
 def vm_kind(said: str) -> str:

@@ -1,15 +1,13 @@
 """A source that the user gives: a release as a tarball with its checksum, a directory, a git checkout."""
 
-import hashlib
-import os
 import re
 import shutil
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.apps.copies import file_digest, tree_digest
 from phpdyno.build.workshop import Workshop
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Origin
@@ -17,7 +15,6 @@ from phpdyno.stack.programs import told
 
 VERSION_FILE, API_FILE = "main/php_version.h", "Zend/zend_modules.h"
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
-CHUNK = 1 << 20
 _VERSION = re.compile(r'#define\s+PHP_VERSION\s+"([^"]+)"')
 _API = re.compile(r"#define\s+ZEND_MODULE_API_NO\s+(\d+)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -49,7 +46,7 @@ def _folder(path: Path) -> Given:
     version, api = look_into(path)
     commit = told(["git", "-C", str(path), "rev-parse", "HEAD"]).stdout.decode().strip() if (path / ".git").exists() else ""
     clean = bool(commit) and not told(["git", "-C", str(path), "status", "--porcelain", "--untracked-files=no"]).stdout.strip()
-    origin = Origin("git", commit[:12], commit) if clean else Origin("folder", version, _digest_of_tree(path))
+    origin = Origin("git", commit[:12], commit) if clean else Origin("folder", version, tree_digest(path, without=".git"))
     return Given(path, origin, version, api)
 
 
@@ -59,24 +56,29 @@ def _archive(path: Path, checksum: str, shop: Workshop) -> Given:
         raise UsageError(
             "a tarball needs its SHA-256, as whoever released it publishes it", where=f"--source {path}", next_step="add --checksum SHA256"
         )
-    found = _sha256(path)
+    found = file_digest(path)
     if found != wanted:
         raise UsageError(f"this is another file: its SHA-256 is {found}", where=f"--source {path}", next_step="fetch it once more")
+    place = unpacked(path, found, shop)
+    roots = [each for each in place.iterdir() if (each / VERSION_FILE).is_file()]
+    root = roots[0] if roots else place
+    version, api = look_into(root)
+    return Given(root, Origin("archive", version, found), version, api)
+
+
+def unpacked(archive: Path, digest: str, shop: Workshop) -> Path:
+    """What a tarball of this SHA-256 holds, in the cache. Raises DynoError."""
 
     def make(place: Path) -> None:
         shutil.rmtree(place)
         place.mkdir()
         try:
-            with tarfile.open(path) as tar:
+            with tarfile.open(archive) as tar:
                 tar.extractall(place, filter="data")
         except (tarfile.TarError, EOFError, OSError) as error:
-            raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(path)) from error
+            raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(archive)) from error
 
-    place = shop.made("sources", {"archive": found}, make)
-    roots = [each for each in place.iterdir() if (each / VERSION_FILE).is_file()]
-    root = roots[0] if roots else place
-    version, api = look_into(root)
-    return Given(root, Origin("archive", version, found), version, api)
+    return shop.made("sources", {"archive": digest}, make)
 
 
 def look_into(source: Path) -> tuple[str, str]:
@@ -94,25 +96,3 @@ def _found(path: Path, pattern: re.Pattern[str]) -> str:
     except OSError:
         return ""
     return found[1] if found else ""
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _digest_of_tree(root: Path) -> str:
-    """Of all files' names and contents, in order; .git left out."""
-    digest = hashlib.sha256()
-    for path in _files(root):
-        digest.update(f"{path.relative_to(root)}\0{_sha256(path)}\n".encode())
-    return digest.hexdigest()
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name != ".git")
-        yield from (path for name in sorted(names) if (path := Path(folder) / name).is_file())

@@ -69,7 +69,8 @@ class Layout:
             self._bolt.instrument(binary, counting[name], written / name)
         programs = {**built.programs, **{name: counting[name] for name in COUNTED}}
         trainee = place / "trainee"
-        assemble(Built(programs, counting.get(built.opcache.name) if built.opcache else None), trainee, order.ground.theirs)
+        opcache = counting.get(built.opcache.name) if built.opcache else None
+        assemble(Built(programs, opcache, built.added), trainee, order.ground.theirs)
         trained = school.train(order.ground.settings(trainee), environment={}, by_signals=False)
         # The directory goes with the school.
         return _Counted(trained, Path(shutil.copytree(written, place / "profiles")))

@@ -56,8 +56,3 @@ def drop_in_options(options: Sequence[str], *, server: str, extensions: str, fpm
 def _of_server(place: str, server: str) -> str:
     """Debian has a directory of ini files for each server: /etc/php/8.2/cli/conf.d is the command line's."""
     return re.sub(r"(/php/[0-9.]+)/(?:cli|cgi|fpm|apache2|embed)(?=/|$)", rf"\1/{server}", place)
-
-
-def shared_in(options: Sequence[str]) -> tuple[str, ...]:
-    """Extensions that these options build as shared ones, in their order."""
-    return tuple(found[2] for found in map(_SHARED.fullmatch, options) if found)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from phpdyno.build.added import Added
 from phpdyno.build.dropin import settings_of
 from phpdyno.build.flags import Flags, flags_of
 from phpdyno.build.workshop import digest_of
@@ -17,7 +18,7 @@ class Ground(Struct, frozen=True):
     """A source, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's settings `stock`.
 
     `source` is an unpacked tree that stays as it is. `theirs` is that PHP's directory of extensions, None for a build that stands alone,
-    which reads the php.ini `ini` and has `extensions` compiled in.
+    which reads the php.ini `ini`, has `extensions` compiled in and `added` ones compiled with it.
     """
 
     origin: Origin
@@ -29,6 +30,7 @@ class Ground(Struct, frozen=True):
     theirs: Path | None
     ini: str = ""
     extensions: tuple[str, ...] = ()
+    added: tuple[Added, ...] = ()
     measuring_only: bool = False
 
     @property
@@ -58,7 +60,8 @@ class Order(Struct, frozen=True):
     @property
     def tree(self) -> Key:
         """Of the configured sources."""
-        return {"source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler}
+        added = {"added": [(each.name, each.digest) for each in self.ground.added]} if self.ground.added else {}
+        return {"source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler, **added}
 
     @property
     def trainee(self) -> Key:
@@ -67,12 +70,12 @@ class Order(Struct, frozen=True):
 
     def profile(self, teaching: Teaching) -> Key:
         """Of the profile that one app's training leaves; what it weighs beside others does not matter to it."""
-        return {**self.trainee, "lesson": structs.asdict(structs.replace(teaching, weight=1.0))}
+        return {**self.trainee, "lesson": _key_of(structs.replace(teaching, weight=1.0))}
 
     @property
     def profiles(self) -> Key:
         """Of the profile of all apps."""
-        return {**self.trainee, "lessons": [structs.asdict(each) for each in self.teachings]}
+        return {**self.trainee, "lessons": [_key_of(each) for each in self.teachings]}
 
     @property
     def compiled(self) -> Key:
@@ -92,3 +95,8 @@ class Order(Struct, frozen=True):
     def name(self) -> str:
         """`pgo+bolt-1a2b3c4d`."""
         return f"{self.recipe.name}-{digest_of(self.finished)[:8]}"
+
+
+def _key_of(teaching: Teaching) -> Key:
+    """All that a training depends on: its targets are named, so the file that they are from does not matter."""
+    return {name: value for name, value in structs.asdict(teaching).items() if name != "requests"}

@@ -1,6 +1,5 @@
 """From an order to a finished build: tree → profile → compiled → laid out → checked. Each step is kept by all that it depends on."""
 
-import hashlib
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
+from phpdyno.apps.copies import file_digest
 from phpdyno.build import profiles
 from phpdyno.build.bolt import Moved
 from phpdyno.build.dropin import EXTENSIONS, assemble, vm_kind
@@ -115,7 +115,10 @@ class Pipeline:
         def make(place: Path) -> None:
             shutil.rmtree(place)
             shutil.copytree(order.ground.source, place, symlinks=True)
-            Tree(place, self._supervisor, self._tell).configure(order.ground.options)
+            tree = Tree(place, self._supervisor, self._tell)
+            tree.configure(order.ground.options)
+            for each in order.ground.added:
+                tree.add(each.name, each.place)
 
         return Tree(self._shop.made("trees", order.tree, make), self._supervisor, self._tell)
 
@@ -182,7 +185,7 @@ class Pipeline:
         opcache = built.opcache
         if opcache is not None and opcache.name in moved:
             opcache = moved[opcache.name].binary
-        assemble(Built(programs, opcache), place, order.ground.theirs)
+        assemble(Built(programs, opcache, built.added), place, order.ground.theirs)
         several = len(order.teachings) > 1
         checks: list[Check] = []
         for teaching in order.teachings:
@@ -193,13 +196,14 @@ class Pipeline:
 
 
 def _keep(built: Built, place: Path) -> None:
-    for path in (*built.programs.values(), *([built.opcache] if built.opcache else [])):
+    for path in (*built.programs.values(), *([built.opcache] if built.opcache else []), *built.added):
         shutil.copyfile(path, place / path.name)
 
 
 def _kept(place: Path) -> Built:
     opcache = place / MODULE
-    return Built({name: place / name for name in PROGRAMS}, opcache if opcache.is_file() else None)
+    added = tuple(sorted(path for path in place.glob("*.so") if path != opcache))
+    return Built({name: place / name for name in PROGRAMS}, opcache if opcache.is_file() else None, added)
 
 
 def _empty(place: Path) -> None:
@@ -215,4 +219,4 @@ def _files_of(place: Path) -> list[Path]:
 
 
 def _binary(place: Path, path: Path) -> Binary:
-    return Binary(str(path.relative_to(place)), hashlib.sha256(path.read_bytes()).hexdigest(), read_build_id(path))
+    return Binary(str(path.relative_to(place)), file_digest(path), read_build_id(path))

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from phpdyno.build.options import SERVERS
+
 
 class Compiled(Struct, frozen=True):
     """How an extension of php-src is compiled in, and the Debian packages whose headers that wants."""
@@ -78,7 +80,6 @@ IN_SOURCE: dict[str, Compiled] = {
 """Extensions of php-src by the name under which PHP lists them, in lower case."""
 ALWAYS = frozenset({"core", "date", "hash", "json", "pcre", "random", "reflection", "spl", "standard", "cgi-fcgi", "zend opcache"})
 """In every PHP, or built besides."""
-SERVERS = ("--enable-cli", "--enable-cgi", "--enable-fpm", "--disable-phpdbg")
 
 
 def standalone_options(extensions: Iterable[str], *, zts: bool = False) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.build.flags import VM_FILES, Flags
+from phpdyno.build.phpize import phpize
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Child, Supervisor
 
@@ -19,6 +20,9 @@ Tell = Callable[[str, float], None]
 PROGRAMS = {"php-fpm": "sapi/fpm/php-fpm", "php-cgi": "sapi/cgi/php-cgi", "php": "sapi/cli/php"}
 MODULE = "opcache.so"
 OPCACHE = f"modules/{MODULE}"
+ADDED = "added"
+"""The directory of a tree in which extensions lie that are not PHP's own."""
+PLAIN = {"CFLAGS": "-O2", "CXXFLAGS": "-O2", "LDFLAGS": ""}
 SIGNALS = Path(__file__).with_name("profile_signals.c")
 COMPILED = frozenset({".lo", ".o", ".la", ".a"})
 POLL_S = 0.5
@@ -29,10 +33,11 @@ _ERROR = re.compile(r"(?:error|Error|undefined reference|No space left)[: ].*")
 
 
 class Built(Struct, frozen=True):
-    """What compiling yields: programs by name, and opcache's module, None where it is compiled in."""
+    """What compiling yields: programs by name, opcache's module, None where it is compiled in, and those of extensions that were added."""
 
     programs: dict[str, Path]
     opcache: Path | None
+    added: tuple[Path, ...] = ()
 
 
 class Tree:
@@ -48,9 +53,22 @@ class Tree:
         if not (self.place / "configure").is_file():
             self._run("buildconf", ["./buildconf", "--force"], "making configure")
         settings = [word for word in options if "=" in word and not word.startswith("-")]
-        env = {"CFLAGS": "-O2", "CXXFLAGS": "-O2", "LDFLAGS": "", **dict(word.split("=", 1) for word in settings)}
+        env = {**PLAIN, **dict(word.split("=", 1) for word in settings)}
         argv = ["./configure", "--quiet", *(word for word in options if word not in settings)]
         self._run("configure", argv, "configuring", env=env)
+
+    def add(self, name: str, source: Path) -> None:
+        """Copy an extension's source into the configured tree and configure it there, so that it is compiled as all the rest.
+
+        Raises DynoError with what is missing.
+        """
+        home = self.place / ADDED / name
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(source, home, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        config = phpize(self.place, home)
+        for tool in ("autoconf", "autoheader"):
+            self._run("phpize", [tool], f"making configure of {name}", cwd=home)
+        self._run("configure", ["./configure", "--quiet", f"--with-php-config={config}"], f"configuring {name}", env=PLAIN, cwd=home)
 
     def compile(self, flags: Flags, what: str, *, trainable: bool = False) -> Built:
         """All programs and opcache, from nothing but profiles that lie beside the sources; `trainable`: they obey the signals of
@@ -77,7 +95,10 @@ class Tree:
             # A PHP without the JIT has fewer.
             self._make([name for name in VM_FILES if name in named], [f"PROF_FLAGS={' '.join(flags.vm_file)}", *words], what, share)
         targets = [*PROGRAMS.values(), *(["build-modules"] if shared else [])]
-        self._make(targets, [f"PROF_FLAGS={' '.join(flags.compile)}", *words], what, share)
+        words = [f"PROF_FLAGS={' '.join(flags.compile)}", *words]
+        self._make(targets, words, what, share)
+        for home in self._added():
+            self._make(["build-modules"], words, what, share, cwd=home)
         return self._built(shared=shared)
 
     def objects(self) -> int:
@@ -96,8 +117,12 @@ class Tree:
                 shutil.rmtree(path)
             elif path.suffix in COMPILED:
                 path.unlink(missing_ok=True)
-        for name in (*PROGRAMS.values(), OPCACHE):
-            (self.place / name).unlink(missing_ok=True)
+        for path in (*(self.place / name for name in (*PROGRAMS.values(), OPCACHE)), *map(_module_of, self._added())):
+            path.unlink(missing_ok=True)
+
+    def _added(self) -> list[Path]:
+        """Directories of the extensions that were added."""
+        return sorted((self.place / ADDED).glob("*"))
 
     def _signals(self) -> Path:
         """The object that obeys the signals, compiled without any profile."""
@@ -108,21 +133,32 @@ class Tree:
     def _built(self, *, shared: bool) -> Built:
         programs = {name: self.place / path for name, path in PROGRAMS.items()}
         opcache = self.place / OPCACHE if shared else None
-        missing = [str(path) for path in (*programs.values(), opcache) if path is not None and not path.is_file()]
+        added = tuple(map(_module_of, self._added()))
+        missing = [str(path) for path in (*programs.values(), opcache, *added) if path is not None and not path.is_file()]
         if missing:
             raise DynoError(f"compiling ended without an error, and without {', '.join(missing)}", where=str(self.place))
-        return Built(programs, opcache)
+        return Built(programs, opcache, added)
 
-    def _make(self, targets: Sequence[str], words: Sequence[str], what: str, share: Callable[[], float]) -> None:
+    def _make(
+        self, targets: Sequence[str], words: Sequence[str], what: str, share: Callable[[], float], *, cwd: Path | None = None
+    ) -> None:
         jobs = len(os.sched_getaffinity(0))
-        self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share)
+        self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share, cwd=cwd)
 
     def _run(
-        self, name: str, argv: Sequence[str], what: str, share: Callable[[], float] | None = None, *, env: dict[str, str] | None = None
+        self,
+        name: str,
+        argv: Sequence[str],
+        what: str,
+        share: Callable[[], float] | None = None,
+        *,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> Child:
-        """A long command; its output goes to logs/build-NAME.log. Raises DynoError with its last error."""
+        """A long command, in the tree or in `cwd`; its output goes to logs/build-NAME.log. Raises DynoError with its last error."""
         # Nothing of the user's own flags may get into a build that others are compared with; a cache of objects knows no profiles.
-        child = self._supervisor.spawn(f"build-{name}", argv, env={"CCACHE_DISABLE": "1", **(env or {})}, cwd=self.place, as_service=False)
+        env = {"CCACHE_DISABLE": "1", **(env or {})}
+        child = self._supervisor.spawn(f"build-{name}", argv, env=env, cwd=cwd or self.place, as_service=False)
         began = time.monotonic()
         while not child.wait(POLL_S):
             self._tell(what, share() if share else 0.0)
@@ -133,6 +169,10 @@ class Tree:
             raise DynoError(f"{what} failed: {_first_error(child)}", where=name, next_step=f"see {child.log}")
         self._tell(what, 1.0)
         return child
+
+
+def _module_of(extension: Path) -> Path:
+    return extension / "modules" / f"{extension.name}.so"
 
 
 def _first_error(child: Child) -> str:

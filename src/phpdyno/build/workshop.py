@@ -16,6 +16,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.file_lock import file_lock
 from phpdyno.journal.replacing import replace_record
 from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build
+from phpdyno.paths import cache_path
 
 LOCK = "lock"
 DONE = "done.json"
@@ -54,18 +55,12 @@ class Workshop:
             make(place)
             (place / DONE).write_text(json.dumps(key, sort_keys=True, indent=1, default=str) + "\n")
         except OSError as error:
-            raise DynoError(
-                f"cannot write the cache: {error.strerror or error}", where=str(place), next_step="check the disk's room"
-            ) from error
+            raise DynoError(f"cannot write the cache: {_why(error)}", where=str(place), next_step="check the disk's room") from error
         return place
 
     def has(self, kind: str, key: Mapping[str, object]) -> bool:
         """Whether what belongs to a key is finished."""
         return (self._place(kind, key) / DONE).is_file()
-
-    def forget(self, kind: str, key: Mapping[str, object]) -> None:
-        """Remove what is kept for a key, finished or not."""
-        shutil.rmtree(self._place(kind, key), ignore_errors=True)
 
     def _place(self, kind: str, key: Mapping[str, object]) -> Path:
         return self.home / kind / digest_of(key)
@@ -79,6 +74,19 @@ class Workshop:
             with contextlib.suppress(DynoError):
                 found.append((path.parent, read_build(path.parent)))
         return tuple(sorted(found, key=lambda each: each[1].made))
+
+
+def _why(error: OSError) -> str:
+    """One reason: a copied tree tells of every file that it could not write."""
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        *_, reason = error.args[0][0]
+        return str(reason)
+    return error.strerror or str(error)
+
+
+def finished_builds() -> tuple[tuple[Path, Build], ...]:
+    """Those of the user's cache, as `Workshop.builds` gives them; nothing is made, not even the cache."""
+    return Workshop(cache_path(), lambda _: None).builds()
 
 
 def read_build(place: Path) -> Build:

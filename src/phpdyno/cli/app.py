@@ -7,37 +7,24 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from phpdyno import __version__
+from phpdyno.cli.build_app import build, ladder, matrix
 from phpdyno.cli.bundle_app import bundle_app
+from phpdyno.cli.options import (
+    AppName,
+    AsJson,
+    Control,
+    Docroot,
+    FromLog,
+    FromWorkload,
+    KeepConn,
+    LogHost,
+    MostTargets,
+    Runs,
+    SaveWorkload,
+    Through,
+    Urls,
+)
 from phpdyno.errors import UsageError
-
-AppName = Annotated[
-    str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
-]
-Control = Annotated[
-    str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
-]
-Docroot = Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")]
-Urls = Annotated[
-    tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
-]
-Through = Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")]
-Runs = Annotated[Path, Parameter(help="where runs are kept")]
-AsJson = Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")]
-FromLog = Annotated[
-    Path | None,
-    Parameter(show_default=False, help="ask what an access log of yours holds (combined format or JSON, .gz too): its GET requests"),
-]
-LogHost = Annotated[str | None, Parameter(show_default=False, help="with --from-log: the host to keep; default: the most frequent one")]
-MostTargets = Annotated[
-    int | None, Parameter(show_default=False, help="with --from-log: targets to keep, the most frequent ones; default: 50")
-]
-SaveWorkload = Annotated[Path | None, Parameter(show_default=False, help="with --from-log: write what it came to into a workload file")]
-FromWorkload = Annotated[Path | None, Parameter(name="--workload", show_default=False, help="ask what a workload file holds")]
-
-KeepConn = Annotated[
-    bool,
-    Parameter(negative="", show_default=False, help="with --transport fastcgi: keep connections (FCGI_KEEP_CONN); each wants a worker"),
-]
 
 app = App(
     name="phpdyno",
@@ -47,8 +34,8 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-
-app.command(bundle_app)
+for command in (bundle_app, build, ladder, matrix):
+    app.command(command)
 
 
 @app.command
@@ -331,167 +318,6 @@ def selfcheck(
     from phpdyno.cli import selfcheck as command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
     return command.run(command.Options(quick=quick, comparisons=comparisons, effect=effect, seed=seed, resume=resume, runs=runs, json=json))
-
-
-Like = Annotated[str, Parameter(help="php-fpm that builds stand in for")]
-Source = Annotated[
-    Path | None,
-    Parameter(show_default=False, help="build of this source of PHP: a tarball, a directory or a git checkout; default: the package's"),
-]
-Checksum = Annotated[str, Parameter(show_default=False, help="with --source of a tarball: its SHA-256")]
-Standalone = Annotated[
-    bool, Parameter(negative="", show_default=False, help="compile the control's extensions in: for a source of any version of PHP")
-]
-Extensions = Annotated[
-    tuple[str, ...],
-    Parameter(negative="", show_default=False, help="with --standalone: an extension to compile in, or none; default: the control's"),
-]
-Zts = Annotated[bool, Parameter(negative="", show_default=False, help="with --standalone: for threads")]
-Training = Annotated[str, Parameter(help="how long traffic trains a build")]
-
-
-@app.command
-def build(
-    *,
-    train: Annotated[
-        tuple[str, ...],
-        Parameter(
-            negative="",
-            show_default=False,
-            help="app whose traffic it is tried and trained on, built-in or app.toml; several share a profile, APP=3 weighs three times",
-        ),
-    ] = (),
-    like: Like = "php-fpm8.2",
-    source: Source = None,
-    checksum: Checksum = "",
-    standalone: Standalone = False,
-    extension: Extensions = (),
-    zts: Zts = False,
-    recipe: Annotated[str, Parameter(help="how it is compiled: o2, o3, march=…, lto, pgo, bolt, joined by +")] = "pgo",
-    training: Training = "15s",
-    seed: Annotated[int, Parameter(help="order of the training's requests")] = 1,
-    list_: Annotated[bool, Parameter(name="--list", negative="", show_default=False, help="show the finished builds")] = False,
-    refresh: Annotated[
-        bool, Parameter(negative="", show_default=False, help="make all of them anew that do not fit the installed PHP any more")
-    ] = False,
-    run_tests: Annotated[
-        bool, Parameter(negative="", show_default=False, help="run PHP's own tests of Zend and opcache with it (minutes)")
-    ] = False,
-    package: Annotated[
-        Path | None, Parameter(show_default=False, help="write a .deb that lies beside the distribution's PHP into this directory")
-    ] = None,
-    runs: Runs = Path("runs"),
-    json: AsJson = False,
-) -> int:
-    """Rebuild the installed PHP for an app, as a drop-in that loads the distribution's own extensions."""
-    from phpdyno.cli import build as command  # noqa: PLC0415 (not for --help)
-    from phpdyno.cli.build import GroundOptions  # noqa: PLC0415
-
-    options = command.Options(
-        train=train,
-        ground=GroundOptions(like, source, checksum, standalone, extension, zts),
-        recipe=recipe,
-        training=training,
-        seed=seed,
-        runs=runs,
-        listed=list_,
-        refresh=refresh,
-        package=package,
-        run_tests=run_tests,
-        json=json,
-    )
-    return command.run(options)
-
-
-@app.command
-def ladder(
-    reference: AppName = "",
-    /,
-    *,
-    like: Like = "php-fpm8.2",
-    source: Source = None,
-    checksum: Checksum = "",
-    standalone: Standalone = False,
-    extension: Extensions = (),
-    zts: Zts = False,
-    recipe: Annotated[
-        tuple[str, ...],
-        Parameter(negative="", show_default=False, help="a recipe to climb by; default: o2, o3, march=native, lto, pgo, pgo+lto, pgo+bolt"),
-    ] = (),
-    no_knobs: Annotated[
-        bool, Parameter(negative="", show_default=False, help="builds only: no huge text pages and no JIT on top of the best one")
-    ] = False,
-    training: Training = "15s",
-    margin: Annotated[str, Parameter(help="relevance margin: the smallest step worth taking")] = "1%",
-    confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
-    budget: Annotated[str, Parameter(help="time for measuring, when everything is built")] = "15m",
-    transport: Through = "http",
-    seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
-    runs: Runs = Path("runs"),
-    resume: Annotated[Path | None, Parameter(help="go on with an interrupted ladder; all else comes from its record")] = None,
-    json: AsJson = False,
-) -> int:
-    """Climb from the installed PHP to the best build of it for an app, with a verdict on each step."""
-    from phpdyno.cli import ladder as command  # noqa: PLC0415 (numpy and the native core: not for --help)
-    from phpdyno.cli.build import GroundOptions  # noqa: PLC0415
-
-    options = command.Options(
-        reference=reference,
-        ground=GroundOptions(like, source, checksum, standalone, extension, zts),
-        recipes=recipe,
-        knobs=not no_knobs,
-        training=training,
-        margin=margin,
-        confidence=confidence,
-        budget=budget,
-        transport=transport,
-        seed=seed,
-        runs=runs,
-        resume=resume,
-        json=json,
-    )
-    return command.run(options)
-
-
-@app.command
-def matrix(
-    *apps: Annotated[
-        str, Parameter(name="APP", show_default=False, help="apps to train on and to measure; APP=3 weighs three times as much")
-    ],
-    like: Like = "php-fpm8.2",
-    source: Source = None,
-    checksum: Checksum = "",
-    standalone: Standalone = False,
-    extension: Extensions = (),
-    zts: Zts = False,
-    recipe: Annotated[str, Parameter(help="a recipe with pgo or bolt")] = "pgo",
-    training: Training = "15s",
-    margin: Annotated[str, Parameter(help="relevance margin: the smallest difference that matters")] = "1%",
-    confidence: Annotated[str, Parameter(help="confidence of all intervals of the matrix together")] = "95%",
-    budget: Annotated[str, Parameter(help="time for measuring each app, when everything is built")] = "10m",
-    seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
-    runs: Runs = Path("runs"),
-    resume: Annotated[Path | None, Parameter(help="go on with an interrupted matrix; all else comes from its record")] = None,
-    json: AsJson = False,
-) -> int:
-    """Train a build on each app and one on all together, and measure each build on every app: where profiles help, where they hurt."""
-    from phpdyno.cli import matrix as command  # noqa: PLC0415 (numpy and the native core: not for --help)
-    from phpdyno.cli.build import GroundOptions  # noqa: PLC0415
-
-    options = command.Options(
-        apps=apps,
-        ground=GroundOptions(like, source, checksum, standalone, extension, zts),
-        recipe=recipe,
-        training=training,
-        margin=margin,
-        confidence=confidence,
-        budget=budget,
-        seed=seed,
-        runs=runs,
-        resume=resume,
-        json=json,
-    )
-    return command.run(options)
 
 
 def run(argv: list[str]) -> int:

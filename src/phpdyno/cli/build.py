@@ -3,20 +3,21 @@
 import sys
 from pathlib import Path
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 from rich.console import Console
 from rich.table import Table
 
-from phpdyno.apps.source import silent
+from phpdyno.build.added import parse_added
 from phpdyno.build.training import Course
-from phpdyno.build.workshop import Workshop
+from phpdyno.build.workshop import finished_builds
 from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.requests import RequestOptions, own_requests
 from phpdyno.cli.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.build import Build
-from phpdyno.paths import cache_path
-from phpdyno.report.words import count, duration
+from phpdyno.report.build_view import taught_words
+from phpdyno.report.words import duration
 from phpdyno.workflows.build import Made, Wanted, build, package, refresh
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
@@ -32,6 +33,7 @@ class GroundOptions(Struct, frozen=True):
     checksum: str = ""
     standalone: bool = False
     extensions: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     zts: bool = False
 
     def foundation(self) -> Foundation:
@@ -40,7 +42,7 @@ class GroundOptions(Struct, frozen=True):
             raise UsageError("a checksum belongs to --source", where=f"--checksum {self.checksum}", next_step="name the tarball")
         source = self.source.expanduser().absolute() if self.source else None
         named = None if not self.extensions else () if self.extensions == (NO_EXTENSIONS,) else self.extensions
-        return Foundation(self.like, source, self.checksum, self.standalone, named, self.zts)
+        return Foundation(self.like, source, self.checksum, self.standalone, named, parse_added(self.added), self.zts)
 
 
 class Options(Struct, frozen=True):
@@ -48,6 +50,7 @@ class Options(Struct, frozen=True):
 
     train: tuple[str, ...]
     ground: GroundOptions
+    requests: RequestOptions
     recipe: str
     training: str
     seed: int
@@ -70,7 +73,7 @@ class Listed(Struct, frozen=True):
 def run(options: Options) -> int:
     """Carry out the command."""
     if options.listed:
-        return _show([Listed(str(place), each) for place, each in Workshop(cache_path(), silent).builds()], as_json=options.json)
+        return _show([Listed(str(place), each) for place, each in finished_builds()], as_json=options.json)
     if options.refresh and options.train:
         raise UsageError("builds are made anew for the apps that they were trained on", where="--refresh", next_step="leave --train out")
     checked_seed(options.seed)
@@ -79,16 +82,23 @@ def run(options: Options) -> int:
         with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
             made = refresh(options.ground.like, logs=logs, progress=progress)
     else:
-        wanted = wanted_of(options)
+        wanted = wanted_of(options, Console(stderr=True))
         with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
             made = [build(wanted, logs=logs, progress=progress)]
     return _show([_listed(each, options, logs) for each in made], as_json=options.json)
 
 
-def wanted_of(options: Options) -> Wanted:
-    """What is to be built. Raises UsageError."""
+def wanted_of(options: Options, console: Console) -> Wanted:
+    """What is to be built; requests of a log are told of. Raises UsageError."""
     course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
-    return Wanted(trainees_of(options.train), parse_recipe(options.recipe), options.ground.foundation(), course, options.run_tests)
+    trainees, foundation = trainees_of(options.train), options.ground.foundation()
+    recipe = parse_recipe(options.recipe)
+    if options.requests.given:
+        if len(trainees) > 1:
+            raise UsageError("requests of a file are those of one app", where=options.requests.given, next_step="train on one at a time")
+        own = own_requests(options.requests, console)
+        trainees = (structs.replace(trainees[0], workload=own.workload, requests=own.file),)
+    return Wanted(trainees, recipe, foundation, course, options.run_tests)
 
 
 def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trainee, ...]:
@@ -121,7 +131,7 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         made = each.build
         good = sum(check.ok for check in made.checks)
         checks = f"{good} of {len(made.checks)}"
-        table.add_row(made.name, made.php_version, made.like or "–", taught_words(made), checks, duration(made.seconds))
+        table.add_row(made.name, made.php_version, made.like or "–", taught_words(made) or "–", checks, duration(made.seconds))
     console.print(table)
     for each in found:
         for step, why in each.build.skipped.items():
@@ -131,8 +141,3 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         if each.package:
             console.print(f"package: {each.package}", soft_wrap=True, markup=False, highlight=False)
     return 0
-
-
-def taught_words(build: Build) -> str:
-    """`wordpress, 1500 requests; mediawiki, 700 requests`."""
-    return "; ".join(f"{each.teaching.app}, {count(each.requests, 'request')}" for each in build.lessons) or "–"

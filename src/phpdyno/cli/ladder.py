@@ -12,6 +12,7 @@ from phpdyno.cli import show
 from phpdyno.cli.build import GroundOptions
 from phpdyno.cli.compare import app_source
 from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
@@ -27,6 +28,7 @@ class Options(Struct, frozen=True):
 
     reference: str
     ground: GroundOptions
+    requests: RequestOptions
     recipes: tuple[str, ...]
     knobs: bool
     training: str
@@ -46,18 +48,19 @@ def run(options: Options) -> int:
     console = Console(stderr=True)
     runs = options.runs.absolute()
     if options.resume is not None:
+        refuse_with_resume(options.requests)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = resume_ladder(options.resume.absolute(), argv=argv, progress=progress)
     else:
-        climb = climb_of(options)
+        climb = climb_of(options, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = ladder(climb, runs=runs, logs=runs / LOGS, argv=argv, progress=progress)
     show.report_ladder(directory, json=options.json)
     return 0
 
 
-def climb_of(options: Options) -> Climb:
-    """What is to be climbed. Raises UsageError."""
+def climb_of(options: Options, console: Console) -> Climb:
+    """What is to be climbed; requests of a log are told of. Raises UsageError."""
     if not options.reference:
         raise UsageError("a ladder needs an app", where="phpdyno ladder APP", next_step="give one, for instance wordpress")
     checked_seed(options.seed)
@@ -70,7 +73,8 @@ def climb_of(options: Options) -> Climb:
         transport=options.transport,
     )
     course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
-    return Climb(_recipes(options.recipes or RUNGS), question, options.ground.foundation(), course, options.knobs)
+    recipes, foundation = _recipes(options.recipes or RUNGS), options.ground.foundation()
+    return Climb(recipes, with_requests(question, options.requests, console), foundation, course, options.knobs)
 
 
 def _recipes(texts: tuple[str, ...]) -> tuple[Recipe, ...]:

@@ -13,7 +13,7 @@ from phpdyno.journal.matrix import MATRIX_FILE, read_matrix
 from phpdyno.journal.reader import FILE, begun_in, find_journal, read_journal
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.journal.tune import TUNE_FILE, read_tune
-from phpdyno.report.ladder_view import LadderView, ladder_view
+from phpdyno.report.ladder_view import LadderView, ladder_view, measured_in
 from phpdyno.report.matrix_view import MatrixView, matrix_view
 from phpdyno.report.shape import RunView
 from phpdyno.report.sweep_shape import SweepView
@@ -103,17 +103,18 @@ def report_tune(run: Path, *, json: bool = False) -> TuneView:
 def report_ladder(run: Path, *, json: bool = False) -> LadderView:
     """The same of a ladder; the comparison that it rests on gets a page of its own."""
     folder = run if run.is_dir() else run.parent
-    entries = read_journal(find_journal(folder))
+    name = folder.absolute().name
+    measured = measured_in(read_journal(find_journal(folder)), name)
     on_top = begun_in(folder / KNOBS)
-    view = ladder_view(read_ladder(folder), entries, folder.absolute().name, read_journal(on_top / FILE) if on_top else ())
-    compared = view_of(entries, view.run)
+    knobs = measured_in(read_journal(on_top / FILE), name) if on_top else None
+    view = ladder_view(read_ladder(folder), measured, knobs)
 
     def drawn() -> str:
         from phpdyno.report.ladder_page import render_ladder  # noqa: PLC0415 (jinja2 and plotly load slowly)
         from phpdyno.report.page import render_page  # noqa: PLC0415
 
         # Where this one cannot be written the other cannot either, and says so.
-        _write(folder / COMPARISON_PAGE, render_page(compared))
+        _write(folder / COMPARISON_PAGE, render_page(measured.view))
         return render_ladder(view)
 
     def told() -> RenderableType:

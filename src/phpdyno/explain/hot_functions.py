@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from phpdyno.errors import DynoError
+from phpdyno.explain.attached import attached
 from phpdyno.model.hot import HotFunction, HotPass
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Child, Supervisor
@@ -17,7 +17,6 @@ from phpdyno.stack.supervise import Child, Supervisor
 RATE_HZ = 1999
 """Samples per second of CPU; no divisor of anything that ticks."""
 ATTACH_S = 10.0
-DETACH_S = 30.0
 MOST_FUNCTIONS = 25
 KERNEL = "kernel"
 JIT = "compiled at run time"
@@ -66,16 +65,9 @@ def sampling(supervisor: Supervisor, name: str, pids: Sequence[int]) -> Iterator
         "-p",
         ",".join(map(str, pids)),
     ]
-    child = supervisor.spawn(f"perf-{name}", argv, as_service=False)
     found = Sampled()
-    try:
-        _await_attached(child, data)
+    with attached(supervisor, f"perf-{name}", argv, lambda child: _await_attached(child, data)):
         yield found
-        supervisor.signal(child.pid, signal.SIGINT)
-        if not child.wait(DETACH_S):
-            raise DynoError(f"perf did not end within {DETACH_S:.0f} s", next_step=f"see {child.log}")
-    finally:
-        child.stop(timeout_s=DETACH_S)
     argv = [find_perf(), "report", "-i", str(data), "--stdio", "--no-children", "-F", "sample,dso,symbol", "-t", "|", "-q"]
     answer = told(argv)
     found.samples = samples_in(answer.stdout.decode(errors="replace"))
@@ -132,12 +124,8 @@ def hot_pass(
             mine[key] = mine.get(key, 0.0) + cost * count / total
         shares.append(mine)
     functions = _beside(*shares)
-    places = _beside(*({("", file): sum(cost for (mine, _), cost in each.items() if mine == file) for file, _ in each} for each in shares))
-    return HotPass(*names, requests, sum(totals), functions[:MOST_FUNCTIONS], tuple(HotFunction("", *_rest(each)) for each in places))
-
-
-def _rest(each: HotFunction) -> tuple[str, float, float]:
-    return each.name, each.before_us, each.after_us
+    places = _beside(*({(file, ""): sum(cost for (mine, _), cost in each.items() if mine == file) for file, _ in each} for each in shares))
+    return HotPass(*names, requests, sum(totals), functions[:MOST_FUNCTIONS], places)
 
 
 def _beside(before: Mapping[tuple[str, str], float], after: Mapping[tuple[str, str], float]) -> tuple[HotFunction, ...]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
 from phpdyno.experiment.slot import Lane
+from phpdyno.explain.attached import attached
 from phpdyno.model.study import SyscallCount
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import children_of
@@ -22,7 +22,6 @@ from phpdyno.stack.supervise import Child, Supervisor
 
 LOG = "strace"
 ATTACH_S = 15.0
-DETACH_S = 15.0
 ASLEEP_S = 10.0
 QUIET_LOOKS = 10
 LOOK_S = 0.002
@@ -95,21 +94,13 @@ def tracing(supervisor: Supervisor, pids: Sequence[int], *, as_service: bool = F
     summary = _place_of_summary(supervisor, as_service=as_service) / "summary"
     summary.unlink(missing_ok=True)
     argv = [find_strace(), "-c", "-f", "-o", str(summary), "-p", ",".join(map(str, pids))]
-    child = supervisor.spawn(LOG, argv, as_service=as_service)
     traced = Traced(len(pids))
-    try:
-        _await_attached(child, pids)
+    with attached(supervisor, LOG, argv, lambda child: _await_attached(child, pids), as_service=as_service):
         yield traced
-        # As Ctrl-C would: strace lets go of everything and writes its table.
-        supervisor.signal(child.pid, signal.SIGINT)
-        if not child.wait(DETACH_S):
-            raise DynoError(f"strace did not let go of its processes within {DETACH_S:.0f} s", next_step=f"see {child.log}")
-    finally:
-        child.stop(timeout_s=DETACH_S)
     try:
         traced.syscalls = parse_summary(summary.read_text())
     except (OSError, ValueError) as error:
-        raise DynoError(f"strace left no table of its counts: {error}", next_step=f"see {child.log}") from error
+        raise DynoError(f"strace left no table of its counts: {error}", where=str(summary)) from error
 
 
 def _place_of_summary(supervisor: Supervisor, *, as_service: bool) -> Path:

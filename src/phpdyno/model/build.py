@@ -45,7 +45,8 @@ class Origin(Struct, frozen=True):
 class Teaching(Struct, frozen=True):
     """Everything that a training depends on: the app, its targets by label and weight, and the course: seconds of traffic, fewest requests.
 
-    `reference` is what the app was opened by. `weight` is its part of a profile that several apps share.
+    `reference` is what the app was opened by, `requests` the file that its targets are from ('' for the app's own). `weight` is its part of
+    a profile that several apps share.
     """
 
     app: str
@@ -56,6 +57,7 @@ class Teaching(Struct, frozen=True):
     seed: int
     reference: str
     weight: float = 1.0
+    requests: str = ""
 
 
 class Lesson(Struct, frozen=True):

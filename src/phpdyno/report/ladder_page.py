@@ -4,10 +4,10 @@ from phpdyno.model.tune import Ratio
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.ladder_view import LadderView, standing, took_words
+from phpdyno.report.ladder_view import LadderView, standing
 from phpdyno.report.tune_words import ratio_words
 
-_FILTERS: Filters = {"ratio": ratio_words, "standing": standing, "took": took_words}
+_FILTERS: Filters = {"ratio": ratio_words, "standing": standing}
 
 
 def render_ladder(view: LadderView) -> str:

@@ -5,11 +5,10 @@ from rich.text import Text
 
 from phpdyno.model.ladder import STOCK
 from phpdyno.report.ladder_view import LadderView, standing
-from phpdyno.report.terminal_parts import inert, labelled
+from phpdyno.report.terminal_parts import STYLE, inert, labelled
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.words import duration, percent, visible
 
-STYLES = {"improved": "green", "regressed": "red", "equivalent": "cyan", "inconclusive": "yellow", "invalid": "magenta"}
 RATIO_WIDTH = 23
 """Columns of a ratio with its interval: `1.124 (1.006 to 1.255)`."""
 
@@ -38,5 +37,5 @@ def _steps(view: LadderView) -> Group:
         lines.append(Text.assemble((visible(each.step.name), "bold"), (f" on {visible(each.step.on)}", "dim"), overflow="fold"))
         figures = "" if each.ratio is None else f"{ratio_words(each.ratio):<{RATIO_WIDTH}} "
         total = "" if each.total is None or each.step.on == STOCK else f"  in all {ratio_words(each.total)}"
-        lines.append(Text.assemble(f"  {figures}", (visible(standing(each)), STYLES[each.kind]), (total, "dim"), overflow="fold"))
+        lines.append(Text.assemble(f"  {figures}", (visible(standing(each)), STYLE[each.kind]), (total, "dim"), overflow="fold"))
     return Group(*lines)

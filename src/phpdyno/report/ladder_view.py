@@ -7,39 +7,17 @@ from msgspec import Meta, Struct
 
 from phpdyno.journal.ladder import LadderRecord
 from phpdyno.journal.records import Record
-from phpdyno.model.build import Build
 from phpdyno.model.hot import HotPass
 from phpdyno.model.ladder import STOCK, Step, StepFound
-from phpdyno.report.gather import gather
+from phpdyno.report.build_view import BuildView, build_view
+from phpdyno.report.gather import Gathered, gather
 from phpdyno.report.ladder import climbed, on_top_of
-from phpdyno.report.shape import Row
+from phpdyno.report.shape import Row, RunView
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.view import view_of
-from phpdyno.report.words import count, duration, percent
+from phpdyno.report.words import percent
 
 SCHEMA = "phpdyno.ladder/1"
-
-
-class CountedBefore(Struct, frozen=True):
-    """A figure that BOLT counts over the profile of a build."""
-
-    name: Annotated[str, Meta(description="What is counted, in BOLT's words.")]
-    before: Annotated[int, Meta(description="As the compiler laid the code out.")]
-    after: Annotated[int, Meta(description="As BOLT did.")]
-
-
-class BuildView(Struct, frozen=True):
-    """A build that a step runs."""
-
-    name: Annotated[str, Meta(description="Its name, as `build=NAME` takes it.")]
-    php: Annotated[str, Meta(description="Version of PHP.")]
-    compiler: Annotated[str, Meta(description="Version of GCC.")]
-    vm_kind: Annotated[str, Meta(description="Which interpreter is compiled: HYBRID with global registers, CALL without.")]
-    trained_on: Annotated[str, Meta(description="What trained it; empty where nothing did.")]
-    checks: Annotated[tuple[tuple[str, str], ...], Meta(description="What was looked at before it was used: names and what was seen.")]
-    took_s: Annotated[float, Meta(description="Seconds that making it took.")]
-    skipped: Annotated[dict[str, str], Meta(description="Steps of its recipe that did not come off, with the reason.")]
-    counted: Annotated[tuple[CountedBefore, ...], Meta(description="BOLT's figures; none without BOLT.")]
 
 
 class LadderView(Struct, frozen=True, kw_only=True):
@@ -67,18 +45,27 @@ class LadderView(Struct, frozen=True, kw_only=True):
     repeat: Annotated[str, Meta(description="Shell command that repeats it.")]
 
 
-def ladder_view(record: LadderRecord, records: Iterable[Record], run: str, knob_records: Sequence[Record] = ()) -> LadderView:
-    """The view of a ladder: its builds' comparison, and that of the knobs on top of the best of them, where it began.
+class Measured(Struct, frozen=True):
+    """A comparison that steps were measured in: sorted, and as its own report shows it."""
 
-    Raises DynoError when the journal holds no plan.
-    """
+    gathered: Gathered
+    view: RunView
+
+
+def measured_in(records: Iterable[Record], run: str) -> Measured:
+    """Raises DynoError when the journal holds no plan."""
     entries = list(records)
-    compared = view_of(entries, run)
-    steps = found_steps(record.steps, entries, run)
-    on_top = view_of(knob_records, run) if knob_records else None
-    if on_top is not None:
+    return Measured(gather(entries, run), view_of(entries, run))
+
+
+def ladder_view(record: LadderRecord, measured: Measured, knobs: Measured | None = None) -> LadderView:
+    """The view of a ladder: its builds' comparison, and that of the knobs on top of the best of them, where it began."""
+    compared = measured.view
+    steps = found_steps(record.steps, measured)
+    on_top = knobs.view if knobs is not None else None
+    if knobs is not None:
         below = record.knobs[0].on
-        found = found_steps(record.knobs, knob_records, run, bottom=below)
+        found = found_steps(record.knobs, knobs, bottom=below)
         standing_on = next((each.total for each in steps if each.step.name == below), None)
         steps += found if below == STOCK else on_top_of(found, standing_on)
     unfinished = record.knob_budget_s > 0 and on_top is None and compared.outcome == "finished"
@@ -87,7 +74,7 @@ def ladder_view(record: LadderRecord, records: Iterable[Record], run: str, knob_
     rows = (*compared.rows, *(on_top.rows if on_top else ()))
     return LadderView(
         title=f"{compared.app} {compared.app_version}".strip() + ": step by step to a faster PHP",
-        run=run,
+        run=compared.run,
         phpdyno=compared.phpdyno,
         started=compared.started,
         outcome="unfinished" if unfinished else last.outcome,
@@ -108,17 +95,16 @@ def ladder_view(record: LadderRecord, records: Iterable[Record], run: str, knob_
     )
 
 
-def found_steps(steps: Sequence[Step], records: Iterable[Record], run: str, *, bottom: str = STOCK) -> tuple[StepFound, ...]:
-    """What the steps of one comparison came to, by its journal. Raises DynoError when that holds no plan."""
-    entries = list(records)
-    compared, gathered = view_of(entries, run), gather(entries, run)
+def found_steps(steps: Sequence[Step], measured: Measured, *, bottom: str = STOCK) -> tuple[StepFound, ...]:
+    """What the steps of one comparison came to."""
+    gathered = measured.gathered
     return climbed(
         steps,
         [seen.observation for seen in gathered.seen],
         alpha=1.0 - gathered.plan.confidence,
         margin=gathered.plan.margin,
         mixture=gathered.mixture("cpu"),
-        invalid={row.name: row.reason for row in compared.rows if row.kind == "invalid"},
+        invalid={row.name: row.reason for row in measured.view.rows if row.kind == "invalid"},
         bottom=bottom,
     )
 
@@ -130,22 +116,6 @@ def doubts(rows: Iterable[Row], names: Mapping[str, str]) -> tuple[str, ...]:
         for warning in row.warnings:
             about.setdefault(warning, []).append(names.get(row.name, row.name))
     return tuple(f"{', '.join(arms)}: {warning}" for warning, arms in about.items())
-
-
-def build_view(build: Build) -> BuildView:
-    """What a report shows of a build."""
-    taught = "; ".join(f"{each.teaching.app}, {count(each.requests, 'request')}" for each in build.lessons)
-    return BuildView(
-        name=build.name,
-        php=build.php_version,
-        compiler=f"GCC {build.compiler}",
-        vm_kind=build.vm_kind,
-        trained_on=taught,
-        checks=tuple((each.name, each.seen) for each in build.checks),
-        took_s=build.seconds,
-        skipped=build.skipped,
-        counted=tuple(CountedBefore(name, before, after) for name, (before, after) in build.bolt.items()),
-    )
 
 
 def step_words(found: StepFound) -> str:
@@ -191,8 +161,3 @@ def outcome_words(steps: Sequence[StepFound], confidence: float) -> str:
     climb = f"; steps that earned their place: {', '.join(earned)}" if earned else ""
     said = f"{ratio_words(best.total)} times less CPU per request than the stock PHP, {percent(confidence)} CI"
     return f"Outcome: {best.step.name}: {said}{climb}."
-
-
-def took_words(build: BuildView) -> str:
-    """How long making a build took."""
-    return duration(build.took_s)

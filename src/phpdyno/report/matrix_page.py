@@ -5,11 +5,10 @@ from phpdyno.model.tune import Ratio
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.ladder_view import took_words
 from phpdyno.report.matrix_view import MatrixView, cell_name, cell_words, decided_words, warmth
 from phpdyno.report.tune_words import ratio_words, span_words
 
-_FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "took": took_words, "warmth": warmth}
+_FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "warmth": warmth}
 
 
 def render_matrix(view: MatrixView) -> str:

@@ -6,11 +6,9 @@ from rich.text import Text
 
 from phpdyno.model.matrix import Cell
 from phpdyno.report.matrix_view import MatrixView, decided_words
-from phpdyno.report.terminal_parts import inert, labelled
+from phpdyno.report.terminal_parts import STYLE, inert, labelled
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.words import duration, visible
-
-STYLES = {"improved": "green", "regressed": "red", "equivalent": "cyan", "inconclusive": "yellow", "invalid": "magenta"}
 
 
 def matrix_summary(view: MatrixView) -> Group:
@@ -39,4 +37,4 @@ def _heat(view: MatrixView) -> Table:
 
 
 def _cell(cell: Cell) -> Text:
-    return inert(ratio_words(cell.ratio) if cell.ratio else cell.kind, STYLES[cell.kind])
+    return inert(ratio_words(cell.ratio) if cell.ratio else cell.kind, STYLE[cell.kind])

@@ -8,7 +8,8 @@ from msgspec import Meta, Struct
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.matrix import ALL, Cell, ProfileFound
 from phpdyno.model.tune import Ratio
-from phpdyno.report.ladder_view import BuildView, build_view, doubts
+from phpdyno.report.build_view import BuildView, build_view
+from phpdyno.report.ladder_view import doubts
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.words import count, percent

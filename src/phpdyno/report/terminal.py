@@ -13,7 +13,7 @@ from phpdyno.report.bar import bar, scale
 from phpdyno.report.forest import reach
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.shape_measured import AaRow
-from phpdyno.report.terminal_parts import labelled, name_of
+from phpdyno.report.terminal_parts import STYLE, labelled, name_of
 from phpdyno.report.terminal_tables import calibration, carry_over, cost_table, notes, scope
 from phpdyno.report.words import (
     PHP_NAME,
@@ -30,8 +30,6 @@ from phpdyno.report.words import (
     sentences,
     visible,
 )
-
-STYLE = {"improved": "green", "regressed": "red", "equivalent": "cyan", "inconclusive": "yellow", "invalid": "magenta"}
 
 _BESIDE_BAR = 65
 """Columns of a verdict's line besides its bar, with room for the longest verdict."""

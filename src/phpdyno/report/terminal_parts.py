@@ -8,6 +8,9 @@ from rich.text import Text
 from phpdyno.report.shape import Row
 from phpdyno.report.words import label, visible
 
+STYLE = {"improved": "green", "regressed": "red", "equivalent": "cyan", "inconclusive": "yellow", "invalid": "magenta"}
+"""Of a verdict."""
+
 
 def labelled(lines: Iterable[tuple[str, Text]]) -> Table:
     """Names in a dim column, what is said of them beside it."""

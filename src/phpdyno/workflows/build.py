@@ -4,15 +4,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps.source import silent
 from phpdyno.build.package import make_package
 from phpdyno.build.training import Course
-from phpdyno.build.workshop import Workshop
+from phpdyno.build.workshop import finished_builds
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.model.build import Build
 from phpdyno.model.recipe import Recipe
-from phpdyno.paths import cache_path
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.build_ground import Foundation
@@ -44,7 +42,7 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
 
     Raises UsageError where there are none.
     """
-    made_before = (build for _, build in Workshop(cache_path(), silent).builds())
+    made_before = (build for _, build in finished_builds())
     packaged = [build for build in made_before if build.origin.kind == "debian" and not build.alone and not build.measuring_only]
     orders = dict.fromkeys((build.recipe, tuple(each.teaching for each in build.lessons)) for build in packaged)
     if not any(teachings for _, teachings in orders):
@@ -55,6 +53,9 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
             if not teachings:
                 # Without a training it is not known on which app it was examined.
                 progress.note(f"{recipe.name} was trained on no app: give it one with --train")
+                continue
+            if any(each.requests for each in teachings):
+                progress.note(f"{recipe.name} was trained on requests of {teachings[0].requests}: build it again with that")
                 continue
             course = Course(teachings[0].seconds, teachings[0].least, teachings[0].seed)
             made.append(site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings]))

@@ -5,6 +5,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.apps.packages import fetch_packages
+from phpdyno.build.added import OPTION, read_added
 from phpdyno.build.debian_source import SourceArchive, candidates
 from phpdyno.build.given_source import Given, read_source
 from phpdyno.build.installed import Installed, find_fpm, look_at, modules_of
@@ -30,13 +31,14 @@ PLACEHOLDER = "/nonexistent/phpdyno"
 
 class Foundation(Struct, frozen=True):
     """What the user wants built of: a php-fpm that is there, a `source` ('' for that of its package), with its extensions compiled in
-    (`alone`), those of that php-fpm or the ones that are named (`extensions`), for threads (`zts`)."""
+    (`alone`), those of that php-fpm or the ones that are named (`extensions`) and some by their sources (`added`), for threads (`zts`)."""
 
     like: str = "php-fpm8.2"
     source: Path | None = None
     checksum: str = ""
     alone: bool = False
     extensions: tuple[str, ...] | None = None
+    added: tuple[tuple[str, Path], ...] = ()
     zts: bool = False
 
 
@@ -46,6 +48,8 @@ def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, prog
         raise UsageError("the distribution's extensions are not for threads", where="--zts", next_step="add --standalone")
     if wanted.extensions is not None and not wanted.alone:
         raise UsageError("a drop-in loads the distribution's extensions", where="--extension", next_step="add --standalone")
+    if wanted.added and not wanted.alone:
+        raise UsageError("a drop-in loads the distribution's extensions", where=OPTION, next_step="add --standalone")
     if wanted.alone:
         return _alone(wanted, shop, supervisor, progress)
     installed = look_at(wanted.like, supervisor, cache_dir())
@@ -87,19 +91,21 @@ def _alone(wanted: Foundation, shop: Workshop, supervisor: Supervisor, progress:
     fpm = find_fpm(wanted.like)
     named = modules_of(fpm) if wanted.extensions is None else wanted.extensions
     options = standalone_options(named, zts=wanted.zts)
-    left_out = not_in_source(named)
+    added = tuple(read_added(name, path, shop) for name, path in wanted.added)
+    given_besides = {each.name for each in added}
+    left_out = [name for name in not_in_source(named) if name.lower() not in given_besides]
     if left_out and wanted.extensions is not None:
         raise UsageError(f"PHP's own source has no {left_out[0]}", where="--extension", next_step=suggestion(left_out[0], tuple(IN_SOURCE)))
     require_packages((*TOOLS, *packages_for(options)))
     if left_out:
         progress.note(f"{', '.join(left_out)}: not of PHP's own source, so this build is without")
-    extensions = tuple(name.lower() for name in named if name.lower() in IN_SOURCE)
+    extensions = (*(name.lower() for name in named if name.lower() in IN_SOURCE), *(each.name for each in added))
     ini = ini_files(fpm).main
     if wanted.source is None:
         packaged = _packaged(look_at(wanted.like, supervisor, cache_dir()), options, shop, supervisor, progress, alone=True)
-        return structs.replace(packaged, theirs=None, ini=ini, extensions=extensions)
+        return structs.replace(packaged, theirs=None, ini=ini, extensions=extensions, added=added)
     given = _given(wanted.source, wanted.checksum, shop)
-    return Ground(given.origin, given.place, given.version, options, fpm, {"php": fpm}, None, ini, extensions)
+    return Ground(given.origin, given.place, given.version, options, fpm, {"php": fpm}, None, ini, extensions, added)
 
 
 def _packaged(

@@ -11,22 +11,21 @@ from phpdyno.build.tree import MODULE, Tell
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Check
 from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.workload import Workload
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.php import inspect_php, read_build_id
 from phpdyno.stack.placement import ini_options
-from phpdyno.stack.supervise import Supervisor
 
 
 class StackSchool:
     """A school on one stage, with the control's answers as the right ones."""
 
-    def __init__(self, supervisor: Supervisor, bench: Bench, control: Arm, course: Course, tell: Tell) -> None:
-        self._supervisor = supervisor
+    def __init__(self, bench: Bench, workload: Workload, control: Arm, course: Course, tell: Tell) -> None:
         self._bench = bench
         self._control = control
         self._course = course
         self._tell = tell
-        self._trainer = Trainer(bench, control, bench.app.workload)
+        self._trainer = Trainer(bench, control, workload)
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
         """Train the build that these settings run. Raises WrongAnswer, ArmFailed."""
@@ -47,8 +46,8 @@ class StackSchool:
 
     def writable(self, name: str) -> Path:
         """An empty directory of the workers' account; it goes with the school."""
-        shutil.rmtree(self._supervisor.live / name, ignore_errors=True)
-        return self._supervisor.directory(name, private=False)
+        shutil.rmtree(self._bench.supervisor.live / name, ignore_errors=True)
+        return self._bench.supervisor.directory(name, private=False)
 
 
 def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compiled_in: Sequence[str] | None) -> tuple[Check, ...]:

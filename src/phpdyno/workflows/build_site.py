@@ -1,7 +1,7 @@
 """Where builds are made: the PHP that is there, its source, the apps that train it. Servers run only while something needs them."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -15,35 +15,39 @@ from phpdyno.build.training import Course
 from phpdyno.build.workshop import Workshop
 from phpdyno.errors import UsageError
 from phpdyno.experiment.progress import Progress
-from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.recipe import Recipe
 from phpdyno.model.study import spec_of
+from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
-from phpdyno.stack.bench import Bench
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.app_stand import app_stand
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation, find_ground
 from phpdyno.workflows.build_school import StackSchool
-from phpdyno.workflows.session import start_shared
+from phpdyno.workflows.compare import workload_for
 
 LOGS = "build-logs"
 """The directory of what compilers and servers say while something is built, beside the runs."""
 
 
 class Trainee(Struct, frozen=True):
-    """An app that trains: what it is opened by, and its part of a profile that several share."""
+    """An app that trains: what it is opened by, its part of a profile that several share, and the `workload` in the place of its own, with
+    the file that this is from."""
 
     reference: str
     weight: float = 1.0
+    workload: Workload | None = None
+    requests: str = ""
 
 
 class Subject(Struct, frozen=True):
-    """An app that trains, and what a training by it consists of."""
+    """An app that trains, what is asked of it, and what a training by it consists of."""
 
     definition: App
+    workload: Workload
     teaching: Teaching
 
 
@@ -62,17 +66,19 @@ class Site:
         definition = open_app(trainee.reference)
         with Supervisor(self._supervisor.logs) as supervisor:
             app = definition.prepare(supervisor, cache=cache_dir(), progress=self._progress.phase)
+        workload = workload_for(trainee.workload, app)
         teaching = Teaching(
             app=app.name,
             version=app.version,
-            targets=tuple((target.label, target.weight) for target in app.workload.targets),
+            targets=tuple((target.label, target.weight) for target in workload.targets),
             seconds=course.seconds,
             least=course.least,
             seed=course.seed,
             reference=trainee.reference,
             weight=trainee.weight,
+            requests=trainee.requests,
         )
-        self._subjects[app.name] = Subject(definition, teaching)
+        self._subjects[app.name] = Subject(definition, workload, teaching)
         return teaching
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
@@ -87,14 +93,10 @@ class Site:
     def _school(self, name: str) -> Iterator[School]:
         """On servers of its own, which end with it."""
         subject = self._subjects[name]
-        cores = split_cores()
-        with Supervisor(self._supervisor.logs) as supervisor, ExitStack() as stack:
-            app = subject.definition.prepare(supervisor, cache=cache_dir(), progress=self._progress.phase)
-            shared = start_shared(stack, app, supervisor, cores)
-            bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database)
+        with app_stand(subject.definition, logs=self._supervisor.logs, progress=self._progress) as stand:
             control = make_arms(spec_of(self._ground.stock), (), aa=True, app=subject.definition).control
             taught = subject.teaching
-            yield StackSchool(supervisor, bench, control, Course(taught.seconds, taught.least, taught.seed), self._tell)
+            yield StackSchool(stand.bench, subject.workload, control, Course(taught.seconds, taught.least, taught.seed), self._tell)
 
     def _tell(self, what: str, share: float) -> None:
         self._progress.tick(share, 1.0, what)

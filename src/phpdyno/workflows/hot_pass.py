@@ -13,17 +13,14 @@ from phpdyno.experiment.schedule import deal
 from phpdyno.experiment.slot import Lane, measure_slot
 from phpdyno.experiment.warmup import warm_up
 from phpdyno.explain.hot_functions import CannotSample, find_perf, hot_pass, sampling
-from phpdyno.host.cores import on_cores, split_cores
+from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.hot import HotPass
-from phpdyno.model.plan import Panel
-from phpdyno.paths import cache_dir
-from phpdyno.stack.bench import Bench
+from phpdyno.model.plan import Panel, Plan
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import children_of
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.app_stand import app_stand
 from phpdyno.workflows.arms import make_arms
-from phpdyno.workflows.session import start_shared
 
 SECONDS = 6.0
 """Of CPU for each arm: ten thousand samples, of which a function that takes 1 % has a hundred."""
@@ -31,32 +28,31 @@ TURNS = 20
 PROGRAM = "php-fpm"
 
 
-def look_for_hot_functions(
-    reference: str, specs: tuple[str, str], names: tuple[str, str], *, seed: int, logs: Path, progress: Progress
-) -> HotPass:
-    """Drive both arms in turns and sample them. Raises CannotSample where perf is missing or forbidden; DynoError."""
+def look_for_hot_functions(plan: Plan, specs: tuple[str, str], names: tuple[str, str], *, logs: Path, progress: Progress) -> HotPass:
+    """Drive both arms in turns with what a plan asks of its app, and sample them.
+
+    Raises CannotSample where perf is missing or forbidden; DynoError.
+    """
     find_perf()
-    definition = open_app(reference)
+    definition = open_app(plan.source.reference)
+    workload = plan.workload
     arms = [make_arms(spec, (), aa=True, app=definition).control for spec in specs]
-    cores = split_cores()
-    with MeasuringLock(), Supervisor(logs) as supervisor, ExitStack() as stack:
-        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
-        shared = start_shared(stack, app, supervisor, cores)
-        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database)
-        weights = [target.weight for target in app.workload.targets]
+    with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand:
+        bench, meters = stand.bench, stand.meters
+        weights = [target.weight for target in workload.targets]
         progress.phase("looking for hot functions")
-        with on_cores(cores.helpers), bench.running(arms) as instances:
+        with on_cores(bench.cores.helpers), bench.running(arms) as instances:
             lanes = [
-                make_lane(each, bench, Panel("cpu", each.arm, (), 1), workload=app.workload, transport=bench.transport, lengths={})
+                make_lane(each, bench, Panel("cpu", each.arm, (), 1), workload=workload, transport=bench.transport, lengths={})
                 for each in instances
             ]
-            warm = [warm_up(lane, shared.meters, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
+            warm = [warm_up(lane, meters, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
             slowest_ns = max(1, *(each.request_cpu_ns for each in warm))
             requests = max(1, round(SECONDS * 1e9 / TURNS / slowest_ns))
-            decks = [deal(np.random.default_rng(seed + turn), weights, requests) for turn in range(TURNS)]
+            decks = [deal(np.random.default_rng(plan.seed + turn), weights, requests) for turn in range(TURNS)]
             with ExitStack() as looking:
                 looks = [
-                    looking.enter_context(sampling(supervisor, f"arm-{number}", children_of(lane.instance.php_pid)))
+                    looking.enter_context(sampling(bench.supervisor, f"arm-{number}", children_of(lane.instance.php_pid)))
                     for number, lane in enumerate(lanes)
                 ]
                 cpu_ns = [0.0, 0.0]
@@ -65,7 +61,7 @@ def look_for_hot_functions(
                 for turn, deck in enumerate(decks):
                     progress.tick(turn, TURNS, "sampling")
                     for number in (0, 1) if turn % 2 else (1, 0):
-                        reading = measure_slot(lanes[number], shared.meters, deck)
+                        reading = measure_slot(lanes[number], meters, deck)
                         if reading.failures:
                             raise ArmFailed(lanes[number].instance.arm, f"requests fail while perf looks: {dict(reading.failures)}")
                         cpu_ns[number] += reading.php_ns

@@ -15,8 +15,9 @@ from phpdyno.journal.ladder import KNOBS, LADDER_SCHEMA, LadderRecord, read_ladd
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.model.build import Build, stock_of
 from phpdyno.model.ladder import STOCK, Step, StepFound
+from phpdyno.model.plan import Plan
 from phpdyno.model.recipe import Recipe
-from phpdyno.report.ladder_view import best_of, found_steps
+from phpdyno.report.ladder_view import best_of, found_steps, measured_in
 from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Trainee, open_site
@@ -85,20 +86,40 @@ def _stock(record: LadderRecord) -> str:
 def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
     """What comes after the builds are measured: knobs on top of the best one, and a look inside. Raises Interrupted."""
     record = read_ladder(run)
+    measured = measured_in(read_journal(run / FILE), run.name)
+    climbed = _Climbed(run, measured.gathered.plan, best_of(found_steps(record.steps, measured)))
     try:
-        if record.knob_budget_s and not record.knobs:
-            record = structs.replace(record, knobs=_on_top(record, best_of(found_steps(record.steps, read_journal(run / FILE), run.name))))
-            write_ladder(run, record)
-        if record.knobs:
-            _climb_on(run, record, argv=argv, progress=progress)
+        if record.knob_budget_s:
+            record = _climb_on(climbed, record, argv=argv, progress=progress)
+        _look_inside(climbed, record, progress=progress)
     except KeyboardInterrupt:
         raise Interrupted(str(run), COMMAND) from None
+
+
+class _Climbed(Struct, frozen=True):
+    """A ladder whose builds are measured: how, and the step that is best for certain."""
+
+    run: Path
+    plan: Plan
+    best: StepFound | None
+
+
+def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], progress: Progress) -> LadderRecord:
+    """The comparison of the knobs, begun or gone on with; the record with what is known of them."""
+    run = climbed.run
+    try:
+        if not record.knobs:
+            record = structs.replace(record, knobs=_on_top(record, climbed.best))
+            write_ladder(run, record)
+        if record.knobs:
+            compare_in(_question_of_knobs(record, climbed.plan), run / KNOBS, argv=argv, progress=progress)
     except DynoError as error:
         # What the builds came to is known all the same.
         said = f"what goes on top of the builds is not measured: {error}".replace(f"{run}/", "")
         progress.note(said)
-        write_ladder(run, structs.replace(record, notes=(*record.notes, said)))
-    look_inside(run, progress=progress)
+        record = structs.replace(record, notes=tuple(dict.fromkeys((*record.notes, said))))
+        write_ladder(run, record)
+    return record
 
 
 def _on_top(record: LadderRecord, best: StepFound | None) -> tuple[Step, ...]:
@@ -108,11 +129,10 @@ def _on_top(record: LadderRecord, best: StepFound | None) -> tuple[Step, ...]:
     return knob_steps(below, text_kib=text_kib(Path(program)), pages=can_set(PAGES))
 
 
-def _climb_on(run: Path, record: LadderRecord, *, argv: Sequence[str], progress: Progress) -> None:
-    """The comparison of the knobs, begun or gone on with."""
-    plan = RunState.replay(read_journal(run / FILE)).plan
+def _question_of_knobs(record: LadderRecord, plan: Plan) -> Question:
+    """As the builds were measured (`plan`), on top of the one that the knobs stand on."""
     below = record.knobs[0].on
-    question = Question(
+    return Question(
         source=plan.source,
         control=next((step.spec for step in record.steps if step.name == below), f"build={_stock(record)}"),
         treatments=tuple(step.spec for step in record.knobs),
@@ -123,23 +143,21 @@ def _climb_on(run: Path, record: LadderRecord, *, argv: Sequence[str], progress:
         seed=plan.seed + 1,
         transport=plan.transport,
         settle="never",
+        workload=plan.workload if plan.source.requests else None,
     )
-    compare_in(question, run / KNOBS, argv=argv, progress=progress)
 
 
-def look_inside(run: Path, *, progress: Progress) -> None:
-    """Where the time of a request goes in the first build and in the best one, into the record of a measured ladder."""
-    record = read_ladder(run)
-    plan = RunState.replay(read_journal(run / FILE)).plan
+def _look_inside(climbed: _Climbed, record: LadderRecord, *, progress: Progress) -> None:
+    """Where the time of a request goes in the first build and in the best one, into the record."""
+    run, plan, best = climbed.run, climbed.plan, climbed.best
     standing = [step for step in record.steps if step.build]
-    best = best_of(found_steps(record.steps, read_journal(run / FILE), run.name))
     first, last = standing[0], best.step if best is not None else standing[-1]
     if record.hot is not None or first == last or not plan.source.reference:
         return
     try:
         specs, names = (first.spec, last.spec), (first.name, last.name)
-        hot = look_for_hot_functions(plan.source.reference, specs, names, seed=plan.seed, logs=run / "logs", progress=progress)
-        record = structs.replace(record, hot=hot)
+        hot = look_for_hot_functions(plan, specs, names, logs=run / "logs", progress=progress)
+        record = structs.replace(record, hot=hot, not_hot="")
     except DynoError as error:
         # The verdicts are there; this only explains them.
         record = structs.replace(record, not_hot=str(error))
@@ -151,8 +169,10 @@ def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord
     """Every recipe built, or why it is not. Raises DynoError where none is."""
     made: dict[str, tuple[Path, Build]] = {}
     failed: dict[str, str] = {}
+    question = climb.question
+    trainee = Trainee(question.source.reference, workload=question.workload, requests=question.source.requests)
     with open_site(climb.foundation, logs=logs, progress=progress) as site:
-        teaching = site.taught_by(Trainee(climb.question.source.reference), climb.course)
+        teaching = site.taught_by(trainee, climb.course)
         for number, recipe in enumerate(climb.recipes):
             progress.phase(f"build {number + 1} of {len(climb.recipes)}: {recipe.name}")
             try:
@@ -165,4 +185,4 @@ def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord
     steps = steps_of(climb.recipes, {name: build for name, (_, build) in made.items()}, failed)
     notes = tuple(dict.fromkeys(build.origin.notice for _, build in made.values() if build.origin.notice))
     builds = {build.name: build for _, build in made.values()}
-    return LadderRecord(LADDER_SCHEMA, steps, builds, notes, climb.question.confidence)
+    return LadderRecord(LADDER_SCHEMA, steps, builds, notes, question.confidence)

@@ -74,7 +74,7 @@ def matrix(wish: Wish, *, runs: Path, logs: Path, argv: Sequence[str], progress:
         margin=wish.margin,
         confidence=wish.confidence,
         seed=wish.seed,
-        notes=tuple({made.plain.origin.notice: None} if made.plain.origin.notice else ()),
+        notes=(made.plain.origin.notice,) if made.plain.origin.notice else (),
     )
     write_matrix(run, record)
     _measure(run, record, argv=argv, progress=progress)

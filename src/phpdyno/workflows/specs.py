@@ -7,9 +7,9 @@ from msgspec import structs
 
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.revisions import repository_of
-from phpdyno.apps.source import App, silent
+from phpdyno.apps.source import App
 from phpdyno.build.dropin import settings_of
-from phpdyno.build.workshop import Workshop
+from phpdyno.build.workshop import finished_builds
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
@@ -17,7 +17,6 @@ from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, pool_ini
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import STOCK_OF
-from phpdyno.paths import cache_path
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.host_settings import refuse_host_settings
 from phpdyno.stack.live_drift import drift_notes
@@ -144,7 +143,7 @@ class SpecReader:
 def place_of_build(name: str) -> dict[str, str]:
     """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with `/stock` behind the name: the PHP that
     it stands beside. Raises UsageError."""
-    made = Workshop(cache_path(), silent).builds()
+    made = finished_builds()
     wanted, beside = name.removesuffix(STOCK_OF), name.endswith(STOCK_OF)
     found = [
         each.stock if beside else settings_of(place, alone=each.alone, ini=each.ini)

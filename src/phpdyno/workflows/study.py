@@ -29,7 +29,7 @@ from phpdyno.workflows.measure import check_question, measure, pool_arms
 from phpdyno.workflows.measure import resume as resume_sweep
 from phpdyno.workflows.rundir import make_run_dir
 from phpdyno.workflows.specs import SpecReader
-from phpdyno.workflows.study_builds import with_builds
+from phpdyno.workflows.study_builds import with_builds, without_builds
 from phpdyno.workflows.study_ground import read_ground, refuse_changed, refuse_other_version, version_of
 from phpdyno.workflows.study_questions import enough, pass_requests, question_of, sweep_question
 from phpdyno.workflows.syscall_pass import count_pass, pass_arm
@@ -42,8 +42,10 @@ def study(
 
     Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on. Raises UsageError.
     """
-    wanted = with_builds(load_study(file), logs=runs / LOGS, progress=progress)
-    scale = budget_s / wanted.budget_s if budget_s else 1.0
+    asked = load_study(file)
+    scale = budget_s / asked.budget_s if budget_s else 1.0
+    check_study(without_builds(asked), scale)
+    wanted = with_builds(asked, logs=runs / LOGS, progress=progress)
     builds = check_study(wanted, scale)
     parts = (
         *(Part(each.name, "comparison") for each in wanted.comparisons),

@@ -1,6 +1,6 @@
 """Builds that a study names: made before anything is measured, then known to its arms by their full names."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import structs
@@ -15,6 +15,7 @@ from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Trainee, open_site
 
 LAYER = "build"
+STAND_IN = "env.PHPDYNO_BUILD"
 
 
 def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> Study:
@@ -24,7 +25,8 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> Study:
     names: dict[str, str] = {}
     course = Course(seed=wanted.seed)
     with open_site(Foundation(), logs=logs, progress=progress) as site:
-        taught = {name: site.taught_by(Trainee(reference), course) for name, reference in wanted.apps.items()}
+        training = dict.fromkeys(app for each in wanted.builds for app in each.train)
+        taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}
         for number, each in enumerate(wanted.builds, 1):
             progress.phase(f"build {number} of {len(wanted.builds)}: {each.name}")
             _, made = site.build(parse_recipe(each.recipe), [taught[app] for app in each.train])
@@ -33,10 +35,21 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> Study:
     return named(wanted, names)
 
 
+def without_builds(wanted: Study) -> Study:
+    """The same study before its builds are made: all else of it can be looked up. A variable that nothing reads keeps its arms apart."""
+    return _with_layer(wanted, lambda build: {STAND_IN: build})
+
+
 def named(wanted: Study, names: Mapping[str, str]) -> Study:
     """The same study whose arms call builds by other names."""
-    arms = (
-        structs.replace(arm, settings={**arm.settings, LAYER: names[arm.settings[LAYER]]}) if LAYER in arm.settings else arm
-        for arm in wanted.arms
-    )
+    return _with_layer(wanted, lambda build: {LAYER: names[build]})
+
+
+def _with_layer(wanted: Study, setting: Callable[[str], dict[str, str]]) -> Study:
+    """The study whose arms have another `setting` in the place of their build's name."""
+    arms = []
+    for arm in wanted.arms:
+        rest = {key: value for key, value in arm.settings.items() if key != LAYER}
+        build = arm.settings.get(LAYER)
+        arms.append(arm if build is None else structs.replace(arm, settings={**rest, **setting(build)}))
     return structs.replace(wanted, arms=tuple(arms))

@@ -1,7 +1,6 @@
 """One syscall pass of a study: each arm started by itself, warmed up, and driven while strace counts."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -16,21 +15,17 @@ from phpdyno.experiment.schedule import deal
 from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.warmup import warm_up
 from phpdyno.explain.syscalls import Traced, count_syscalls, find_strace
-from phpdyno.host.cores import on_cores, split_cores
+from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Panel
 from phpdyno.model.study import Study, StudyPass, SyscallCounts, spec_of
-from phpdyno.paths import cache_dir
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.app_stand import app_stand
 from phpdyno.workflows.arms import make_arms
-from phpdyno.workflows.compare import prepare_commits
-from phpdyno.workflows.session import start_shared
-from phpdyno.workflows.study_ground import refuse_other_version
 
 
 def count_pass(
@@ -45,22 +40,17 @@ def count_pass(
     definition = open_app(study.apps[wanted.app])
     control = control_of(study, wanted)
     arms = {name: pass_arm(study, name, definition) for name in dict.fromkeys((control, *wanted.arms))}
-    cores = split_cores()
-    with MeasuringLock(), Supervisor(logs) as supervisor, ExitStack() as stack:
-        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
-        refuse_other_version(wanted.app, app_version, app.version)
-        shared = start_shared(stack, app, supervisor, cores)
-        named = [structs.replace(arm, name=name) for name, arm in arms.items()]
-        apps = prepare_commits(definition, app, named, supervisor, progress.phase)
-        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database, apps=apps)
+    named = [structs.replace(arm, name=name) for name, arm in arms.items()]
+    with MeasuringLock(), app_stand(definition, logs=logs, progress=progress, arms=named, version=app_version) as stand:
+        app = stand.bench.app
         sequence = deal(np.random.default_rng(study.seed), [target.weight for target in app.workload.targets], requests)
         found = []
         names = tuple({key.removeprefix("env."): None for arm in named for key in arm.settings if key.startswith("env.")})
         facts: dict[str, WorkerFacts] = {}
-        with on_cores(cores.helpers):
+        with on_cores(stand.bench.cores.helpers):
             for arm in named:
                 progress.phase(f"{arm.name}: counting the syscalls of {requests} requests")
-                facts[arm.name], traced = _count_arm(arm, bench, shared.meters, sequence, names)
+                facts[arm.name], traced = _count_arm(arm, stand.bench, stand.meters, sequence, names)
                 _prove(arm, arms[control], facts[arm.name], facts[control])
                 if arm.name in wanted.arms:
                     found.append(SyscallCounts(wanted.app, arm.name, requests, traced.processes, traced.syscalls, app.version))

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from phpdyno.apps.source import silent
-from phpdyno.build.workshop import Workshop
+from phpdyno.build.workshop import finished_builds
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.build import Build
-from phpdyno.paths import cache_path
 from phpdyno.tuning.factors import Candidate
 from phpdyno.workflows.specs import place_of_build
 
@@ -22,7 +20,7 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
     """
     found = [
         build
-        for _, build in Workshop(cache_path(), silent).builds()
+        for _, build in finished_builds()
         if build.like == control.php.fpm and (build.alone or build.php_version == control.php.version)
     ]
     fitting = {build.recipe.name: build.name for build in sorted(found, key=lambda build: _taught_by(build, app))}

@@ -13,7 +13,8 @@ from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.workflows.build_site import Trainee, parse_trainee
 from phpdyno.workflows.specs import place_of_build
 from phpdyno.workflows.tune_builds import build_candidates, fitting_builds
-from tests.unit.builds.test_workshop import BUILD, silent
+from tests.support.builds import BUILD
+from tests.unit.builds.test_workshop import silent
 
 CONTROL = Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"))
 PGO = structs.replace(BUILD, name="pgo-old", made="2026-01-01")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.build.apt_lists import private_options, source_lists
-from phpdyno.build.options import drop_in_options, options_in, shared_in
+from phpdyno.build.options import drop_in_options, options_in
 from phpdyno.errors import DynoError
 
 # As Debian's php-config8.2 prints them, shortened.
@@ -34,10 +34,6 @@ def test_ini_files_are_those_of_the_server() -> None:
     made = drop_in_options(options_in(DEBIAN), server="fpm", extensions="/opt/x")
     assert "--with-config-file-path=/etc/php/8.2/fpm" in made
     assert "--with-config-file-scan-dir=/etc/php/8.2/fpm/conf.d" in made
-
-
-def test_shared_extensions_are_known_by_name() -> None:
-    assert shared_in(options_in(DEBIAN)) == ("opcache", "mbstring", "mysqli", "pdo")
 
 
 @pytest.mark.parametrize(("told", "why"), [("", "names no configure options"), ("'--a", "no configure options"), ("Usage", "names no")])

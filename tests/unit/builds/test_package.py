@@ -11,7 +11,7 @@ from msgspec import structs
 from phpdyno.build.package import HOME, package_name, package_texts
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
-from tests.unit.builds.test_workshop import BUILD
+from tests.support.builds import BUILD
 
 
 def test_a_package_is_named_after_php_and_recipe() -> None:

@@ -5,7 +5,7 @@ from msgspec import structs
 from phpdyno.build.rungs import BOTH, HUGE, JIT, RUNGS, knob_steps, stands_on, steps_of
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.model.ladder import STOCK
-from tests.unit.builds.test_workshop import BUILD
+from tests.support.builds import BUILD
 
 RECIPES = tuple(parse_recipe(text) for text in RUNGS)
 BUILDS = {each.name: structs.replace(BUILD, name=f"{each.name}-1", recipe=each) for each in RECIPES}

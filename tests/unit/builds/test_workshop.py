@@ -1,5 +1,6 @@
 """The cache of builds."""
 
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -9,24 +10,8 @@ from msgspec import structs
 
 from phpdyno.build.workshop import DONE, Workshop, digest_of, read_build, write_build
 from phpdyno.errors import DynoError
-from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build, Origin
-from phpdyno.model.recipe import Recipe
-
-BUILD = Build(
-    name="pgo-1",
-    recipe=Recipe(pgo=True),
-    origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
-    php_version="8.2.36",
-    like="/usr/sbin/php-fpm8.2",
-    stock={"php": "/usr/sbin/php-fpm8.2"},
-    options=("--enable-fpm",),
-    compiler="gcc 12.2.0",
-    vm_kind="HYBRID",
-    binaries=(),
-    checks=(),
-    seconds=1.0,
-    made="2026-01-02T03:04:05+0000",
-)
+from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA
+from tests.support.builds import BUILD
 
 
 def silent(_: str) -> None:
@@ -53,8 +38,14 @@ def test_what_is_finished_is_not_made_again_and_what_is_not_is_gone_on_with(tmp_
     assert shop.made("trees", {"version": 1}, make) == place
     assert turns == [[], ["half"]]
     assert (place / DONE).is_file()
-    shop.forget("trees", {"version": 1})
-    assert not place.exists()
+
+
+def test_a_disk_that_is_full_is_one_line_however_many_files_find_it_so(tmp_path: Path) -> None:
+    def copy(place: Path) -> None:
+        raise shutil.Error([("a.c", str(place / "a.c"), "[Errno 28] No space left on device"), ("b.c", "b.c", "another")])
+
+    with pytest.raises(DynoError, match=r"cannot write the cache: \[Errno 28\] No space left on device; check the disk's room$"):
+        Workshop(tmp_path, silent).made("trees", {"version": 1}, copy)
 
 
 def test_a_second_process_waits_until_the_first_is_done(tmp_path: Path) -> None:

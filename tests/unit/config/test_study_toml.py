@@ -8,7 +8,7 @@ import pytest
 from phpdyno.config.study_toml import load_study
 from phpdyno.errors import UsageError
 from phpdyno.model.study import ReferenceSweep, StudyBuild
-from phpdyno.workflows.study_builds import named
+from phpdyno.workflows.study_builds import named, without_builds
 
 HEAD = """\
 name = "small"
@@ -148,6 +148,11 @@ def test_arms_name_builds_of_the_study_and_the_php_that_these_stand_beside(tmp_p
     assert [each.settings for each in found.arms] == [
         {"build": "pgo-1a2b3c4d/stock"},
         {"build": "pgo-1a2b3c4d", "ini.memory_limit": "1G"},
+    ]
+    # Looked up before they are made: no arm may look like another one then.
+    assert [each.settings for each in without_builds(study).arms] == [
+        {"env.PHPDYNO_BUILD": "stock"},
+        {"env.PHPDYNO_BUILD": "trained", "ini.memory_limit": "1G"},
     ]
 
 

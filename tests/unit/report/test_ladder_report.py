@@ -11,13 +11,14 @@ from phpdyno.model.ladder import Step, StepFound
 from phpdyno.model.tune import Ratio
 from phpdyno.report.ladder_page import ladder_figures, render_ladder
 from phpdyno.report.ladder_terminal import ladder_summary
-from phpdyno.report.ladder_view import LadderView, ladder_view, outcome_words, step_words
+from phpdyno.report.ladder_view import LadderView, ladder_view, measured_in, outcome_words, step_words
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record
 
 
 def view() -> LadderView:
     record = ladder_record()
-    return ladder_view(record, ladder_journal(record), "20260102-ladder-wordpress", knob_journal(record))
+    run = "20260102-ladder-wordpress"
+    return ladder_view(record, measured_in(ladder_journal(record), run), measured_in(knob_journal(record), run))
 
 
 def shown(width: int) -> str:
@@ -52,10 +53,10 @@ def test_what_goes_on_top_of_a_build_is_held_against_it_and_in_all_against_the_s
 
 def test_a_ladder_whose_knobs_are_missing_is_unfinished() -> None:
     record = ladder_record()
-    held = ladder_view(record, ladder_journal(record), "run")
+    held = ladder_view(record, measured_in(ladder_journal(record), "run"))
     assert (held.outcome, [each.step.name for each in held.steps]) == ("unfinished", ["o2", "lto", "pgo", "pgo+bolt"])
     builds_only = structs.replace(record, knob_budget_s=0.0, knobs=())
-    assert ladder_view(builds_only, ladder_journal(record), "run").outcome == "finished"
+    assert ladder_view(builds_only, measured_in(ladder_journal(record), "run")).outcome == "finished"
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -1,0 +1,51 @@
+"""What phpize and php-config do, for a PHP that is compiled in its tree and installed nowhere."""
+
+import re
+import shutil
+from pathlib import Path
+
+_INCLUDED = re.compile(r"^m4_include\(\[build/([^\]]+)\]\)\n", re.MULTILINE)
+_NUMBER = re.compile(r"#define\s+PHP_VERSION_ID\s+(\d+)")
+_VERSION = re.compile(r'#define\s+PHP_VERSION\s+"([^"]+)"')
+CONFIG = "phpdyno-php-config"
+INCLUDES = ("", "/main", "/TSRM", "/Zend", "/ext", "/ext/date/lib")
+
+
+def phpize(tree: Path, extension: Path) -> Path:
+    """Make an extension's source ready for autoconf and autoheader; the php-config that its configure is given, which answers for the tree.
+
+    Raises OSError.
+    """
+    build = extension / "build"
+    build.mkdir(exist_ok=True)
+    for path in (tree / "build").iterdir():
+        if path.is_file():
+            shutil.copy2(path, build / path.name)
+    shutil.copy2(tree / "run-tests.php", extension)
+    text = (tree / "scripts" / "phpize.m4").read_text().replace("@prefix@", str(tree))
+    # Debian's names the parts of its own libtool; PHP's source has all of libtool in one file.
+    (extension / "configure.ac").write_text(_INCLUDED.sub(lambda line: line[0] if (build / line[1]).is_file() else "", text))
+    config = extension / CONFIG
+    config.write_text(php_config(tree))
+    config.chmod(0o755)
+    return config
+
+
+def php_config(tree: Path) -> str:
+    """A php-config whose headers are those of the tree. It names no PHP that could be run: one that is to be trained must not be."""
+    versions = (tree / "main" / "php_version.h").read_text()
+    number, version = _NUMBER.search(versions), _VERSION.search(versions)
+    answers = {
+        "prefix": str(tree),
+        "include-dir": str(tree),
+        "includes": " ".join(f"-I{tree}{place}" for place in INCLUDES),
+        "extension-dir": str(tree / "modules"),
+        "php-binary": "NONE",
+        "version": version[1] if version else "",
+        "vernum": number[1] if number else "",
+        "ldflags": "",
+        "libs": "",
+        "configure-options": "",
+    }
+    cases = "\n".join(f"  --{name}) echo '{answer}';;" for name, answer in answers.items())
+    return f'#!/bin/sh\ncase "$1" in\n{cases}\n  *) exit 1;;\nesac\n'

@@ -1,0 +1,42 @@
+"""An app on servers of its own: for what is no comparison, but runs it all the same."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno.apps.source import App
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.slot import SharedMeters
+from phpdyno.host.cores import split_cores
+from phpdyno.model.arm import Arm
+from phpdyno.paths import cache_dir
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.compare import prepare_commits
+from phpdyno.workflows.session import start_shared
+from phpdyno.workflows.study_ground import refuse_other_version
+
+
+class Stand(Struct, frozen=True):
+    """Starts instances of an app behind nginx, and what is metered beside them."""
+
+    bench: Bench
+    meters: SharedMeters
+
+
+@contextmanager
+def app_stand(definition: App, *, logs: Path, progress: Progress, arms: Sequence[Arm] = (), version: str = "") -> Iterator[Stand]:
+    """Prepare an app, with the commits that some of `arms` serve, and start what its instances share; all of it ends with the block.
+
+    Raises DynoError, for an app of another `version` than is wanted (any where that is empty) too.
+    """
+    cores = split_cores()
+    with Supervisor(logs) as supervisor, ExitStack() as stack:
+        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
+        refuse_other_version(app.name, version, app.version)
+        shared = start_shared(stack, app, supervisor, cores)
+        apps = prepare_commits(definition, app, arms, supervisor, progress.phase)
+        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="http", database=shared.database, apps=apps)
+        yield Stand(bench, shared.meters)

@@ -1,0 +1,105 @@
+"""Extensions by their sources: what is accepted, and what phpize makes of them."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from phpdyno.build.added import Added, parse_added, read_added
+from phpdyno.build.dropin import settings_of
+from phpdyno.build.order import Ground, Order
+from phpdyno.build.phpize import php_config, phpize
+from phpdyno.build.workshop import Workshop
+from phpdyno.errors import UsageError
+from phpdyno.model.build import Origin
+from phpdyno.model.recipe import Recipe
+from tests.support.extension import extension_source
+
+
+def silent(_: str) -> None:
+    """Says nothing."""
+
+
+def fake_tree(place: Path) -> Path:
+    """What phpize looks at of a source of PHP."""
+    for name, text in (
+        ("build/php.m4", "dnl macros\n"),
+        ("build/libtool.m4", "dnl libtool\n"),
+        ("scripts/phpize.m4", "m4_include([build/libtool.m4])\nm4_include([build/ltoptions.m4])\nAC_PREFIX_DEFAULT([@prefix@])\n"),
+        ("main/php_version.h", '#define PHP_VERSION "8.4.2"\n#define PHP_VERSION_ID 80402\n'),
+        ("run-tests.php", "<?php\n"),
+    ):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (("apcu",), "this is not NAME=PATH"),
+        (("=apcu.tgz",), "this is not NAME=PATH"),
+        (("apcu=",), "this is not NAME=PATH"),
+        (("../x=apcu.tgz",), "this is not NAME=PATH"),
+        (("apcu=a", "apcu=b"), "apcu is given twice"),
+        (("mbstring=a",), "PHP's own source has mbstring"),
+        (("json=a",), "PHP's own source has json"),
+    ],
+)
+def test_what_names_no_extension_is_refused(texts: tuple[str, ...], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        parse_added(texts)
+
+
+def test_a_directory_and_a_tarball_are_known_by_their_contents(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    source = extension_source(tmp_path / "answers-1.0")
+    found = read_added("answers", source, shop)
+    assert (found.name, found.place) == ("answers", source)
+    archive = tmp_path / "answers-1.0.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(source, "answers-1.0")
+    packed = read_added("answers", archive, shop)
+    assert (packed.place / "answers.c").read_text() == (source / "answers.c").read_text()
+    (source / "answers.c").write_text("changed")
+    assert read_added("answers", source, shop).digest != found.digest
+
+
+def test_what_is_no_source_of_an_extension_is_refused(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.so").touch()
+    for name, why in (("none", "no such source"), ("empty", "it has no config.m4"), ("a.so", "neither a directory nor a tarball")):
+        with pytest.raises(UsageError, match=why):
+            read_added("answers", tmp_path / name, shop)
+
+
+def test_phpize_takes_what_the_tree_has(tmp_path: Path) -> None:
+    tree, source = fake_tree(tmp_path / "tree"), extension_source(tmp_path / "answers")
+    config = phpize(tree, source)
+    assert (source / "configure.ac").read_text() == f"m4_include([build/libtool.m4])\nAC_PREFIX_DEFAULT([{tree}])\n"
+    assert (source / "build" / "php.m4").is_file()
+    assert config.read_text() == php_config(tree)
+    assert f"-I{tree}/Zend" in php_config(tree)
+    assert "80402" in php_config(tree)
+
+
+def test_a_build_with_an_added_extension_is_another_one_and_loads_it(tmp_path: Path) -> None:
+    ground = Ground(Origin("folder", "8.4.2", "d"), tmp_path, "8.4.2", ("--disable-all",), "/usr/sbin/php-fpm8.2", {}, None)
+    more = Ground(
+        Origin("folder", "8.4.2", "d"),
+        tmp_path,
+        "8.4.2",
+        ("--disable-all",),
+        "/usr/sbin/php-fpm8.2",
+        {},
+        None,
+        added=(Added("answers", tmp_path, "1"),),
+    )
+    assert Order(Recipe(), ground, "12", ()).name != Order(Recipe(), more, "12", ()).name
+    (tmp_path / "extensions").mkdir()
+    for name in ("opcache.so", "answers.so"):
+        (tmp_path / "extensions" / name).touch()
+    settings = settings_of(tmp_path, alone=True)
+    assert settings["ext.answers"] == str(tmp_path / "extensions" / "answers.so")
+    assert settings["ext.opcache"] == str(tmp_path / "extensions" / "opcache.so")
