@@ -55,9 +55,12 @@ class FakeStack:
         self.apps: dict[str, str] = {}
         self.app = SimpleNamespace(version="v", workload=SimpleNamespace(targets=[SimpleNamespace(weight=1.0)]))
 
-    def bench(self, *_: object, apps: dict[str, str], **__: object) -> SimpleNamespace:
-        self.apps = apps
-        return SimpleNamespace(app=self.app, transport="http", supervisor=None, running=self.running)
+    @contextlib.contextmanager
+    def stand(self, *_: object, arms: list[Arm], **__: object) -> Iterator[SimpleNamespace]:
+        self.apps = {arm.name: arm.settings["source"] for arm in arms if "source" in arm.settings}
+        cores = SimpleNamespace(helpers=())
+        bench = SimpleNamespace(app=self.app, transport="http", supervisor=None, running=self.running, cores=cores)
+        yield SimpleNamespace(bench=bench, meters=None)
 
     @contextlib.contextmanager
     def running(self, arms: list[Arm]) -> Iterator[tuple[Arm]]:
@@ -73,18 +76,12 @@ class FakeStack:
 def count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def run(wanted: Study, facts: dict[str, WorkerFacts]) -> tuple[Any, FakeStack]:
         stack = FakeStack(facts)
-        definition = SimpleNamespace(prepare=lambda *_, **__: stack.app)
         fakes = {
             "find_strace": lambda: "strace",
-            "open_app": lambda _: definition,
+            "open_app": lambda _: None,
             "pass_arm": lambda study, name, _: Arm("control", PhpBuild("fpm", "8.2"), study.arm(name).settings),
-            "split_cores": lambda: SimpleNamespace(helpers=()),
             "MeasuringLock": contextlib.nullcontext,
-            "Supervisor": lambda _: contextlib.nullcontext(),
-            "cache_dir": lambda: tmp_path,
-            "start_shared": lambda *_: SimpleNamespace(groups=None, database=None, meters=None),
-            "prepare_commits": lambda _, __, arms, *___: {arm.name: arm.settings["source"] for arm in arms if "source" in arm.settings},
-            "Bench": stack.bench,
+            "app_stand": stack.stand,
             "on_cores": lambda _: contextlib.nullcontext(),
             "make_lane": lambda arm, *_, **__: SimpleNamespace(arm=arm, driver=SimpleNamespace(close=lambda: None)),
             "warm_up": stack.warm_up,
