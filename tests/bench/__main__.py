@@ -21,7 +21,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
-from tests.bench import everyday, load_core, newcomer, runner_share, speed, truth, tuning
+from tests.bench import builds, everyday, load_core, newcomer, runner_share, speed, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, Room, SectionResult, Sizes, Stamp, Store, still_holds
@@ -43,6 +43,7 @@ TITLES = {
     "truth": "Truth",
     "speed": "Speed for the user",
     "tune": "Tune",
+    "builds": "Builds",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -52,6 +53,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "truth": truth.measure,
     "speed": speed.measure,
     "tune": tuning.measure,
+    "builds": builds.measure,
     "newcomer": newcomer.measure,
 }
 

@@ -65,6 +65,11 @@ class Sizes(Struct, frozen=True):
     tune_pairs: int = 8
     tune_s: float = 420.0
     tune_seeds: int = 3
+    build_app: str = "wordpress"
+    build_options: tuple[str, ...] = ()
+    build_recipes: tuple[str, ...] = ("o2", "pgo", "pgo+bolt")
+    build_again: int = 6
+    build_ladder_s: float = 1500.0
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
 
 
@@ -93,6 +98,11 @@ QUICK = Sizes(
     tune_pairs=4,
     tune_s=150.0,
     tune_seeds=1,
+    build_app="hello",
+    build_options=("--standalone", "--extension", "none", "--training", "3s"),
+    build_recipes=("pgo",),
+    build_again=1,
+    build_ladder_s=60.0,
     newcomer=(),
 )
 """A rehearsal: every path is walked, no figure is worth anything."""

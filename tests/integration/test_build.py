@@ -24,14 +24,21 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(MISSING), reason=f"compiling PHP needs {', '.join(MISSING)}"),
 ]
-TINY = ("--standalone", "--extension", "none", "--training", "3s")
 MINUTE_S = 60.0
 RECIPE = "pgo+bolt"
 BROKEN = "march=no-such-machine"
+Tiny = tuple[str | Path, ...]
 
 
-def test_a_build_that_is_interrupted_leaves_nothing_at_work(tmp_path: Path) -> None:
-    building = start("build", "--train", "hello", *TINY, "--recipe", RECIPE, "--runs", tmp_path)
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
+    """A PHP without extensions but for one that is given by its source."""
+    added = extension_source(tmp_path_factory.mktemp("added") / "answers")
+    return ("--standalone", "--extension", "none", "--with-extension", f"answers={added}", "--training", "3s")
+
+
+def test_a_build_that_is_interrupted_leaves_nothing_at_work(tmp_path: Path, tiny: Tiny) -> None:
+    building = start("build", "--train", "hello", *tiny, "--recipe", RECIPE, "--runs", tmp_path)
     log = tmp_path / "build-logs" / "build-make.log"
     deadline = time.monotonic() + 5 * MINUTE_S
     while not (log.is_file() and log.stat().st_size) and time.monotonic() < deadline and building.poll() is None:
@@ -45,10 +52,10 @@ def test_a_build_that_is_interrupted_leaves_nothing_at_work(tmp_path: Path) -> N
     assert not compilers(), "a compiler is left"
 
 
-def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_says_why(tmp_path: Path) -> None:
+def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_says_why(tmp_path: Path, tiny: Tiny) -> None:
     """It goes on with what the test before left behind."""
     recipes = ("--recipe", BROKEN, "--recipe", RECIPE)
-    answer = phpdyno("ladder", "hello", *TINY, *recipes, "--budget", "90s", "--runs", tmp_path, "--json", timeout_s=25 * MINUTE_S)
+    answer = phpdyno("ladder", "hello", *tiny, *recipes, "--budget", "90s", "--runs", tmp_path, "--json", timeout_s=25 * MINUTE_S)
     assert answer.returncode == 0, answer.stderr
     said = document(answer)
     steps = {each["step"]["name"]: each for each in said["steps"]}
@@ -67,8 +74,8 @@ def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_sa
     assert {"report.html", "comparison.html", "ladder.json", "knobs"} <= {each.name for each in ladder.iterdir()}
 
 
-def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_packaged(tmp_path: Path) -> None:
-    argv = ("build", "--train", "hello", *TINY, "--recipe", RECIPE, "--runs", tmp_path, "--json")
+def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_packaged(tmp_path: Path, tiny: Tiny) -> None:
+    argv = ("build", "--train", "hello", *tiny, "--recipe", RECIPE, "--runs", tmp_path, "--json")
     began = time.monotonic()
     answer = phpdyno(*argv, timeout_s=25 * MINUTE_S)
     assert answer.returncode == 0, answer.stderr
@@ -77,7 +84,11 @@ def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_pac
     (found,) = msgspec.json.decode(answer.stdout)
     assert found["build"]["checks"]
     assert all(check["ok"] for check in found["build"]["checks"])
-    assert (Path(found["directory"]) / "php-fpm").is_file()
+    place = Path(found["directory"])
+    assert (place / "php-fpm").is_file()
+    loading = ["-n", "-d", f"extension={place / 'extensions' / 'answers.so'}"]
+    answered = subprocess.run([place / "php", *loading, "-r", "echo the_answer();"], capture_output=True, text=True, check=True)
+    assert answered.stdout == "42"
     packed = phpdyno(*argv, "--package", tmp_path / "packages")
     if found["build"]["measuring_only"]:
         assert packed.returncode == 1
@@ -87,35 +98,22 @@ def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_pac
         assert msgspec.json.decode(packed.stdout)[0]["package"] == str(package)
 
 
-def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path) -> None:
+def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path, tiny: Tiny) -> None:
     site = tmp_path / "site"
     site.mkdir()
     (site / "index.php").write_text("<?php echo '<p>', mb_strlen('what the control can'), '</p>', str_repeat('<p>same</p>', 50);\n")
     (site / "app.toml").write_text('name = "wants-mbstring"\ndocroot = "."\n\n[[target]]\npath = "/"\n')
-    argv = ("build", "--train", site / "app.toml", *TINY, "--recipe", RECIPE, "--runs", tmp_path / "runs")
+    argv = ("build", "--train", site / "app.toml", *tiny, "--recipe", RECIPE, "--runs", tmp_path / "runs")
     answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
     assert answer.returncode == 1
     assert "what is to be trained answers differently" in fault_of(answer.stderr.splitlines()[-1])
 
 
-def test_an_extension_is_compiled_with_the_build_that_loads_it(tmp_path: Path) -> None:
-    added = f"answers={extension_source(tmp_path / 'answers')}"
-    argv = ("build", "--train", "hello", *TINY, "--recipe", "pgo", "--with-extension", added, "--runs", tmp_path / "runs", "--json")
-    answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
-    assert answer.returncode == 0, answer.stderr
-    (found,) = msgspec.json.decode(answer.stdout)
-    assert all(check["ok"] for check in found["build"]["checks"])
-    place = Path(found["directory"])
-    module = place / "extensions" / "answers.so"
-    said = subprocess.run(
-        [place / "php", "-n", "-d", f"extension={module}", "-r", "echo the_answer();"], capture_output=True, text=True, check=True
-    )
-    assert said.stdout == "42"
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small file system that this needs")
 @pytest.mark.parametrize(("more_mib", "said"), [(-20, "cannot write the cache"), (20, "failed: ")])
-def test_a_disk_that_fills_up_is_one_line_whether_sources_are_copied_or_compiled(tmp_path: Path, more_mib: int, said: str) -> None:
+def test_a_disk_that_fills_up_is_one_line_whether_sources_are_copied_or_compiled(
+    tmp_path: Path, tiny: Tiny, more_mib: int, said: str
+) -> None:
     """On the source that the tests before unpacked."""
     source = next(path.parents[1] for path in (cache_path() / "builds" / "sources").glob("*/main/php_version.h"))
     used_kib = int(subprocess.run(["du", "-sk", source], capture_output=True, text=True, check=True).stdout.split()[0])
@@ -126,7 +124,7 @@ def test_a_disk_that_fills_up_is_one_line_whether_sources_are_copied_or_compiled
     if mounted.returncode != 0:
         pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
     try:
-        argv = ("build", "--train", "hello", *TINY, "--source", source, "--recipe", "o2", "--runs", tmp_path / "runs")
+        argv = ("build", "--train", "hello", *tiny, "--source", source, "--recipe", "o2", "--runs", tmp_path / "runs")
         answer = phpdyno(*argv, timeout_s=5 * MINUTE_S, env={**os.environ, "PHPDYNO_CACHE": str(cache)})
         assert answer.returncode == 1
         fault = fault_of(answer.stderr.splitlines()[-1])

@@ -5,7 +5,7 @@ One configured tree serves all recipes: it is configured with plain -O2, and a r
 
 from msgspec import Struct
 
-from phpdyno.config.recipe import FLAGS
+from phpdyno.config.recipe import FIXED, FLAGS
 from phpdyno.model.recipe import Phase, Recipe
 
 GENERATE = ("-fprofile-generate", "-fprofile-update=atomic")
@@ -26,7 +26,7 @@ VM_FILES = ("Zend/zend_execute.lo", "ext/opcache/jit/zend_jit_vm_helpers.lo")
 """Their registers are global variables, which link-time optimisation refuses (`global register variable follows a function definition`)."""
 RELOCATIONS = ("-Wl,-q",)
 """BOLT moves functions and blocks: it needs the linker's relocations."""
-WHOLE_FUNCTIONS = ("-fno-reorder-blocks-and-partition",)
+WHOLE_FUNCTIONS = "whole-functions"
 """BOLT cannot split again what the compiler has split."""
 WHOLE_PAGES = ("-Wl,-z,common-page-size=2097152", "-Wl,-z,max-page-size=2097152")
 """The text begins at a multiple of 2 MiB wherever the program is put, so opcache.huge_code_pages finds a whole page in it every time. PHP's
@@ -53,7 +53,7 @@ def flags_of(recipe: Recipe, phase: Phase) -> Flags:
         *((f"-march={recipe.march}",) if recipe.march else ()),
         *(FLAGS[word] for word in recipe.words),
         *(GENERATE if phase == "generate" else USE if phase == "use" else ()),
-        *(WHOLE_FUNCTIONS if recipe.bolt else ()),
+        *((FLAGS[WHOLE_FUNCTIONS],) if recipe.bolt and WHOLE_FUNCTIONS not in recipe.words else ()),
     )
     # What is compiled to be trained is never shipped, so it need not be small or quick.
     whole = recipe.lto and phase != "generate"
@@ -61,5 +61,5 @@ def flags_of(recipe: Recipe, phase: Phase) -> Flags:
         compile=(*common, *LTO) if whole else common,
         vm_file=(*common, *NO_LTO) if whole else common,
         link=RELOCATIONS if recipe.bolt else (),
-        program=(*WHOLE_PAGES, *(PROGRAM_UNDER_BOLT if recipe.bolt else ())),
+        program=(*WHOLE_PAGES, *(PROGRAM_UNDER_BOLT if recipe.bolt else ()), *(("-no-pie",) if FIXED in recipe.words else ())),
     )

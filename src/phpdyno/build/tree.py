@@ -98,7 +98,10 @@ class Tree:
         words = [f"PROF_FLAGS={' '.join(flags.compile)}", *words]
         self._make(targets, words, what, share)
         for home in self._added():
-            self._make(["build-modules"], words, what, share, cwd=home)
+            # The libtool of phpize drops flags that it does not know, so what counts must be linked by name.
+            counting = ["-lgcov"] if trainable else []
+            linked = f"EXTRA_LDFLAGS={' '.join((*flags.link, *signals, *counting))}"
+            self._make(["build-modules"], [*words, linked], what, share, cwd=home)
         return self._built(shared=shared)
 
     def objects(self) -> int:

@@ -49,7 +49,7 @@ def build(
     extension: Extensions = (),
     with_extension: AddedExtensions = (),
     zts: Zts = False,
-    recipe: Annotated[str, Parameter(help="how it is compiled: o2, o3, march=…, lto, pgo, bolt, joined by +")] = "pgo",
+    recipe: Annotated[str, Parameter(help="how it is compiled: o2, o3, march=…, lto, pgo, bolt, no-pie, joined by +")] = "pgo",
     training: Training = "15s",
     from_log: FromLog = None,
     log_host: LogHost = None,

@@ -12,8 +12,12 @@ FLAGS = {
     "no-semantic-interposition": "-fno-semantic-interposition",
     "no-plt": "-fno-plt",
     "no-stack-protector": "-fno-stack-protector",
+    "no-pie": "-fno-pie",
+    "whole-functions": "-fno-reorder-blocks-and-partition",
 }
 """Words that stand for one flag of the compiler."""
+FIXED = "no-pie"
+"""The program runs at one address; its modules are as they are."""
 MARCH = "march="
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9_.+-]*")
 
@@ -36,6 +40,8 @@ def parse_recipe(text: str, *, where: str = "--recipe") -> Recipe:
     machine = next((word.removeprefix(MARCH) for word in words if word.startswith(MARCH)), "")
     if "march" in seen and not _MACHINE.fullmatch(machine):
         raise UsageError(f"{machine!r} is no machine", where=where, next_step="give one that gcc knows, for instance march=x86-64-v3")
+    if {"bolt", FIXED} <= seen:
+        raise UsageError(f"BOLT wants a program that runs at any address, and {FIXED} makes none", where=where, next_step="leave one out")
     return Recipe(
         level=next((LEVELS[word] for word in words if word in LEVELS), "2"),
         march=machine,

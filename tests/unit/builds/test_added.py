@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.build.added import Added, parse_added, read_added
+from phpdyno.build.added import parse_added, read_added
 from phpdyno.build.dropin import settings_of
-from phpdyno.build.order import Ground, Order
 from phpdyno.build.phpize import php_config, phpize
 from phpdyno.build.workshop import Workshop
 from phpdyno.errors import UsageError
-from phpdyno.model.build import Origin
-from phpdyno.model.recipe import Recipe
 from tests.support.extension import extension_source
 
 
@@ -84,19 +81,7 @@ def test_phpize_takes_what_the_tree_has(tmp_path: Path) -> None:
     assert "80402" in php_config(tree)
 
 
-def test_a_build_with_an_added_extension_is_another_one_and_loads_it(tmp_path: Path) -> None:
-    ground = Ground(Origin("folder", "8.4.2", "d"), tmp_path, "8.4.2", ("--disable-all",), "/usr/sbin/php-fpm8.2", {}, None)
-    more = Ground(
-        Origin("folder", "8.4.2", "d"),
-        tmp_path,
-        "8.4.2",
-        ("--disable-all",),
-        "/usr/sbin/php-fpm8.2",
-        {},
-        None,
-        added=(Added("answers", tmp_path, "1"),),
-    )
-    assert Order(Recipe(), ground, "12", ()).name != Order(Recipe(), more, "12", ()).name
+def test_a_build_that_stands_alone_loads_what_lies_in_its_directory(tmp_path: Path) -> None:
     (tmp_path / "extensions").mkdir()
     for name in ("opcache.so", "answers.so"):
         (tmp_path / "extensions" / name).touch()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.build.added import Added
 from phpdyno.build.order import Ground, Order
 from phpdyno.build.workshop import digest_of
 from phpdyno.config.recipe import parse_recipe
@@ -12,8 +13,7 @@ from phpdyno.model.build import Origin, Teaching
 
 WORDPRESS = Teaching("wordpress", "6.1", (("/", 3.0), ("/feed/", 1.0)), 15.0, 500, 1, "wordpress")
 HELLO = Teaching("hello", "1", (("/", 1.0),), 15.0, 500, 1, "hello", weight=2.0)
-
-
+STEPS = ("tree", "trainee", "profiles", "compiled", "finished")
 GROUND = Ground(
     origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
     source=Path("/cache/source"),
@@ -41,11 +41,12 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         (order("pgo", WORDPRESS, HELLO), order("pgo", WORDPRESS, structs.replace(HELLO, weight=3.0)), {"tree", "trainee"}),
         (order("pgo"), structs.replace(order("pgo"), compiler="13.1.0"), set()),
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, theirs=None)), {"tree", "trainee", "profiles", "compiled"}),
+        (order("pgo"), order("pgo", ground=structs.replace(GROUND, added=(Added("apcu", Path("/apcu"), "1"),))), set()),
+        (order("pgo"), order("pgo", structs.replace(WORDPRESS, requests="/var/log/access.log")), set(STEPS)),
     ],
 )
 def test_a_step_is_made_anew_when_what_it_depends_on_changes(one: Order, other: Order, shared: set[str]) -> None:
-    steps = ("tree", "trainee", "profiles", "compiled", "finished")
-    assert {name for name in steps if digest_of(getattr(one, name)) == digest_of(getattr(other, name))} == shared
+    assert {name for name in STEPS if digest_of(getattr(one, name)) == digest_of(getattr(other, name))} == shared
 
 
 def test_one_app_is_trained_once_whatever_it_weighs_beside_others() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phpdyno.build.flags import GENERATE, LTO, PROGRAM_UNDER_BOLT, USE, WHOLE_PAGES, flags_of
-from phpdyno.config.recipe import FLAGS, parse_recipe
+from phpdyno.config.recipe import FIXED, FLAGS, parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.recipe import Recipe
 
@@ -17,7 +17,7 @@ RECIPES = st.builds(
     pgo=st.booleans(),
     bolt=st.booleans(),
     words=st.sets(st.sampled_from(list(FLAGS))).map(lambda words: tuple(word for word in FLAGS if word in words)),
-)
+).filter(lambda recipe: not (recipe.bolt and FIXED in recipe.words))
 
 
 @given(RECIPES)
@@ -44,6 +44,7 @@ def test_the_order_of_words_does_not_matter(text: str, name: str) -> None:
         ("march=a+march=b", "says twice what its march is"),
         ("march=", "'' is no machine"),
         ("march=native;rm", "is no machine"),
+        ("bolt+no-pie", "BOLT wants a program that runs at any address"),
     ],
 )
 def test_words_that_are_none_are_refused(text: str, why: str) -> None:
@@ -80,7 +81,8 @@ def test_what_writes_a_profile_does_not_use_one(recipe: Recipe) -> None:
 def test_only_programs_are_linked_as_programs(recipe: Recipe) -> None:
     flags = flags_of(recipe, "plain")
     assert not set(PROGRAM_UNDER_BOLT) & {*flags.compile, *flags.link}
-    assert set(flags.program) == {*WHOLE_PAGES, *(PROGRAM_UNDER_BOLT if recipe.bolt else ())}
+    fixed = {"-no-pie"} if FIXED in recipe.words else set()
+    assert set(flags.program) == {*WHOLE_PAGES, *(PROGRAM_UNDER_BOLT if recipe.bolt else ()), *fixed}
 
 
 def test_a_recipe_without_a_profile_has_no_phase_for_one() -> None:
