@@ -14,7 +14,7 @@ import pytest
 
 from phpdyno.build.needs import TOOLS, is_installed
 from phpdyno.paths import cache_path
-from tests.support.command import document, fault_of, phpdyno, start
+from tests.support.command import await_journal, document, fault_of, phpdyno, start
 from tests.support.extension import extension_source
 
 BOLT = ("bolt-19", "libbolt-19-dev")
@@ -55,7 +55,15 @@ def test_a_build_that_is_interrupted_leaves_nothing_at_work(tmp_path: Path, tiny
 def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_says_why(tmp_path: Path, tiny: Tiny) -> None:
     """It goes on with what the test before left behind."""
     recipes = ("--recipe", BROKEN, "--recipe", RECIPE)
-    answer = phpdyno("ladder", "hello", *tiny, *recipes, "--budget", "90s", "--runs", tmp_path, "--json", timeout_s=25 * MINUTE_S)
+    runs = tmp_path / "runs"
+    climbing = start("ladder", "hello", *tiny, *recipes, "--budget", "90s", "--runs", runs, "--json")
+    await_journal(runs, "block", timeout_s=25 * MINUTE_S)
+    climbing.send_signal(signal.SIGINT)
+    _, errors = climbing.communicate(timeout=MINUTE_S)
+    (ladder,) = [each for each in runs.iterdir() if "ladder" in each.name]
+    assert climbing.returncode == 130
+    assert f"phpdyno: interrupted; go on with: phpdyno ladder --resume {ladder}" in errors
+    answer = phpdyno("ladder", "--resume", ladder, "--json", timeout_s=5 * MINUTE_S)
     assert answer.returncode == 0, answer.stderr
     said = document(answer)
     steps = {each["step"]["name"]: each for each in said["steps"]}
@@ -70,7 +78,6 @@ def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_sa
     assert build["trained_on"].startswith("hello, ")
     counted = {each["name"]: each for each in build["counted"]}
     assert counted["taken branches"]["after"] < counted["taken branches"]["before"]
-    (ladder,) = [each for each in tmp_path.iterdir() if "ladder" in each.name]
     assert {"report.html", "comparison.html", "ladder.json", "knobs"} <= {each.name for each in ladder.iterdir()}
 
 
@@ -110,7 +117,7 @@ def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path, ti
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small file system that this needs")
-@pytest.mark.parametrize(("more_mib", "said"), [(-20, "cannot write the cache"), (20, "failed: ")])
+@pytest.mark.parametrize(("more_mib", "said"), [(-20, "cannot write the cache"), (1, "failed: ")])
 def test_a_disk_that_fills_up_is_one_line_whether_sources_are_copied_or_compiled(
     tmp_path: Path, tiny: Tiny, more_mib: int, said: str
 ) -> None:

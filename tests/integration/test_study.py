@@ -76,6 +76,7 @@ train = ["site"]
 [[arm]]
 name = "built"
 spec = "build=rebuilt;ini.opcache.enabel=0"
+levels = { loop = "long", opcache = "on" }
 """
 BUSY = "<?php require __DIR__ . '/part.php'; turn((int) getenv('TURNS')); echo str_repeat('x', 500);\n"
 PART = "<?php function turn(int $n): int { $s = 0; for ($i = 0; $i < $n; $i++) { $s += $i % 7; } return $s; }\n"

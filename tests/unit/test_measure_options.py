@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.cli.measure import MOST_ARMS, Options, asked_points, question_of, refuse_another_plan
-from phpdyno.cli.requests import RequestOptions
+from phpdyno.cli.options import RequestOptions
 from phpdyno.errors import UsageError
 from phpdyno.model.sweep import Point, points_of
 

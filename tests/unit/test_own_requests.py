@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from phpdyno.cli import requests as command
-from phpdyno.cli.requests import RequestOptions, own_requests, refuse_with_resume
+from phpdyno.cli.options import RequestOptions
+from phpdyno.cli.requests import own_requests, refuse_with_resume
 from phpdyno.config.workload_toml import load_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.app import PreparedApp

@@ -9,21 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 from phpdyno import __version__
 from phpdyno.cli.build_app import build, ladder, matrix
 from phpdyno.cli.bundle_app import bundle_app
-from phpdyno.cli.options import (
-    AppName,
-    AsJson,
-    Control,
-    Docroot,
-    FromLog,
-    FromWorkload,
-    KeepConn,
-    LogHost,
-    MostTargets,
-    Runs,
-    SaveWorkload,
-    Through,
-    Urls,
-)
+from phpdyno.cli.options import NO_REQUESTS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.errors import UsageError
 
 app = App(
@@ -69,11 +55,7 @@ def compare(
     ] = None,
     slot: Annotated[int | None, Parameter(help="requests per slot; default: from the cost of a request")] = None,
     keep_conn: KeepConn = False,
-    from_log: FromLog = None,
-    log_host: LogHost = None,
-    most_targets: MostTargets = None,
-    save_workload: SaveWorkload = None,
-    workload: FromWorkload = None,
+    requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
     runs: Runs = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None,
@@ -83,7 +65,6 @@ def compare(
 ) -> int:
     """Compare treatments with the control on a real stack and give one verdict each."""
     from phpdyno.cli import compare as command  # noqa: PLC0415 (numpy and the native core: not for --help)
-    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
 
     options = command.Options(
         reference=reference,
@@ -106,7 +87,7 @@ def compare(
         json=json,
         fail_on=fail_on,
         require_verdict=require_verdict,
-        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
+        requests=requests,
         keep_conn=keep_conn,
     )
     return command.run(options)
@@ -146,11 +127,7 @@ def measure(
     ] = None,
     confidence: Annotated[str, Parameter(help="confidence of each interval by itself")] = "95%",
     seed: Annotated[int, Parameter(help="orders, arrivals and targets follow from it")] = 1,
-    from_log: FromLog = None,
-    log_host: LogHost = None,
-    most_targets: MostTargets = None,
-    save_workload: SaveWorkload = None,
-    workload: FromWorkload = None,
+    requests: RequestOptions = NO_REQUESTS,
     cross_check: Annotated[
         bool,
         Parameter(negative="", show_default=False, help="let ab -k and wrk, where they are installed, load the same instances as well"),
@@ -161,7 +138,6 @@ def measure(
 ) -> int:
     """Measure throughput, times, CPU and memory as more is asked of an app, and say what limits it."""
     from phpdyno.cli import measure as command  # noqa: PLC0415 (numpy and the native core: not for --help)
-    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
 
     options = command.Options(
         reference=reference,
@@ -175,7 +151,7 @@ def measure(
         budget=budget,
         confidence=confidence,
         seed=seed,
-        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
+        requests=requests,
         cross_check=cross_check,
         keep_conn=keep_conn,
         runs=runs,
@@ -214,11 +190,7 @@ def tune(
     concurrency: Annotated[
         int | None, Parameter(help="requests in flight, and workers, where throughput is measured; default: 2 per core")
     ] = None,
-    from_log: FromLog = None,
-    log_host: LogHost = None,
-    most_targets: MostTargets = None,
-    save_workload: SaveWorkload = None,
-    workload: FromWorkload = None,
+    requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="designs, orders, coins and targets follow from it")] = 1,
     runs: Runs = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None,
@@ -226,7 +198,6 @@ def tune(
 ) -> int:
     """Find the changes that make an app better, prove them together and one by one, and write a bundle that can be deployed."""
     from phpdyno.cli import tune as command  # noqa: PLC0415 (numpy and the native core: not for --help)
-    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
 
     options = command.Options(
         reference=reference,
@@ -241,7 +212,7 @@ def tune(
         transport=transport,
         concurrency=concurrency,
         seed=seed,
-        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
+        requests=requests,
         runs=runs,
         resume=resume,
         json=json,

@@ -11,7 +11,8 @@ from phpdyno.build.added import parse_added
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import finished_builds
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.requests import RequestOptions, own_requests
+from phpdyno.cli.options import GroundOptions, RequestOptions
+from phpdyno.cli.requests import own_requests
 from phpdyno.cli.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
@@ -23,26 +24,6 @@ from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
 
 NO_EXTENSIONS = "none"
-
-
-class GroundOptions(Struct, frozen=True):
-    """The options that say what is built, as they were typed."""
-
-    like: str = "php-fpm8.2"
-    source: Path | None = None
-    checksum: str = ""
-    standalone: bool = False
-    extensions: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    zts: bool = False
-
-    def foundation(self) -> Foundation:
-        """What they say. Raises UsageError."""
-        if self.checksum and self.source is None:
-            raise UsageError("a checksum belongs to --source", where=f"--checksum {self.checksum}", next_step="name the tarball")
-        source = self.source.expanduser().absolute() if self.source else None
-        named = None if not self.extensions else () if self.extensions == (NO_EXTENSIONS,) else self.extensions
-        return Foundation(self.like, source, self.checksum, self.standalone, named, parse_added(self.added), self.zts)
 
 
 class Options(Struct, frozen=True):
@@ -91,7 +72,7 @@ def run(options: Options) -> int:
 def wanted_of(options: Options, console: Console) -> Wanted:
     """What is to be built; requests of a log are told of. Raises UsageError."""
     course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
-    trainees, foundation = trainees_of(options.train), options.ground.foundation()
+    trainees, foundation = trainees_of(options.train), foundation_of(options.ground)
     recipe = parse_recipe(options.recipe)
     if options.requests.given:
         if len(trainees) > 1:
@@ -99,6 +80,15 @@ def wanted_of(options: Options, console: Console) -> Wanted:
         own = own_requests(options.requests, console)
         trainees = (structs.replace(trainees[0], workload=own.workload, requests=own.file),)
     return Wanted(trainees, recipe, foundation, course, options.run_tests)
+
+
+def foundation_of(ground: GroundOptions) -> Foundation:
+    """What the options say is built of. Raises UsageError."""
+    if ground.checksum and ground.source is None:
+        raise UsageError("a checksum belongs to --source", where=f"--checksum {ground.checksum}", next_step="name the tarball")
+    source = ground.source.expanduser().absolute() if ground.source else None
+    named = None if not ground.extension else () if ground.extension == (NO_EXTENSIONS,) else ground.extension
+    return Foundation(ground.like, source, ground.checksum, ground.standalone, named, parse_added(ground.with_extension), ground.zts)
 
 
 def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trainee, ...]:

@@ -5,30 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.cli.options import AppName, AsJson, FromLog, FromWorkload, LogHost, MostTargets, Runs, SaveWorkload, Through
+from phpdyno.cli.options import INSTALLED, NO_REQUESTS, AppName, AsJson, GroundOptions, RequestOptions, Runs, Through
 
-Like = Annotated[str, Parameter(help="php-fpm that builds stand in for")]
-Source = Annotated[
-    Path | None,
-    Parameter(show_default=False, help="build of this source of PHP: a tarball, a directory or a git checkout; default: the package's"),
-]
-Checksum = Annotated[str, Parameter(show_default=False, help="with --source of a tarball: its SHA-256")]
-Standalone = Annotated[
-    bool, Parameter(negative="", show_default=False, help="compile the control's extensions in: for a source of any version of PHP")
-]
-Extensions = Annotated[
-    tuple[str, ...],
-    Parameter(negative="", show_default=False, help="with --standalone: an extension to compile in, or none; default: the control's"),
-]
-AddedExtensions = Annotated[
-    tuple[str, ...],
-    Parameter(
-        negative="",
-        show_default=False,
-        help="with --standalone: NAME=PATH, an extension by its source (a directory or a tarball, as PECL has them), compiled with it",
-    ),
-]
-Zts = Annotated[bool, Parameter(negative="", show_default=False, help="with --standalone: for threads")]
 Training = Annotated[str, Parameter(help="how long traffic trains a build")]
 
 
@@ -42,20 +20,10 @@ def build(
             help="app whose traffic it is tried and trained on, built-in or app.toml; several share a profile, APP=3 weighs three times",
         ),
     ] = (),
-    like: Like = "php-fpm8.2",
-    source: Source = None,
-    checksum: Checksum = "",
-    standalone: Standalone = False,
-    extension: Extensions = (),
-    with_extension: AddedExtensions = (),
-    zts: Zts = False,
+    ground: GroundOptions = INSTALLED,
     recipe: Annotated[str, Parameter(help="how it is compiled: o2, o3, march=…, lto, pgo, bolt, no-pie, joined by +")] = "pgo",
     training: Training = "15s",
-    from_log: FromLog = None,
-    log_host: LogHost = None,
-    most_targets: MostTargets = None,
-    save_workload: SaveWorkload = None,
-    workload: FromWorkload = None,
+    requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="order of the training's requests")] = 1,
     list_: Annotated[bool, Parameter(name="--list", negative="", show_default=False, help="show the finished builds")] = False,
     refresh: Annotated[
@@ -72,13 +40,11 @@ def build(
 ) -> int:
     """Rebuild the installed PHP for an app, as a drop-in that loads the distribution's own extensions."""
     from phpdyno.cli import build as command  # noqa: PLC0415 (not for --help)
-    from phpdyno.cli.build import GroundOptions  # noqa: PLC0415
-    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
 
     options = command.Options(
         train=train,
-        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
-        ground=GroundOptions(like, source, checksum, standalone, extension, with_extension, zts),
+        requests=requests,
+        ground=ground,
         recipe=recipe,
         training=training,
         seed=seed,
@@ -96,13 +62,7 @@ def ladder(
     reference: AppName = "",
     /,
     *,
-    like: Like = "php-fpm8.2",
-    source: Source = None,
-    checksum: Checksum = "",
-    standalone: Standalone = False,
-    extension: Extensions = (),
-    with_extension: AddedExtensions = (),
-    zts: Zts = False,
+    ground: GroundOptions = INSTALLED,
     recipe: Annotated[
         tuple[str, ...],
         Parameter(negative="", show_default=False, help="a recipe to climb by; default: o2, o3, march=native, lto, pgo, pgo+lto, pgo+bolt"),
@@ -115,11 +75,7 @@ def ladder(
     confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
     budget: Annotated[str, Parameter(help="time for measuring, when everything is built")] = "15m",
     transport: Through = "http",
-    from_log: FromLog = None,
-    log_host: LogHost = None,
-    most_targets: MostTargets = None,
-    save_workload: SaveWorkload = None,
-    workload: FromWorkload = None,
+    requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
     runs: Runs = Path("runs"),
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted ladder; all else comes from its record")] = None,
@@ -127,13 +83,11 @@ def ladder(
 ) -> int:
     """Climb from the installed PHP to the best build of it for an app, with a verdict on each step."""
     from phpdyno.cli import ladder as command  # noqa: PLC0415 (numpy and the native core: not for --help)
-    from phpdyno.cli.build import GroundOptions  # noqa: PLC0415
-    from phpdyno.cli.requests import RequestOptions  # noqa: PLC0415
 
     options = command.Options(
         reference=reference,
-        requests=RequestOptions(from_log, log_host, most_targets, save_workload, workload),
-        ground=GroundOptions(like, source, checksum, standalone, extension, with_extension, zts),
+        requests=requests,
+        ground=ground,
         recipes=recipe,
         knobs=not no_knobs,
         training=training,
@@ -153,13 +107,7 @@ def matrix(
     *apps: Annotated[
         str, Parameter(name="APP", show_default=False, help="apps to train on and to measure; APP=3 weighs three times as much")
     ],
-    like: Like = "php-fpm8.2",
-    source: Source = None,
-    checksum: Checksum = "",
-    standalone: Standalone = False,
-    extension: Extensions = (),
-    with_extension: AddedExtensions = (),
-    zts: Zts = False,
+    ground: GroundOptions = INSTALLED,
     recipe: Annotated[str, Parameter(help="a recipe with pgo or bolt")] = "pgo",
     training: Training = "15s",
     margin: Annotated[str, Parameter(help="relevance margin: the smallest difference that matters")] = "1%",
@@ -172,11 +120,10 @@ def matrix(
 ) -> int:
     """Train a build on each app and one on all together, and measure each build on every app: where profiles help, where they hurt."""
     from phpdyno.cli import matrix as command  # noqa: PLC0415 (numpy and the native core: not for --help)
-    from phpdyno.cli.build import GroundOptions  # noqa: PLC0415
 
     options = command.Options(
         apps=apps,
-        ground=GroundOptions(like, source, checksum, standalone, extension, with_extension, zts),
+        ground=ground,
         recipe=recipe,
         training=training,
         margin=margin,

@@ -10,7 +10,8 @@ from rich.console import Console
 from phpdyno.apps.registry import BUILT_IN
 from phpdyno.cli import show
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
+from phpdyno.cli.options import RequestOptions
+from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import AppSource, Transport

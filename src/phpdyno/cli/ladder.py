@@ -9,10 +9,11 @@ from rich.console import Console
 from phpdyno.build.rungs import RUNGS
 from phpdyno.build.training import Course
 from phpdyno.cli import show
-from phpdyno.cli.build import GroundOptions
+from phpdyno.cli.build import foundation_of
 from phpdyno.cli.compare import app_source
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
+from phpdyno.cli.options import GroundOptions, RequestOptions
+from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
@@ -73,7 +74,7 @@ def climb_of(options: Options, console: Console) -> Climb:
         transport=options.transport,
     )
     course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
-    recipes, foundation = _recipes(options.recipes or RUNGS), options.ground.foundation()
+    recipes, foundation = _recipes(options.recipes or RUNGS), foundation_of(options.ground)
     return Climb(recipes, with_requests(question, options.requests, console), foundation, course, options.knobs)
 
 

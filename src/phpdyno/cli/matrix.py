@@ -8,9 +8,10 @@ from rich.console import Console
 
 from phpdyno.build.training import Course
 from phpdyno.cli import show
-from phpdyno.cli.build import GroundOptions, trainees_of
+from phpdyno.cli.build import foundation_of, trainees_of
 from phpdyno.cli.compare import absolute_reference
 from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.options import GroundOptions
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.workflows.build_site import LOGS, Trainee
@@ -56,7 +57,7 @@ def wish_of(options: Options) -> Wish:
     return Wish(
         trainees=tuple(Trainee(absolute_reference(each.reference), each.weight) for each in trainees),
         recipe=parse_recipe(options.recipe),
-        foundation=options.ground.foundation(),
+        foundation=foundation_of(options.ground),
         course=Course(seconds=seconds(options.training, option="--training"), seed=options.seed),
         margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),

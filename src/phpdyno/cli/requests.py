@@ -11,6 +11,7 @@ from phpdyno.access_log.frequent import MOST_TARGETS
 from phpdyno.access_log.summary import LogSummary, workload_of
 from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
 from phpdyno.access_log.words import summary_text
+from phpdyno.cli.options import RequestOptions
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.tune import Asked
@@ -21,28 +22,6 @@ from phpdyno.workflows import compare, measure
 _Question = TypeVar("_Question", compare.Question, measure.Question, Asked)
 LARGE_BYTES = 64 << 20
 """A log from this size on takes a while to be read, which is said before."""
-
-
-class RequestOptions(Struct, frozen=True):
-    """The options as they were typed."""
-
-    from_log: Path | None = None
-    log_host: str | None = None
-    most_targets: int | None = None
-    save_workload: Path | None = None
-    workload: Path | None = None
-
-    @property
-    def given(self) -> str:
-        """The first option that was given, as it is typed; '' without any."""
-        named = {
-            "--from-log": self.from_log,
-            "--log-host": self.log_host,
-            "--most-targets": self.most_targets,
-            "--save-workload": self.save_workload,
-            "--workload": self.workload,
-        }
-        return next((name for name, value in named.items() if value is not None), "")
 
 
 class OwnRequests(Struct, frozen=True):

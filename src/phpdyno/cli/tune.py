@@ -9,7 +9,8 @@ from rich.console import Console
 from phpdyno.cli import show
 from phpdyno.cli.compare import MOST_CONCURRENCY, app_source
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.requests import RequestOptions, refuse_with_resume, with_requests
+from phpdyno.cli.options import RequestOptions
+from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport

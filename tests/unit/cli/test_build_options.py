@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from phpdyno.cli.build import GroundOptions, Options, wanted_of
-from phpdyno.cli.requests import RequestOptions
+from phpdyno.cli.build import Options, foundation_of, wanted_of
+from phpdyno.cli.options import GroundOptions, RequestOptions
 from phpdyno.errors import UsageError
 
 WORKLOAD = '[[target]]\npath = "/asked"\nweight = 3\n\n[[target]]\npath = "/seldom"\nweight = 1\n'
@@ -44,7 +44,7 @@ def test_requests_of_a_file_are_those_of_one_app(tmp_path: Path) -> None:
 
 
 def test_extensions_are_given_by_their_places() -> None:
-    ground = GroundOptions(standalone=True, added=("apcu=apcu-5.1.24.tgz",))
-    assert ground.foundation().added == (("apcu", Path("apcu-5.1.24.tgz").absolute()),)
+    ground = GroundOptions(standalone=True, with_extension=("apcu=apcu-5.1.24.tgz",))
+    assert foundation_of(ground).added == (("apcu", Path("apcu-5.1.24.tgz").absolute()),)
     with pytest.raises(UsageError, match="this is not NAME=PATH"):
-        GroundOptions(standalone=True, added=("apcu",)).foundation()
+        foundation_of(GroundOptions(standalone=True, with_extension=("apcu",)))
