@@ -52,7 +52,8 @@ class Workshop:
             return place
         try:
             place.mkdir(parents=True, exist_ok=True)
-            make(place)
+            with _without_empty(place):
+                make(place)
             (place / DONE).write_text(json.dumps(key, sort_keys=True, indent=1, default=str) + "\n")
         except OSError as error:
             raise DynoError(f"cannot write the cache: {_why(error)}", where=str(place), next_step="check the disk's room") from error
@@ -74,6 +75,17 @@ class Workshop:
             with contextlib.suppress(DynoError):
                 found.append((path.parent, read_build(path.parent)))
         return tuple(sorted(found, key=lambda each: each[1].made))
+
+
+@contextlib.contextmanager
+def _without_empty(place: Path) -> Iterator[None]:
+    """What ends before anything lies in `place` leaves no directory."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            place.rmdir()
+        raise
 
 
 def _why(error: OSError) -> str:

@@ -40,6 +40,16 @@ def test_what_is_finished_is_not_made_again_and_what_is_not_is_gone_on_with(tmp_
     assert (place / DONE).is_file()
 
 
+def test_what_fails_before_anything_is_made_leaves_no_directory(tmp_path: Path) -> None:
+    def fails(_: Path) -> None:
+        raise DynoError("no such machine")
+
+    shop = Workshop(tmp_path, silent)
+    with pytest.raises(DynoError, match="no such machine"):
+        shop.made("compiled", {"recipe": "march=x"}, fails)
+    assert list((shop.home / "compiled").iterdir()) == []
+
+
 def test_a_disk_that_is_full_is_one_line_however_many_files_find_it_so(tmp_path: Path) -> None:
     def copy(place: Path) -> None:
         raise shutil.Error([("a.c", str(place / "a.c"), "[Errno 28] No space left on device"), ("b.c", "b.c", "another")])
