@@ -106,6 +106,9 @@ def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_pac
     loading = ["-n", "-d", f"extension={place / 'extensions' / 'answers.so'}"]
     answered = subprocess.run([place / "php", *loading, "-r", "echo the_answer();"], capture_output=True, text=True, check=True)
     assert answered.stdout == "42"
+    tested = phpdyno(*argv, "--run-tests", timeout_s=10 * MINUTE_S)
+    *_, own = msgspec.json.decode(tested.stdout)[0]["build"]["checks"]
+    assert (own["name"], own["ok"]) == ("PHP's own tests", True), own["seen"]
     packed = phpdyno(*argv, "--package", tmp_path / "packages")
     if found["build"]["measuring_only"]:
         assert packed.returncode == 1

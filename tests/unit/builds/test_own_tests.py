@@ -7,7 +7,7 @@ from phpdyno.errors import DynoError
 
 SAID = """
 PASS Bug #1 [Zend/tests/bug1.phpt]
-FAIL Bug #2 [Zend/tests/bug2.phpt]
+TEST 2/3 [1/2 concurrent test workers running]\r            \rFAIL Bug #2 [Zend/tests/bug2.phpt]
 SKIP Bug #3 [ext/opcache/tests/bug3.phpt] reason: no
 =====================================================================
 Number of tests :   3                 2
