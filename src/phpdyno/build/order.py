@@ -12,6 +12,8 @@ from phpdyno.model.build import Origin, Teaching
 from phpdyno.model.recipe import Phase, Recipe
 
 Key = dict[str, object]
+METHOD = 2
+"""Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
 
 
 class Ground(Struct, frozen=True):
@@ -61,7 +63,7 @@ class Order(Struct, frozen=True):
     def tree(self) -> Key:
         """Of the configured sources."""
         added = {"added": [(each.name, each.digest) for each in self.ground.added]} if self.ground.added else {}
-        return {"source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler, **added}
+        return {"method": METHOD, "source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler, **added}
 
     @property
     def trainee(self) -> Key:
