@@ -7,14 +7,13 @@ A section that was measured before at the same commit on the same machine is kep
 
 import argparse
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 import msgspec
 
+from phpdyno.cli.interrupts import end_in_order
 from phpdyno.errors import DynoError
 from phpdyno.host.preflight import warnings_for
 from phpdyno.model.facts import HostFacts
@@ -63,8 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     store, sizes = (Store(REHEARSED), QUICK) if options.quick else (Store(KEPT, SECTIONS), Sizes())
     os.umask(0o022)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    end_in_order()
     stamp = take_stamp(take_host())
     chosen, failed = options.only or list(TITLES), False
     if options.fresh or options.quick:
@@ -138,10 +136,6 @@ def _warnings(host: HostFacts, background: float) -> tuple[str, ...]:
 def _versions() -> dict[str, str]:
     rivals = {name: seen for name in INSTALLS if (seen := rival_version(name))}
     return {"PHP": control_arm().php.version, "nginx": nginx_version(), "MariaDB": Database.version(), **rivals}
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.apps.copies import file_digest, tree_digest
-from phpdyno.build.given_source import ARCHIVES, unpacked
+from phpdyno.build.given_source import check_given, unpacked
 from phpdyno.build.standalone import ALWAYS, IN_SOURCE
 from phpdyno.build.workshop import Workshop
 from phpdyno.errors import UsageError
@@ -44,15 +44,12 @@ def parse_added(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
 def read_added(name: str, path: Path, shop: Workshop) -> Added:
     """The source of an extension; a tarball is unpacked in the cache. Raises UsageError for what is none, DynoError."""
     where = f"{OPTION} {name}={path}"
-    if not path.exists():
-        raise UsageError("there is no such source", where=where)
+    check_given(path, where=where)
     if path.is_dir():
         root, digest = path, tree_digest(path, without=".git")
-    elif path.name.endswith(ARCHIVES):
+    else:
         digest = file_digest(path)
         root = unpacked(path, digest, shop)
-    else:
-        raise UsageError("this is neither a directory nor a tarball", where=where, next_step=f"known: {', '.join(ARCHIVES)}")
     homes = [each for each in (root, *sorted(each for each in root.iterdir() if each.is_dir())) if (each / CONFIG).is_file()]
     if not homes:
         raise UsageError(f"this is no source of an extension: it has no {CONFIG}", where=where)

@@ -5,7 +5,7 @@ One configured tree serves all recipes: it is configured with plain -O2, and a r
 
 from msgspec import Struct
 
-from phpdyno.config.recipe import FIXED, FLAGS
+from phpdyno.config.recipe import FIXED, FLAGS, WHOLE_FUNCTIONS
 from phpdyno.model.recipe import Phase, Recipe
 
 GENERATE = ("-fprofile-generate", "-fprofile-update=atomic")
@@ -26,8 +26,6 @@ VM_FILES = ("Zend/zend_execute.lo", "ext/opcache/jit/zend_jit_vm_helpers.lo")
 """Their registers are global variables, which link-time optimisation refuses (`global register variable follows a function definition`)."""
 RELOCATIONS = ("-Wl,-q",)
 """BOLT moves functions and blocks: it needs the linker's relocations."""
-WHOLE_FUNCTIONS = "whole-functions"
-"""BOLT cannot split again what the compiler has split."""
 WHOLE_PAGES = ("-Wl,-z,common-page-size=2097152", "-Wl,-z,max-page-size=2097152")
 """The text begins at a multiple of 2 MiB wherever the program is put, so opcache.huge_code_pages finds a whole page in it every time. PHP's
 own configure gives these to its programs; ours come instead of those."""

@@ -15,7 +15,7 @@ from phpdyno.stack.programs import told
 
 VERSION_FILE, API_FILE = "main/php_version.h", "Zend/zend_modules.h"
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
-_VERSION = re.compile(r'#define\s+PHP_VERSION\s+"([^"]+)"')
+VERSION = re.compile(r'#define\s+PHP_VERSION\s+"([^"]+)"')
 _API = re.compile(r"#define\s+ZEND_MODULE_API_NO\s+(\d+)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -31,15 +31,20 @@ class Given(Struct, frozen=True):
 
 def read_source(path: Path, checksum: str, shop: Workshop) -> Given:
     """What was given as a source; a tarball is unpacked in the cache. Raises UsageError for what is none of PHP, or not the right file."""
-    if not path.exists():
-        raise UsageError("there is no such source", where=f"--source {path}")
+    check_given(path, where=f"--source {path}")
     if path.is_dir():
         if checksum:
             raise UsageError("a directory has no checksum", where=f"--checksum {checksum}", next_step="leave it out")
         return _folder(path)
-    if not path.name.endswith(ARCHIVES):
-        raise UsageError("this is neither a directory nor a tarball", where=f"--source {path}", next_step=f"known: {', '.join(ARCHIVES)}")
     return _archive(path, checksum, shop)
+
+
+def check_given(path: Path, *, where: str) -> None:
+    """Raise UsageError unless this is a directory or has the name of a tarball."""
+    if not path.exists():
+        raise UsageError("there is no such source", where=where)
+    if not path.is_dir() and not path.name.endswith(ARCHIVES):
+        raise UsageError("this is neither a directory nor a tarball", where=where, next_step=f"known: {', '.join(ARCHIVES)}")
 
 
 def _folder(path: Path) -> Given:
@@ -83,14 +88,15 @@ def unpacked(archive: Path, digest: str, shop: Workshop) -> Path:
 
 def look_into(source: Path) -> tuple[str, str]:
     """Version and extension API of a source. Raises UsageError where it is none of PHP."""
-    told_version = _found(source / VERSION_FILE, _VERSION)
-    api = _found(source / API_FILE, _API)
+    told_version = found_in(source / VERSION_FILE, VERSION)
+    api = found_in(source / API_FILE, _API)
     if not told_version or not api:
         raise UsageError(f"this is no source of PHP: it has no {VERSION_FILE}", where=f"--source {source}")
     return told_version, api
 
 
-def _found(path: Path, pattern: re.Pattern[str]) -> str:
+def found_in(path: Path, pattern: re.Pattern[str]) -> str:
+    """What a pattern finds in a file; '' where there is no such file, or nothing is found."""
     try:
         found = pattern.search(path.read_text(errors="replace"))
     except OSError:

@@ -4,9 +4,10 @@ import re
 import shutil
 from pathlib import Path
 
+from phpdyno.build.given_source import VERSION, VERSION_FILE, found_in
+
 _INCLUDED = re.compile(r"^m4_include\(\[build/([^\]]+)\]\)\n", re.MULTILINE)
 _NUMBER = re.compile(r"#define\s+PHP_VERSION_ID\s+(\d+)")
-_VERSION = re.compile(r'#define\s+PHP_VERSION\s+"([^"]+)"')
 CONFIG = "phpdyno-php-config"
 INCLUDES = ("", "/main", "/TSRM", "/Zend", "/ext", "/ext/date/lib")
 
@@ -33,16 +34,15 @@ def phpize(tree: Path, extension: Path) -> Path:
 
 def php_config(tree: Path) -> str:
     """A php-config whose headers are those of the tree. It names no PHP that could be run: one that is to be trained must not be."""
-    versions = (tree / "main" / "php_version.h").read_text()
-    number, version = _NUMBER.search(versions), _VERSION.search(versions)
+    header = tree / VERSION_FILE
     answers = {
         "prefix": str(tree),
         "include-dir": str(tree),
         "includes": " ".join(f"-I{tree}{place}" for place in INCLUDES),
         "extension-dir": str(tree / "modules"),
         "php-binary": "NONE",
-        "version": version[1] if version else "",
-        "vernum": number[1] if number else "",
+        "version": found_in(header, VERSION),
+        "vernum": found_in(header, _NUMBER),
         "ldflags": "",
         "libs": "",
         "configure-options": "",

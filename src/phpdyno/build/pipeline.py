@@ -58,7 +58,7 @@ class Pipeline:
         """What PHP's own tests say of a finished build in `place`; they are run once. Raises DynoError."""
 
         def make(kept: Path) -> None:
-            check = run_own_tests(self._tree(order).place, place, order.ground.settings(place), self._supervisor, self._tell)
+            check = run_own_tests(order.ground.source, place, order.ground.settings(place), self._supervisor, self._tell)
             (kept / TESTED).write_bytes(msgspec.json.encode(check))
 
         kept = self._shop.made("tested", order.finished, make)

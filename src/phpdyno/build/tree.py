@@ -76,10 +76,11 @@ class Tree:
         self.clean()
         # Each keeps its counters to itself: a module that found the program's functions first would write those of the program twice.
         signals = [str(self._signals()), "-Wl,--exclude-libs,libgcov.a"] if trainable else []
+        link = (*flags.link, *signals)
         rules = (self.place / "Makefile").read_text(errors="replace")
         named, shared = set(_OBJECT.findall(rules)), "opcache.la" in rules
         words = [
-            f"EXTRA_LDFLAGS={' '.join((*flags.link, *signals))}",
+            f"EXTRA_LDFLAGS={' '.join(link)}",
             f"EXTRA_LDFLAGS_PROGRAM={' '.join((*flags.link, *flags.program, *signals))}",
         ]
         made, looked = 0, 0.0
@@ -100,8 +101,7 @@ class Tree:
         for home in self._added():
             # The libtool of phpize drops flags that it does not know, so what counts must be linked by name.
             counting = ["-lgcov"] if trainable else []
-            linked = f"EXTRA_LDFLAGS={' '.join((*flags.link, *signals, *counting))}"
-            self._make(["build-modules"], [*words, linked], what, share, cwd=home)
+            self._make(["build-modules"], [*words, f"EXTRA_LDFLAGS={' '.join((*link, *counting))}"], what, share, cwd=home)
         return self._built(shared=shared)
 
     def objects(self) -> int:

@@ -8,16 +8,18 @@ from phpdyno.model.recipe import Level, Recipe
 
 LEVELS: dict[str, Level] = {"o2": "2", "o3": "3"}
 STEPS = ("lto", "pgo", "bolt")
+FIXED = "no-pie"
+"""The program runs at one address; its modules are as they are."""
+WHOLE_FUNCTIONS = "whole-functions"
+"""BOLT cannot split again what the compiler has split."""
 FLAGS = {
     "no-semantic-interposition": "-fno-semantic-interposition",
     "no-plt": "-fno-plt",
     "no-stack-protector": "-fno-stack-protector",
-    "no-pie": "-fno-pie",
-    "whole-functions": "-fno-reorder-blocks-and-partition",
+    FIXED: "-fno-pie",
+    WHOLE_FUNCTIONS: "-fno-reorder-blocks-and-partition",
 }
 """Words that stand for one flag of the compiler."""
-FIXED = "no-pie"
-"""The program runs at one address; its modules are as they are."""
 MARCH = "march="
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9_.+-]*")
 

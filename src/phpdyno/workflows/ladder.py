@@ -65,11 +65,9 @@ def ladder(climb: Climb, *, runs: Path, logs: Path, argv: Sequence[str], progres
 def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     """Go on with a ladder whose measuring was interrupted. Raises UsageError where nothing is left to do."""
     run = check_place(run)
-    record = read_ladder(run)
-    on_top = begun_in(run / KNOBS)
     if _open(run):
         resume(run, argv=argv, progress=progress)
-    elif not record.knob_budget_s or (on_top is not None and not _open(on_top)):
+    elif _is_finished(run, read_ladder(run)):
         raise UsageError("this ladder is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     _finish(run, argv=argv, progress=progress)
     return run
@@ -79,6 +77,14 @@ def _open(run: Path) -> bool:
     return bool(RunState.replay(read_journal(run / FILE)).open_treatments())
 
 
+def _is_finished(run: Path, record: LadderRecord) -> bool:
+    """Whether nothing is left to do once the builds are measured: no comparison of knobs, no look inside."""
+    on_top = begun_in(run / KNOBS)
+    if record.knob_budget_s and (on_top is None or _open(on_top)):
+        return False
+    return bool(record.hot or record.not_hot) or _pair(_climbed(run, record), record) is None
+
+
 def _stock(record: LadderRecord) -> str:
     return stock_of(next(iter(record.builds)))
 
@@ -86,8 +92,7 @@ def _stock(record: LadderRecord) -> str:
 def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
     """What comes after the builds are measured: knobs on top of the best one, and a look inside. Raises Interrupted."""
     record = read_ladder(run)
-    measured = measured_in(read_journal(run / FILE), run.name)
-    climbed = _Climbed(run, measured.gathered.plan, best_of(found_steps(record.steps, measured)))
+    climbed = _climbed(run, record)
     try:
         if record.knob_budget_s:
             record = _climb_on(climbed, record, argv=argv, progress=progress)
@@ -102,6 +107,11 @@ class _Climbed(Struct, frozen=True):
     run: Path
     plan: Plan
     best: StepFound | None
+
+
+def _climbed(run: Path, record: LadderRecord) -> _Climbed:
+    measured = measured_in(read_journal(run / FILE), run.name)
+    return _Climbed(run, measured.gathered.plan, best_of(found_steps(record.steps, measured)))
 
 
 def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], progress: Progress) -> LadderRecord:
@@ -147,13 +157,19 @@ def _question_of_knobs(record: LadderRecord, plan: Plan) -> Question:
     )
 
 
+def _pair(climbed: _Climbed, record: LadderRecord) -> tuple[Step, Step] | None:
+    """The steps of the first build and of the best one; None where they are the same, or the app has no name to be opened by."""
+    standing = [step for step in record.steps if step.build]
+    first, last = standing[0], climbed.best.step if climbed.best is not None else standing[-1]
+    return None if first == last or not climbed.plan.source.reference else (first, last)
+
+
 def _look_inside(climbed: _Climbed, record: LadderRecord, *, progress: Progress) -> None:
     """Where the time of a request goes in the first build and in the best one, into the record."""
-    run, plan, best = climbed.run, climbed.plan, climbed.best
-    standing = [step for step in record.steps if step.build]
-    first, last = standing[0], best.step if best is not None else standing[-1]
-    if record.hot is not None or first == last or not plan.source.reference:
+    run, plan, pair = climbed.run, climbed.plan, _pair(climbed, record)
+    if record.hot is not None or pair is None:
         return
+    first, last = pair
     try:
         specs, names = (first.spec, last.spec), (first.name, last.name)
         hot = look_for_hot_functions(plan, specs, names, logs=run / "logs", progress=progress)
