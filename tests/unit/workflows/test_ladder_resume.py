@@ -1,0 +1,75 @@
+"""A ladder is finished once its functions were looked at too; servers and perf are replaced by fakes here."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.journal.ladder import KNOBS, LadderRecord, read_ladder, write_ladder
+from phpdyno.journal.reader import FILE
+from phpdyno.journal.records import Concluded, Planned, Record
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.hot import HotPass
+from phpdyno.model.plan import AppSource
+from phpdyno.model.verdict import Verdict
+from phpdyno.workflows import ladder as workflow
+from tests.support.ladders import knob_journal, ladder_journal, ladder_record
+
+SILENT: Any = SimpleNamespace(phase=lambda _: None, note=lambda _: None, tick=lambda *_: None)
+HOT = HotPass("o2", "pgo+bolt", 10, 100, (), ())
+
+
+def keep(place: Path, records: Sequence[Record], names: Sequence[str]) -> None:
+    """A journal in which each of these treatments has a verdict."""
+    place.mkdir(parents=True)
+    with JournalWriter(place / FILE) as journal:
+        for record in records:
+            if isinstance(record, Planned):
+                journal.append(Planned(structs.replace(record.plan, source=AppSource("wordpress"))))
+            else:
+                journal.append(record)
+        for name in names:
+            journal.append(Concluded(Verdict(name, "inconclusive")))
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """A ladder of which all is measured, and whose functions were not looked at."""
+    record = ladder_record()
+    run = tmp_path / "run"
+    keep(run, list(ladder_journal(record)), [step.spec for step in record.steps if step.spec])
+    keep(run / KNOBS / "20260102-compare", list(knob_journal(record)), [step.spec for step in record.knobs])
+    write_ladder(run, structs.replace(record, hot=None, not_hot=""))
+    return run
+
+
+def resumed(run: Path) -> LadderRecord:
+    workflow.resume_ladder(run, argv=(), progress=SILENT)
+    return read_ladder(run)
+
+
+def test_a_look_that_was_interrupted_is_made_and_then_it_is_finished(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> HotPass:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workflow, "look_for_hot_functions", interrupt)
+    with pytest.raises(Interrupted):
+        resumed(measured)
+    monkeypatch.setattr(workflow, "look_for_hot_functions", lambda *_, **__: HOT)
+    assert resumed(measured).hot == HOT
+    with pytest.raises(UsageError, match="this ladder is finished"):
+        resumed(measured)
+
+
+def test_a_look_that_cannot_be_made_is_not_tried_again(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> HotPass:
+        raise DynoError("perf is not installed")
+
+    monkeypatch.setattr(workflow, "look_for_hot_functions", refuse)
+    assert resumed(measured).not_hot == "perf is not installed"
+    with pytest.raises(UsageError, match="this ladder is finished"):
+        resumed(measured)
