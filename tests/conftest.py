@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+PAGES = Path("/proc/sys/vm/nr_hugepages")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def live_root() -> Iterator[Path]:
@@ -22,6 +24,17 @@ def live_root() -> Iterator[Path]:
     else:
         os.environ["PHPDYNO_LIVE"] = before
     shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def unreserved() -> Iterator[None]:
+    """A host without reserved huge pages, whoever may have some: PHP takes free ones unasked, in the control as well."""
+    if not os.access(PAGES, os.W_OK):
+        pytest.skip("settings of the host may not be written here")
+    before = PAGES.read_text()
+    PAGES.write_text("0")
+    yield
+    PAGES.write_text(before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

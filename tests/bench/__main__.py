@@ -23,7 +23,7 @@ from phpdyno.stack.programs import nginx_version
 from tests.bench import builds, everyday, load_core, newcomer, runner_share, speed, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
-from tests.bench.results import QUICK, Room, SectionResult, Sizes, Stamp, Store, still_holds
+from tests.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, Store, still_holds
 from tests.bench.rivals import INSTALLS, rival_version
 from tests.bench.stamp import ROOT, take_background, take_host, take_stamp
 from tests.bench.stand import control_arm
@@ -120,10 +120,10 @@ def _measure(name: str, room: Room, stamp: Stamp, sizes: Sizes) -> SectionResult
         took_s=time.monotonic() - start,
         background=background,
         figures=tuple(figures),
-        versions=_versions(),
-        warnings=_warnings(host, background),
+        versions={} if room.parts else _versions(),
+        warnings=_warnings_of(room.parts) if room.parts else _warnings(host, background),
         skipped=tuple(room.skipped),
-        sources=tuple(room.sources),
+        parts=tuple(room.parts),
     )
 
 
@@ -131,6 +131,11 @@ def _warnings(host: HostFacts, background: float) -> tuple[str, ...]:
     """The product's own warnings, but for the load average, in which our last section is still heard."""
     busy = (f"something else was using {100 * background:.0f} % of a core",) if background > BACKGROUND_WARNING else ()
     return warnings_for(msgspec.structs.replace(host, load_1min=0.0), MAX_STEAL) + busy
+
+
+def _warnings_of(parts: Sequence[Part]) -> tuple[str, ...]:
+    """What parts were measured under; how the host is now says nothing of those that were kept."""
+    return tuple(dict.fromkeys(text for part in parts for text in part.warnings))
 
 
 def _versions() -> dict[str, str]:

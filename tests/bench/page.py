@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from phpdyno.model.facts import HostFacts
+from phpdyno.report.scope import host_in_words
 from tests.bench.figures import Figure, measured_text, reached
-from tests.bench.results import SectionResult, Stamp
+from tests.bench.results import Part, SectionResult, Stamp
 
 HEAD = """# Benchmarks
 
@@ -38,18 +40,46 @@ def render_page(*, date: str, stamp: Stamp, titles: Mapping[str, str], results: 
 def _section(title: str, result: SectionResult | None, stamp: Stamp) -> str:
     if result is None:
         return f"## {title}\n\nNot measured yet.\n"
+    texts = [f"## {title}\n", f"{_about_parts(result.parts, stamp) if result.parts else _about(result, stamp)}\n"]
+    if result.figures:
+        texts.append(_table(("figure", "measured", "target", "reached"), [_row(figure) for figure in result.figures]))
+    texts += [f"{_part(part)}.\n" for part in result.parts]
+    texts += [f"Warning: {text}.\n" for text in result.warnings]
+    texts += [f"Not measured: {text}.\n" for text in result.skipped]
+    return "\n".join(texts)
+
+
+def _about(result: SectionResult, stamp: Stamp) -> str:
     about = f"Measured {result.date} in {result.took_s:.0f} s; others used {100 * result.background:.1f} % of a core just before it."
     if not result.stamp.same_code(stamp):
         about += f" Of other code: {_commit(result.stamp)}."
     if not result.stamp.same_machine(stamp):
         about += f" On another machine: {_machine(result.stamp)}."
-    parts = [f"## {title}\n", f"{about}\n"]
-    if result.figures:
-        parts.append(_table(("figure", "measured", "target", "reached"), [_row(figure) for figure in result.figures]))
-    parts += [f"{text}.\n" for text in result.sources]
-    parts += [f"Warning: {text}.\n" for text in result.warnings]
-    parts += [f"Not measured: {text}.\n" for text in result.skipped]
-    return "\n".join(parts)
+    return about
+
+
+def _about_parts(parts: Sequence[Part], stamp: Stamp) -> str:
+    """When, by what and where: as the parts have it, whenever they were put together."""
+    about = f"Measured {_days(min(part.began for part in parts), max(part.ended for part in parts))} in {_of(len(parts), len(parts))}."
+    codes = [part.code for part in parts if part.code != stamp.package]
+    if codes:
+        about += f" Of other code: {_of(len(codes), len(parts))} ({', '.join(dict.fromkeys(codes))})."
+    machines = [_machine(part.host) for part in parts if not stamp.same_machine(part.host)]
+    if machines:
+        about += f" On another machine: {_of(len(machines), len(parts))} ({'; '.join(dict.fromkeys(machines))})."
+    return about
+
+
+def _of(some: int, every: int) -> str:
+    return f"{'' if some == every else f'{some} of '}{every} part{'' if every == 1 else 's'}"
+
+
+def _part(part: Part) -> str:
+    return f"{part.what}: {_days(part.began, part.ended)}, code {part.code}, {host_in_words(part.host)}"
+
+
+def _days(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
 
 
 def _row(figure: Figure) -> tuple[str, str, str, str]:
@@ -65,8 +95,8 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def _machine(stamp: Stamp) -> str:
-    return f"{stamp.cpu_model}, {stamp.cores} cores, {stamp.memory_kib / 2**20:.1f} GiB, Linux {stamp.kernel}"
+def _machine(seen: Stamp | HostFacts) -> str:
+    return f"{seen.cpu_model}, {seen.cores} cores, {seen.memory_kib / 2**20:.1f} GiB, Linux {seen.kernel}"
 
 
 def _commit(stamp: Stamp) -> str:

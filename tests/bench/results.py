@@ -9,7 +9,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from phpdyno.build.rungs import RUNGS
 from phpdyno.errors import DynoError
+from phpdyno.model.facts import HostFacts
 from tests.bench.figures import Figure
 
 SCHEMA = 1
@@ -22,12 +24,24 @@ class Missing(DynoError):  # noqa: N818 (it names what is the matter)
 Say = Callable[[str], None]
 
 
+class Part(Struct, frozen=True):
+    """One part of a section that was not measured in one go: what it holds, by which code (a digest of the package) on which host, from the
+    day it began to that of its last session, and what about the host made measuring harder."""
+
+    what: str
+    code: str
+    host: HostFacts
+    began: str
+    ended: str
+    warnings: tuple[str, ...] = ()
+
+
 @dataclass
 class Room:
     """What a section has to work with: a listener, directories, and lists for what it tells besides figures.
 
     `unfinished` holds work that is gone on with, `kept` what of it is committed with the page. `skipped` names what had to be left out and
-    why; `sources` what was measured where and when, for a section that was not measured in one go.
+    why; `parts` is what a section that was not measured in one go is made of.
     """
 
     say: Say
@@ -35,7 +49,7 @@ class Room:
     unfinished: Path
     kept: Path
     skipped: list[str] = dataclass_field(default_factory=list)
-    sources: list[str] = dataclass_field(default_factory=list)
+    parts: list[Part] = dataclass_field(default_factory=list)
 
 
 class Sizes(Struct, frozen=True):
@@ -67,7 +81,7 @@ class Sizes(Struct, frozen=True):
     tune_seeds: int = 3
     build_app: str = "wordpress"
     build_options: tuple[str, ...] = ()
-    build_recipes: tuple[str, ...] = ("o2", "pgo", "pgo+bolt")
+    build_recipes: tuple[str, ...] = RUNGS
     build_again: int = 6
     build_ladder_s: float = 1500.0
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
@@ -109,7 +123,8 @@ QUICK = Sizes(
 
 
 class Stamp(Struct, frozen=True):
-    """What was measured, where. `code` is a digest of the measured code, uncommitted edits included; `edited` says that there were some."""
+    """What was measured, where. `code` is a digest of the measured code, uncommitted edits included; `edited` says that there were some.
+    `package` is the digest that a selfcheck keeps of the code that it is of."""
 
     phpdyno: str
     commit: str
@@ -119,20 +134,21 @@ class Stamp(Struct, frozen=True):
     cores: int
     memory_kib: int
     kernel: str
+    package: str = ""
 
     def same_code(self, other: "Stamp") -> bool:
         """Whether both measured the same code; commits that change nothing of it do not count."""
         return self.code == other.code
 
-    def same_machine(self, other: "Stamp") -> bool:
+    def same_machine(self, other: "Stamp | HostFacts") -> bool:
         """As far as can be seen."""
-        mine, theirs = ((stamp.cpu_model, stamp.cores, stamp.memory_kib, stamp.kernel) for stamp in (self, other))
-        return mine == theirs
+        theirs = (other.cpu_model, other.cores, other.memory_kib, other.kernel)
+        return theirs == (self.cpu_model, self.cores, self.memory_kib, self.kernel)
 
 
 class SectionResult(Struct, frozen=True):
     """One finished section. `skipped` says in words what could not be measured; such a section is tried again.
-    `sources` names the parts of a section that was measured bit by bit.
+    `parts` are those of a section that was measured bit by bit: stamp, date and background only tell when they were put together.
 
     `background` is what was running beside us: busy cores just before the section (0.1: a tenth of one core).
     """
@@ -147,7 +163,7 @@ class SectionResult(Struct, frozen=True):
     versions: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
     schema: int = SCHEMA
 
 

@@ -8,26 +8,29 @@ import pytest
 from phpdyno.errors import DynoError
 from tests.bench import __main__ as bench
 from tests.bench.figures import Figure
-from tests.bench.results import Room, Sizes, Stamp
+from tests.bench.results import Part, Room, Sizes, Stamp
 from tests.support.checks import HOST
 
 STAMP = Stamp("0.1.0", "0123456789abcdef", False, "c0de", "Test CPU", 2, 8 * 2**20, "6.1.0")
 
 
 class FakeSections:
-    """Sections that measure nothing; those in `broken` fail, those in `skipping` leave something out."""
+    """Sections that measure nothing; those in `broken` fail, those in `skipping` leave something out, those in `of_parts` were measured
+    before."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
         self.broken: set[str] = set()
         self.skipping: set[str] = set()
+        self.of_parts: dict[str, Part] = {}
 
-    def measure(self, name: str, skipped: list[str]) -> list[Figure]:
+    def measure(self, name: str, room: Room) -> list[Figure]:
         self.calls[name] += 1
         if name in self.broken:
             raise DynoError("it broke")
         if name in self.skipping:
-            skipped.append("something is not installed")
+            room.skipped.append("something is not installed")
+        room.parts += [part for section, part in self.of_parts.items() if section == name]
         return [Figure(f"figure of {name}", "s", float(self.calls[name]), 0.0, 9.0, "fake")]
 
 
@@ -37,7 +40,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSections:
 
     def make(name: str) -> object:
         def measure(sizes: Sizes, room: Room) -> list[Figure]:
-            return sections.measure(name, room.skipped)
+            return sections.measure(name, room)
 
         return measure
 
@@ -88,3 +91,18 @@ def test_a_section_that_left_something_out_is_tried_again(fake: FakeSections, tm
     fake.skipping = set()
     bench.main([])
     assert fake.calls == once("load-core")
+
+
+def test_a_section_of_parts_warns_of_what_they_were_measured_under_and_not_of_now(
+    fake: FakeSections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.of_parts = {"truth": Part("9 comparisons", "01d", HOST, "2025-12-31", "2025-12-31", ("steal was 30 %",))}
+    monkeypatch.setattr(bench, "take_background", lambda: 0.5)
+    assert bench.main(["--only", "truth", "--only", "runner"]) == 0
+    sections = page_in(tmp_path).split("\n## ")
+    truth = next(section for section in sections if section.startswith("Truth"))
+    runner = next(section for section in sections if section.startswith("Runner"))
+    assert "Measured 2025-12-31 in 1 part. Of other code: 1 part (01d)." in truth
+    assert "Warning: steal was 30 %." in truth
+    assert "of a core" not in truth
+    assert "Warning: something else was using 50 % of a core." in runner

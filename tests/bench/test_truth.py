@@ -14,7 +14,7 @@ from phpdyno.workflows.selfcheck import Changed, code_digest
 from tests.bench import truth
 from tests.bench.figures import measured_text, reached
 from tests.bench.results import QUICK, Store
-from tests.support.checks import GROUND, HOST, WISH, checks, compared, header, numberless
+from tests.support.checks import GROUND, HOST, WISH, checks, compared, header, numberless, session
 
 
 def silent(_: str) -> None:
@@ -73,8 +73,8 @@ def test_figures_are_judged_as_the_rows_are() -> None:
     word = {"reached": "yes", "not reached": "no", "open": "open", "–": "–"}
     for row in rows:
         assert reached(truth.figure_of(row, some)) == word[row.outcome], row
-    assert len(rows) == 12
-    assert {row.outcome for row in rows} == {"reached", "not reached", "open"}
+    assert len(rows) == 13
+    assert {row.outcome for row in rows} == {"reached", "not reached", "open", "–"}
 
 
 def test_what_never_happened_is_shown_with_its_exact_interval() -> None:
@@ -116,8 +116,9 @@ def test_parts_that_different_hosts_measured_are_counted_together_and_named(tmp_
     for name, ground in zip(wishes, (GROUND, elsewhere, GROUND), strict=True):
         finished(room.kept / name, wishes[name], ground)
     figures = truth.measure(sizes, room)
-    assert [source.split(":")[0] for source in room.sources] == ["9 comparisons on hello"] * 2 + ["3 comparisons on wordpress"]
-    assert "6.9.9" in room.sources[1]
+    assert [part.what for part in room.parts] == ["9 comparisons on hello"] * 2 + ["3 comparisons on wordpress"]
+    assert [part.host.kernel for part in room.parts] == ["6.1.0", "6.9.9", "6.1.0"]
+    assert {part.code for part in room.parts} == {"c0de"}
     found = next(figure for figure in figures if "direction is found" in figure.name)
     assert found.basis == "8 comparisons"
     line = next(figure for figure in figures if "is a line" in figure.name)
@@ -125,6 +126,16 @@ def test_parts_that_different_hosts_measured_are_counted_together_and_named(tmp_
     assert [figure.name for figure in figures if figure.name.startswith("wordpress")] == [
         "wordpress: planted 1 %: measuring time until the direction"
     ]
+
+
+def test_where_a_part_comes_from_is_what_its_own_record_says() -> None:
+    early = session(warnings=("the governor is powersave",))
+    late = structs.replace(session(warnings=("the governor is powersave", "steal is 12 %")), started="2026-01-05T01:00:00+0000")
+    part = truth.origin_of(checks(compared(0), sessions=(early, late)))
+    assert (part.code, part.host, part.began, part.ended) == ("c0de", HOST, "2026-01-02", "2026-01-05")
+    assert part.warnings == ("the governor is powersave", "steal is 12 %")
+    with pytest.raises(DynoError, match="1 comparisons on hello do not say on which host"):
+        truth.origin_of(checks(compared(0), ground=None))
 
 
 def test_a_part_is_measured_where_the_kept_one_is_unfinished_or_of_another_wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

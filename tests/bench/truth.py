@@ -4,7 +4,8 @@ On a quiet host about 75 minutes for `hello` (four hours if each comparison used
 
 It is measured in parts, each a selfcheck of its own: its planted effects are those of its own host, and nothing else goes from one to the
 next. So parts that different hosts measured may be counted together. A part that was cut short goes on where it stopped, on the same host
-with the same code; a finished one is committed with the page, which names its host, its day and its code.
+with the same code; a finished one is committed with the page, which names its host, its days and its code, and says where they are not
+those of the page.
 """
 
 import math
@@ -19,10 +20,9 @@ from phpdyno.errors import DynoError
 from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
 from phpdyno.report.check_rows import NEVER, CheckRow
 from phpdyno.report.checks import checks_view, ground_in_words
-from phpdyno.report.scope import host_in_words
 from phpdyno.workflows.selfcheck import Changed, begin, code_digest, resume_selfcheck, with_comparisons
 from tests.bench.figures import Figure, Target
-from tests.bench.results import Room, Say, Sizes
+from tests.bench.results import Part, Room, Say, Sizes
 
 SAY_S = 60.0
 TIME = "measuring time"
@@ -53,7 +53,7 @@ class SayProgress:
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section."""
     parts = [part_of(name, wish, room) for name, wish in wishes_of(sizes)]
-    room.sources += [source_of(part) for part in parts]
+    room.parts += [origin_of(part) for part in parts]
     figures = []
     for app, only in (("hello", ""), ("wordpress", TIME)):
         checks = pooled([part for part in parts if part.header.wish.app == app])
@@ -108,11 +108,15 @@ def bend_at_worst(ground: Ground) -> float:
     return max(math.inf if end is None else abs(end) for end in ends)
 
 
-def source_of(part: Checks) -> str:
-    """Where and when a part was measured, in words."""
-    where = host_in_words(part.ground.host) if part.ground else "nowhere"
+def origin_of(part: Checks) -> Part:
+    """What a part holds, and by which code, where and when it was measured. All of a part is of the same code and host."""
     header = part.header
-    return f"{len(part.compared)} comparisons on {header.wish.app}: {header.started[:10]}, code {header.code}, {where}"
+    what = f"{len(part.compared)} comparisons on {header.wish.app}"
+    if part.ground is None:
+        raise DynoError(f"{what} do not say on which host they were made")
+    days = sorted(began[:10] for began in (header.started, *(session.started for session in part.sessions)))
+    warnings = tuple(dict.fromkeys(text for session in part.sessions for text in session.warnings))
+    return Part(what, header.code, part.ground.host, days[0], days[-1], warnings)
 
 
 def made(run: Path, wish: Wish, say: Say) -> Checks:

@@ -200,16 +200,20 @@ def test_throughput_goes_on_through_failed_requests_and_counts_them(tmp_path: Pa
 
 def test_a_budget_that_can_decide_nothing_is_refused_with_one_that_can(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "busy", index=BUSY)
-    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--control", "env.TURNS=300000", "--aa", "--runs", runs]
-    answer = phpdyno(*argv, "--budget", "3s")
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--control", "env.TURNS=300000", "--aa"]
+    answer = phpdyno(*argv, "--budget", "3s", "--runs", runs)
     assert answer.returncode == 1
     fault = fault_of(answer.stderr)
     assert "this budget can decide nothing" in fault
-    assert re.search(r"give at least --budget \d+s", fault)
+    named = re.search(r"give at least --budget (\d+s)", fault)
+    assert named is not None, fault
     again = phpdyno("compare", "--resume", the_run(runs))
     assert again.returncode == 1
     assert "this budget can decide nothing" in fault_of(again.stderr)
     assert not [record for record in records_of(runs) if isinstance(record, BlockDone)]
+    enough = phpdyno(*argv, "--budget", named[1], "--runs", tmp_path / "enough")
+    assert enough.returncode == 0, enough.stderr
+    assert [record for record in records_of(tmp_path / "enough") if isinstance(record, BlockDone)]
     assert wait_for_no_traces() == []
 
 

@@ -93,6 +93,7 @@ def test_environment_reaches_the_worker_and_only_what_was_asked_is_reported(tmp_
         assert instance.read_facts(("COLOUR", "MISSING")).env == {"COLOUR": "green"}
 
 
+@pytest.mark.usefixtures("unreserved")
 @pytest.mark.skipif("[madvise]" not in THP.read_text(), reason="transparent huge pages are not had by asking here")
 def test_huge_pages_of_php_s_heap_are_seen_at_every_start(tmp_path: Path) -> None:
     """Hello is small, and a request gives back what it took: so the question itself holds some memory."""

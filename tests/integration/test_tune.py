@@ -59,7 +59,10 @@ def test_what_helps_is_found_proved_and_bundled(docroot: Path, runs: Path) -> No
     assert manifest.settings == record.found.settings
     assert manifest.together is not None
     assert manifest.together.low is not None
-    assert manifest.together.low > 1.2
+    # How near to the ratio its interval comes is a matter of how many blocks there was time for.
+    assert manifest.together.low > 1.0
+    assert manifest.together.ratio is not None
+    assert manifest.together.ratio > 1.5
     assert "screening" in (run / "report.html").read_text()
     shown = phpdyno("report", run, "--json")
     assert json.loads(shown.stdout)["found"]["settings"] == record.found.settings
@@ -139,9 +142,10 @@ $arenas = getenv('MALLOC_ARENA_MAX');
 if ($arenas === '2') { posix_kill(getmypid(), 11); sleep(1); }
 if ($arenas === '3') {
     $libc = FFI::cdef('void *malloc(size_t); void *memset(void *, int, size_t);');
-    $libc->memset($libc->malloc(1 << 20), 1, 1 << 20);
+    $libc->memset($libc->malloc(1 << 18), 1, 1 << 18);
 }
-echo '<html><body>', ini_get('zend.assertions'), turn(150000), part(), '</body></html>';
+turn($arenas === '3' ? 10000 : 150000);
+echo '<html><body>', ini_get('zend.assertions'), part(), '</body></html>';
 function turn(int $turns): int { $sum = 0; for ($i = 0; $i < $turns; $i++) { $sum = ($sum * 31 + $i) & 0xffffff; } return $sum; }
 """
 
@@ -160,7 +164,11 @@ def test_changes_that_break_something_are_rejected_with_the_reason_and_the_searc
     assert "answers differently" in reasons["ini.zend.assertions=1"], reasons
     assert "env.MALLOC_ARENA_MAX" not in record.found.settings
     race = record.found.race
-    assert race is None or all("holds" in each.fate for each in race.racers if "env.MALLOC_ARENA_MAX=3" in each.name)
+    assert race is not None
+    # It is the best of all by CPU, so nothing but its memory keeps it out.
+    leaking = [each for each in race.racers if "env.MALLOC_ARENA_MAX=3" in each.name]
+    assert leaking
+    assert all("holds" in each.fate for each in leaking), race
     assert record.found.settings.get("ini.opcache.jit") == "tracing"
     for word in ("Took no part", "signal 11", "answers differently"):
         assert word in answer.stdout

@@ -12,7 +12,7 @@ from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord
 from phpdyno.journal.records import SCHEMA, BlockDone, Ended, Header, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import Build, Check, Lesson, Teaching
+from phpdyno.model.build import Binary, Build, Check, Counted, LaidOut, Lesson, Teaching
 from phpdyno.model.matrix import ALL
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Plan
@@ -22,6 +22,10 @@ from tests.support.builds import BUILD
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36")
 COST = Cost(10, 30_000_000, 1, 1, 1, 60_000_000, 3_000_000, 7_000_000)
 TEACHING = Teaching("wordpress", "6.1", (("/", 1.0),), 15.0, 500, 1, "wordpress")
+LAID_OUT = (
+    LaidOut("php-fpm", (Counted("taken branches", 1_000_000, 700_000),), ("zval_ptr_dtor",)),
+    LaidOut("opcache.so", (Counted("taken branches", 50_000, 10_000),), ()),
+)
 RECIPES = tuple(parse_recipe(text) for text in ("o2", "lto", "pgo", "pgo+bolt"))
 
 
@@ -34,10 +38,11 @@ def build(recipe: str, *apps: str) -> Build:
         name=f"{parsed.name}-{'-'.join(apps) or '1a2b3c4d'}",
         recipe=parsed,
         compiler="12.2.0",
+        binaries=(Binary("php-cgi", "c0de", "", 4000), Binary("php-fpm", "c0de", "", 5000)),
         checks=(Check("extensions", ok=True, seen="all 34 of them"),),
         seconds=431.0,
         lessons=taught if parsed.trained else (),
-        bolt={"taken branches": (1_000_000, 700_000)} if parsed.bolt else {},
+        laid_out=LAID_OUT if parsed.bolt else (),
     )
 
 

@@ -13,7 +13,6 @@ from phpdyno.experiment.planning import (
     carry_over_pairs,
     choose_slot,
     fixed_slot,
-    least_s,
     make_plan,
     noise_of,
 )
@@ -62,12 +61,19 @@ def test_a_base_slot_is_one_request_or_six_milliseconds_of_them() -> None:
 
 def test_the_trace_chooses_among_lengths_of_at_most_half_a_second() -> None:
     trace = np.exp(np.random.default_rng(1).normal(0, 0.1, 256))
-    slow = choose_slot(trace.tolist(), EVEN, base=1, request_wall_ns=300 * MS, slot_overhead_s=0.0)
+    slow = choose_slot(trace.tolist(), EVEN, base=1, request_wall_ns=300 * MS, slot_overhead_s=0.0, most=99)
     assert slow.requests == 1
     assert [point.slot_requests for point in slow.allan] == [1]
-    fast = choose_slot(trace.tolist(), EVEN, base=5, request_wall_ns=200_000, slot_overhead_s=0.005)
+    fast = choose_slot(trace.tolist(), EVEN, base=5, request_wall_ns=200_000, slot_overhead_s=0.005, most=9999)
     assert fast.requests > 5
     assert fast.allan[0].slot_s == pytest.approx(0.001)
+
+
+def test_no_slot_is_longer_than_the_blocks_have_room_for() -> None:
+    trace = np.exp(np.random.default_rng(1).normal(0, 0.1, 256)).tolist()
+    tight = choose_slot(trace, EVEN, base=5, request_wall_ns=200_000, slot_overhead_s=0.005, most=10)
+    assert [point.slot_requests for point in tight.allan] == [5, 10]
+    assert choose_slot(trace, EVEN, base=5, request_wall_ns=200_000, slot_overhead_s=0.005, most=1).requests == 5
 
 
 def loaded(metric: Metric = "throughput", concurrency: int = 8) -> Panel:
@@ -84,39 +90,6 @@ def test_a_given_length_and_a_load_need_no_trace() -> None:
 
 def test_requests_too_dear_for_a_trace_are_measured_one_by_one() -> None:
     assert fixed_slot(None, loaded("cpu", 1), 500 * MS, 1.0) == SlotChoice(1)
-
-
-def test_a_budget_below_the_least_is_known_before_anything_is_calibrated() -> None:
-    walls = {"control": 500 * MS, "A/A": 500 * MS}
-    least = least_s(request_wall_ns=walls, control="control", metric="cpu", concurrency=1, overhead_s=2.0, alpha=0.05)
-    assert least == pytest.approx(4 * (4 * 1.0 + 2.0))
-
-
-def test_the_least_budget_counts_with_the_slots_that_were_asked_for() -> None:
-    walls = {"control": 500 * MS, "A/A": 500 * MS}
-
-    def least(slot_requests: int | None) -> float:
-        return least_s(
-            request_wall_ns=walls,
-            control="control",
-            metric="throughput",
-            concurrency=10,
-            overhead_s=2.0,
-            alpha=0.05,
-            slot_requests=slot_requests,
-        )
-
-    assert least(None) == least(200) == pytest.approx(4 * (2 * 200 * 0.1 + 2.0))
-    assert least(10) == least(1) == pytest.approx(4 * (2 * 10 * 0.1 + 2.0))
-
-
-def test_the_least_budget_counts_with_the_starts_of_the_calibration() -> None:
-    walls = {"control": MS, "A/A": MS}
-    without = least_s(request_wall_ns=walls, control="control", metric="cpu", concurrency=1, overhead_s=2.0, alpha=0.05)
-    least = least_s(
-        request_wall_ns=walls, control="control", metric="cpu", concurrency=1, overhead_s=2.0, alpha=0.05, calibration_starts_s=60.0
-    )
-    assert least == pytest.approx(without + 60.0)
 
 
 def test_as_many_calibration_blocks_as_the_budget_can_afford_to_start() -> None:

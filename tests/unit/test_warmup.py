@@ -13,6 +13,7 @@ from phpdyno.experiment.slot import SharedMeters, SlotReading
 from phpdyno.experiment.stage import RequestFailed
 from phpdyno.experiment.warmup import Warm, warm_up
 from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.plan import Metric
 from phpdyno.stack.instance import ArmFailed
 from tests.support.facts import JIT_ON, NO_OPCACHE, OPCACHE, PLAIN, with_jit
 
@@ -71,13 +72,36 @@ def warmed(
     served: bool = False,
     failures: dict[str, int] | None = None,
     php_ns: tuple[int, ...] = (MS,),
+    workers: int = 1,
+    metric: Metric = "cpu",
 ) -> tuple[list[int], Warm]:
     """Requests of each round, and how it ended; two targets."""
     instance = FakeInstance(facts, request_ms, failures or {}, list(php_ns))
     monkeypatch.setattr(warmup, "measure_slot", lambda lane, _, sequence: lane.instance.serve(sequence))
     lane: Any = SimpleNamespace(instance=instance, begin=lambda: None)
     shared: Any = SharedMeters(None, SimpleNamespace())
-    return instance.rounds, warm_up(lane, shared, metric="cpu", weights=[1.0, 1.0], env_names=(), workers=1, served=served)
+    return instance.rounds, warm_up(lane, shared, metric=metric, weights=[1.0, 1.0], env_names=(), workers=workers, served=served)
+
+
+def test_every_worker_serves_every_target_where_each_request_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[int]] = []
+    serve = FakeInstance.serve
+
+    def remembering(self: FakeInstance, sequence: Any) -> SlotReading:
+        asked.append(sequence.tolist())
+        return serve(self, sequence)
+
+    monkeypatch.setattr(FakeInstance, "serve", remembering)
+    warmed(monkeypatch, [cached(5)], workers=3)
+    assert asked == [[0, 0, 0, 1, 1, 1]] * 2  # idle workers take turns
+    asked.clear()
+    warmed(monkeypatch, [cached(5)], workers=3, request_ms=1.0)
+    assert asked[-1] == [0, 0, 0, 1, 1, 1] * 2  # 10 ms, all workers alike
+
+
+def test_under_load_a_round_has_as_many_requests_as_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds, _ = warmed(monkeypatch, [cached(5)], workers=5, metric="throughput")
+    assert rounds == [6, 6]
 
 
 def test_one_round_that_caches_and_one_that_finds_everything_cached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install
+from phpdyno.model.build import Counted, LaidOut
 from phpdyno.stack.programs import version_key
 from phpdyno.stack.supervise import Supervisor
 
@@ -15,37 +16,29 @@ PACKAGES = ("bolt-19", "libbolt-19-dev")
 LEFT_ALONE = ("execute_ex", "execute_ex.*")
 """The interpreter jumps to computed addresses, which BOLT 19 cannot move (`unable to get new address corresponding to input address`)."""
 SKIP = f"--skip-funcs={','.join(LEFT_ALONE)}"
-LAYOUT = ("-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-split-all-cold", "-icf=1", "-dyno-stats")
+LAYOUT = ("-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-split-all-cold", "-icf=1", "-dyno-stats", SKIP)
+SAYING = ("-v=1", "--no-threads")
+"""It names what it could not read, and no two names run into each other."""
 MOST_S = 1800.0
 _STAT = re.compile(r"^\s*(\d+)\s*:\s*([a-z][a-z ()-]*[a-z)])(?:\s*\(([-+=][\d.]*)%?\))?\s*$", re.MULTILINE)
-_SKIPPED = re.compile(r"BOLT-(?:WARNING|ERROR|INFO):.*?(?:skipping|ignoring|failed).*?function (\S+)", re.IGNORECASE)
-
-
-class DynoStat(Struct, frozen=True):
-    """One figure that BOLT counts over the profile, before and after, e.g. `taken branches`."""
-
-    name: str
-    before: int
-    after: int
+_NOT_READ = re.compile(r"^BOLT-WARNING: failed to post-process indirect branches for (\S+)$", re.MULTILINE)
+_COPY = re.compile(r"/\d+(?:\(\*\d+\))?$")
 
 
 class Moved(Struct, frozen=True):
-    """A binary that was laid out anew: what it counts, and functions that were left alone, by name."""
+    """A binary that was laid out anew, and what BOLT says of it."""
 
     binary: Path
-    stats: tuple[DynoStat, ...]
-    skipped: tuple[str, ...]
+    told: LaidOut
 
 
 class Bolt:
     """BOLT's programs of one installation. Raises DynoError with the line that installs them where there is none."""
 
     def __init__(self, supervisor: Supervisor, homes: Path = HOMES) -> None:
-        found = sorted(homes.glob("llvm-*/bin/llvm-bolt"), key=lambda path: version_key(str(path)))
-        # /usr/bin/llvm-bolt-19 looks for its runtime in a folder that is not there.
-        usable = [path for path in found if any(path.parent.parent.glob("lib/libbolt_rt_instr.a"))]
+        usable = _usable(homes)
         if not usable:
-            what = "BOLT is not installed" if not found else "BOLT's runtime is not installed"
+            what = "BOLT's runtime is not installed" if _installed(homes) else "BOLT is not installed"
             raise DynoError(what, next_step=f"install it with: {install(*PACKAGES)}, or leave `bolt` out of the recipe")
         self._program = usable[-1]
         self._supervisor = supervisor
@@ -74,8 +67,8 @@ class Bolt:
 
     def optimise(self, binary: Path, profile: Path, made: Path) -> Moved:
         """The binary laid out by a profile. Raises DynoError."""
-        said = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, SKIP])
-        return Moved(made, stats_in(said), skipped_in(said))
+        said = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, *SAYING])
+        return Moved(made, LaidOut(binary.name, counts_in(said), not_read_in(said)))
 
     def _run(self, what: str, argv: list[str]) -> str:
         child = self._supervisor.run(f"build-bolt-{what}", argv, as_service=False, timeout_s=MOST_S)
@@ -84,15 +77,33 @@ class Bolt:
         return child.said()
 
 
-def stats_in(said: str) -> tuple[DynoStat, ...]:
+def bolt_version(homes: Path = HOMES) -> str:
+    """Which BOLT lays out: `llvm-19`, '' where none is whole."""
+    usable = _usable(homes)
+    return usable[-1].parent.parent.name if usable else ""
+
+
+def _usable(homes: Path) -> list[Path]:
+    """Programs that have their runtime, the newest last. (/usr/bin/llvm-bolt-19 looks for it in a folder that is not there.)"""
+    return [path for path in _installed(homes) if any(path.parent.parent.glob("lib/libbolt_rt_instr.a"))]
+
+
+def _installed(homes: Path) -> list[Path]:
+    return sorted(homes.glob("llvm-*/bin/llvm-bolt"), key=lambda path: version_key(str(path)))
+
+
+def counts_in(said: str) -> tuple[Counted, ...]:
     """The dyno stats that BOLT prints: all figures of the original program, then those of the new one with their change."""
     before: dict[str, int] = {}
     after: dict[str, int] = {}
     for number, name, change in _STAT.findall(said):
         (after if change else before).setdefault(name.strip(), int(number))
-    return tuple(DynoStat(name, count, after[name]) for name, count in before.items() if name in after)
+    return tuple(Counted(name, count, after[name]) for name, count in before.items() if name in after)
 
 
-def skipped_in(said: str) -> tuple[str, ...]:
-    """Functions that BOLT left alone, each once."""
-    return tuple(dict.fromkeys(_SKIPPED.findall(said)))
+def not_read_in(said: str) -> tuple[str, ...]:
+    """Functions that ran and that BOLT left as they were, because it took a call by a table for a jump table: by name, each once.
+
+    `zend_mm_chunk_free.isra.0/1(*2)` is `zend_mm_chunk_free.isra.0`: which of several of that name does not matter here.
+    """
+    return tuple(sorted({_COPY.sub("", name) for name in _NOT_READ.findall(said)}))

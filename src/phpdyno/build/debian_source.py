@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.build.apt_lists import private_options, source_lists
+from phpdyno.build.versions import is_below
 from phpdyno.errors import DynoError
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
@@ -79,13 +80,9 @@ def _system_files() -> list[Path]:
 
 def candidates(exact: str, listed: Sequence[str]) -> tuple[str, ...]:
     """Versions to try: the exact one, then those below it, the highest first, as dpkg orders them; never one above."""
-    below = [version for version in listed if version != exact and _is_below(version, exact)]
+    below = [version for version in listed if version != exact and is_below(version, exact)]
     order: list[str] = []
     for version in below:
-        at = next((place for place, other in enumerate(order) if _is_below(other, version)), len(order))
+        at = next((place for place, other in enumerate(order) if is_below(other, version)), len(order))
         order.insert(at, version)
     return (exact, *order)
-
-
-def _is_below(version: str, other: str) -> bool:
-    return told(["dpkg", "--compare-versions", version, "lt", other]).returncode == 0

@@ -25,13 +25,18 @@ def assemble(built: Built, place: Path, distribution: Path | None) -> None:
     if distribution is not None:
         if not distribution.is_dir():
             raise DynoError("the distribution's directory of extensions is not there", where=str(distribution))
-        for module in sorted(distribution.glob("*.so")):
-            if module.name != MODULE or built.opcache is None:
-                (extensions / module.name).symlink_to(module)
+        for name in modules_in(distribution):
+            if name != MODULE or built.opcache is None:
+                (extensions / name).symlink_to(distribution / name)
     if built.opcache is not None:
         shutil.copyfile(built.opcache, extensions / MODULE)
     for module in built.added:
         shutil.copyfile(module, extensions / module.name)
+
+
+def modules_in(distribution: Path) -> tuple[str, ...]:
+    """The files of a directory of extensions, in order."""
+    return tuple(sorted(path.name for path in distribution.glob("*.so")))
 
 
 def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:

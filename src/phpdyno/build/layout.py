@@ -1,6 +1,7 @@
-"""Programs laid out by BOLT: instrumented, trained on every app, laid out by what was counted."""
+"""Programs laid out by BOLT: instrumented, trained on every app, laid out by what was counted, the start of PHP included."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,11 +12,14 @@ from phpdyno.build.order import Order
 from phpdyno.build.school import School, Schools
 from phpdyno.build.training import Trained
 from phpdyno.build.tree import Built, Tell
+from phpdyno.errors import DynoError
 from phpdyno.model.build import Lesson
 from phpdyno.stack.supervise import Supervisor
 
 COUNTED = ("php-fpm",)
 """Programs that are laid out: those that serve the traffic they are trained on. Of modules it is opcache."""
+LEAST_WRITERS = 2
+"""The master and a worker: what the master alone has counted is a start, and no request."""
 
 
 class _Counted(Struct, frozen=True):
@@ -51,7 +55,7 @@ class Layout:
         for name, binary in originals.items():
             self._tell(f"bolt: laying out {name}", 0.5)
             profile = self._work / f"{name}.fdata"
-            self._bolt.merge([path for each in found for path in sorted(each.profiles.glob(f"{name}.*.fdata"))], profile)
+            self._bolt.merge([path for each in found for path in profiles_of(name, each.profiles)], profile)
             moved[name] = self._bolt.optimise(binary, profile, self._work / f"{name}.moved")
         lessons = (
             Lesson(teaching, each.trained.requests, each.trained.targets, sum(1 for _ in each.profiles.iterdir()))
@@ -72,5 +76,19 @@ class Layout:
         opcache = counting.get(built.opcache.name) if built.opcache else None
         assemble(Built(programs, opcache, built.added), trainee, order.ground.theirs)
         trained = school.train(order.ground.settings(trainee), environment={}, by_signals=False)
+        for name in COUNTED:
+            refuse_fewer(profiles_of(name, written), name)
         # The directory goes with the school.
         return _Counted(trained, Path(shutil.copytree(written, place / "profiles")))
+
+
+def profiles_of(name: str, folder: Path) -> tuple[Path, ...]:
+    """What processes that ran a binary of this name have written, one file each."""
+    return tuple(sorted(folder.glob(f"{name}.*.fdata")))
+
+
+def refuse_fewer(profiles: Sequence[Path], name: str) -> None:
+    """Raises DynoError where a training left fewer profiles of a program than processes wrote one."""
+    if len(profiles) < LEAST_WRITERS:
+        what = f"training left {len(profiles)} of {name}'s profiles for BOLT, and its master and its worker write one each"
+        raise DynoError(what, next_step="the workers must end by themselves, and may write there")

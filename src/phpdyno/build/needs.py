@@ -9,6 +9,8 @@ from phpdyno.stack.programs import told
 TOOLS = ("gcc", "make", "pkg-config", "autoconf", "dpkg-dev")
 OF_A_CHECKOUT = ("bison", "re2c")
 """What a release has made already: the parsers."""
+READY = "--with-fpm-systemd"
+"""php-fpm tells systemd when it is."""
 HEADERS = {
     "--with-libxml": "libxml2-dev",
     "--with-openssl": "libssl-dev",
@@ -19,7 +21,7 @@ HEADERS = {
     "--with-kerberos": "libkrb5-dev",
     "--with-libedit": "libedit-dev",
     "--with-readline": "libreadline-dev",
-    "--with-fpm-systemd": "libsystemd-dev",
+    READY: "libsystemd-dev",
     "--with-fpm-acl": "libacl1-dev",
     "--with-fpm-apparmor": "libapparmor-dev",
     "--with-fpm-selinux": "libselinux1-dev",

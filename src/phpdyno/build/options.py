@@ -16,6 +16,8 @@ OF_THE_PACKAGER = ("--config-cache", "--cache-file")
 """Files of the host that Debian's package was built on."""
 OF_THE_COMMAND_LINE = ("--enable-pcntl", "--with-libedit", "--with-readline")
 """php-config tells the options of the command line's PHP, which has these; php-fpm does not."""
+OF_LIBRARIES = {"libapparmor.so": "--with-fpm-apparmor", "libselinux.so": "--with-fpm-selinux"}
+"""Options of php-fpm that its command line's php-config does not tell, by the library that they link it with."""
 SERVERS = ("--enable-cli", "--enable-cgi", "--enable-fpm", "--disable-phpdbg")
 _SHARED = re.compile(r"--(enable|with)-([a-z0-9-]+)=shared(?:,.*)?")
 
@@ -51,6 +53,11 @@ def drop_in_options(options: Sequence[str], *, server: str, extensions: str, fpm
             kept.append(option)
     # Debian configures twice, programs with --disable-all and extensions apart; of these only opcache is compiled anew.
     return (*kept, "--enable-opcache", *SERVERS, *fpm, f"EXTENSION_DIR={extensions}")
+
+
+def linked_options(libraries: Sequence[str]) -> tuple[str, ...]:
+    """Options that a php-fpm was configured with, by the file names of libraries that it is linked with; pools may use what they add."""
+    return tuple(option for library, option in OF_LIBRARIES.items() if any(each.startswith(library) for each in libraries))
 
 
 def _of_server(place: str, server: str) -> str:

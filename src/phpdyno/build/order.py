@@ -1,10 +1,12 @@
 """An order: what to build, and the keys under which each of its steps is kept. Pure."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from phpdyno.build.added import Added
+from phpdyno.build.bolt import LAYOUT
 from phpdyno.build.dropin import settings_of
 from phpdyno.build.flags import Flags, flags_of
 from phpdyno.build.workshop import digest_of
@@ -17,10 +19,12 @@ METHOD = 2
 
 
 class Ground(Struct, frozen=True):
-    """A source, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's settings `stock`.
+    """A source of PHP `version`, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's
+    settings `stock`, and of a drop-in its version `beside`.
 
-    `source` is an unpacked tree that stays as it is. `theirs` is that PHP's directory of extensions, None for a build that stands alone,
-    which reads the php.ini `ini`, has `extensions` compiled in and `added` ones compiled with it.
+    `source` is an unpacked tree that stays as it is. `theirs` is that PHP's directory of extensions, `modules` the files in it that a
+    drop-in links; None for a build that stands alone, which reads the php.ini `ini`, has `extensions` compiled in and `added` ones compiled
+    with it.
     """
 
     origin: Origin
@@ -30,6 +34,8 @@ class Ground(Struct, frozen=True):
     like: str
     stock: dict[str, str]
     theirs: Path | None
+    modules: tuple[str, ...] = ()
+    beside: str = ""
     ini: str = ""
     extensions: tuple[str, ...] = ()
     added: tuple[Added, ...] = ()
@@ -46,13 +52,25 @@ class Ground(Struct, frozen=True):
 
 
 class Order(Struct, frozen=True):
-    """What to build on a ground. `teachings`: one for each app that it is trained on, in the user's order; it is examined on the stacks of
-    all of them."""
+    """What to build on a ground, with these versions of the compiler and of BOLT. `teachings`: one for each app that it is trained on, in
+    the user's order; it is examined on the stacks of all of them. `left_out`: steps of the recipe that did not come off, with
+    the reason."""
 
     recipe: Recipe
     ground: Ground
     compiler: str
     teachings: tuple[Teaching, ...]
+    bolt: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, steps: Mapping[str, str]) -> "Order":
+        """This order, compiled as it is, without these steps afterwards; the reasons do not make it another one."""
+        return structs.replace(self, left_out=steps)
+
+    @property
+    def lays_out(self) -> bool:
+        """Whether BOLT comes after the compiler."""
+        return self.recipe.bolt and "bolt" not in self.left_out
 
     def flags(self, phase: Phase) -> Flags:
         """What is compiled with: what is trained is neither optimised at link time nor laid out, whatever the recipe says."""
@@ -90,13 +108,23 @@ class Order(Struct, frozen=True):
         """Of the build."""
         lessons = self.profiles if self.recipe.trained else {}
         ground = self.ground
-        place = {"like": ground.like, "alone": ground.alone, "ini": ground.ini, "measuring only": ground.measuring_only}
-        return {**self.compiled, "lessons": lessons, **place}
+        place = {
+            "like": ground.like,
+            "beside": ground.beside,
+            "alone": ground.alone,
+            "ini": ground.ini,
+            "measuring only": ground.measuring_only,
+        }
+        layout = {"layout": (self.bolt, *LAYOUT)} if self.recipe.bolt else {}
+        modules = {"modules": ground.modules} if ground.modules else {}
+        left_out = {"left out": tuple(self.left_out)} if self.left_out else {}
+        examined = [each.app for each in self.teachings]
+        return {**self.compiled, "lessons": lessons, "examined": examined, **place, **modules, **layout, **left_out}
 
     @property
     def name(self) -> str:
-        """`pgo+bolt-1a2b3c4d`."""
-        return f"{self.recipe.name}-{digest_of(self.finished)[:8]}"
+        """`pgo+bolt-1a2b3c4d`, `pgo+bolt-5e6f7a8b-without-bolt`."""
+        return "-without-".join((f"{self.recipe.name}-{digest_of(self.finished)[:8]}", *self.left_out))
 
 
 def _key_of(teaching: Teaching) -> Key:

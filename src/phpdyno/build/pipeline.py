@@ -2,7 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from phpdyno.apps.copies import file_digest
 from phpdyno.build import profiles
 from phpdyno.build.bolt import Moved
 from phpdyno.build.dropin import EXTENSIONS, assemble, vm_kind
+from phpdyno.build.elf import text_kib
 from phpdyno.build.layout import Layout
 from phpdyno.build.order import Order
 from phpdyno.build.own_tests import run_own_tests
@@ -34,6 +36,18 @@ class _Compiled(Struct, frozen=True):
     objects: int
 
 
+class NotLaidOut(DynoError):  # noqa: N818 (it names what is the matter)
+    """BOLT did not come off, or what it laid out may not be used."""
+
+
+class _Assembled(Struct, frozen=True):
+    """A build in its directory: what BOLT laid out, what was learnt, what was looked at."""
+
+    moved: dict[str, Moved]
+    lessons: tuple[Lesson, ...]
+    checks: tuple[Check, ...]
+
+
 class Pipeline:
     """Carries out orders in one workshop."""
 
@@ -45,7 +59,18 @@ class Pipeline:
         self._note = note
 
     def build(self, order: Order) -> tuple[Path, Build]:
-        """The finished build of an order, made now where it is not in the cache. Raises DynoError."""
+        """The finished build of an order, made now where it is not in the cache; without BOLT where that does not come off: another build
+        then, in a directory of its own, and BOLT is tried again the next time. Raises DynoError."""
+        try:
+            return self._finished(order)
+        except NotLaidOut as error:
+            # The build without this step is still one: the report says what is missing.
+            self._note(f"bolt is left out: {error}")
+            why = {"bolt": str(error)}
+            place, made = self._finished(order.without(why))
+            return place, structs.replace(made, skipped=why)
+
+    def _finished(self, order: Order) -> tuple[Path, Build]:
         began = time.monotonic()
 
         def make(place: Path) -> None:
@@ -67,26 +92,9 @@ class Pipeline:
     def _finish(self, order: Order, place: Path, began: float) -> Build:
         tree = self._tree(order)
         built, lessons = self._compiled(order, tree)
-        moved: dict[str, Moved] = {}
-        skipped: dict[str, str] = {}
-        checks: list[Check] = []
-        if order.recipe.bolt:
-            try:
-                moved, trained = Layout(self._supervisor, self._schools, self._tell).of(order, built)
-                lessons = lessons or trained
-                checks += self._put_together(order, built, moved, place)
-            except DynoError as error:
-                # The build without this step is still one: the ladder goes on and the report says what is missing.
-                self._note(f"bolt is left out: {error}")
-                skipped["bolt"], moved = str(error), {}
-        if not checks:
-            checks += self._put_together(order, built, {}, place)
-        wrong = [check for check in checks if not check.ok]
-        if wrong:
-            raise DynoError(f"this build may not be used: {wrong[0].name}: {wrong[0].seen}", where=order.recipe.name)
-        if order.recipe.pgo:
-            counted = ", ".join(f"{each.profiles} by {each.teaching.app}" for each in lessons)
-            checks.append(Check("profiles", ok=True, seen=f"files counted: {counted}"))
+        made = self._laid_out(order, built, place) if order.lays_out else _Assembled({}, (), self._put_together(order, built, {}, place))
+        counted = ", ".join(f"{each.profiles} by {each.teaching.app}" for each in lessons)
+        profiled = (Check("profiles", ok=True, seen=f"files counted: {counted}"),) if order.recipe.pgo else ()
         return Build(
             name=order.name,
             recipe=order.recipe,
@@ -95,17 +103,19 @@ class Pipeline:
             like=order.ground.like,
             alone=order.ground.alone,
             ini=order.ground.ini,
+            beside=order.ground.beside,
+            examined=order.teachings,
             stock=order.ground.stock,
             options=order.ground.options,
             compiler=order.compiler,
             vm_kind=vm_kind(tree.macros()),
             binaries=tuple(_binary(place, path) for path in _files_of(place)),
-            checks=tuple(checks),
+            checks=(*made.checks, *profiled),
             seconds=time.monotonic() - began,
             made=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-            lessons=lessons,
-            skipped=skipped,
-            bolt={stat.name: (stat.before, stat.after) for each in moved.values() for stat in each.stats},
+            lessons=lessons or made.lessons,
+            skipped=dict(order.left_out),
+            laid_out=tuple(each.told for each in made.moved.values()),
             measuring_only=order.ground.measuring_only,
         )
 
@@ -178,8 +188,17 @@ class Pipeline:
 
         return self._shop.made("trainees", order.trainee, make)
 
-    def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> Sequence[Check]:
-        """The drop-in in its directory, examined on the stack of each app."""
+    def _laid_out(self, order: Order, built: Built, place: Path) -> _Assembled:
+        """The build in its directory, laid out by BOLT. Raises NotLaidOut, and leaves that directory empty."""
+        try:
+            moved, trained = Layout(self._supervisor, self._schools, self._tell).of(order, built)
+            return _Assembled(moved, trained, self._put_together(order, built, moved, place))
+        except DynoError as error:
+            _empty(place)
+            raise NotLaidOut(str(error)) from error
+
+    def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> tuple[Check, ...]:
+        """The drop-in in its directory, examined on the stack of each app. Raises DynoError for one that may not be used."""
         _empty(place)
         programs = {name: moved[name].binary if name in moved else path for name, path in built.programs.items()}
         opcache = built.opcache
@@ -192,7 +211,10 @@ class Pipeline:
             with self._schools(teaching.app) as school:
                 found = school.examine(order.ground.settings(place), compiled_in=order.ground.extensions if order.ground.alone else None)
             checks += [structs.replace(each, name=f"{each.name}, {teaching.app}") if several else each for each in found]
-        return checks
+        wrong = [check for check in checks if not check.ok]
+        if wrong:
+            raise DynoError(f"this build may not be used: {wrong[0].name}: {wrong[0].seen}", where=order.recipe.name)
+        return tuple(checks)
 
 
 def _keep(built: Built, place: Path) -> None:
@@ -219,4 +241,7 @@ def _files_of(place: Path) -> list[Path]:
 
 
 def _binary(place: Path, path: Path) -> Binary:
-    return Binary(str(path.relative_to(place)), file_digest(path), read_build_id(path))
+    size = 0
+    with suppress(DynoError):  # of a processor of 32 bits
+        size = text_kib(path)
+    return Binary(str(path.relative_to(place)), file_digest(path), read_build_id(path), size)

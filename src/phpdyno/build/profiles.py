@@ -49,19 +49,24 @@ def forget(tree: Path) -> None:
 
 
 def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervisor, scratch: Path) -> None:
-    """Several trainings' profiles as one, each counted by its weight; a file that only some of them left counts as those have it.
+    """Several trainings' profiles as one, each counted by its weight, a whole number; a file that only some of them left counts as those
+    have it.
 
     `scratch` is a directory that may be overwritten. Raises DynoError.
     """
     tool = find_program("gcov-tool")
-    (first, weight), *rest = folders
+    for folder, wanted in folders:
+        if not wanted.is_integer():
+            raise DynoError(f"gcov-tool adds up by whole numbers, and this profile weighs {wanted:g}", where=str(folder))
+    # It weighs the first one by merging it with itself: so let that be one that weighs 1, where there is one.
+    (first, weight), *rest = sorted(folders, key=lambda each: each[1] != 1.0)
     so_far = first
     for number, (folder, further) in enumerate(rest):
         made = scratch / str(number)
         shutil.rmtree(made, ignore_errors=True)
         made.parent.mkdir(parents=True, exist_ok=True)
         # Of the sum so far all is weighted already, the first time excepted.
-        weights = f"{weight if number == 0 else 1.0:g},{further:g}"
+        weights = f"{int(weight) if number == 0 else 1},{int(further)}"
         child = supervisor.run(
             "build-merge", [tool, "merge", "-w", weights, "-o", str(made), str(so_far), str(folder)], as_service=False, timeout_s=MERGE_S
         )

@@ -29,14 +29,22 @@ def words_of(recipe: Recipe) -> frozenset[str]:
 
 
 def steps_of(recipes: Sequence[Recipe], builds: Mapping[str, Build], failed: Mapping[str, str]) -> tuple[Step, ...]:
-    """A step for each recipe, in order; `builds` and `failed` by the recipes' names. One whose build failed carries no other."""
-    standing = [each for each in recipes if each.name in builds]
+    """A step for each recipe, in order; `builds` and `failed` by the recipes' names. One whose build failed, or is without a part of its
+    recipe, carries no other."""
+    whole = {name: build for name, build in builds.items() if not build.skipped}
+    standing = [each for each in recipes if each.name in whole]
     return tuple(
-        Step(each.name, f"build={builds[each.name].name}", stands_on(each, standing), build=builds[each.name].name)
-        if each.name in builds
-        else Step(each.name, "", stands_on(each, standing), failed=failed.get(each.name, "it was not built"))
+        Step(each.name, f"build={whole[each.name].name}", stands_on(each, standing), build=whole[each.name].name)
+        if each.name in whole
+        else Step(each.name, "", stands_on(each, standing), failed=_why_not(each, builds, failed))
         for each in recipes
     )
+
+
+def _why_not(recipe: Recipe, builds: Mapping[str, Build], failed: Mapping[str, str]) -> str:
+    if recipe.name in builds:
+        return "; ".join(f"without {part}: {why}" for part, why in builds[recipe.name].skipped.items())
+    return failed.get(recipe.name, "it was not built")
 
 
 def knob_steps(below: Step, *, text_kib: int, pages: bool) -> tuple[Step, ...]:

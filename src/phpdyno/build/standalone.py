@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from phpdyno.build.needs import READY
 from phpdyno.build.options import SERVERS
 
 
@@ -82,11 +83,12 @@ ALWAYS = frozenset({"core", "date", "hash", "json", "pcre", "random", "reflectio
 """In every PHP, or built besides."""
 
 
-def standalone_options(extensions: Iterable[str], *, zts: bool = False) -> tuple[str, ...]:
-    """Configure options of a PHP that has these extensions compiled in; what is not of php-src is left out."""
+def standalone_options(extensions: Iterable[str], *, zts: bool = False, ready: bool = False) -> tuple[str, ...]:
+    """Configure options of a PHP that has these extensions compiled in; what is not of php-src is left out. `ready`: its php-fpm tells
+    systemd when it is."""
     named = sorted({name.lower() for name in extensions})
     chosen = dict.fromkeys(option for name in named if name in IN_SOURCE for option in IN_SOURCE[name].options)
-    return ("--disable-all", *chosen, "--enable-opcache", *SERVERS, *(["--enable-zts"] if zts else []))
+    return ("--disable-all", *chosen, "--enable-opcache", *SERVERS, *(["--enable-zts"] if zts else []), *([READY] if ready else []))
 
 
 def packages_for(options: Sequence[str]) -> tuple[str, ...]:

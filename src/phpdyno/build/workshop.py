@@ -12,7 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from phpdyno.errors import DynoError
+from phpdyno.config.nearest import suggestion
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.file_lock import file_lock
 from phpdyno.journal.replacing import replace_record
 from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build
@@ -99,6 +101,26 @@ def _why(error: OSError) -> str:
 def finished_builds() -> tuple[tuple[Path, Build], ...]:
     """Those of the user's cache, as `Workshop.builds` gives them; nothing is made, not even the cache."""
     return Workshop(cache_path(), lambda _: None).builds()
+
+
+def named_build(name: str) -> tuple[Path, Build]:
+    """A finished build by its name, or by its recipe for the newest of that, one that is without a step only where no other is there.
+
+    Raises UsageError.
+    """
+    made = finished_builds()
+    found = [each for each in made if name in {each[1].name, each[1].recipe.name}]
+    if not found:
+        hint = suggestion(name, [build.name for _, build in made]) or _how_to_have(name)
+        raise UsageError(f"there is no build {name!r}", where="build", next_step=hint)
+    return max(found, key=lambda each: (not each[1].skipped, each[1].made))
+
+
+def _how_to_have(name: str) -> str:
+    """What to type where nothing of this name is there: it may be a recipe."""
+    with contextlib.suppress(UsageError):
+        return f"make it with: phpdyno build --train APP --recipe {parse_recipe(name).name}"
+    return "see which there are with: phpdyno build --list"
 
 
 def read_build(place: Path) -> Build:

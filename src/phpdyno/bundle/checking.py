@@ -69,13 +69,15 @@ class Checker:
             return
         if self._tree.is_host and not Path(php.executable).is_file():
             what = f"this bundle is for PHP {php.version}, which is not here"
-            raise UsageError(what, where=php.executable, next_step="install that PHP, or tune again with the one that is here")
+            usual = "install that PHP, or tune again with the one that is here"
+            raise UsageError(what, where=php.executable, next_step=self._manifest.before_all_else or usual)
         if self._tree.is_host:
             refuse_untrusted(Path(php.executable), where=php.executable)
         told = "\n".join(self._run([php.executable, "-n", "-d", "opcache.preload=", "-v"]).lines)
         found = re.search(r"PHP (\d+)\.(\d+)\.\S*", told)
         if found is None:
-            hint = "" if self._tree.is_host else "install PHP in the image, or give --unchecked to place the files without a test"
+            missing = self._manifest.before_all_else or "install PHP in the image, or give --unchecked to place the files without a test"
+            hint = "" if self._tree.is_host else missing
             raise DynoError("this is not a working php-fpm: it tells no version", where=php.executable, next_step=hint)
         if [found[1], found[2]] != php.version.split(".")[:2]:
             what = f"this bundle was proved on PHP {php.version}, and this is {found[0]}"

@@ -2,17 +2,25 @@
 
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.knobs.catalogue import knob_for
+from phpdyno.knobs.catalogue.host import PAGES
 
 NGINX = "nginx"
 
 
 def commands_after(manifest: Manifest) -> tuple[str, ...]:
-    """What an operator types after apply, and again after rollback."""
-    kinds = {each.kind for each in manifest.files}
-    commands = [f"sysctl -p {each.target}" for each in manifest.files if each.kind == "sysctl"]
-    if "systemd" in kinds:
-        commands.append("systemctl daemon-reload")
-    return (*commands, *(f"systemctl {verb} {service}" for service, verb in services(manifest).items()))
+    """What an operator types after apply."""
+    return (*(f"sysctl -p {each.target}" for each in manifest.files if each.kind == "sysctl"), *_to_services(manifest))
+
+
+def commands_back(manifest: Manifest) -> tuple[str, ...]:
+    """What an operator types after rollback: the file of kernel settings is gone, and reserved pages are given back by their number."""
+    pages = [f"sysctl vm.nr_hugepages={manifest.host.hugetlb_pages}"] if PAGES in manifest.settings else []
+    return (*_to_services(manifest), *pages)
+
+
+def _to_services(manifest: Manifest) -> tuple[str, ...]:
+    reload = ["systemctl daemon-reload"] if any(each.kind == "systemd" for each in manifest.files) else []
+    return (*reload, *(f"systemctl {verb} {service}" for service, verb in services(manifest).items()))
 
 
 def services(manifest: Manifest) -> dict[str, str]:

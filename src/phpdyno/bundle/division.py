@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from phpdyno.bundle.manifest import Kind, PhpPlace
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import pool_ini
-from phpdyno.render.php import add_spares
+from phpdyno.render.php import add_spares, without_unfit_spares
 
 BEFORE_WORKERS = re.compile(r"LD_\w+|GLIBC_TUNABLES|MALLOC_\w+|MIMALLOC_\w+|USE_ZEND_ALLOC\w*|OPENSSL_CONF|PHP_INI_SCAN_DIR|PHPRC")
 """Variables that are heeded when php-fpm starts: its service sets them, a pool would be too late."""
@@ -145,17 +145,17 @@ def _owned(ini: str, control: Mapping[str, str]) -> list[str]:
 
 
 def _finish_pool(division: Division, settings: Mapping[str, str], ground: _Ground) -> None:
-    """Spare workers of a dynamic pool, as it was measured with where nobody named any; and the mark."""
+    """Spare workers of a dynamic pool, as it was measured with where nobody named any or what was there are too many; and the mark."""
     last = division.texts.get("pool-last")
     if last is None:
         return
     most = settings.get("pool.pm.max_children") or ground.control.get("pool.pm.max_children")
-    if last.get("pm", "").lower() == "dynamic" and most is not None:
+    changed = not last.keys().isdisjoint({"pm", "pm.max_children"})
+    if changed and (last.get("pm") or ground.control.get("pool.pm", "")).lower() == "dynamic" and most is not None:
         theirs = {name.removeprefix("pool."): value for name, value in ground.control.items() if name.startswith("pool.pm.")}
-        values = {**theirs, "pm.max_children": most, **last}
-        named = set(values)
+        values = without_unfit_spares({**theirs, "pm.max_children": most, **last}, last)
         add_spares(values)
-        last.update({key: value for key, value in values.items() if key not in named})
+        last.update({key: value for key, value in values.items() if key not in last and theirs.get(key) != value})
     last[f"env[{MARK}]"] = mark_of(last)
 
 

@@ -35,7 +35,14 @@ def read_live(manifest: Manifest, mark: str, *, selector: str = "") -> Live:
 
     Raises DynoError and UsageError as `import_pool` does, and where another php-fpm than the bundle's runs it.
     """
-    pool = import_pool(selector or f"{Path(manifest.php.executable).name}/{manifest.php.pool}")
+    try:
+        pool = import_pool(selector or f"{Path(manifest.php.executable).name}/{manifest.php.pool}")
+    except DynoError as error:
+        if selector or not manifest.before_all_else:
+            raise
+        what = f"the php-fpm of this bundle does not run: {error.what}"
+        step = f"journalctl -u {manifest.php.unit} tells why; if it is not installed: {manifest.before_all_else}"
+        raise DynoError(what, where=manifest.php.executable, next_step=step) from error
     master = pool.master
     if master is None or master.exe != str(Path(manifest.php.executable).resolve()):
         what = f"the pool runs {master.exe if master else 'another php-fpm'}, and the bundle is for {manifest.php.executable}"

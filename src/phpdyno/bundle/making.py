@@ -6,15 +6,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from phpdyno.bundle import texts
 from phpdyno.bundle.basis import settings_of
 from phpdyno.bundle.division import PRELOAD, Division, divide, fragment_names
-from phpdyno.bundle.manifest import MANIFEST, README, BasedOn, ByHand, Evidence, Kind, Manifest, PhpPlace, ShippedFile
+from phpdyno.bundle.manifest import MANIFEST, PROGRAM, README, BasedOn, ByHand, Evidence, Kind, Manifest, PhpPlace, ShippedFile
 from phpdyno.bundle.readme import readme
+from phpdyno.bundle.rebuilt import Rebuilt
 from phpdyno.bundle.tree import digest
 from phpdyno.errors import DynoError
+from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.facts import HostFacts
 
 RENDER: dict[Kind, Callable[[Mapping[str, str], str], str]] = {
@@ -24,12 +26,17 @@ RENDER: dict[Kind, Callable[[Mapping[str, str], str], str]] = {
     "systemd": texts.systemd_text,
 }
 BASIS = "based-on"
+UNPLACED = (
+    "tell php-fpm's service where the app lies, Environment=PHPDYNO_PRELOAD_ROOT=DIRECTORY (systemctl edit {unit}): "
+    "an app of phpdyno's own was measured, so the script does not know your copy, and preloads nothing before"
+)
 
 
 class Findings(Struct, frozen=True, kw_only=True):
     """What a bundle is made of. `settings` are the accepted ones by full knob name, `preload` is the preload script's text ('' for none).
 
-    `based_on` are the configuration files that the control was read from, content by absolute path; none without `--control live`.
+    `preload_root` is where that script looks for the app, '' where nobody knows. `based_on` are the configuration files that the control
+    was read from, content by absolute path; none without `--control live`. `rebuilt` is the build that was adopted, if one was.
     """
 
     run: str
@@ -42,7 +49,9 @@ class Findings(Struct, frozen=True, kw_only=True):
     effects: tuple[Evidence, ...]
     together: Evidence | None = None
     preload: str = ""
+    preload_root: str = ""
     based_on: dict[str, str] = field(default_factory=dict)
+    rebuilt: Rebuilt | None = None
 
 
 def write_bundle(directory: Path, found: Findings, *, now: datetime | None = None) -> Manifest:
@@ -66,6 +75,10 @@ def write_bundle(directory: Path, found: Findings, *, now: datetime | None = Non
 
 def make_bundle(found: Findings, now: datetime) -> tuple[Manifest, dict[str, str]]:
     """The manifest and every file by its path in the bundle, manifest and README included. Pure."""
+    rebuilt, stock = found.rebuilt, found.php
+    if rebuilt is not None:
+        found = structs.replace(found, php=rebuilt.place(stock), settings=rebuilt.adopted(found.settings, stock))
+    found = structs.replace(found, settings=_beside_others(found.settings, found.host))
     shipped = _shipped(found)
     contents = {path: text for _, path, _, text, _ in shipped}
     files = tuple(
@@ -91,7 +104,11 @@ def make_bundle(found: Findings, now: datetime) -> tuple[Manifest, dict[str, str
         together=found.together,
         files=files,
         based_on=tuple(based_on),
-        by_hand=tuple(ByHand(setting=name, value=found.settings[name], todo=todo) for name, todo in division.by_hand.items()),
+        by_hand=(
+            *((rebuilt.by_hand(stock),) if rebuilt is not None else ()),
+            *_unplaced(found),
+            *(ByHand(setting=name, value=found.settings[name], todo=todo) for name, todo in division.by_hand.items()),
+        ),
     )
     contents[README] = readme(manifest)
     contents[MANIFEST] = msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n"
@@ -124,7 +141,20 @@ def _shipped(found: Findings) -> list[_Shipped]:
 
 
 def _division(found: Findings) -> Division:
-    return divide(found.settings, found.control, found.php, preload=_preload_target(found) if found.preload else "")
+    settings = {name: value for name, value in found.settings.items() if found.rebuilt is None or name != PROGRAM}
+    return divide(settings, found.control, found.php, preload=_preload_target(found) if found.preload else "")
+
+
+def _unplaced(found: Findings) -> tuple[ByHand, ...]:
+    if not found.preload or found.preload_root or PRELOAD not in found.settings:
+        return ()
+    return (ByHand(setting=PRELOAD, value=_preload_target(found), todo=UNPLACED.format(unit=found.php.unit)),)
+
+
+def _beside_others(settings: Mapping[str, str], host: HostFacts) -> dict[str, str]:
+    """Reserved huge pages were measured as the site's own: those that the host reserved before are somebody else's, and stay so."""
+    pages = int(settings.get(PAGES, "0"))
+    return {**settings, PAGES: str(pages + host.hugetlb_pages)} if pages else dict(settings)
 
 
 def _preload_target(found: Findings) -> str:

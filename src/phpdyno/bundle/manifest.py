@@ -5,11 +5,14 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from phpdyno import __version__
+from phpdyno.model.build import configuration_of, series_of
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import Metric
+from phpdyno.model.tune import Goal
 
 MANIFEST = "MANIFEST.json"
 README = "README.md"
+PROGRAM, REBUILT = "php", "build"
+"""Names of what a build that was adopted is in a bundle: the setting that says which program runs, and what is left to a person."""
 Kind = Literal["ini", "pool-first", "pool-last", "nginx", "sysctl", "systemd", "preload"]
 
 
@@ -36,7 +39,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(description="What was tried.")]
     settings: Annotated[dict[str, str], Meta(description="The settings in which it differs from what it was compared with.")]
-    metric: Annotated[Metric, Meta(description="What it was judged by.")]
+    metric: Annotated[Goal, Meta(description="What it was judged by.")]
     ratio: Annotated[float | None, Meta(description="Ratio of the two.")]
     low: Annotated[float | None, Meta(description="Lower end of the interval.")]
     high: Annotated[float | None, Meta(description="Upper end of the interval.")]
@@ -91,11 +94,17 @@ class Manifest(Struct, frozen=True, kw_only=True):
     based_on: Annotated[tuple[BasedOn, ...], Meta(description="Files that the control was read from; none without `--control live`.")] = ()
     by_hand: Annotated[tuple[ByHand, ...], Meta(description="What is left to a person.")] = ()
 
+    @property
+    def before_all_else(self) -> str:
+        """What must be done before the php-fpm that the bundle is for is there: one that was compiled is packaged first. '' for others."""
+        packaged = self.settings.get(PROGRAM) == self.php.executable
+        return next((each.todo for each in self.by_hand if packaged and each.setting == REBUILT), "")
+
 
 def debian_place(version: str, executable: str, *, pool: str = "www") -> PhpPlace:
     """Where a Debian package of php-fpm has its files; `version` is PHP's own, as in 8.2.29."""
-    short = ".".join(version.split(".")[:2])
-    etc = f"/etc/php/{short}/fpm"
+    short = series_of(version)
+    etc = configuration_of(short)
     return PhpPlace(
         version=version,
         executable=executable,

@@ -1,8 +1,9 @@
 """README.md of a bundle: what was proved, what each file does, what to type. Pure."""
 
-from phpdyno.bundle.commands import commands_after
+from phpdyno.bundle.commands import commands_after, commands_back
 from phpdyno.bundle.manifest import Evidence, Kind, Manifest
 from phpdyno.knobs.catalogue import knob_for
+from phpdyno.model.tune import Goal
 
 DOES: dict[Kind, str] = {
     "ini": "php.ini settings, scanned after the distribution's own. They count for every pool of this php-fpm",
@@ -12,6 +13,13 @@ DOES: dict[Kind, str] = {
     "sysctl": "settings of the kernel",
     "systemd": "environment of php-fpm's service",
     "preload": "the script that php-fpm runs once when it starts",
+}
+
+JUDGED_BY: dict[Goal, str] = {
+    "cpu": "CPU per request",
+    "throughput": "requests per second",
+    "p99": "99th percentile of the service time",
+    "memory": "memory of a worker",
 }
 
 
@@ -43,12 +51,12 @@ def effect_in_words(each: Evidence) -> str:
 
 
 def _effects(manifest: Manifest) -> list[str]:
-    rows = [*manifest.effects, *([manifest.together] if manifest.together else [])]
+    whole = manifest.together
+    rows = [*manifest.effects, *([whole] if whole is not None and whole not in manifest.effects else [])]
     if not rows:
         return []
     head = ["## What it brings", "", "Ratios above 1 are better than before.", "", "| what | by | ratio | verdict |", "|---|---|---|---|"]
-    names = {"cpu": "CPU per request", "throughput": "requests per second"}
-    table = [f"| {_cell(each.name)} | {names[each.metric]} | {effect_in_words(each)} | {_cell(each.verdict)} |" for each in rows]
+    table = [f"| {_cell(each.name)} | {JUDGED_BY[each.metric]} | {effect_in_words(each)} | {_cell(each.verdict)} |" for each in rows]
     return [*head, *table, ""]
 
 
@@ -77,7 +85,6 @@ def _risks(manifest: Manifest) -> list[str]:
 def _steps(manifest: Manifest) -> list[str]:
     if not manifest.files:
         return []
-    after = commands_after(manifest)
     return [
         "## What to do",
         "",
@@ -85,7 +92,7 @@ def _steps(manifest: Manifest) -> list[str]:
         "",
         "```",
         "phpdyno bundle apply bundle",
-        *after,
+        *commands_after(manifest),
         "phpdyno bundle verify bundle",
         "```",
         "",
@@ -96,7 +103,7 @@ def _steps(manifest: Manifest) -> list[str]:
         "",
         "```",
         "phpdyno bundle rollback bundle",
-        *after,
+        *commands_back(manifest),
         "```",
     ]
 

@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 from phpdyno import __version__
 from phpdyno.cli.build_app import build, ladder, matrix
 from phpdyno.cli.bundle_app import bundle_app
-from phpdyno.cli.options import NO_REQUESTS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
+from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.errors import UsageError
 
 app = App(
@@ -57,7 +57,7 @@ def compare(
     keep_conn: KeepConn = False,
     requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None,
     json: AsJson = False,
     fail_on: Annotated[Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed")] = None,
@@ -132,7 +132,7 @@ def measure(
         bool,
         Parameter(negative="", show_default=False, help="let ab -k and wrk, where they are installed, load the same instances as well"),
     ] = False,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted sweep; all else comes from its record")] = None,
     json: AsJson = False,
 ) -> int:
@@ -192,7 +192,7 @@ def tune(
     ] = None,
     requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="designs, orders, coins and targets follow from it")] = 1,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None,
     json: AsJson = False,
 ) -> int:
@@ -242,7 +242,7 @@ def doctor(
     estimate: Annotated[
         bool, Parameter(negative="--no-estimate", help="measure what this host can decide; --no-estimate only looks")
     ] = True,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     seed: Annotated[int, Parameter(help="orders and targets of the estimate follow from it")] = 1,
     json: AsJson = False,
 ) -> int:
@@ -262,7 +262,7 @@ def study(
     ] = None,
     only: Annotated[str, Parameter(show_default=False, help="one part: a comparison, an app, cpu, throughput or syscalls")] = "",
     resume: Annotated[Path | None, Parameter(help="go on with a study; finished parts are kept")] = None,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     page: Annotated[Path | None, Parameter(show_default=False, help="where the page goes; default: study.md in the study's run")] = None,
     json: AsJson = False,
 ) -> int:
@@ -282,7 +282,7 @@ def selfcheck(
     effect: Annotated[str | None, Parameter(show_default=False, help="size of the planted effect; default: 1%")] = None,
     seed: Annotated[int | None, Parameter(show_default=False, help="order, coins and seeds of all comparisons; default: 1")] = None,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted selfcheck; finished comparisons count")] = None,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     json: AsJson = False,
 ) -> int:
     """Make comparisons whose answer is known beforehand and count how often the answer was right."""

@@ -9,17 +9,17 @@ from rich.table import Table
 
 from phpdyno.build.added import parse_added
 from phpdyno.build.training import Course
-from phpdyno.build.workshop import finished_builds
+from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.cli.live import LiveProgress
-from phpdyno.cli.options import GroundOptions, RequestOptions
+from phpdyno.cli.options import INSTALLED, NO_REQUESTS, RECIPE, RUNS, TRAINING, GroundOptions, RequestOptions
 from phpdyno.cli.requests import own_requests
 from phpdyno.cli.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
-from phpdyno.model.build import Build
-from phpdyno.report.build_view import taught_words
+from phpdyno.model.build import Build, Check
+from phpdyno.report.build_view import missing_words, taught_words
 from phpdyno.report.words import duration
-from phpdyno.workflows.build import Made, Wanted, build, package, refresh
+from phpdyno.workflows.build import Wanted, build, directory_for, package, refresh, refuse_outdated
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
 
@@ -29,18 +29,19 @@ NO_EXTENSIONS = "none"
 class Options(Struct, frozen=True):
     """The options of the command as they were typed."""
 
-    train: tuple[str, ...]
-    ground: GroundOptions
-    requests: RequestOptions
-    recipe: str
-    training: str
-    seed: int
-    runs: Path
-    listed: bool
-    refresh: bool
-    package: Path | None
-    run_tests: bool
-    json: bool
+    finished: str = ""
+    train: tuple[str, ...] = ()
+    ground: GroundOptions = INSTALLED
+    requests: RequestOptions = NO_REQUESTS
+    recipe: str = ""
+    training: str = TRAINING
+    seed: int = 1
+    runs: Path = RUNS
+    listed: bool = False
+    refresh: bool = False
+    package: Path | None = None
+    run_tests: bool = False
+    json: bool = False
 
 
 class Listed(Struct, frozen=True):
@@ -53,27 +54,59 @@ class Listed(Struct, frozen=True):
 
 def run(options: Options) -> int:
     """Carry out the command."""
-    if options.listed:
+    if options.listed and not options.finished:
         return _show([Listed(str(place), each) for place, each in finished_builds()], as_json=options.json)
-    if options.refresh and options.train:
-        raise UsageError("builds are made anew for the apps that they were trained on", where="--refresh", next_step="leave --train out")
+    if options.refresh:
+        _refuse_other_options(options)
     checked_seed(options.seed)
     logs = options.runs.absolute() / LOGS
-    if options.refresh:
-        with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
-            made = refresh(options.ground.like, logs=logs, progress=progress)
-    else:
-        wanted = wanted_of(options, Console(stderr=True))
-        with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
-            made = [build(wanted, logs=logs, progress=progress)]
-    return _show([_listed(each, options, logs) for each in made], as_json=options.json)
+    if options.finished:
+        return _package_finished(options, logs)
+    wanted = None if options.refresh else wanted_of(options, Console(stderr=True))
+    into = directory_for(options.package) if options.package else None
+    with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
+        made = [build(wanted, logs=logs, progress=progress)] if wanted else refresh(options.ground.like, logs=logs, progress=progress)
+    # What PHP's own tests find wrong deploys nowhere.
+    packed = {place: str(package((place, each), into, logs=logs)) if into and not wrong_in(each) else "" for place, each in made}
+    _show([Listed(str(place), each, packed[place]) for place, each in made], as_json=options.json)
+    wrong = [each.name for _, each in made if wrong_in(each)]
+    if wrong and into:
+        Console(stderr=True).print(f"not packaged: {', '.join(wrong)}", soft_wrap=True, markup=False, highlight=False)
+    return 1 if wrong else 0
+
+
+def wrong_in(build: Build) -> tuple[Check, ...]:
+    """Checks of a build that found something wrong."""
+    return tuple(check for check in build.checks if not check.ok)
+
+
+def _refuse_other_options(options: Options) -> None:
+    """Builds are made anew by their own recipes, for their own apps. Raises UsageError."""
+    ground = GroundOptions(like=options.ground.like)
+    alone = Options(refresh=True, ground=ground, runs=options.runs, package=options.package, json=options.json, finished=options.finished)
+    if options != alone:
+        what = "builds are made anew as they were made, for the apps that they were made for"
+        raise UsageError(what, where="--refresh", next_step="leave all other options out but --like, --package, --runs and --json")
+
+
+def _package_finished(options: Options, logs: Path) -> int:
+    alone = Options(finished=options.finished, package=options.package, runs=options.runs, json=options.json)
+    if options.package is None or options != alone:
+        what = "a finished build is packaged as it is"
+        step = f"write: phpdyno build {options.finished} --package DIR; to build for an app: phpdyno build --train {options.finished}"
+        raise UsageError(what, where=options.finished, next_step=step)
+    place, made = named_build(options.finished)
+    refuse_outdated(made)
+    packed = package((place, made), directory_for(options.package), logs=logs)
+    return _show([Listed(str(place), made, str(packed))], as_json=options.json)
 
 
 def wanted_of(options: Options, console: Console) -> Wanted:
     """What is to be built; requests of a log are told of. Raises UsageError."""
     course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
-    trainees, foundation = trainees_of(options.train), foundation_of(options.ground)
-    recipe = parse_recipe(options.recipe)
+    trainees = trainees_of(options.train)
+    foundation = structs.replace(foundation_of(options.ground), to_be_kept=options.package is not None)
+    recipe = parse_recipe(options.recipe or RECIPE)
     if options.requests.given:
         if len(trainees) > 1:
             raise UsageError("requests of a file are those of one app", where=options.requests.given, next_step="train on one at a time")
@@ -88,7 +121,15 @@ def foundation_of(ground: GroundOptions) -> Foundation:
         raise UsageError("a checksum belongs to --source", where=f"--checksum {ground.checksum}", next_step="name the tarball")
     source = ground.source.expanduser().absolute() if ground.source else None
     named = None if not ground.extension else () if ground.extension == (NO_EXTENSIONS,) else ground.extension
-    return Foundation(ground.like, source, ground.checksum, ground.standalone, named, parse_added(ground.with_extension), ground.zts)
+    return Foundation(
+        like=ground.like,
+        source=source,
+        checksum=ground.checksum,
+        alone=ground.standalone,
+        extensions=named,
+        added=parse_added(ground.with_extension),
+        zts=ground.zts,
+    )
 
 
 def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trainee, ...]:
@@ -101,12 +142,6 @@ def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trai
     if twice:
         raise UsageError(f"{twice[0]} is named twice", where=where, next_step="give one of them a weight: APP=3")
     return found
-
-
-def _listed(made: Made, options: Options, logs: Path) -> Listed:
-    place, finished = made
-    packed = str(package(made, options.package.absolute(), logs=logs)) if options.package else ""
-    return Listed(str(place), finished, packed)
 
 
 def _show(found: list[Listed], *, as_json: bool) -> int:
@@ -124,8 +159,10 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         table.add_row(made.name, made.php_version, made.like or "–", taught_words(made) or "–", checks, duration(made.seconds))
     console.print(table)
     for each in found:
-        for step, why in each.build.skipped.items():
-            console.print(f"{each.build.name}: without {step}: {why}", soft_wrap=True, markup=False, highlight=False)
+        for missing in missing_words(each.build.name, each.build.skipped):
+            console.print(missing, soft_wrap=True, markup=False, highlight=False)
+        for check in wrong_in(each.build):
+            console.print(f"{each.build.name}: {check.name}: {check.seen}", soft_wrap=True, markup=False, highlight=False)
         console.print(f"use it: build={each.build.name}", soft_wrap=True, markup=False, highlight=False)
         console.print(f"its php-fpm: {each.directory}/php-fpm", soft_wrap=True, markup=False, highlight=False)
         if each.package:

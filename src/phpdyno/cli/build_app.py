@@ -5,12 +5,28 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.cli.options import INSTALLED, NO_REQUESTS, AppName, AsJson, GroundOptions, RequestOptions, Runs, Through
+from phpdyno.cli.options import (
+    INSTALLED,
+    NO_REQUESTS,
+    RECIPE,
+    RUNS,
+    TRAINING,
+    AppName,
+    AsJson,
+    GroundOptions,
+    RequestOptions,
+    Runs,
+    Through,
+)
 
 Training = Annotated[str, Parameter(help="how long traffic trains a build")]
 
 
 def build(
+    finished: Annotated[
+        str, Parameter(name="BUILD", show_default=False, help="a finished build, by its name: with --package, it is packaged")
+    ] = "",
+    /,
     *,
     train: Annotated[
         tuple[str, ...],
@@ -21,8 +37,11 @@ def build(
         ),
     ] = (),
     ground: GroundOptions = INSTALLED,
-    recipe: Annotated[str, Parameter(help="how it is compiled: o2, o3, march=…, lto, pgo, bolt, no-pie, joined by +")] = "pgo",
-    training: Training = "15s",
+    recipe: Annotated[
+        str,
+        Parameter(show_default=False, help=f"how it is compiled: o2, o3, march=…, lto, pgo, bolt, no-pie, joined by +; default: {RECIPE}"),
+    ] = "",
+    training: Training = TRAINING,
     requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="order of the training's requests")] = 1,
     list_: Annotated[bool, Parameter(name="--list", negative="", show_default=False, help="show the finished builds")] = False,
@@ -35,13 +54,14 @@ def build(
     package: Annotated[
         Path | None, Parameter(show_default=False, help="write a .deb that lies beside the distribution's PHP into this directory")
     ] = None,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     json: AsJson = False,
 ) -> int:
     """Rebuild the installed PHP for an app, as a drop-in that loads the distribution's own extensions."""
     from phpdyno.cli import build as command  # noqa: PLC0415 (not for --help)
 
     options = command.Options(
+        finished=finished,
         train=train,
         requests=requests,
         ground=ground,
@@ -70,14 +90,14 @@ def ladder(
     no_knobs: Annotated[
         bool, Parameter(negative="", show_default=False, help="builds only: no huge text pages and no JIT on top of the best one")
     ] = False,
-    training: Training = "15s",
+    training: Training = TRAINING,
     margin: Annotated[str, Parameter(help="relevance margin: the smallest step worth taking")] = "1%",
     confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
     budget: Annotated[str, Parameter(help="time for measuring, when everything is built")] = "15m",
     transport: Through = "http",
     requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted ladder; all else comes from its record")] = None,
     json: AsJson = False,
 ) -> int:
@@ -108,13 +128,13 @@ def matrix(
         str, Parameter(name="APP", show_default=False, help="apps to train on and to measure; APP=3 weighs three times as much")
     ],
     ground: GroundOptions = INSTALLED,
-    recipe: Annotated[str, Parameter(help="a recipe with pgo or bolt")] = "pgo",
-    training: Training = "15s",
+    recipe: Annotated[str, Parameter(help="a recipe with pgo or bolt")] = RECIPE,
+    training: Training = TRAINING,
     margin: Annotated[str, Parameter(help="relevance margin: the smallest difference that matters")] = "1%",
     confidence: Annotated[str, Parameter(help="confidence of all intervals of the matrix together")] = "95%",
     budget: Annotated[str, Parameter(help="time for measuring each app, when everything is built")] = "10m",
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
-    runs: Runs = Path("runs"),
+    runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted matrix; all else comes from its record")] = None,
     json: AsJson = False,
 ) -> int:

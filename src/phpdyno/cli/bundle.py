@@ -6,7 +6,7 @@ from pathlib import Path
 
 from phpdyno.bundle.applying import Outcome, apply, rollback
 from phpdyno.bundle.checking import Ask, Checker, ask_program
-from phpdyno.bundle.commands import commands_after, services
+from phpdyno.bundle.commands import commands_after, commands_back, services
 from phpdyno.bundle.edits import Edited
 from phpdyno.bundle.live import read_live
 from phpdyno.bundle.manifest import Manifest
@@ -113,7 +113,7 @@ def _applied(bundle: Bundle, outcome: Outcome, *, unchecked: bool) -> list[str]:
 
 def _bring_into_effect(manifest: Manifest, wanted: dict[str, str], ask: Ask, *, gone: bool = False) -> int:
     """Run what was named, and say the rest."""
-    needed = [each for each in commands_after(manifest) if not (gone and each.startswith("sysctl "))]
+    needed = list(commands_back(manifest) if gone else commands_after(manifest))
     if wanted and "systemctl daemon-reload" in needed:
         _systemctl(["daemon-reload"], ask)
         needed.remove("systemctl daemon-reload")

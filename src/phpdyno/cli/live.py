@@ -7,11 +7,14 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from phpdyno.report.words import visible
+
 SPARE_S = 0.5
 
 
 class LiveProgress:
-    """Observer of a run. Where standard error is no terminal only the notes are written, as lines."""
+    """Observer of a run. Where standard error is no terminal only the notes are written, as lines. What it is told may hold names and words
+    from outside: they are shown as they are, whatever they mean to the library or to the terminal."""
 
     def __init__(self, console: Console, *, quiet: bool = False, notes: str = "plan: ") -> None:
         """`notes` stands before each note."""
@@ -20,9 +23,9 @@ class LiveProgress:
         self._quiet = quiet
         self._last = 0.0
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[state]}"),
+            TextColumn("{task.fields[state]}", markup=False),
             TimeRemainingColumn(compact=True),
             console=console,
             auto_refresh=False,
@@ -40,18 +43,18 @@ class LiveProgress:
 
     def phase(self, text: str) -> None:
         """Show what is being done."""
-        self._bar.update(self._task, description=text)
+        self._bar.update(self._task, description=visible(text))
         if self._console.is_terminal and not self._quiet:
             self._draw(force=True)
 
     def note(self, text: str) -> None:
         """A line that stays."""
         if not self._quiet:
-            self._console.print(f"{self._notes}{text}", markup=False, highlight=False, soft_wrap=True)
+            self._console.print(visible(f"{self._notes}{text}"), markup=False, highlight=False, soft_wrap=True)
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""
-        self._bar.update(self._task, completed=min(elapsed_s, budget_s), total=budget_s, state=text)
+        self._bar.update(self._task, completed=min(elapsed_s, budget_s), total=budget_s, state=visible(text))
         self._draw(force=False)
 
     def _draw(self, *, force: bool) -> None:

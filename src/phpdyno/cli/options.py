@@ -23,6 +23,8 @@ KeepConn = Annotated[
     bool,
     Parameter(negative="", show_default=False, help="with --transport fastcgi: keep connections (FCGI_KEEP_CONN); each wants a worker"),
 ]
+RUNS, RECIPE, TRAINING = Path("runs"), "pgo", "15s"
+"""What is taken where nothing is said."""
 
 
 @Parameter(name="*")

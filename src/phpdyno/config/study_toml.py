@@ -58,6 +58,7 @@ class _Build(Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
     recipe: str
     train: Annotated[tuple[str, ...], Meta(min_length=1)]
+    standalone: bool = False
 
 
 class _Pass(Struct, frozen=True, forbid_unknown_fields=True):
@@ -191,7 +192,7 @@ class _Reader:
             named = arm.settings.get("build")
             if names and named is not None and named not in {*names, STOCK}:
                 self.refuse(f"arm[{number}]", f"there is no build {named!r}", suggestion(named, [*names, STOCK]))
-        return tuple(StudyBuild(each.name, each.recipe, each.train) for each in self.raw.build)
+        return tuple(StudyBuild(each.name, each.recipe, each.train, each.standalone) for each in self.raw.build)
 
     def refuse(self, key: str, what: str, next_step: str = "") -> None:
         raise UsageError(what, where=f"{self.path}: {key}", next_step=next_step)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
 from phpdyno.experiment.block import late, measure_block, observe
+from phpdyno.experiment.budget import TRACE_SHARE, calibration_s
 from phpdyno.experiment.crew import Crew, Muster
+from phpdyno.experiment.logbook import BEFORE_BLOCKS
 from phpdyno.experiment.planning import (
     LEAST_PAIRS,
     LEAST_TRACE,
@@ -29,10 +31,6 @@ from phpdyno.host.tree import Tree
 from phpdyno.model.arm import AA
 from phpdyno.model.observation import Observation
 
-SHARE = 0.08
-LEAST_S = 1.2
-MOST_S = 20.0
-TRACE_SHARE = 0.25
 MOST_TRACE = 4096
 SLOTS_PER_TARGET = 20
 CHEAPER = 0.85
@@ -58,8 +56,8 @@ class Calibration(Struct, frozen=True):
 
 
 class Calibrator(Struct, frozen=True):
-    """What calibrating a panel needs: what starts further instances of the control, its part of the budget, how many A/A blocks, and how
-    long the first crew took to start."""
+    """What calibrating a panel needs: what starts further instances of the control, its part of the budget, how many A/A blocks, how long
+    the first crew took to start, and how many requests a slot may have for the blocks to fit."""
 
     muster: Muster
     shared: SharedMeters
@@ -67,6 +65,7 @@ class Calibrator(Struct, frozen=True):
     budget_s: float
     aa_blocks: int
     up_s: float
+    most_requests: int
 
     def calibrate(self, crew: Crew) -> Calibration:
         """Measure. Raises RequestFailed when the control fails meanwhile."""
@@ -74,7 +73,7 @@ class Calibrator(Struct, frozen=True):
         log, panel = self.muster.log, self.muster.panel
         warm = crew.warm[panel.control.name]
         wall_ns = self._settled_wall_ns(crew.control, warm.request_wall_ns)
-        spend_s = min(MOST_S, max(LEAST_S, SHARE * self.budget_s))
+        spend_s = calibration_s(self.budget_s)
         log.phase("calibrating: slot length")
         slot_overhead_s = self._slot_overhead_s(crew.control)
         trace_s = TRACE_SHARE * spend_s
@@ -141,7 +140,14 @@ class Calibrator(Struct, frozen=True):
         if not any(costs):
             raise failed(lane, "nothing of the mix costs PHP anything")
         expected = _expected(np.asarray(costs), sequences, len(weights))
-        return choose_slot(costs, expected.tolist(), base=base, request_wall_ns=request_wall_ns, slot_overhead_s=slot_overhead_s)
+        return choose_slot(
+            costs,
+            expected.tolist(),
+            base=base,
+            request_wall_ns=request_wall_ns,
+            slot_overhead_s=slot_overhead_s,
+            most=self.most_requests,
+        )
 
     # ---- noise --------------------------------------------------------------------------------
 
@@ -186,6 +192,7 @@ class Calibrator(Struct, frozen=True):
             cores=self.stage.cores.measured,
             tick=self.muster.log.tick,
         )
+        self.muster.log.take_clock(reading.clock_step_s, block=BEFORE_BLOCKS)
         seen = observe(number, AA, reading, plan=plan, metric=metric)
         if seen is None or reading.failed:
             raise failed(other if AA in reading.failed else control, "; ".join(reading.failed.values()) or "no pair was completed")

@@ -19,6 +19,7 @@ from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.verdict import ProofOutcome
+from phpdyno.render.php import most_workers
 from phpdyno.stack.instance import ArmFailed
 
 
@@ -117,6 +118,7 @@ class Muster:
         """Warm one instance up; `asked`: for its answers to every target, one request at a time. Raises ArmFailed when requests fail."""
         plan = self.log.plan
         self.log.tick()
+        workers = max(self.panel.concurrency, most_workers(lane.instance.arm))
         names = tuple(key.removeprefix("env.") for arm in plan.treatments for key in arm.settings if key.startswith("env."))
         warm = warm_up(
             lane,
@@ -124,8 +126,8 @@ class Muster:
             metric=self.panel.metric,
             weights=[target.weight for target in plan.workload.targets],
             env_names=names,
-            workers=self.panel.concurrency,
-            served=asked and self.panel.concurrency == 1,
+            workers=workers,
+            served=asked and workers == 1,
         )
         if not warm.steady:
             self.log.incident(lane.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")

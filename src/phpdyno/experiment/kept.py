@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from phpdyno.errors import UsageError
-from phpdyno.experiment.sweep_plan import most_workers
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
+from phpdyno.render.php import most_workers
 
 
 def check_kept(transport: Transport, loads: Iterable[tuple[Arm, int]]) -> None:

@@ -9,6 +9,9 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Plan
 
 TICK_S = 0.5
+CLOCK_STEP_S = 0.05
+BEFORE_BLOCKS = -1
+"""The block of what happened before the first one."""
 
 
 class Logbook:
@@ -31,6 +34,12 @@ class Logbook:
     def incident(self, arm: str, kind: str, detail: str, *, block: int | None = None) -> None:
         """Something that happened, in the block that is due unless another is named, and is not a number."""
         self.record(Incident(self.state.next_block if block is None else block, arm, kind, detail))
+
+    def take_clock(self, step_s: float, *, block: int | None = None) -> None:
+        """By so many seconds the clock of the day moved against the steady one that we measure with: an incident where it was set."""
+        if abs(step_s) > CLOCK_STEP_S:
+            what = f"the clock of the day was set by {step_s:+.2f} s; we measure with another, but answers may depend on it"
+            self.incident("", "clock step", what, block=block)
 
     def spent_s(self) -> float:
         """Seconds of the budget that are used up, earlier sessions of the run included."""

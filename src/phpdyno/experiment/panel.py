@@ -8,14 +8,17 @@ from pathlib import Path
 from statistics import median
 from typing import NoReturn
 
+from msgspec.structs import replace
+
 from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.block import BlockReading, estimate_pairs, excluded_for, is_measurable, lag_fraction, measure_block, observe
+from phpdyno.experiment.budget import Demand, enough_s, least_s, most_requests
 from phpdyno.experiment.calibration import Calibration, Calibrator
 from phpdyno.experiment.crew import Crew, Muster
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
-from phpdyno.experiment.planning import Wish, aa_blocks, carries_over, carry_over_pairs, carry_over_s, fixed_plan, least_s, make_plan
+from phpdyno.experiment.planning import Wish, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
 from phpdyno.experiment.samples import save_samples
 from phpdyno.experiment.schedule import schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
@@ -27,10 +30,8 @@ from phpdyno.stack.instance import ArmFailed
 from phpdyno.stats.judge import decided
 from phpdyno.stats.sequence import least_blocks
 
-CLOCK_STEP_S = 0.05
 DEFAULT_MARGIN = 0.01
 """Blocks are planned for this effect where the margin is 0 (an A/A that is to run to its end)."""
-SPARE = 1.2
 RECENT_BLOCKS = 3
 """The median of so many is the forecast of the next."""
 CARRY_OVER_SEED = 2_000_003
@@ -61,6 +62,7 @@ class PanelRunner:
         self._muster = Muster(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
         self._recent_s: list[float] = []
         self.found: Calibration | None = None
+        self._demand: Demand | None = None
 
     def open_treatments(self) -> list[str]:
         """Names of its treatments without a verdict."""
@@ -97,22 +99,24 @@ class PanelRunner:
                     self.found = self._calibrate(crew, up_s)
 
     def _calibrate(self, crew: Crew, up_s: float) -> Calibration:
-        walls = {name: crew.warm[name].request_wall_ns for name in crew.lanes}
-        budget_s, warm_s = self.share * self.log.plan.budget_s, crew.took_s / len(crew.lanes)
-        blocks = aa_blocks(self.panel.metric, budget_s, up_s / len(crew.lanes) + warm_s)
-        least = least_s(
-            request_wall_ns=walls,
-            control=self.panel.control.name,
+        plan, arms = self.log.plan, len(crew.lanes)
+        self._demand = demand = Demand(
             metric=self.panel.metric,
             concurrency=self.panel.concurrency,
+            alpha=plan.alpha,
+            control=self.panel.control.name,
+            request_wall_ns={name: crew.warm[name].request_wall_ns for name in crew.lanes},
+            up_s=up_s / arms,
+            warm_s=crew.took_s / arms,
             overhead_s=up_s + crew.took_s,
-            alpha=self.log.plan.alpha,
-            slot_requests=self.log.plan.slot_requests,
-            calibration_starts_s=(2 * blocks - 1) * warm_s,
+            slot_requests=plan.slot_requests,
+            least_slot_ns=crew.control.driver.least_slot_ns,
         )
-        if least > self.share * self.log.left_s() and not self.log.plan.trial:
-            self._refuse("not even the fewest and shortest blocks fit", least)
-        return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s).calibrate(crew)
+        budget_s, left_s = self.share * plan.budget_s, self.share * self.log.left_s()
+        if least_s(demand, budget_s) > left_s and not plan.trial:
+            self._refuse("not even the fewest and shortest blocks fit", demand, self.log.spent_s())
+        blocks, most = demand.aa_blocks(budget_s), most_requests(demand, budget_s, left_s)
+        return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s, most).calibrate(crew)
 
     @contextmanager
     def _chances(self) -> Iterator[None]:
@@ -125,9 +129,9 @@ class PanelRunner:
         except ArmFailed as failure:
             self._findings.invalidate(failure.arm, failure.what)
 
-    def _refuse(self, why: str, needed_s: float) -> NoReturn:
-        enough_s = math.ceil(SPARE * (self.log.spent_s() + needed_s / max(self.share, 1e-9)))
-        raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self.log.plan.budget_s, enough_s=enough_s)
+    def _refuse(self, why: str, demand: Demand, spent_s: float) -> NoReturn:
+        enough = enough_s(demand, spent_s=spent_s, share=self.share)
+        raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self.log.plan.budget_s, enough_s=enough)
 
     def plan(self) -> None:
         """Plan the blocks, journal and tell it. Raises BudgetTooSmall where nothing can be decided in what is left."""
@@ -137,15 +141,15 @@ class PanelRunner:
         if log.plan.fixed:
             log.record(fixed_plan(log.plan.fixed, self.panel))
             return
-        if found is None:
+        if found is None or self._demand is None:
             return
         margin = log.plan.margin_of(self.panel.treatments[0].name)
         plan = self.forecast(found, margin or DEFAULT_MARGIN, self.share * log.left_s())
         least = least_blocks(log.plan.alpha, plan.mixture)
         if plan.blocks < least and not log.plan.trial:
             log.note(plan.note)
-            needed_s = least * (plan.block_s + plan.overhead_s)
-            self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", needed_s)
+            known = replace(self._demand, request_wall_ns=found.request_wall_ns, overhead_s=found.timing.overhead_s)
+            self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", known, log.spent_s() - found.took_s)
         log.record(plan)
         if not log.plan.trial:
             log.note(plan.note)
@@ -231,9 +235,7 @@ class PanelRunner:
             cores=self._bench.cores.measured,
             tick=self.log.tick,
         )
-        if abs(reading.clock_step_s) > CLOCK_STEP_S:
-            what = f"the clock of the day was set by {reading.clock_step_s:+.2f} s; we measure with another, but answers may depend on it"
-            self.log.incident("", "clock step", what)
+        self.log.take_clock(reading.clock_step_s)
         return reading
 
     def _carry_over(self, crew: Crew, plan: Calibrated, block: int, turn: int) -> None:

@@ -10,9 +10,9 @@ from phpdyno.journal.records import AllanPoint, Calibrated
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import FixedBlocks, Metric, Panel, Unit
 from phpdyno.stats.allan import allan_deviations, best_length, pair_cost
-from phpdyno.stats.allocation import MIXTURES, Allocation, Shape, allocate
+from phpdyno.stats.allocation import Allocation, Shape, allocate
 from phpdyno.stats.noise import Noise, estimate_noise
-from phpdyno.stats.sequence import MIXTURE, least_blocks
+from phpdyno.stats.sequence import MIXTURE
 
 BASE_SLOT_NS = 6_000_000
 """A base slot of the trace is one request, or as many as take 6 ms: what the runner does between slots (80 us) takes 1.3 % of that."""
@@ -20,6 +20,8 @@ MOST_SLOT_S = 0.5
 REQUESTS_PER_FLIGHT = 20
 """With several requests in flight a slot holds 20 for each, so that filling and draining weigh little."""
 LEAST_TRACE = 48
+TRACE_OVERRUN = 2.0
+"""A trace of the fewest slots may take so many times what was meant for it; requests dearer than that are measured one by one."""
 LEAST_PAIRS: dict[Metric, int] = {"cpu": 4, "throughput": 2}
 MOST_BLOCK_S: dict[Metric, float] = {"cpu": 12.0, "throughput": 40.0}
 FEW_AA_BLOCKS, MANY_AA_BLOCKS = 2, 4
@@ -53,17 +55,18 @@ def base_requests(request_wall_ns: int, least_slot_ns: int = 0) -> int:
 
 
 def choose_slot(
-    costs: Sequence[float], expected: Sequence[float], *, base: int, request_wall_ns: int, slot_overhead_s: float
+    costs: Sequence[float], expected: Sequence[float], *, base: int, request_wall_ns: int, slot_overhead_s: float, most: int
 ) -> SlotChoice:
     """The slot length whose variance x time is least, from base slots of `base` requests that one instance served in a row.
 
-    `costs` are theirs, `expected` what each should have cost by its targets. One base slot where nothing can be told.
+    `costs` are theirs, `expected` what each should have cost by its targets. One base slot where nothing can be told, or where slots of
+    more than `most` requests leave no room for the blocks.
     """
     points: list[AllanPoint] = []
     for found in allan_deviations(costs, expected):
         requests = found.length * base
         slot_s = requests * request_wall_ns / 1e9
-        if points and slot_s > MOST_SLOT_S:
+        if points and (slot_s > MOST_SLOT_S or requests > most):
             break
         points.append(AllanPoint(requests, slot_s, found.deviation, pair_cost(found.deviation, slot_s + slot_overhead_s)))
     if not points:
@@ -77,21 +80,19 @@ def fixed_slot(slot_requests: int | None, panel: Panel, request_wall_ns: int, tr
     The given one (for throughput at least one for each request in flight); 20 for each in flight; one request where they are so dear that a
     trace would take longer than twice its time.
     """
-    if slot_requests is not None or panel.metric == "throughput":
-        return SlotChoice(_least_slot(slot_requests, panel.metric, panel.concurrency))
-    if panel.concurrency > 1:
-        return SlotChoice(REQUESTS_PER_FLIGHT * panel.concurrency)
-    return SlotChoice(1) if LEAST_TRACE * request_wall_ns / 1e9 > 2.0 * trace_s else None
+    if slot_requests is not None or panel.metric == "throughput" or panel.concurrency > 1:
+        return SlotChoice(least_slot(slot_requests, panel.metric, panel.concurrency))
+    return SlotChoice(1) if LEAST_TRACE * request_wall_ns / 1e9 > TRACE_OVERRUN * trace_s else None
 
 
-def _least_slot(slot_requests: int | None, metric: Metric, concurrency: int) -> int:
-    """Requests of the shortest slot that will be measured: the given ones, else 20 for each in flight, or one for CPU."""
+def least_slot(slot_requests: int | None, metric: Metric, concurrency: int) -> int:
+    """Requests of the shortest slot that will be measured: the given ones, else 20 for each in flight, or one for CPU of one at a time."""
     if slot_requests is not None:
         return max(slot_requests, concurrency if metric == "throughput" else 1)
-    return 1 if metric == "cpu" else REQUESTS_PER_FLIGHT * concurrency
+    return 1 if metric == "cpu" and concurrency == 1 else REQUESTS_PER_FLIGHT * concurrency
 
 
-def _request_s(request_wall_ns: Mapping[str, int], concurrency: int) -> dict[str, float]:
+def request_s(request_wall_ns: Mapping[str, int], concurrency: int) -> dict[str, float]:
     """Seconds of a slot that one request of each arm takes, several being in flight."""
     return {name: wall_ns / 1e9 / concurrency for name, wall_ns in request_wall_ns.items()}
 
@@ -138,10 +139,10 @@ def make_plan(
     Equal time for all treatments: an arm with dear requests gets fewer pairs. The promise is that of the median one.
     """
     metric = wish.metric
-    in_blocks = 1.0 - CARRY_OVER_SHARE if metric == "cpu" else 1.0
+    in_blocks = share_in_blocks(metric)
     budget_s = wish.budget_s * in_blocks
     noise = noise_of(aa)
-    walls = _request_s(request_wall_ns, wish.concurrency)
+    walls = request_s(request_wall_ns, wish.concurrency)
 
     def pair_s(treatment: str) -> float:
         return slot.requests * (walls[control] + walls[treatment]) + 2.0 * timing.slot_overhead_s
@@ -208,6 +209,11 @@ def fixed_plan(fixed: FixedBlocks, panel: Panel) -> Calibrated:
     )
 
 
+def share_in_blocks(metric: Metric) -> float:
+    """The part of the time that goes to blocks; the rest goes to slots of other lengths."""
+    return 1.0 - CARRY_OVER_SHARE if metric == "cpu" else 1.0
+
+
 def carry_over_pairs(plan: Calibrated, length: int) -> int:
     """Pairs of `length` requests per treatment in a block that looks at carry-over: about 20 requests' worth, more where they are cheap."""
     return max(1, CARRY_OVER_REQUESTS // length) if plan.request_wall_ns > BASE_SLOT_NS else max(4, 4 * CARRY_OVER_REQUESTS // length)
@@ -234,25 +240,6 @@ def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
     extra_s = sum(carry_over_s(plan, length, plan.pairs) for length in lengths)
     every = max(1, math.ceil(extra_s / (CARRY_OVER_SHARE * (plan.block_s + plan.overhead_s))))
     return lengths if turn % every == every - 1 else ()
-
-
-def least_s(
-    *,
-    request_wall_ns: Mapping[str, int],
-    control: str,
-    metric: Metric,
-    concurrency: int,
-    overhead_s: float,
-    alpha: float,
-    slot_requests: int | None = None,
-    calibration_starts_s: float = 0.0,
-) -> float:
-    """Seconds below which no interval can be finite, whatever the calibration will say: what that itself takes to start its instances, and
-    the fewest blocks of the fewest, shortest pairs."""
-    slot = _least_slot(slot_requests, metric, concurrency)
-    walls = _request_s(request_wall_ns, concurrency)
-    block_s = sum(LEAST_PAIRS[metric] * slot * (walls[control] + walls[name]) for name in walls if name != control)
-    return calibration_starts_s + least_blocks(alpha, MIXTURES[-1]) * (block_s + overhead_s)
 
 
 def _note(chosen: Allocation, noise: Noise, wish: Wish, *, slot: int, timing: Timing, eta_s: float | None) -> str:

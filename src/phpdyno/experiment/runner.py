@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from phpdyno.errors import DynoError
+from phpdyno.errors import BudgetTooSmall, DynoError
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.lanes import make_lane
@@ -76,8 +76,7 @@ class Runner:
         try:
             self.calibrate()
             with on_cores(self.bench.cores.helpers):
-                for panel in self._panels:
-                    panel.plan()
+                self._plan()
                 while going := [panel for panel in self._panels if panel.open_treatments() and panel.fits()]:
                     min(going, key=lambda panel: panel.spent_s / panel.share).wave()
         finally:
@@ -85,6 +84,17 @@ class Runner:
         reason = self._why_it_ends()
         for name in self.state.open_treatments():
             self.findings.conclude(name, reason=reason)
+
+    def _plan(self) -> None:
+        """Plan the blocks of all panels. Where several refuse, the one that asks for most speaks: with less the other would refuse next."""
+        refused = []
+        for panel in self._panels:
+            try:
+                panel.plan()
+            except BudgetTooSmall as refusal:
+                refused.append(refusal)
+        if refused:
+            raise max(refused, key=lambda refusal: refusal.enough_s)
 
     def _why_it_ends(self) -> str:
         plan = self.state.plan

@@ -23,7 +23,6 @@ from phpdyno.experiment.sweep_plan import (
     forecast,
     largest,
     lengths_of,
-    most_workers,
     offsets_of,
     pilot_requests,
     round_order,
@@ -39,6 +38,7 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.bottleneck import Load
 from phpdyno.model.sweep import Point, SweepPlan, Visit
+from phpdyno.render.php import most_workers
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stats.visits import LEAST_ROUNDS, counting, load_over, throughput_of

@@ -16,7 +16,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.arrival import Arrivals
 from phpdyno.model.bottleneck import Load
 from phpdyno.model.sweep import Point, SweepPlan
-from phpdyno.render.php import POOL_DEFAULTS
+from phpdyno.render.php import most_workers
 from phpdyno.stats.visits import LEAST_ROUNDS
 
 REQUESTS_IN_FLIGHT = 20
@@ -63,11 +63,6 @@ def closed_points(points: Sequence[Point]) -> tuple[Point, ...]:
 def largest(points: Sequence[Point]) -> Point:
     """The closed point with most requests in flight: memory is read after it. Raises ValueError without a closed point."""
     return max(closed_points(points), key=lambda point: point.concurrency)
-
-
-def most_workers(arm: Arm) -> int:
-    """How many workers an arm's pool may have."""
-    return int(arm.layer("pool").get("pm.max_children", POOL_DEFAULTS["pm.max_children"]))
 
 
 def busy_workers(plan: SweepPlan, arm: Arm) -> int:

@@ -60,11 +60,14 @@ def warm_up(
 ) -> Warm:
     """Serve every target until opcache and JIT change no more, 20 s at most. `served`: it has served each of them once.
 
+    Idle workers take requests in turn, so what is asked as often as there are `workers` reaches them all: for CPU, which is timed request
+    by request, that is every target; under load each worker serves one of them.
+
     Raises RequestFailed when a request does (for throughput: when all of a round do).
     """
     every_target = np.arange(len(weights), dtype=np.uint32)
-    turns = math.ceil(workers / len(weights))
-    sequence = np.tile(every_target, turns)
+    once = np.repeat(every_target, workers) if metric == "cpu" else np.tile(every_target, math.ceil(workers / len(weights)))
+    sequence = once
     deadline = time.monotonic() + CAP_S
     unchanged = idle = 0
     state = _state_of(lane.instance.read_facts(tuple(env_names))) if served else None
@@ -89,7 +92,7 @@ def warm_up(
             served_ns = int(service_ns(reading.samples)[reading.samples.outcome == 0].sum())
             return Warm(facts, wall_ns, reading.php_ns * wall_ns // max(1, served_ns), steady)
         repeats = math.ceil(wanted.round_ns / max(1, reading.wall_ns // len(sequence) * len(weights)))
-        sequence = np.tile(every_target, max(turns, repeats))
+        sequence = np.tile(once, max(1, math.ceil(repeats * len(weights) / len(once))))
 
 
 def _round(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32], metric: Metric) -> SlotReading:

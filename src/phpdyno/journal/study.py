@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from phpdyno.errors import UsageError
 from phpdyno.journal.replacing import read_record, replace_record
+from phpdyno.model.build import Build
 from phpdyno.model.study import Study, SyscallCounts
 
 STUDY_FILE = "study.json"
@@ -40,7 +41,8 @@ class Ground(Struct, frozen=True):
 class StudyRecord(Struct, frozen=True):
     """What is known of a study so far; `scale` is the share of the study file's budgets that it was given.
 
-    `file` is the study file, as it is named when the study is repeated: relative, or only its name.
+    `file` is the study file, as it is named when the study is repeated: relative, or only its name. `builds` are those that it made, by
+    their names in the study.
     """
 
     schema: int
@@ -53,6 +55,7 @@ class StudyRecord(Struct, frozen=True):
     counts: tuple[SyscallCounts, ...] = ()
     file: str = ""
     ground: Ground | None = None
+    builds: dict[str, Build] = field(default_factory=dict)
 
     def with_part(self, part: Part, counts: tuple[SyscallCounts, ...] = ()) -> "StudyRecord":
         """The record after a part has ended; new counts replace those of the same app and arm."""

@@ -6,7 +6,7 @@ The comparisons of its stages lie below it, each in a folder of its own with a j
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from phpdyno.errors import UsageError
 from phpdyno.journal.replacing import read_record, replace_record
@@ -29,7 +29,8 @@ class TunePart(Struct, frozen=True):
 class TuneRecord(Struct, frozen=True):
     """All that is known of a tune. `app` and `app_version` are what was measured; `spent_s` of the budget is used up.
 
-    `notes` say what of a running pool was not taken over. `outcome` is how the last session ended, '' while it goes on.
+    `notes` say what of a running pool was not taken over, `based_on` are the SHA-256 of its configuration files by path. `memory_kib` was
+    free at the beginning: it decides how arms are dealt to comparisons. `outcome` is how the last session ended, '' while it goes on.
     """
 
     schema: int
@@ -49,6 +50,8 @@ class TuneRecord(Struct, frozen=True):
     outcome: Literal["", "finished", "interrupted", "failed"] = ""
     detail: str = ""
     bundle: str = ""
+    memory_kib: int = 0
+    based_on: dict[str, str] = field(default_factory=dict)
 
 
 def write_tune(run: Path, record: TuneRecord) -> None:

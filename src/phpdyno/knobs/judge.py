@@ -102,6 +102,15 @@ def check_together(settings: Mapping[str, str], *, where: str) -> None:
         )
 
 
+def all_fit(settings: Mapping[str, str]) -> bool:
+    """Whether settings of one arm can be together."""
+    try:
+        check_together(settings, where="")
+    except UsageError:
+        return False
+    return True
+
+
 def candidates(control: WorkerFacts, host: HostFacts, settings: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """What is worth trying beside a control, by full knob name: of the values that the catalogue has for it those that are not at work in
     it already. `settings` are the control's own. Knobs without such a value are left out.

@@ -34,6 +34,11 @@ class PhpBuild(Struct, frozen=True):
     extensions: dict[str, str] = field(default_factory=dict)
     preload: str = ""
 
+    @property
+    def identity(self) -> tuple[str, str, dict[str, str]]:
+        """Version, build and extensions: where one of them differs, it is another PHP."""
+        return self.version, self.build_id, self.extensions
+
 
 class Arm(Struct, frozen=True):
     """One complete configuration, as differences from the app's and the distribution's defaults.

@@ -1,10 +1,14 @@
 """A PHP that was compiled here: what it was made of, what was checked, and where it lies."""
 
-from msgspec import Struct, field
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
 
 from phpdyno.model.recipe import Recipe
 
 BUILD_FILE = "build.json"
+PROGRAM = "php-fpm"
+"""The file of a build that serves requests."""
 BUILD_SCHEMA = 1
 
 
@@ -21,12 +25,18 @@ def series_of(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
+def configuration_of(series: str) -> str:
+    """Where the distribution keeps a php-fpm's configuration: `/etc/php/8.2/fpm`."""
+    return f"/etc/php/{series}/fpm"
+
+
 class Binary(Struct, frozen=True):
-    """One file of a build, relative to its directory."""
+    """One file of a build, relative to its directory; `text_kib` is the size of its code, 0 where it is not known."""
 
     path: str
     sha256: str
     build_id: str
+    text_kib: int = 0
 
 
 class Origin(Struct, frozen=True):
@@ -77,9 +87,28 @@ class Check(Struct, frozen=True):
     seen: str
 
 
+class Counted(Struct, frozen=True):
+    """A figure that BOLT counts over the profile of one binary, e.g. `taken branches`."""
+
+    name: Annotated[str, Meta(description="What is counted, in BOLT's words.")]
+    before: Annotated[int, Meta(description="As the compiler laid the code out.")]
+    after: Annotated[int, Meta(description="As BOLT did.")]
+
+
+class LaidOut(Struct, frozen=True):
+    """A binary that BOLT laid out."""
+
+    binary: Annotated[str, Meta(description="Its file name.")]
+    counted: Annotated[tuple[Counted, ...], Meta(description="BOLT's figures over the training.")]
+    not_read: Annotated[tuple[str, ...], Meta(description="Functions that ran, and that BOLT could not read and left as they were.")]
+
+
 class Build(Struct, frozen=True):
     """A finished build. `like` is the php-fpm that it stands in for; one that stands `alone` has its extensions compiled in and reads the
     php.ini `ini`, where a drop-in reads and loads what that php-fpm does. `stock` are the settings of an arm that runs that php-fpm.
+
+    A drop-in is for the extensions of PHP `beside`, which may be older than its own source. `examined` are the apps on whose stacks it was
+    looked at, and trained where its recipe says so.
 
     `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
     """
@@ -99,8 +128,30 @@ class Build(Struct, frozen=True):
     made: str
     lessons: tuple[Lesson, ...] = ()
     skipped: dict[str, str] = field(default_factory=dict)
-    bolt: dict[str, tuple[int, int]] = field(default_factory=dict)
+    laid_out: tuple[LaidOut, ...] = ()
     measuring_only: bool = False
     alone: bool = False
     ini: str = ""
+    beside: str = ""
+    examined: tuple[Teaching, ...] = ()
     schema: int = BUILD_SCHEMA
+
+    @property
+    def known(self) -> tuple[Teaching, ...]:
+        """The apps that it was examined on, as far as it is recorded: earlier versions recorded only those that trained it."""
+        return self.examined or tuple(each.teaching for each in self.lessons)
+
+    @property
+    def made_by(self) -> str:
+        """Its recipe as far as it came off: `pgo+bolt`, `pgo+bolt without bolt`."""
+        return " without ".join((self.recipe.name, *self.skipped))
+
+    @property
+    def text_kib(self) -> int:
+        """KiB of the code of its php-fpm; 0 where it is not known: earlier versions did not record it."""
+        return next((each.text_kib for each in self.binaries if each.path == PROGRAM), 0)
+
+    @property
+    def loads(self) -> str:
+        """The version of PHP whose extensions a drop-in loads."""
+        return self.beside or self.php_version

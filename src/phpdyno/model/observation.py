@@ -24,6 +24,11 @@ class Cost(Struct, frozen=True):
     kinds: dict[str, int] = field(default_factory=dict)
     worker_kib: int | None = None
 
+    @property
+    def stack_cpu_ns(self) -> int:
+        """CPU of all components of the arm together."""
+        return self.php_cpu_ns + self.web_cpu_ns + self.database_cpu_ns
+
 
 class Observation(Struct, frozen=True):
     """One treatment against the control within one block.

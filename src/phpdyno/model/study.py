@@ -106,11 +106,13 @@ class Note(Struct, frozen=True):
 
 
 class StudyBuild(Struct, frozen=True):
-    """A build that arms of a study run as `build=NAME`: a recipe, and the apps that it is trained on, by their names in the study."""
+    """A build that arms of a study run as `build=NAME`: a recipe, and the apps that it is trained on, by their names in the study; one that
+    stands `alone` has its extensions compiled in."""
 
     name: str
     recipe: str
     train: tuple[str, ...]
+    alone: bool = False
 
 
 class Study(Struct, frozen=True):

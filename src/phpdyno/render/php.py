@@ -4,14 +4,22 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from phpdyno.errors import UsageError
+from phpdyno.model.arm import Arm
 
 POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"}
 """One worker: CPU per request is measured one request at a time, and every further worker only cools the caches."""
+
+SPARES = ("pm.start_servers", "pm.min_spare_servers", "pm.max_spare_servers")
 
 STATUS_PATH = "/.phpdyno/status"
 """Where php-fpm's status page is, when it is asked for; nginx hands it nothing of that name."""
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:")
+
+
+def most_workers(arm: Arm) -> int:
+    """How many workers an arm's pool may have; 1 for an arm without a pool."""
+    return int(arm.layer("pool").get("pm.max_children", POOL_DEFAULTS["pm.max_children"]))
 
 
 def ini_value(value: str, *, as_text: bool = False) -> str:
@@ -67,6 +75,16 @@ def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = (),
             "",
         ]
     )
+
+
+def without_unfit_spares(pool: Mapping[str, str], named: Container[str]) -> dict[str, str]:
+    """A dynamic pool's settings without the numbers of spare workers that are more than it may have, but those that are `named`.
+
+    They belong together (php-fpm: min_spare ≤ start ≤ max_spare ≤ max_children), so with one all of them go.
+    """
+    most = int(pool.get("pm.max_children", POOL_DEFAULTS["pm.max_children"]))
+    too_many = any(int(pool[name]) > most for name in SPARES if name in pool and name not in named)
+    return {name: value for name, value in pool.items() if not (too_many and name in SPARES and name not in named)}
 
 
 def add_spares(values: dict[str, str]) -> None:

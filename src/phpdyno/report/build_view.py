@@ -1,20 +1,14 @@
 """What every report shows of a build."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from phpdyno.model.build import Build, Teaching
+from phpdyno.build.rungs import PAGE_KIB
+from phpdyno.model.build import Build, LaidOut, Teaching
 from phpdyno.report.words import count
-
-
-class CountedBefore(Struct, frozen=True):
-    """A figure that BOLT counts over the profile of a build."""
-
-    name: Annotated[str, Meta(description="What is counted, in BOLT's words.")]
-    before: Annotated[int, Meta(description="As the compiler laid the code out.")]
-    after: Annotated[int, Meta(description="As BOLT did.")]
 
 
 class BuildView(Struct, frozen=True):
@@ -24,11 +18,13 @@ class BuildView(Struct, frozen=True):
     php: Annotated[str, Meta(description="Version of PHP.")]
     compiler: Annotated[str, Meta(description="Version of GCC.")]
     vm_kind: Annotated[str, Meta(description="Which interpreter is compiled: HYBRID with global registers, CALL without.")]
+    text_kib: Annotated[int, Meta(description="KiB of the code of its php-fpm; 0 where it is not known.")]
+    text_pages: Annotated[int, Meta(description="Whole pages of 2 MiB in it, which huge text pages can hold.")]
     trained_on: Annotated[str, Meta(description="What trained it; empty where nothing did.")]
     checks: Annotated[tuple[tuple[str, str], ...], Meta(description="What was looked at before it was used: names and what was seen.")]
     took_s: Annotated[float, Meta(description="Seconds that making it took.")]
     skipped: Annotated[dict[str, str], Meta(description="Steps of its recipe that did not come off, with the reason.")]
-    counted: Annotated[tuple[CountedBefore, ...], Meta(description="BOLT's figures; none without BOLT.")]
+    laid_out: Annotated[tuple[LaidOut, ...], Meta(description="What BOLT laid out; nothing without BOLT.")]
 
 
 def build_view(build: Build) -> BuildView:
@@ -38,12 +34,19 @@ def build_view(build: Build) -> BuildView:
         php=build.php_version,
         compiler=f"GCC {build.compiler}",
         vm_kind=build.vm_kind,
+        text_kib=build.text_kib,
+        text_pages=build.text_kib // PAGE_KIB,
         trained_on=taught_words(build),
         checks=tuple((each.name, each.seen) for each in build.checks),
         took_s=build.seconds,
         skipped=build.skipped,
-        counted=tuple(CountedBefore(name, before, after) for name, (before, after) in build.bolt.items()),
+        laid_out=build.laid_out,
     )
+
+
+def missing_words(name: str, skipped: Mapping[str, str]) -> tuple[str, ...]:
+    """`pgo+bolt: without bolt: BOLT is not installed`, one for each step that did not come off."""
+    return tuple(f"{name}: without {step}: {why}" for step, why in skipped.items())
 
 
 def taught_words(build: Build) -> str:

@@ -58,7 +58,7 @@ def _row(plan: Plan, found: Calibrated) -> CalibrationRow:
             AllanRow(each.slot_requests, each.slot_s, each.deviation, each.cost_s, chosen=each.slot_requests == found.slot_requests)
             for each in found.allan
         ),
-        aa=_aa(plan, found),
+        aa=aa_row(plan, found),
     )
 
 
@@ -82,7 +82,8 @@ def _crews(found: Calibrated) -> str:
     return f"started anew for every block; {start}"
 
 
-def _aa(plan: Plan, found: Calibrated) -> AaRow | None:
+def aa_row(plan: Plan, found: Calibrated) -> AaRow | None:
+    """The calibration's A/A blocks as one comparison; None without any that counts."""
     counted = [each for each in found.aa if not each.excluded]
     if not counted:
         return None

@@ -2,6 +2,8 @@
 
 from itertools import combinations
 
+from msgspec.structs import replace
+
 from phpdyno.model.plan import Unit
 from phpdyno.report.costs import ratio_of
 from phpdyno.report.gather import Gathered
@@ -11,7 +13,15 @@ from phpdyno.report.words import carried, count
 from phpdyno.stats.sequence import least_blocks
 
 
-def carry_over(gathered: Gathered, row: Row) -> CarryOverRow | None:
+def checked(gathered: Gathered, row: Row) -> tuple[Row, CarryOverRow | None]:
+    """A row with its carry-over check, and with a warning where the lengths differ."""
+    check = _carry_over(gathered, row)
+    if check is None or not check.differs:
+        return row, check
+    return replace(row, warnings=(*row.warnings, check.said)), check
+
+
+def _carry_over(gathered: Gathered, row: Row) -> CarryOverRow | None:
     """One treatment's effects by slot length, the verdict's own among them; None when invalid or never measured at another length."""
     mine = [record for record in gathered.carried if record.treatment == row.name]
     if row.kind == "invalid" or not mine:

@@ -16,6 +16,7 @@ Unit = Literal["share", "s", "log ratio", "ratio", "correlation"]
 Outcome = Literal["reached", "open", "not reached", "–"]
 
 LINE = "cost over turns of the loop is a line"
+ALARMS = "arms that do not differ"
 NEVER = "never"
 MOST_ALARMS = 0.05
 LEAST_FOUND = 0.90
@@ -65,9 +66,9 @@ class CheckRow(Struct, frozen=True):
 def rows_of(checks: Checks) -> list[CheckRow]:
     """A row for each thing that was asked, in the order of the report; one that nothing can be said of yet is open."""
     wish, compared = checks.header.wish, checks.compared
-    kinds: tuple[tuple[CheckKind, int], ...] = (("A/A", wish.aa - wish.long), ("long A/A", wish.long), ("zero", wish.zero))
     rows = [_bend(checks), _never("comparisons without a number", compared, lambda each: each.numberless)]
-    rows += [_alarms([each for each in compared if each.kind == kind], kind) for kind, wanted in kinds if wanted]
+    if wish.aa or wish.zero:
+        rows += _alarms(checks)
     if wish.aa:
         rows.append(_lag([each for each in compared if each.lag is not None and each.blocks > 1]))
     if wish.planted:
@@ -86,14 +87,27 @@ def _bend(checks: Checks) -> CheckRow:
     return CheckRow(LINE, found, "honesty", "log ratio", line.bend, low, high, line.rounds, target, -MOST_BEND, MOST_BEND, outcome)
 
 
-def _alarms(mine: Sequence[Compared], kind: CheckKind) -> CheckRow:
+def _alarms(checks: Checks) -> list[CheckRow]:
+    """One judgement over all comparisons of arms that do not differ; each kind is shown, and too few to be judged by itself: of 20 long
+    ones without any alarm the interval still reaches 16.8 %."""
+    wish = checks.header.wish
+    kinds: tuple[tuple[CheckKind, int], ...] = (("A/A", wish.aa - wish.long), ("long A/A", wish.long), ("zero", wish.zero))
+    alike = {kind: [each for each in checks.compared if each.kind == kind] for kind, wanted in kinds if wanted}
+    all_of_them = _claims(ALARMS, [each for mine in alike.values() for each in mine])
+    return [all_of_them, *(unjudged(_claims(_of_kind(kind, mine), mine)) for kind, mine in alike.items())]
+
+
+def _claims(name: str, mine: Sequence[Compared]) -> CheckRow:
     """Only a comparison whose interval was finite once could claim anything."""
     finite = [each for each in mine if each.low is not None]
-    name = "a setting without effect" if kind == "zero" else kind
-    looks = [each.looks for each in finite if claimed(each) == 0]
-    often = f", looked at about {statistics.median(looks):.0f} times" if looks and any(looks) else ""
-    row = _share(f"{name}{often}: a direction is claimed", finite, lambda each: claimed(each) != 0, most=MOST_ALARMS)
+    row = _share(f"{name}: a direction is claimed", finite, lambda each: claimed(each) != 0, most=MOST_ALARMS)
     return _less(row, len(mine) - len(finite))
+
+
+def _of_kind(kind: CheckKind, mine: Sequence[Compared]) -> str:
+    looks = [each.looks for each in mine if each.low is not None and claimed(each) == 0]
+    often = f", looked at about {statistics.median(looks):.0f} times" if looks and any(looks) else ""
+    return f"{'a setting without effect' if kind == 'zero' else kind}{often}"
 
 
 def _lag(mine: Sequence[Compared]) -> CheckRow:

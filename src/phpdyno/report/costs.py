@@ -71,4 +71,4 @@ def ratio_of(log_ratios: Sequence[float], alpha: float, mixture: float) -> Ratio
 
 def _stack_cost(cost: Cost) -> float:
     valid = valid_requests(cost)
-    return (cost.php_cpu_ns + cost.web_cpu_ns + cost.database_cpu_ns) / valid if valid > 0 else 0.0
+    return cost.stack_cpu_ns / valid if valid > 0 else 0.0

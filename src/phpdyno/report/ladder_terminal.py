@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from phpdyno.model.ladder import STOCK
+from phpdyno.report.build_view import missing_words
 from phpdyno.report.ladder_view import LadderView, standing
 from phpdyno.report.terminal_parts import STYLE, inert, labelled
 from phpdyno.report.tune_words import ratio_words
@@ -25,7 +26,7 @@ def ladder_summary(view: LadderView) -> Group:
     ]
     parts: list[RenderableType] = [Text(visible(view.title), style="bold"), labelled(facts), Text(), _steps(view), Text()]
     for build in view.builds:
-        parts += [inert(f"{build.name}: without {step}: {why}", "yellow") for step, why in build.skipped.items()]
+        parts += [inert(each, "yellow") for each in missing_words(build.name, build.skipped)]
     parts += [inert(f"note: {each}", "dim") for each in view.warnings]
     return Group(*parts, inert(view.scope, "dim"), Text(), inert(view.sentences[-1]))
 

@@ -12,6 +12,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
     return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
 
 
+def listed(head: str, lines: Sequence[tuple[str, str]]) -> list[str]:
+    """A line and a list below it, each entry a name and what is said of it; nothing where there is no entry."""
+    return [head, "\n".join(f"- {plain(f'`{name}`: {said}')}" for name, said in lines)] if lines else []
+
+
 def _cell(text: str) -> str:
     return plain(text).replace("|", "\\|")
 

@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.model.matrix import Cell
+from phpdyno.report.build_view import missing_words
 from phpdyno.report.matrix_view import MatrixView, decided_words
 from phpdyno.report.terminal_parts import STYLE, inert, labelled
 from phpdyno.report.tune_words import ratio_words
@@ -18,7 +19,7 @@ def matrix_summary(view: MatrixView) -> Group:
     facts = [("run", inert(ended, "" if view.outcome == "finished" else "yellow")), ("decided", inert(decided_words(view)))]
     parts: list[RenderableType] = [Text(visible(view.title), style="bold"), labelled(facts), Text(), _heat(view), Text()]
     for build in view.builds:
-        parts += [inert(f"{build.name}: without {step}: {why}", "yellow") for step, why in build.skipped.items()]
+        parts += [inert(each, "yellow") for each in missing_words(build.name, build.skipped)]
     parts += [inert(f"note: {each}", "dim") for each in view.warnings]
     parts += [inert(each, "dim") for each in view.scopes]
     said = view.sentences[len(view.cells) :]

@@ -13,7 +13,7 @@ from phpdyno.report.gather import Gathered
 from phpdyno.report.shape import EnvironmentRow, TargetRow
 from phpdyno.report.words import count, duration, metric_words, percent
 
-MOST_SENT = 8
+MOST_SENT, MOST_PLACES = 8, 2
 TRANSPORT = {
     "http": "HTTP keep-alive through nginx",
     "fastcgi": "FastCGI straight to php-fpm",
@@ -113,10 +113,10 @@ def scope(plan: Plan, host: HostFacts | None) -> str:
 
 def scope_of(app: str, workload: Workload, arms: Sequence[Arm], host: HostFacts | None, seed: int) -> str:
     """The same of an app with its version, its workload and some arms."""
-    builds = dict.fromkeys(_build(arm.php) for arm in arms)
+    builds = _builds([arm.php for arm in arms])
     machine = f"{host.cpu_model}, {count(host.cores, 'core')}, Linux {host.kernel}" if host else "not recorded"
     mix = f"{app}, {count(len(workload.targets), 'target')}"
-    return f"This host ({machine}), this mix ({mix}), these builds ({', '.join(builds)}), seed {seed}; nothing is claimed beyond."
+    return f"This host ({machine}), this mix ({mix}), these builds ({builds}), seed {seed}; nothing is claimed beyond."
 
 
 def host_in_words(host: HostFacts | None) -> str:
@@ -176,6 +176,16 @@ def _app(plan: Plan) -> str:
 def _build(php: PhpBuild) -> str:
     build_id = f", build id {php.build_id[:12]}" if php.build_id else ""
     return f"PHP {php.version} ({php.fpm}{build_id})"
+
+
+def _builds(several: Sequence[PhpBuild]) -> str:
+    """Many are told apart by their build ids alone: where each lies is in the environment."""
+    told = dict.fromkeys(map(_build, several))
+    if len(told) <= MOST_PLACES:
+        return ", ".join(told)
+    versions = dict.fromkeys(php.version for php in several)
+    ids = {version: dict.fromkeys(php.build_id[:12] or php.fpm for php in several if php.version == version) for version in versions}
+    return ", ".join(f"PHP {version}, build id{'' if len(mine) == 1 else 's'} {', '.join(mine)}" for version, mine in ids.items())
 
 
 def _servers(host: HostFacts) -> list[tuple[str, str]]:

@@ -4,8 +4,9 @@ import math
 import re
 
 from phpdyno.report.shape import ArmCost, Ratio
+from phpdyno.report.shape_measured import CarryOverRow
 from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, ContrastFigures, StudyView, SweepFigures
-from phpdyno.report.words import NOTHING, milliseconds, percent
+from phpdyno.report.words import NOTHING, aa_finding, carried, count, milliseconds, percent
 
 METRIC = {"cpu": "CPU per request", "throughput": "throughput"}
 _DIGEST = re.compile(r"[0-9a-f]{12,}")
@@ -107,6 +108,27 @@ def load(comparison: ComparisonFigures) -> str:
 def heading(comparison: ComparisonFigures) -> str:
     """`symfony-hello 5.4.23: throughput, 100 static workers, 100 requests in flight, 500 in a slot`."""
     return f"{app_words(comparison)}: {METRIC[comparison.metric]}, {load(comparison)}"
+
+
+def aa_words(comparison: ComparisonFigures) -> str:
+    """What the control against itself showed before the first block; '' where it was not measured."""
+    return f"The control against itself (A/A): {aa_finding(comparison.aa)}" if comparison.aa else ""
+
+
+def carry_over_lines(comparison: ComparisonFigures) -> list[tuple[str, str]]:
+    """Arms that were measured at several slot lengths, each with its effects and what follows."""
+    return [(arm.arm, _by_length(arm.carry_over)) for arm in comparison.arms if arm.carry_over is not None]
+
+
+def _by_length(check: CarryOverRow) -> str:
+    lengths = (f"{count(each.slot_requests, 'request')}{' (the verdict)' if each.main else ''} {carried(each)}" for each in check.effects)
+    # A difference is among the warnings, in all its words.
+    return f"{'; '.join(lengths)}: {'they differ, see the warning' if check.differs else check.said}"
+
+
+def warning_lines(comparison: ComparisonFigures) -> list[tuple[str, str]]:
+    """What casts doubt on an effect, with its arm."""
+    return [(arm.arm, warning) for arm in comparison.arms for warning in arm.warnings]
 
 
 def app_words(part: ComparisonFigures | SweepFigures) -> str:

@@ -3,10 +3,14 @@
 import math
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from phpdyno.journal.study import Part
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Plan
 from phpdyno.model.study import Study, StudyComparison
+from phpdyno.report.calibrations import aa_row
+from phpdyno.report.carry import checked
 from phpdyno.report.costs import arm_cost, ratio_of, valid_requests
 from phpdyno.report.gather import Gathered
 from phpdyno.report.rows import row_of
@@ -18,6 +22,7 @@ from phpdyno.stats.sequence import least_blocks
 def comparison_figures(study: Study, wanted: StudyComparison, part: Part, gathered: Gathered | None) -> ComparisonFigures:
     """The figures of a comparison; without any arm while there is no plan."""
     plan = gathered.plan if gathered else None
+    calibrated = gathered.calibrations.get(wanted.metric) if gathered else None
     loaded = wanted.metric == "throughput"
     return ComparisonFigures(
         name=wanted.name,
@@ -30,19 +35,14 @@ def comparison_figures(study: Study, wanted: StudyComparison, part: Part, gather
         arms=_arms(study, wanted, gathered) if gathered else (),
         workers=study.load.workers if loaded else 1,
         concurrency=study.load.concurrency if loaded else 1,
-        slot_requests=_slot(wanted, gathered),
+        slot_requests=calibrated.slot_requests if calibrated else None,
+        aa=aa_row(plan, calibrated) if plan and calibrated else None,
         slot_reason=wanted.slot_reason,
         confidence=study.confidence,
         margin=wanted.margin,
         elapsed_s=gathered.elapsed_s if gathered else 0.0,
         blocks_excluded=sum(1 for seen in gathered.seen if seen.observation.excluded) if gathered else 0,
     )
-
-
-def _slot(wanted: StudyComparison, gathered: Gathered | None) -> int | None:
-    """The slot length that was used, as the calibration has it."""
-    found = gathered.calibrations.get(wanted.metric) if gathered else None
-    return found.slot_requests if found else None
 
 
 def _arms(study: Study, wanted: StudyComparison, gathered: Gathered) -> tuple[ArmFigures, ...]:
@@ -71,12 +71,15 @@ def _control(study: Study, wanted: StudyComparison, gathered: Gathered) -> ArmFi
         host_busy=_host_busy(costs, gathered),
         blocks=len(blocks),
         blocks_needed=least_blocks(plan.alpha, mixture),
+        warnings=(),
+        carry_over=None,
     )
 
 
 def _treated(study: Study, wanted: StudyComparison, gathered: Gathered, name: str, row: Row | None) -> ArmFigures | None:
     if row is None:
         return None
+    row, check = checked(gathered, row)
     spec = study.treatment_spec(wanted, name)
     counted = [seen.observation for seen in gathered.seen if seen.observation.treatment == spec and not seen.observation.excluded]
     counted = [] if row.kind == "invalid" else counted
@@ -96,6 +99,8 @@ def _treated(study: Study, wanted: StudyComparison, gathered: Gathered, name: st
         host_busy=_host_busy(costs, gathered),
         blocks=row.blocks,
         blocks_needed=row.blocks_needed,
+        warnings=row.warnings,
+        carry_over=None if check is None else replace(check, treatment=name),
     )
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from phpdyno.model.facts import HostFacts
-from phpdyno.report.markdown import plain, table
+from phpdyno.report.markdown import listed, plain, table
 from phpdyno.report.study_cells import (
     METRIC,
+    aa_words,
     against_control,
     app_words,
     busy,
+    carry_over_lines,
     components,
     contrast_cells,
     cpu_ratio,
@@ -17,6 +19,7 @@ from phpdyno.report.study_cells import (
     per_s,
     reference_per_s,
     share,
+    warning_lines,
 )
 from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, StudyView, SyscallTable
 from phpdyno.report.study_sweeps import method_words, sweep_blocks
@@ -33,6 +36,7 @@ def study_page(view: StudyView) -> str:
         "This page was made by `phpdyno study` from the run that it describes; edit the study file, not the page.",
         view.about.strip(),
         *_machine(view),
+        *_builds(view),
         *_method(view),
         *(block for each in view.comparisons if each.arms for block in _comparison(view, each)),
         *_slot_lengths(view),
@@ -58,6 +62,20 @@ def _machine(view: StudyView) -> list[str]:
         facts.append(("servers", ", ".join([f"PHP {view.php}", *(f"{name} {said}" for name, said in view.servers.items())])))
     facts += [("warning", warning) for warning in view.warnings]
     return ["## Machine", table(("", ""), facts, left=2)]
+
+
+def _builds(view: StudyView) -> list[str]:
+    if not view.builds:
+        return []
+    head = ("build", "PHP", "compiler", "interpreter", "trained on", "made in")
+    rows = [
+        (name, each.php, each.compiler, each.vm_kind, each.trained_on or NOTHING, duration(each.took_s))
+        for name, each in view.builds.items()
+    ]
+    said = (
+        "Compiled before anything was measured, and used only after a look at each on the app's own servers: extensions, opcache, answers."
+    )
+    return ["## Builds", table(head, rows, left=5), said]
 
 
 def _host_facts(host: HostFacts) -> list[tuple[str, str]]:
@@ -127,7 +145,15 @@ def _comparison(view: StudyView, comparison: ComparisonFigures) -> list[str]:
     excluded = (
         f" {comparison.blocks_excluded} observations excluded for a covariate declared beforehand." if comparison.blocks_excluded else ""
     )
-    return [*made, f"Verdicts at a margin of {percent(comparison.margin)}: {plain('; '.join(unclear))}.{excluded}"]
+    verdicts = f"Verdicts at a margin of {percent(comparison.margin)}: {plain('; '.join(unclear))}.{excluded}"
+    return [*made, verdicts, *_beside(comparison)]
+
+
+def _beside(comparison: ComparisonFigures) -> list[str]:
+    """What the effects are to be read with: the control against itself, other slot lengths, warnings."""
+    aa = aa_words(comparison)
+    carried = listed("Carry-over, the effect by slot length:", carry_over_lines(comparison))
+    return [f"{aa}." if aa else "", *carried, *listed("Warnings:", warning_lines(comparison))]
 
 
 def _throughput(view: StudyView, comparison: ComparisonFigures) -> list[str]:
@@ -244,6 +270,7 @@ def _our_setup(view: StudyView) -> dict[str, str]:
         "php-fpm": f"{view.workers} static workers" if view.comparisons else "",
         "app": ", ".join(dict.fromkeys([*map(app_words, view.comparisons), *map(app_words, view.sweeps)])),
         "load": _our_load(view),
+        "training": "; ".join(dict.fromkeys(each.trained_on for each in view.builds.values() if each.trained_on)),
     }
     return {name: said for name, said in setup.items() if said}
 

@@ -5,14 +5,15 @@ The descriptions of the fields are the reference page of the JSON.
 
 from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from phpdyno.journal.study import PartState
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import Metric
 from phpdyno.model.study import Reference, Side
+from phpdyno.report.build_view import BuildView
 from phpdyno.report.shape import ArmCost, Ratio
-from phpdyno.report.shape_measured import says
+from phpdyno.report.shape_measured import AaRow, CarryOverRow, says
 from phpdyno.report.sweep_shape import ArmRow, PointRow
 
 
@@ -32,6 +33,8 @@ class ArmFigures(Struct, frozen=True):
     host_busy: Annotated[float | None, says("Share of all cores that were busy while the arm was driven, 0 to 1.")]
     blocks: Annotated[int, says("Blocks that count.")]
     blocks_needed: Annotated[int, says("Least number of blocks for a finite interval.")]
+    warnings: Annotated[tuple[str, ...], says("What casts doubt on its effect.")]
+    carry_over: Annotated[CarryOverRow | None, says("Its effect at other slot lengths; null where none was measured.")]
 
 
 class ComparisonFigures(Struct, frozen=True):
@@ -48,6 +51,7 @@ class ComparisonFigures(Struct, frozen=True):
     workers: Annotated[int, says("Workers of the static pool.")]
     concurrency: Annotated[int, says("Requests in flight.")]
     slot_requests: Annotated[int | None, says("Requests per slot as they were measured; null before the calibration.")]
+    aa: Annotated[AaRow | None, says("The control against itself, before the first block; null without an A/A block that counts.")]
     slot_reason: Annotated[str, says("Why a throughput slot is shorter than 20 requests for each in flight, as the study file says.")]
     confidence: Annotated[float, says("Probability that all intervals of the comparison hold together, at every look.")]
     margin: Annotated[float, says("Relevance margin as a fraction (0.01 = 1 %).")]
@@ -154,3 +158,6 @@ class StudyView(Struct, frozen=True):
     reference: Annotated[Reference | None, says("Somebody else's figures, as the study file has them.")]
     notes: Annotated[tuple[str, ...], says("Those notes of the study file whose conditions hold.")]
     sweeps: Annotated[tuple[SweepFigures, ...], says("All sweeps, in the study file's order.")] = ()
+    builds: Annotated[dict[str, BuildView], says("Builds of PHP that it made, by their names in the study file.")] = field(
+        default_factory=dict
+    )

@@ -6,7 +6,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from phpdyno.report.study_cells import against_control, busy, components, contrast_cells, failed, heading, per_s, reference_per_s
+from phpdyno.report.study_cells import (
+    aa_words,
+    against_control,
+    busy,
+    carry_over_lines,
+    components,
+    contrast_cells,
+    failed,
+    heading,
+    per_s,
+    reference_per_s,
+    warning_lines,
+)
 from phpdyno.report.study_shape import ComparisonFigures, StudyView
 from phpdyno.report.study_sweeps import loads_table, pool_table, sweep_heading, sweep_lines
 from phpdyno.report.terminal_parts import inert
@@ -18,7 +30,7 @@ def study_summary(view: StudyView) -> Group:
     parts: list[RenderableType] = [inert(view.title, "bold"), Text()]
     for each in view.comparisons:
         if each.arms:
-            parts += [inert(heading(each), "bold"), _comparison(view, each), Text()]
+            parts += [inert(heading(each), "bold"), _comparison(view, each), *_beside(each), Text()]
     for sweep in view.sweeps:
         if sweep.arms:
             parts.append(inert(sweep_heading(sweep), "bold"))
@@ -48,6 +60,13 @@ def _comparison(view: StudyView, comparison: ComparisonFigures) -> Table:
         return _table(head, rows)
     names = ("arm", "control / arm", "php-fpm ms", "nginx ms", "database ms", "host ms")
     return _table(names, [(each.arm, against_control(each), *components(each.cost)) for each in comparison.arms])
+
+
+def _beside(comparison: ComparisonFigures) -> list[RenderableType]:
+    """The control against itself, effects by slot length, warnings."""
+    quiet = [aa_words(comparison), *(f"Carry-over, {arm}: {said}" for arm, said in carry_over_lines(comparison))]
+    loud = [f"! {arm}: {warning}" for arm, warning in warning_lines(comparison)]
+    return [*(inert(said, "dim") for said in quiet if said), *(inert(said, "yellow") for said in loud)]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

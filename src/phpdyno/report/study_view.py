@@ -6,8 +6,10 @@ from typing import Final
 from phpdyno.journal.records import Record
 from phpdyno.journal.study import StudyRecord
 from phpdyno.journal.sweep import Sweep
+from phpdyno.model.build import Build
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.study import Note, Reference, Side, Study, SyscallCounts
+from phpdyno.report.build_view import build_view, missing_words
 from phpdyno.report.gather import Gathered, gather
 from phpdyno.report.shape import Ratio
 from phpdyno.report.study_figures import comparison_figures
@@ -64,10 +66,11 @@ def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]], sw
         contrasts=contrasts,
         syscalls=_syscall_tables(study, record.counts),
         missing=tuple(Missing(part.name, part.state, part.detail) for part in record.parts if part.state != "done"),
-        warnings=_warnings(list(runs.values()), list(swept.values())),
+        warnings=_warnings(list(runs.values()), list(swept.values()), record.builds),
         reference=study.reference,
         notes=tuple(note.text for note in study.notes if _holds(note, contrasts)),
         sweeps=measured,
+        builds={name: build_view(build) for name, build in record.builds.items()},
     )
 
 
@@ -128,11 +131,13 @@ def _machine(runs: Sequence[Gathered], sweeps: Sequence[Sweep]) -> tuple[HostFac
     return (runs[-1].host, runs[-1].plan.control.php.version) if runs else (None, "")
 
 
-def _warnings(runs: Sequence[Gathered], sweeps: Sequence[Sweep]) -> tuple[str, ...]:
-    """What the host does that may disturb a measurement, each warning once."""
+def _warnings(runs: Sequence[Gathered], sweeps: Sequence[Sweep], builds: Mapping[str, Build]) -> tuple[str, ...]:
+    """What must be known of builds, and what the host does that may disturb a measurement, each warning once."""
     said = [warning for run in runs for warning in run.preflight_warnings]
     said += [warning for sweep in sweeps for each in sweep.hosts for warning in each.warnings]
-    return tuple(dict.fromkeys(said))
+    made = [build.origin.notice for build in builds.values() if build.origin.notice]
+    made += [each for name, build in builds.items() for each in missing_words(name, build.skipped)]
+    return tuple(dict.fromkeys([*made, *said]))
 
 
 def _servers(hosts: Sequence[HostFacts | None]) -> dict[str, str]:

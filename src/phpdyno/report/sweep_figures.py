@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from phpdyno.experiment.bottleneck import find_bottleneck
-from phpdyno.experiment.sweep_plan import largest, most_workers
+from phpdyno.experiment.sweep_plan import largest
 from phpdyno.experiment.visiting import LATE_OPEN
 from phpdyno.model.arm import Arm
 from phpdyno.model.bottleneck import Kind
@@ -14,6 +14,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.sweep import Point, SweepPlan, TargetTimes, Visit
 from phpdyno.render.apache import is_apache, of_both_kinds
+from phpdyno.render.php import most_workers
 from phpdyno.report.bottleneck import bottleneck_sentence
 from phpdyno.report.sweep_shape import CpuSplit, Estimate, MemoryRow, PercentileRow, PointRow, QueueRow, TargetPercentiles
 from phpdyno.stats.visits import (

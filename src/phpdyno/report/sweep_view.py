@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from phpdyno.experiment.sweep_plan import most_workers
 from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import Arm
 from phpdyno.model.arrival import Arrivals
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.sweep import SweepPlan, Visit
+from phpdyno.render.php import most_workers
 from phpdyno.report import scope
 from phpdyno.report.shape import EnvironmentRow, Outcome
 from phpdyno.report.sweep_figures import all_reached, children_reached, estimate, most_active, point_row

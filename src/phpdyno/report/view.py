@@ -9,7 +9,7 @@ from phpdyno.model.plan import UNIT
 from phpdyno.report import scope
 from phpdyno.report.blocks import block_points, control_points, exclusions, noise_points
 from phpdyno.report.calibrations import calibrations, in_words
-from phpdyno.report.carry import carry_over
+from phpdyno.report.carry import checked
 from phpdyno.report.gather import Gathered, gather
 from phpdyno.report.rows import row_of
 from phpdyno.report.shape import SCHEMA, AnswerRow, IncidentRow, Outcome, RunView
@@ -62,11 +62,9 @@ def _with_measurements(view: RunView, gathered: Gathered) -> RunView:
     rows = []
     carried = []
     for arm in gathered.plan.treatments:
-        row = row_of(gathered, arm)
-        check = carry_over(gathered, row)
+        row, check = checked(gathered, row_of(gathered, arm))
         if check is not None:
             carried.append(check)
-            row = replace(row, warnings=(*row.warnings, check.said)) if check.differs else row
         rows.append(row)
     return replace(
         view,

@@ -6,6 +6,7 @@ starts. Instances without are therefore started first. The guardian restores wha
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import Arm
@@ -52,11 +53,15 @@ class HostSettings:
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._live: dict[int, Arm] = {}
+        self._reserved_before = 0
+        """Huge pages that the host reserved before ours: they are for whoever uses them."""
 
     def take(self, number: int, arm: Arm) -> None:
         """Before the instance `number` of an arm starts. Raises ArmFailed where the kernel gives less than is wanted."""
         if not wants_settings(arm):
             return
+        if PAGES in arm.settings and not any(PAGES in other.settings for other in self._live.values()):
+            self._reserved_before = int(Path(FILES[PAGES]).read_text())
         self._live[number] = arm
         for name, wanted in arm.settings.items():
             if name in FILES:
@@ -70,10 +75,10 @@ class HostSettings:
                 self._supervisor.set_host(FILES[name], None)
 
     def _write(self, arm: Arm, name: str, wanted: str) -> None:
-        """Reserved pages are for each instance by itself; anything else holds for all."""
+        """Reserved pages are for each instance by itself, besides those of before; anything else holds for all."""
         value = int(wanted)
         if name == PAGES:
-            value = sum(int(other.settings[name]) for other in self._live.values() if name in other.settings)
+            value = self._reserved_before + sum(int(other.settings[name]) for other in self._live.values() if name in other.settings)
         try:
             got = self._supervisor.set_host(FILES[name], str(value))
         except DynoError as error:

@@ -20,6 +20,15 @@ class Candidate(Struct, frozen=True):
     needs: dict[str, str] = field(default_factory=dict)
 
 
+Clash = Callable[[Candidate, Candidate], bool]
+"""Whether two changes cannot be on together although they make different settings."""
+
+
+def nothing_clashes(_: Candidate, __: Candidate) -> bool:
+    """Every two can be on together."""
+    return False
+
+
 class Factor(Struct, frozen=True):
     """Changes of which an arm has one at most. `levels` are screened; `later` are tried in the race when a level was not rejected."""
 
@@ -59,17 +68,18 @@ def candidates_of(tried: Mapping[str, Sequence[str]], base: Mapping[str, str], k
     return tuple(found)
 
 
-def factors_of(candidates: Sequence[Candidate], most_levels: int = MOST_LEVELS) -> tuple[Factor, ...]:
+def factors_of(candidates: Sequence[Candidate], most_levels: int = MOST_LEVELS, clash: Clash = nothing_clashes) -> tuple[Factor, ...]:
     """The candidates as factors, both in the order given (most promising first).
 
     Two belong to one factor when one makes a setting that the other makes or needs: two values of a setting, or a JIT buffer, which
-    means nothing where the JIT is off. Raises ValueError: a name twice, a candidate without a setting.
+    means nothing where the JIT is off; and where they `clash`: a row of a factorial with both would be no arm at all.
+    Raises ValueError: a name twice, a candidate without a setting.
     """
     if len({each.name for each in candidates}) < len(candidates) or not all(each.settings for each in candidates):
         raise ValueError("every candidate needs a name of its own and a setting")
     groups: list[list[Candidate]] = []
     for candidate in candidates:
-        tied = [group for group in groups if any(_tied(candidate, other) for other in group)]
+        tied = [group for group in groups if any(_tied(candidate, other) or clash(candidate, other) for other in group)]
         apart = [group for group in groups if not any(group is each for each in tied)]
         merged = [*(each for group in tied for each in group), candidate]
         groups = [*apart, merged]

@@ -24,7 +24,8 @@ RailName = Literal["memory", "p99", "errors"]
 class Measured(Struct, frozen=True):
     """One arm in one block: totals over its slots. None: was not read.
 
-    `memory_kib` is the private memory of one worker, `p99_ns` the 99th percentile of its service times.
+    `cpu_ns` is PHP's, `stack_ns` that of web server and database as well. `memory_kib` is the private memory of one worker, `p99_ns` the
+    99th percentile of its service times.
     """
 
     requests: int
@@ -33,6 +34,7 @@ class Measured(Struct, frozen=True):
     drive_ns: int
     p99_ns: int | None = None
     memory_kib: int | None = None
+    stack_ns: int | None = None
 
 
 class Rails(Struct, frozen=True):
@@ -79,6 +81,21 @@ def breaches(control: Sequence[Measured], treated: Sequence[Measured], rails: Ra
         raise ValueError("guard-rails need the same blocks of both arms, at least one")
     found = (_memory(control, treated, rails), _p99(control, treated, rails.p99, alpha), _errors(control, treated, alpha))
     return tuple(each for each in found if each is not None)
+
+
+def spent_elsewhere(control: Sequence[Measured], treated: Sequence[Measured]) -> str:
+    """In words that what PHP saves is spent by web server and database; '' where all of it together is cheaper, or was not read.
+
+    By the mean over the blocks: what the whole stack saves is the smaller part of what it costs, so its interval would decide too seldom.
+    """
+    logs = [
+        math.log((one.stack_ns / valid) / (other.stack_ns / of_other))
+        for one, other in zip(control, treated, strict=True)
+        if one.stack_ns and other.stack_ns and (valid := one.requests - one.failed) > 0 and (of_other := other.requests - other.failed) > 0
+    ]
+    if not logs or math.fsum(logs) > 0.0:
+        return ""
+    return "what PHP saves is spent elsewhere: PHP, web server and database together cost no less per request"
 
 
 def _cost(goal: Goal, seen: Measured) -> float | None:

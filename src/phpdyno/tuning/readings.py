@@ -79,6 +79,7 @@ def measured(cost: Cost) -> Measured:
         drive_ns=cost.drive_ns,
         p99_ns=cost.service_p99_ns or None,
         memory_kib=cost.worker_kib,
+        stack_ns=cost.stack_cpu_ns,
     )
 
 

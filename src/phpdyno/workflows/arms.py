@@ -50,7 +50,7 @@ def make_arms(
         raise UsageError("nothing to compare", next_step="give --treatment SPEC (more than once if you like), or --aa")
     given = reader.read(control, CONTROL_OPTION, {})
     bases: dict[Metric, dict[str, str]] = {
-        "cpu": {"pool.pm.max_children": str(workers), **given},
+        "cpu": reader.for_cpu(given, workers),
         "throughput": {"pool.pm.max_children": str(loaded_workers), **given},
     }
     if script:

@@ -4,13 +4,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.build.installed import find_fpm
 from phpdyno.build.package import make_package
+from phpdyno.build.package_texts import refuse_unpackable
 from phpdyno.build.training import Course
+from phpdyno.build.versions import is_below
 from phpdyno.build.workshop import finished_builds
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.model.build import Build
 from phpdyno.model.recipe import Recipe
+from phpdyno.stack.php import inspect_php
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.build_ground import Foundation
@@ -40,19 +44,21 @@ def build(wanted: Wanted, *, logs: Path, progress: Progress) -> Made:
 def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
     """Builds that stood in for a php-fpm, made anew for what it is now; those that still fit are found in the cache.
 
-    Raises UsageError where there are none.
+    Raises UsageError where there are none, DynoError where there is no such php-fpm.
     """
-    made_before = (build for _, build in finished_builds())
+    fpm = find_fpm(like)
+    made_before = (build for _, build in finished_builds() if build.like == fpm)
     packaged = [build for build in made_before if build.origin.kind == "debian" and not build.alone and not build.measuring_only]
-    orders = dict.fromkeys((build.recipe, tuple(each.teaching for each in build.lessons)) for build in packaged)
+    orders = dict.fromkeys((build.recipe, build.known) for build in packaged)
     if not any(teachings for _, teachings in orders):
-        raise UsageError("there is no build to be made anew", where="--refresh", next_step="make one with: phpdyno build --train APP")
+        what = f"there is no build that stood in for {fpm}"
+        raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
     made = []
-    with open_site(Foundation(like), logs=logs, progress=progress) as site:
+    with open_site(Foundation(like, to_be_kept=True), logs=logs, progress=progress) as site:
         for recipe, teachings in orders:
             if not teachings:
-                # Without a training it is not known on which app it was examined.
-                progress.note(f"{recipe.name} was trained on no app: give it one with --train")
+                # Of builds made before this was recorded.
+                progress.note(f"it is not known on which app {recipe.name} was examined: give it one with --train")
                 continue
             if any(each.requests for each in teachings):
                 progress.note(f"{recipe.name} was trained on requests of {teachings[0].requests}: build it again with that")
@@ -62,13 +68,33 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
     return made
 
 
-def package(made: Made, into: Path, *, logs: Path) -> Path:
-    """The `.deb` of a build in a directory. Raises DynoError, for one that is for measuring only too."""
-    place, build = made
+def refuse_outdated(build: Build) -> None:
+    """Raises DynoError for a finished build that is not to be packaged now: for measuring only, or made for a php-fpm that was upgraded
+    since."""
+    refuse_unpackable(build)
+    installed = inspect_php(build.like).version
+    if build.alone and is_below(build.php_version, installed):
+        what = f"this build is PHP {build.php_version}, older than the installed {installed}, which has holes mended"
+        raise DynoError(what, where=build.name, next_step="build it anew of a newer source")
+    if not build.alone and build.loads != installed:
+        what = f"this build was made beside PHP {build.loads}, and now {installed} is installed: it would step aside"
+        step = f"build it anew (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
+        raise DynoError(what, where=build.name, next_step=step)
+
+
+def directory_for(packages: Path) -> Path:
+    """The directory, made where it is not there: asked for before anything is built for it. Raises DynoError."""
+    into = packages.expanduser().absolute()
     try:
         into.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DynoError(f"cannot make this directory: {error.strerror}", where=str(into)) from error
+    return into
+
+
+def package(made: Made, into: Path, *, logs: Path) -> Path:
+    """The `.deb` of a build in a directory. Raises DynoError, for one that is for measuring only too."""
+    place, build = made
     with Supervisor(logs) as supervisor:
         architecture = told([find_program("dpkg"), "--print-architecture"]).stdout.decode().strip()
         return make_package(place, build, into, supervisor, architecture=architecture)

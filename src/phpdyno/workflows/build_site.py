@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
+from phpdyno.build.bolt import bolt_version
 from phpdyno.build.order import Ground, Order
 from phpdyno.build.pipeline import Pipeline
 from phpdyno.build.school import School
@@ -29,6 +30,8 @@ from phpdyno.workflows.build_ground import Foundation, find_ground
 from phpdyno.workflows.build_school import StackSchool
 from phpdyno.workflows.compare import workload_for
 
+WEIGHTS = range(1, 1001)
+"""What an app may weigh beside others: profiles are added up so many times."""
 LOGS = "build-logs"
 """The directory of what compilers and servers say while something is built, beside the runs."""
 
@@ -84,10 +87,13 @@ class Site:
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
         """The finished build, from the cache or made now; `run_tests`: with what PHP's own tests say of it. Raises DynoError."""
         compiler = told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip()
-        order = Order(recipe, self._ground, compiler, tuple(teachings))
+        order = Order(recipe, self._ground, compiler, tuple(teachings), bolt_version() if recipe.bolt else "")
         pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
         place, made = pipeline.build(order)
-        return place, structs.replace(made, checks=(*made.checks, pipeline.tested(order, place))) if run_tests else made
+        if not run_tests:
+            return place, made
+        tested = pipeline.tested(order.without(made.skipped), place)
+        return place, structs.replace(made, checks=(*made.checks, tested))
 
     @contextmanager
     def _school(self, name: str) -> Iterator[School]:
@@ -118,8 +124,9 @@ def parse_trainee(text: str) -> Trainee:
     reference, given, weight = text.rpartition("=")
     if not given or not _is_number(weight):
         return Trainee(text)
-    if float(weight) <= 0.0:
-        raise UsageError("an app that weighs nothing trains nothing", where=f"--train {text}", next_step="give a weight above 0")
+    if float(weight) not in WEIGHTS:
+        what = f"an app weighs a whole number from {WEIGHTS[0]} to {WEIGHTS[-1]}, and this is {weight}"
+        raise UsageError(what, where=text, next_step="profiles are added up so many times: for 0.5 beside 1 write 1 and 2")
     return Trainee(reference, float(weight))
 
 

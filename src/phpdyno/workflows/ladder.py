@@ -183,7 +183,7 @@ def _look_inside(climbed: _Climbed, record: LadderRecord, *, progress: Progress)
 
 def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord:
     """Every recipe built, or why it is not. Raises DynoError where none is."""
-    made: dict[str, tuple[Path, Build]] = {}
+    made: dict[str, Build] = {}
     failed: dict[str, str] = {}
     question = climb.question
     trainee = Trainee(question.source.reference, workload=question.workload, requests=question.source.requests)
@@ -192,13 +192,14 @@ def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord
         for number, recipe in enumerate(climb.recipes):
             progress.phase(f"build {number + 1} of {len(climb.recipes)}: {recipe.name}")
             try:
-                made[recipe.name] = site.build(recipe, [teaching])
+                _, made[recipe.name] = site.build(recipe, [teaching])
             except DynoError as error:
                 failed[recipe.name] = str(error)
                 progress.note(f"{recipe.name} is not climbed: {error}")
-    if not made:
-        raise DynoError("none of these recipes can be built", where=", ".join(failed), next_step=next(iter(failed.values())))
-    steps = steps_of(climb.recipes, {name: build for name, (_, build) in made.items()}, failed)
-    notes = tuple(dict.fromkeys(build.origin.notice for _, build in made.values() if build.origin.notice))
-    builds = {build.name: build for _, build in made.values()}
+    steps = steps_of(climb.recipes, made, failed)
+    if not any(step.build for step in steps):
+        raise DynoError("none of these recipes can be built", where=", ".join(step.name for step in steps), next_step=steps[0].failed)
+    climbed = [made[step.name] for step in steps if step.build]
+    notes = tuple(dict.fromkeys(build.origin.notice for build in climbed if build.origin.notice))
+    builds = {build.name: build for build in climbed}
     return LadderRecord(LADDER_SCHEMA, steps, builds, notes, question.confidence)

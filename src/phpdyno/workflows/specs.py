@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.revisions import repository_of
 from phpdyno.apps.source import App
 from phpdyno.build.dropin import settings_of
-from phpdyno.build.workshop import finished_builds
+from phpdyno.build.workshop import named_build
+from phpdyno.bundle.live_place import basis_of_live
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
@@ -17,6 +18,7 @@ from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, pool_ini
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import STOCK_OF
+from phpdyno.render.php import SPARES, without_unfit_spares
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.host_settings import refuse_host_settings
 from phpdyno.stack.live_drift import drift_notes
@@ -27,13 +29,33 @@ from phpdyno.stack.placement import extension_lines, ini_options
 CONTROL_OPTION = "--control"
 ARM_OPTION = "--arm"
 PRELOADED = "ini.opcache.preload"
+PROCESSES = frozenset(
+    f"pool.{name}"
+    for name in (
+        "pm",
+        "pm.max_children",
+        *SPARES,
+        "pm.max_spawn_rate",
+        "pm.process_idle_timeout",
+    )
+)
+"""Settings that say how many workers a pool has."""
 SCRIPT_LAYERS = ("ini", "env", "php", "ext")
+
+
+class Imported(Struct, frozen=True):
+    """A running pool that a SPEC named, the ini files that its PHP reads, and the text of all its configuration files by path (`basis`), as
+    they were when it was imported."""
+
+    pool: LivePool
+    files: IniFiles
+    basis: dict[str, str]
 
 
 class SpecReader:
     """Reads SPECs for one app (None: without settings and commits), or for a `script`.
 
-    `notes` say what was not taken over from a pool; `live` is that pool with the ini files that its PHP reads, None where no SPEC named it.
+    `notes` say what was not taken over from a pool; `live` is that pool, None where no SPEC named one.
     """
 
     def __init__(self, app: App | None = None, *, script: bool = False) -> None:
@@ -42,7 +64,7 @@ class SpecReader:
         self._script = script
         self._builds: dict[tuple[str | None, ...], PhpBuild] = {}
         self._pools: dict[str, LivePool] = {}
-        self.live: tuple[LivePool, IniFiles] | None = None
+        self.live: Imported | None = None
 
     def read(self, spec: str, option: str, base: Mapping[str, str]) -> dict[str, str]:
         """Checked settings of a SPEC on top of `base`; which PHP it names decides which php.ini settings there are. Raises UsageError."""
@@ -86,6 +108,19 @@ class SpecReader:
             )
         return self._builds[key]
 
+    def for_cpu(self, control: Mapping[str, str], workers: int) -> dict[str, str]:
+        """A control's settings where CPU is measured, `workers` requests at a time.
+
+        How many workers a running pool has is not judged there, and idle ones would serve cold in turn. Those that a SPEC names count.
+        """
+        of_pool = self.live.pool.settings if self.live else {}
+        theirs = {name for name in PROCESSES & control.keys() if control[name] == of_pool.get(name)}
+        most = control.get("pool.pm.max_children", "") if theirs else ""
+        if most and most != str(workers):
+            note = f"pm.max_children is {most} in the running pool; where CPU is measured, {workers} here: so many requests are under way"
+            self.notes += [note] if note not in self.notes else []
+        return {"pool.pm.max_children": str(workers), **{name: value for name, value in control.items() if name not in theirs}}
+
     def on_top(self, base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
         """The settings of a treatment with these changes."""
         return overlaid(base, changes, self._variables())
@@ -110,8 +145,8 @@ class SpecReader:
         settings = dict(self._pools[selector].settings)
         options, scan_dir = ini_options(settings)
         files = ini_files(settings["php"], options, scan_dir)
-        self.live = self._pools[selector], files
         if first:
+            self.live = Imported(self._pools[selector], files, basis_of_live(self._pools[selector], files))
             self.notes += drift_notes(self._pools[selector], files)
         if settings.get(PRELOADED) and not self._is_of_the_app(settings[PRELOADED]):
             self._note_preload(settings[PRELOADED])
@@ -143,18 +178,8 @@ class SpecReader:
 def place_of_build(name: str) -> dict[str, str]:
     """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with `/stock` behind the name: the PHP that
     it stands beside. Raises UsageError."""
-    made = finished_builds()
-    wanted, beside = name.removesuffix(STOCK_OF), name.endswith(STOCK_OF)
-    found = [
-        each.stock if beside else settings_of(place, alone=each.alone, ini=each.ini)
-        for place, each in made
-        if wanted in {each.name, each.recipe.name}
-    ]
-    if not found:
-        names = [each.name for _, each in made]
-        hint = suggestion(name, names) or "make it with: phpdyno build --train APP --recipe " + wanted
-        raise UsageError(f"there is no build {name!r}", where="build", next_step=hint)
-    return found[-1]
+    place, build = named_build(name.removesuffix(STOCK_OF))
+    return build.stock if name.endswith(STOCK_OF) else settings_of(place, alone=build.alone, ini=build.ini)
 
 
 def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:
@@ -165,8 +190,14 @@ def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:
 
 def overlaid(base: Mapping[str, str], changes: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
     """`changes` on top of `base`. What would win over a change gives way to it: to a php.ini setting the pool's own (php_admin_value) of
-    that name, to a setting of the app the variable that it is told by (`variables`, by the setting's full name).
+    that name, to a setting of the app the variable that it is told by (`variables`, by the setting's full name), to fewer workers the
+    numbers of spare ones that are more.
     """
     told = {f"env.{variables[key]}" for key in changes if key in variables}
     names = {pool_ini(key) or key.removeprefix("ini.") for key in changes if pool_ini(key) or key.startswith("ini.")}
-    return {**{key: value for key, value in base.items() if pool_ini(key) not in names and key not in told}, **changes}
+    both = {**{key: value for key, value in base.items() if pool_ini(key) not in names and key not in told}, **changes}
+    if "pool.pm.max_children" not in changes:
+        return both
+    pool = {key.removeprefix("pool."): value for key, value in both.items() if key.startswith("pool.pm")}
+    fitting = without_unfit_spares(pool, {key.removeprefix("pool.") for key in changes})
+    return {key: value for key, value in both.items() if key.removeprefix("pool.") not in pool.keys() - fitting.keys()}

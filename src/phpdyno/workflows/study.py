@@ -45,7 +45,7 @@ def study(
     asked = load_study(file)
     scale = budget_s / asked.budget_s if budget_s else 1.0
     check_study(without_builds(asked), scale)
-    wanted = with_builds(asked, logs=runs / LOGS, progress=progress)
+    wanted, made = with_builds(asked, logs=runs / LOGS, progress=progress)
     builds = check_study(wanted, scale)
     parts = (
         *(Part(each.name, "comparison") for each in wanted.comparisons),
@@ -57,7 +57,9 @@ def study(
     with MeasuringLock():
         run = make_run_dir(runs, "study", wanted.name)
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-    record = StudyRecord(STUDY_SCHEMA, __version__, started, tuple(argv), wanted, scale, parts, file=_named(file), ground=ground)
+    record = StudyRecord(
+        STUDY_SCHEMA, __version__, started, tuple(argv), wanted, scale, parts, file=_named(file), ground=ground, builds=made
+    )
     write_study(run, record)
     return run, _go(run, record, selected, argv=argv, progress=progress)
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from phpdyno.build.training import Course
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.experiment.progress import Progress
-from phpdyno.model.build import stock_of
+from phpdyno.model.build import Build, stock_of
 from phpdyno.model.ladder import STOCK
 from phpdyno.model.study import Study
 from phpdyno.workflows.build_ground import Foundation
@@ -18,21 +18,25 @@ LAYER = "build"
 STAND_IN = "env.PHPDYNO_BUILD"
 
 
-def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> Study:
-    """The study with every build in the cache, and its arms naming those; as it is where it names none. Raises DynoError."""
+def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study, dict[str, Build]]:
+    """The study with every build in the cache, its arms naming those, and the builds by their names in the study; as it is where it names
+    none. Raises DynoError."""
     if not wanted.builds:
-        return wanted
-    names: dict[str, str] = {}
+        return wanted, {}
+    builds: dict[str, Build] = {}
     course = Course(seed=wanted.seed)
-    with open_site(Foundation(), logs=logs, progress=progress) as site:
-        training = dict.fromkeys(app for each in wanted.builds for app in each.train)
-        taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}
-        for number, each in enumerate(wanted.builds, 1):
-            progress.phase(f"build {number} of {len(wanted.builds)}: {each.name}")
-            _, made = site.build(parse_recipe(each.recipe), [taught[app] for app in each.train])
-            names[each.name] = made.name
-    names[STOCK] = stock_of(next(iter(names.values())))
-    return named(wanted, names)
+    for alone in dict.fromkeys(each.alone for each in wanted.builds):
+        mine = [each for each in wanted.builds if each.alone == alone]
+        with open_site(Foundation(alone=alone), logs=logs, progress=progress) as site:
+            training = dict.fromkeys(app for each in mine for app in each.train)
+            taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}
+            for each in mine:
+                progress.phase(f"build {len(builds) + 1} of {len(wanted.builds)}: {each.name}")
+                _, builds[each.name] = site.build(parse_recipe(each.recipe), [taught[app] for app in each.train])
+    names = {name: made.name for name, made in builds.items()}
+    # Of a drop-in, if there is one: its binaries are of its own version.
+    beside = min(builds.values(), key=lambda build: build.alone)
+    return named(wanted, {**names, STOCK: stock_of(beside.name)}), builds
 
 
 def without_builds(wanted: Study) -> Study:

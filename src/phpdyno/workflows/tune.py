@@ -1,5 +1,6 @@
 """phpdyno tune: from an app to a combination of changes that was proved, and the bundle that carries it."""
 
+import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +16,13 @@ from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
 from phpdyno.model.tune import Asked, Found
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import Outcome, refuse_another_host
-from phpdyno.workflows.specs import CONTROL_OPTION
+from phpdyno.workflows.specs import CONTROL_OPTION, Imported
 from phpdyno.workflows.tune_builds import build_candidates, fitting_builds
 from phpdyno.workflows.tune_bundle import make_tune_bundle
 from phpdyno.workflows.tune_lab import Lab
 from phpdyno.workflows.tune_loaded import Loaded
 from phpdyno.workflows.tune_numbers import numbers_for, with_numbers
+from phpdyno.workflows.tune_parts import spent_in_parts
 from phpdyno.workflows.tune_preload import PRELOAD, find_preload, preload_text
 from phpdyno.workflows.tune_proof import Proof
 from phpdyno.workflows.tune_screen import screen_all
@@ -56,8 +58,12 @@ def resume_tune(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     if record.outcome == "finished":
         raise UsageError("this tune is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     subject = subject_of(record.asked)
-    with MeasuringLock(), laboratory(subject, run, argv=argv, progress=progress, before_s=record.spent_s) as (lab, preflight):
-        _refuse_changed(record, subject, lab, preflight)
+    spent_s = max(record.spent_s, spent_in_parts(run))
+    with (
+        MeasuringLock(),
+        laboratory(subject, run, argv=argv, progress=progress, before_s=spent_s, memory_kib=record.memory_kib) as (lab, preflight),
+    ):
+        refuse_changed_tune(record, subject, lab, preflight)
         Tuning(run, structs.replace(record, outcome="", detail=""), lab, progress).go()
     return run
 
@@ -75,16 +81,31 @@ def _new(subject: Subject, lab: Lab, preflight: Preflight, argv: Sequence[str]) 
         preflight.host,
         preflight.warnings,
         notes=tuple(subject.maker.reader.notes),
+        memory_kib=lab.memory_kib,
+        based_on=digests_of(lab.live),
     )
 
 
-def _refuse_changed(before: TuneRecord, subject: Subject, lab: Lab, preflight: Preflight) -> None:
+def digests_of(live: Imported | None) -> dict[str, str]:
+    """SHA-256 of each configuration file of a running pool, by path."""
+    return {path: hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() for path, text in live.basis.items()} if live else {}
+
+
+def refuse_changed_tune(before: TuneRecord, subject: Subject, lab: Lab, preflight: Preflight) -> None:
     """What was measured on another control, app or host may not be mixed with the rest. Raises DynoError."""
     refuse_another_host(before.host, preflight.host)
     if before.app_version != lab.app.version:
         raise DynoError("the app has changed since this tune began", where=before.app, next_step="start a new one")
-    if before.control.settings != subject.controls[0].settings:
+    now = subject.controls[0]
+    if before.control.settings != now.settings:
         raise DynoError("the control has changed since this tune began", where=CONTROL_OPTION, next_step="start a new one")
+    if before.control.php.identity != now.php.identity:
+        what = f"PHP {now.php.version} or one of its extensions is not the one that this tune began with ({before.control.php.version})"
+        raise DynoError(what, where=now.php.fpm, next_step="start a new one")
+    files = digests_of(lab.live) if before.based_on else {}
+    for path in sorted(before.based_on.keys() | files.keys()):
+        if before.based_on.get(path) != files.get(path):
+            raise DynoError("this file of the running pool has changed since this tune began", where=path, next_step="start a new one")
 
 
 class Tuning:
@@ -99,12 +120,10 @@ class Tuning:
     def go(self) -> None:
         """To the end, whatever was measured before. Raises DynoError, Interrupted."""
         self._keep(self.record.found)
-        lab = self._lab
         try:
             found = self._stages()
             if found.settings:
-                preload = preload_text(found.preload, lab.app.original) if PRELOAD in found.settings else ""
-                make_tune_bundle(self._run / BUNDLE, self._run.name, self.record, found, live=lab.live, preload=preload)
+                self._write_bundle(found)
                 self.record = structs.replace(self.record, bundle=BUNDLE)
             self._end("finished")
         except KeyboardInterrupt:
@@ -113,6 +132,20 @@ class Tuning:
         except DynoError as error:
             self._end("failed", str(error))
             raise
+
+    def _write_bundle(self, found: Found) -> None:
+        lab = self._lab
+        under_load = lab.live or lab.metric == "throughput" or any(each.decision == "adopted" for each in found.loaded)
+        make_tune_bundle(
+            self._run / BUNDLE,
+            self._run.name,
+            self.record,
+            found,
+            control=lab.settings("throughput" if under_load else "cpu"),
+            live=lab.live,
+            preload=preload_text(found.preload, lab.app.original) if PRELOAD in found.settings else "",
+            preload_root=str(lab.app.original or ""),
+        )
 
     def _stages(self) -> Found:
         lab, tell = self._lab, self._progress.note

@@ -1,8 +1,12 @@
 """Builds as changes of a tune: those in the cache that stand in for the control's PHP."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from phpdyno.build.dropin import settings_of
+from phpdyno.build.versions import is_below
 from phpdyno.build.workshop import finished_builds
+from phpdyno.bundle.manifest import PROGRAM
+from phpdyno.bundle.rebuilt import Rebuilt
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.build import Build
@@ -13,17 +17,14 @@ OPTION = "--with-builds"
 
 
 def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
-    """Names of the finished builds that stand beside this control's PHP, one of each recipe: the newest that this app alone has trained,
-    else the newest that it has trained with others, else the newest. Nothing is compiled for a tune.
+    """Names of the finished builds that stand beside this control's PHP, one of each recipe: the newest that was made for this app alone,
+    else the newest that was made for it and others, else the newest; one that is without a step of its recipe only where no other is
+    there. Nothing is compiled for a tune.
 
     Raises UsageError where there is none.
     """
-    found = [
-        build
-        for _, build in finished_builds()
-        if build.like == control.php.fpm and (build.alone or build.php_version == control.php.version)
-    ]
-    fitting = {build.recipe.name: build.name for build in sorted(found, key=lambda build: _taught_by(build, app))}
+    found = [build for _, build in finished_builds() if build.like == control.php.fpm and _stands_in(build, control.php.version)]
+    fitting = {build.recipe.name: build.name for build in sorted(found, key=lambda build: (not build.skipped, _knows(build, app)))}
     if not fitting:
         raise UsageError(
             f"there is no build that stands in for {control.php.fpm}",
@@ -33,10 +34,27 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
     return tuple(fitting.values())
 
 
-def _taught_by(build: Build, app: str) -> int:
-    """How well a build knows an app: 2 where nobody else trained it, 1 with others, 0 not at all."""
-    apps = {each.teaching.app for each in build.lessons}
+def _stands_in(build: Build, version: str) -> bool:
+    """A drop-in loads the extensions of that version; one that stands alone would have to be deployed, which an older PHP is not."""
+    if not build.alone:
+        return build.loads == version
+    # It was not older when it was built; the installed one may have been upgraded since.
+    return not build.measuring_only and not is_below(build.php_version, version)
+
+
+def _knows(build: Build, app: str) -> int:
+    """How well a build knows an app: 2 where it was trained or examined on no other, 1 with others, 0 not at all."""
+    apps = {each.app for each in build.known}
     return 2 if apps == {app} else int(app in apps)
+
+
+def rebuilt_in(settings: Mapping[str, str]) -> Rebuilt | None:
+    """The build that these settings run; None for the PHP that was there."""
+    for place, build in finished_builds():
+        mine = settings_of(place, alone=build.alone, ini=build.ini)
+        if settings.get(PROGRAM) == mine[PROGRAM]:
+            return Rebuilt(build, mine)
+    return None
 
 
 def build_candidates(names: Sequence[str]) -> tuple[Candidate, ...]:

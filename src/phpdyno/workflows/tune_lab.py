@@ -9,19 +9,21 @@ from msgspec import Struct, field
 from phpdyno.experiment.calibration import INSTANCE_KIB, MEMORY_SHARE
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.records import Calibrated
+from phpdyno.knobs.judge import all_fit
 from phpdyno.model.arm import AA, Arm
+from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import FixedBlocks, Metric, Plan
 from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
-from phpdyno.stack.live_pool import LivePool
-from phpdyno.stack.php import IniFiles
+from phpdyno.render.php import most_workers
 from phpdyno.stats.allocation import Allocation
 from phpdyno.stats.judge import margin_log
 from phpdyno.stats.noise import Noise
 from phpdyno.tuning.budget import SMALLEST_EFFECT, Costs, plan_blocks
+from phpdyno.tuning.factors import Candidate, Clash
 from phpdyno.workflows.arms import CONTROL, LOADED_CONTROL
-from phpdyno.workflows.specs import SpecReader
+from phpdyno.workflows.specs import Imported, SpecReader
 from phpdyno.workflows.tune_parts import Clock, Parts
 
 MOST_ARMS = 32
@@ -35,7 +37,6 @@ SECONDS_SPARE = 1.15
 class Bases(Struct, frozen=True):
     """Settings of the control, with the workers that one request in flight wants, and with those that a load wants."""
 
-    given: dict[str, str]
     cpu: dict[str, str]
     loaded: dict[str, str]
 
@@ -75,7 +76,8 @@ class Heat(Struct, frozen=True):
 class Lab:
     """Makes arms and plans, and measures them.
 
-    `metric` and `margin` are the goal's; `effect` is the margin as the log ratio that blocks are planned for.
+    `metric` and `margin` are the goal's; `effect` is the margin as the log ratio that blocks are planned for. `memory_kib` is what was free
+    when the tune began, `most_arms` how many are up at once beside a control.
     """
 
     def __init__(self, asked: Asked, app: App, maker: Maker, parts: Parts, clock: Clock, *, memory_kib: int) -> None:
@@ -87,13 +89,23 @@ class Lab:
         self.margin = asked.goal_margin
         self.effect = margin_log(max(self.margin, SMALLEST_EFFECT))
         self.alpha = 1.0 - asked.confidence
-        self.most_arms = max(2, min(MOST_ARMS, int(MEMORY_SHARE * memory_kib / INSTANCE_KIB) - 1))
+        self.memory_kib = memory_kib
+        self.most_arms = self._that_fit(INSTANCE_KIB)
         self._reader = maker.reader
         self._bases = maker.bases
 
+    def make_room_for(self, facts: WorkerFacts, worker_kib: int) -> None:
+        """Reckon how many arms fit into memory with what an instance of the control holds: opcache's memory, and each worker its own."""
+        cache = facts.opcache
+        shared_kib = (cache.used_bytes + cache.free_bytes + cache.wasted_bytes) // 1024 if cache else 0
+        self.most_arms = self._that_fit(max(INSTANCE_KIB, shared_kib + most_workers(self.control(self.metric)) * worker_kib))
+
+    def _that_fit(self, instance_kib: int) -> int:
+        return max(2, min(MOST_ARMS, int(MEMORY_SHARE * self.memory_kib / instance_kib) - 1))
+
     @property
-    def live(self) -> tuple[LivePool, IniFiles] | None:
-        """The running pool that the control was read from, with the ini files that its PHP reads."""
+    def live(self) -> Imported | None:
+        """The running pool that the control was read from."""
         return self._reader.live
 
     def settings(self, metric: Metric) -> dict[str, str]:
@@ -109,6 +121,15 @@ class Lab:
         """An arm that differs from that control in `changes`. Raises UsageError for settings that cannot be together."""
         base = self._reader.on_top(self.settings(metric), more or {})
         return self._reader.arm(name, self._reader.on_top(base, changes), dict(changes))
+
+    def clash(self, metric: Metric, more: Mapping[str, str] | None = None) -> Clash:
+        """Which two changes cannot be on together beside that control, each being possible by itself."""
+        base = self._reader.on_top(self.settings(metric), more or {})
+
+        def clashing(one: Candidate, other: Candidate) -> bool:
+            return not all_fit({**base, **one.settings, **other.settings})
+
+        return clashing
 
     def plan(
         self,

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from phpdyno.errors import BudgetTooSmall, UsageError
 from phpdyno.model.arm import Arm
+from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Confirmed, Ratio
 from phpdyno.model.verdict import Verdict
 from phpdyno.report.tune_words import confirmed_words
-from phpdyno.tuning.factors import Candidate, entry, factors_of
+from phpdyno.tuning.factors import Candidate, Clash, entry, factors_of, nothing_clashes
+from phpdyno.tuning.goals import breaches
+from phpdyno.tuning.readings import side_of, sides
 from phpdyno.workflows.tune_lab import Lab, Measured
 from phpdyno.workflows.tune_search import Search
 
@@ -30,7 +33,8 @@ class Loaded:
     def decide(self, candidates: Sequence[Candidate]) -> dict[str, str]:
         """Each candidate alone, then the best of each factor together; the settings that are adopted of them."""
         chosen = self._affordable(candidates)
-        several = len(factors_of(candidates, most_levels=len(candidates))) > 1 if candidates else False
+        clash = self._lab.clash("throughput", self._adopted)
+        several = len(factors_of(candidates, most_levels=len(candidates), clash=clash)) > 1 if candidates else False
         found = self._measure(ALONE, chosen, self._lab.clock.left_s() * (ALONE_SHARE if several else 1.0))
         seen = {each.name for each in found}
         left_out = [each.name for each in candidates if each.name not in seen]
@@ -39,7 +43,7 @@ class Loaded:
         better = sorted((each for each in found if each.decision == "adopted"), key=_value, reverse=True)
         if not better:
             return {}
-        joint = best_of_each(candidates, better)
+        joint = best_of_each(candidates, better, clash)
         if joint is None:
             return better[0].settings
         whole = [each for each in self._measure(TOGETHER, [joint], self._lab.clock.left_s()) if each.decision == "adopted"]
@@ -63,7 +67,9 @@ class Loaded:
             search.note(f"throughput of pool and web server: {error.what}")
             return ()
         by_name = {each.name: each for each in candidates}
-        found = tuple(_of_verdict(by_name[name].settings, verdict) for name, verdict in state.verdicts.items() if name in by_name)
+        found = tuple(
+            of_verdict(by_name[name].settings, verdict, state.observations) for name, verdict in state.verdicts.items() if name in by_name
+        )
         search.take(loaded=(*search.found.loaded, *found))
         for seen in found:
             search.tell(f"throughput: {seen.name}: {confirmed_words(seen)}")
@@ -82,10 +88,10 @@ class Loaded:
         return ranked[:most]
 
 
-def best_of_each(candidates: Sequence[Candidate], better: Sequence[Confirmed]) -> Candidate | None:
+def best_of_each(candidates: Sequence[Candidate], better: Sequence[Confirmed], clash: Clash = nothing_clashes) -> Candidate | None:
     """Of `better` (best first) the best of each factor, as one candidate; None when they are of one factor."""
     by_name = {each.name: each for each in candidates}
-    factors = factors_of([by_name[each.name] for each in better], most_levels=len(better))
+    factors = factors_of([by_name[each.name] for each in better], most_levels=len(better), clash=clash)
     if len(factors) < 2:
         return None
     joint = entry(factors, (1,) * len(factors))
@@ -96,11 +102,15 @@ def _value(found: Confirmed) -> float:
     return found.ratio.value if found.ratio else 0.0
 
 
-def _of_verdict(settings: dict[str, str], verdict: Verdict) -> Confirmed:
-    """A comparison by throughput; adopted where the gain is certain and not certain to be below the margin."""
+def of_verdict(settings: dict[str, str], verdict: Verdict, observations: Sequence[Observation]) -> Confirmed:
+    """A comparison by throughput; adopted where the gain is certain and not certain to be below the margin, and no guard-rail is broken."""
     effect = verdict.effect
-    good = verdict.kind == "improved" and verdict.relevance != "not relevant"
-    why = verdict.reason if verdict.kind == "invalid" else "" if good else "that it is better by more than the margin was not shown"
+    observed = [each for each in observations if each.treatment == verdict.treatment and not each.excluded]
+    control, treated = sides(observed, verdict.treatment)
+    broken = "; ".join(each.words for each in breaches(control, treated)) if control else ""
+    good = verdict.kind == "improved" and verdict.relevance != "not relevant" and not broken
+    why = verdict.reason if verdict.kind == "invalid" else broken
+    why = "" if good else why or "that it is better by more than the margin was not shown"
     return Confirmed(
         name=verdict.treatment,
         settings=settings,
@@ -112,4 +122,6 @@ def _of_verdict(settings: dict[str, str], verdict: Verdict) -> Confirmed:
         confidence=effect.confidence if effect else 0.0,
         decision="adopted" if good else "not adopted" if effect else "not measured",
         reason=why,
+        before=side_of([each.control for each in observed]) if observed else None,
+        after=side_of([each.treated for each in observed]) if observed else None,
     )

@@ -52,12 +52,12 @@ class Parts:
 
     def begun(self, name: str) -> bool:
         """Whether a part of this name has a plan: then it is the one that counts, however much time is left by now."""
-        return any(isinstance(record, Planned) for record in self._records(name))
+        return any(isinstance(record, Planned) for record in records_of_part(self._run / name))
 
     def measure(self, name: str, make: Callable[[], Plan]) -> RunState:
         """The finished state of a part; `make` gives its plan where it was not begun before. Raises DynoError, KeyboardInterrupt."""
         place = self._run / name
-        records = self._records(name)
+        records = records_of_part(self._run / name)
         begun = any(isinstance(record, Planned) for record in records)
         state = RunState.replay(records) if begun else self._begin(place, make())
         if state.open_treatments():
@@ -81,11 +81,6 @@ class Parts:
             return instance.read_scripts(instance.app.root or instance.app.docroot)
         finally:
             stage.stop(instances)
-
-    def _records(self, name: str) -> list[Record]:
-        """Of a part that got as far as a second line, which is its plan; else none."""
-        path = self._run / name / FILE
-        return read_journal(path) if path.is_file() and path.read_bytes().count(b"\n") > 1 else []
 
     def _begin(self, place: Path, plan: Plan) -> RunState:
         # What broke off before it had a plan holds nothing.
@@ -112,6 +107,18 @@ class Parts:
         broken = [each for each in state.plan.treatments if each.name not in state.verdicts]
         if broken:
             raise DynoError("a comparison ended without a verdict", where=str(place))
+
+
+def records_of_part(place: Path) -> list[Record]:
+    """Of a part that got as far as a second line, which is its plan; else none."""
+    path = place / FILE
+    return read_journal(path) if path.is_file() and path.read_bytes().count(b"\n") > 1 else []
+
+
+def spent_in_parts(run: Path) -> float:
+    """Seconds that the parts of a tune took by their journals, which know of what the tune's own record was not told before a hard end."""
+    begun = (records_of_part(path.parent) for path in run.glob(f"*/{FILE}"))
+    return sum(RunState.replay(records).spent_s for records in begun if records)
 
 
 class PartProgress:

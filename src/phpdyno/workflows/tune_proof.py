@@ -13,7 +13,7 @@ from phpdyno.stats.judge import decided, judge
 from phpdyno.stats.sequence import Interval, confidence_sequence, contrast, least_blocks
 from phpdyno.tuning.ablation import Part, Trial, ablate, remaining, settled, too_much_lost, without_each
 from phpdyno.tuning.factors import Entry, Factor, changes_at, entry
-from phpdyno.tuning.goals import breaches
+from phpdyno.tuning.goals import breaches, spent_elsewhere
 from phpdyno.tuning.outcome import all_stay, part_found, ratio_of
 from phpdyno.tuning.readings import by_block, side_of, sides
 from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats
@@ -43,28 +43,50 @@ class Proof:
         """The settings that are adopted of a winner; none when it does not hold."""
         if winner.entry is None:
             return {}
-        confirmed = self._confirm(CONFIRM, winner.entry, self._search.time_of("confirm"))
+        confirmed, _ = self._confirm(CONFIRM, winner.entry, self._search.time_of("confirm"))
         if confirmed.decision != "adopted":
             return {}
-        rest = self._ablate(winner.factors, winner.entry)
-        steps = ladder_steps(winner.factors, rest, self._search.found.parts)
-        if self._lab.blocks(self._known, self._search.time_of("again").seconds, 3 + len(steps)).decidable is None:
+        rest, fault = self._ablate(winner.factors, winner.entry)
+        return self._withdraw(winner.entry, fault) if fault else self._settle(winner.factors, winner.entry, rest)
+
+    def _settle(self, factors: Sequence[Factor], winner: Entry, rest: Entry) -> dict[str, str]:
+        """What is adopted of a confirmed winner, seen once more on fresh instances: what is left of it, or the whole."""
+        steps = ladder_steps(factors, rest, self._search.found.parts)
+        arms = 3 + len(steps)
+        if arms > self._lab.most_arms or self._lab.blocks(self._known, self._search.time_of("again").seconds, arms).decidable is None:
             steps = ()
-        if rest == winner.entry and not steps:
-            return winner.entry.settings
-        whole = None if rest == winner.entry else winner.entry
-        again = self._confirm(AGAIN, rest, self._search.time_of("again"), whole=whole, steps=steps)
+        if rest == winner and not steps:
+            return winner.settings
+        whole = None if rest == winner else winner
+        again, faults = self._confirm(AGAIN, rest, self._search.time_of("again"), whole=whole, steps=steps)
         if again.decision == "adopted":
             return rest.settings
+        if fault := faults.get(winner.name):
+            return self._withdraw(winner, fault)
         if whole is not None:
             self._search.note(f"what is left was not adopted ({again.reason}), so the whole is, which was confirmed")
             self._search.take(parts=all_stay(self._search.found.parts, again.reason))
-        return winner.entry.settings
+        return winner.settings
+
+    def _withdraw(self, winner: Entry, fault: str) -> dict[str, str]:
+        """Nothing is adopted of what was confirmed once and then failed: it would fail the site as well."""
+        self._search.note(f"nothing is adopted: {winner.name} was confirmed, but on later fresh instances {fault}")
+        gone = {"decision": "not adopted", "reason": fault}
+        said = self._search.found.confirmations
+        self._search.take(
+            confirmations=tuple(structs.replace(each, **gone) if each.name == winner.name else each for each in said), parts=(), ladder=()
+        )
+        return {}
 
     # ---- confirm ------------------------------------------------------------------------------
 
-    def _confirm(self, stage: str, chosen: Entry, time: StageTime, *, whole: Entry | None = None, steps: Sequence[Entry] = ()) -> Confirmed:
-        """An entry against the control; beside it the `whole` that it is what remained of, and the `steps` that lead to it."""
+    def _confirm(
+        self, stage: str, chosen: Entry, time: StageTime, *, whole: Entry | None = None, steps: Sequence[Entry] = ()
+    ) -> tuple[Confirmed, dict[str, str]]:
+        """An entry against the control; beside it the `whole` that it is what remained of, and the `steps` that lead to it.
+
+        With it, by name, why one of the two may not be adopted whatever was confirmed before.
+        """
         lab = self._lab
         shape = lab.blocks(self._known, time.seconds, 2 + len(steps) + (whole is not None))
         judging = _Judging(lab.asked.goal, lab.alpha, lab.margin, shape.mixture)
@@ -87,16 +109,17 @@ class Proof:
             self._search.take(ladder=ladder)
         self._search.take(confirmations=(*self._search.found.confirmations, found))
         self._search.tell(f"on fresh instances: {found.name}: {confirmed_words(found)}")
-        return found
+        faults = {each.name: _fault(judging, heats, each.name) for each in (chosen, whole) if each is not None}
+        return found, {name: fault for name, fault in faults.items() if fault}
 
     # ---- ablate -------------------------------------------------------------------------------
 
-    def _ablate(self, factors: Sequence[Factor], winner: Entry) -> Entry:
-        """The winner with the parts that carry their weight."""
+    def _ablate(self, factors: Sequence[Factor], winner: Entry) -> tuple[Entry, str]:
+        """The winner with the parts that carry their weight; and what the winner itself failed by, '' where it did not."""
         lab, time = self._lab, self._search.time_of("ablate")
         trials = without_each(factors, winner)
         if not trials:
-            return winner
+            return winner, ""
         places = [number for number, level in enumerate(winner.levels) if level]
         shown = {each.name for each in screening.effects if each.standing == "helps"} if (screening := self._search.found.screening) else {}
         helped = {place for place, each in changes_at(factors, winner.levels).items() if each.name in shown}
@@ -118,11 +141,13 @@ class Proof:
 
         first = Heat(least_blocks(alpha, shape.mixture), shape.pairs)
         heats = run_heats(lab, ABLATE, arms, known=self._known, first=first, until_s=time.until_s, still_open=still_open)
+        if fault := heats.invalid.get(winner.name):
+            return winner, fault
         parts = parts_of(heats)
         self._search.take(parts=tuple(part_found(factors, winner, each) for each in parts))
         kept = sum(1 for each in parts if each.kept)
         self._search.tell(f"part by part: {kept} of {count(len(parts), 'part')} stay")
-        return remaining(factors, winner, parts)
+        return remaining(factors, winner, parts), ""
 
 
 def ladder_steps(factors: Sequence[Factor], rest: Entry, parts: Sequence[PartFound]) -> tuple[Entry, ...]:
@@ -152,11 +177,9 @@ def _too_much_lost(judging: _Judging, heats: Heats, whole: str, rest: str) -> bo
 def _confirmed(name: str, settings: dict[str, str], heats: Heats, judging: _Judging) -> Confirmed:
     seen, aa = _interval(judging, heats, name), _interval(judging, heats, AA)
     kind, relevance = _judged(seen, judging.margin)
-    control, treated = sides([each for heat in heats.observations for each in heat], name)
-    broken = breaches(control, treated) if control else ()
     if name in heats.invalid:
         kind, relevance = "invalid", ""
-    decision, reason = _decision(kind, heats.invalid.get(name, "") or "; ".join(each.words for each in broken), seen)
+    decision, reason = _decision(kind, _broken(judging, heats, name, kind), seen)
     observed = [each for heat in heats.observations for each in heat if each.treatment == name and not each.excluded]
     return Confirmed(
         name=name,
@@ -172,6 +195,23 @@ def _confirmed(name: str, settings: dict[str, str], heats: Heats, judging: _Judg
         before=side_of([each.control for each in observed]) if observed else None,
         after=side_of([each.treated for each in observed]) if observed else None,
     )
+
+
+def _broken(judging: _Judging, heats: Heats, name: str, kind: str) -> str:
+    """Why an arm may not be adopted however much better it is: it failed, broke a guard-rail, or the rest of the stack pays for it."""
+    if name in heats.invalid:
+        return heats.invalid[name]
+    control, treated = sides([each for heat in heats.observations for each in heat], name)
+    if not control:
+        return ""
+    words = [each.words for each in breaches(control, treated)]
+    return "; ".join(words) or (spent_elsewhere(control, treated) if judging.goal == "cpu" and kind == "improved" else "")
+
+
+def _fault(judging: _Judging, heats: Heats, name: str) -> str:
+    """What speaks against an arm that was confirmed before; that it is not shown to be better once more does not."""
+    kind, _ = _judged(_interval(judging, heats, name), judging.margin)
+    return _broken(judging, heats, name, kind) or ("it is worse than the control" if kind == "regressed" else "")
 
 
 def _judged(seen: Interval | None, margin: float) -> tuple[VerdictKind, Relevance]:

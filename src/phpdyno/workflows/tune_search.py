@@ -40,6 +40,7 @@ NOT_ALWAYS = "not at every start"
 LEAST_LEFT_S = 1.0
 CANNOT_SET = "it cannot be set here: run as root, on the host itself"
 NOT_BESIDE = "not tried beside {}: its workers would take pages from those that need them; --knob names it alone"
+NOT_FOR_MEMORY = "not tried: more requests per second are not what --goal memory is after"
 NO_TIME = "the budget leaves no time for it: give more, or name it with --knob"
 BEHIND_NGINX = "web."
 """Settings that mean nothing without nginx; the family of the pool's socket is one of its own."""
@@ -89,9 +90,11 @@ class Search:
         seen = state.calibrated.get(lab.metric)
         if seen is None:
             raise DynoError(f"the control differs from itself: {state.verdicts[AA].reason}")
+        facts = state.facts[control.name]
+        lab.make_room_for(facts, max((each.control.worker_kib or 0 for each in seen.aa), default=0))
         pair_s = seen.block_s / sum(seen.pairs.values())
         noise = noise_of(lab.asked.goal, Noise(seen.sigma_pair, seen.sigma_start), seen.aa)
-        return Ground(Measured(seen, noise, pair_s, seen.overhead_s / 2), state.facts[control.name])
+        return Ground(Measured(seen, noise, pair_s, seen.overhead_s / 2), facts)
 
     def try_each(self, ground: Ground, more: Sequence[Candidate] = ()) -> Ground:
         """Every change alone, for one short block: does it start, is it at work, are its answers equal, how long do its requests take."""
@@ -125,15 +128,17 @@ class Search:
             idle, _ = self._try(TRY_AGAIN, drawn, Heat(MORE_STARTS, LEAST_PAIRS), known)
             refused |= {name: f"{NOT_ALWAYS}: {why}" for name, why in idle.items()}
         others = tuple(each for each in every if each not in mine)
+        not_loaded = NOT_FOR_MEMORY if lab.asked.goal == "memory" else ""
         changes = [
             *(Change(each.name, each.settings, lab.metric, refused.get(each.name, "")) for each in mine),
-            *(Change(each.name, each.settings, "throughput") for each in others),
+            *(Change(each.name, each.settings, "throughput", not_loaded) for each in others),
             *out_of_reach,
         ]
         self.take(changes=tuple(changes))
         left = [each for each in mine if each.name not in refused]
         self._tell(tried_words(self.found.changes))
-        return Ground(known, ground.facts, factors_of(left) if left else (), others)
+        factors = factors_of(left, clash=lab.clash(lab.metric)) if left else ()
+        return Ground(known, ground.facts, factors, () if not_loaded else others)
 
     def _is_mine(self, candidate: Candidate) -> bool:
         """Whether the goal's metric judges it: throughput everything, CPU what changes PHP's work."""

@@ -52,7 +52,7 @@ def subject_of(asked: Asked) -> Subject:
     reader = SpecReader(definition)
     given = reader.read(asked.control, CONTROL_OPTION, {})
     loaded = str(asked.loaded_concurrency)
-    bases = Bases(given, {"pool.pm.max_children": "1", **given}, {"pool.pm.max_children": loaded, **given})
+    bases = Bases(reader.for_cpu(given, 1), {"pool.pm.max_children": loaded, **given})
     subject = Subject(asked, definition, Maker(reader, bases))
     require_servers(asked.transport, subject.controls)
     if any(is_apache(arm) for arm in subject.controls):
@@ -76,9 +76,10 @@ def check_knobs(asked: Sequence[str]) -> None:
 
 @contextmanager
 def laboratory(
-    subject: Subject, run: Path, *, argv: Sequence[str], progress: Progress, before_s: float = 0.0
+    subject: Subject, run: Path, *, argv: Sequence[str], progress: Progress, before_s: float = 0.0, memory_kib: int = 0
 ) -> Iterator[tuple[Lab, Preflight]]:
-    """Everything started that the arms share, for as long as the session lasts; `before_s` of the budget was used up by earlier ones.
+    """Everything started that the arms share, for as long as the session lasts; `before_s` of the budget was used up by earlier ones, and
+    `memory_kib` is what was free when the first began (0: now).
 
     The budget begins once the app is prepared. Raises DynoError.
     """
@@ -99,6 +100,6 @@ def laboratory(
         )
         described = App(app.name, app.version, workload_for(asked.workload, app), app.original)
         parts = Parts(run, ground, Gate(described.workload), argv=argv, clock=clock, progress=progress)
-        memory_kib = Tree().kib("/proc/meminfo", "MemAvailable") or 0
+        memory_kib = memory_kib or Tree().kib("/proc/meminfo", "MemAvailable") or 0
         with on_cores(ground.stage.cores.helpers):
             yield Lab(asked, described, subject.maker, parts, clock, memory_kib=memory_kib), ground.preflight

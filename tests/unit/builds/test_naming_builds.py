@@ -12,7 +12,7 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.workflows.build_site import Trainee, parse_trainee
 from phpdyno.workflows.specs import place_of_build
-from phpdyno.workflows.tune_builds import build_candidates, fitting_builds
+from phpdyno.workflows.tune_builds import build_candidates, fitting_builds, rebuilt_in
 from tests.support.builds import BUILD
 from tests.unit.builds.test_workshop import silent
 
@@ -49,6 +49,52 @@ def test_a_build_is_named_by_itself_or_by_its_recipe_for_the_newest(cache: Path)
     with pytest.raises(UsageError, match="there is no build 'pgo-odl'") as caught:
         place_of_build("pgo-odl")
     assert "pgo-old" in str(caught.value)
+
+
+def test_a_drop_in_of_a_newer_source_stands_in_for_the_php_whose_extensions_it_loads(cache: Path) -> None:
+    keep(cache, structs.replace(BUILD, name="pgo-newer", php_version="8.2.40", beside="8.2.36"))
+    assert fitting_builds(CONTROL, "wordpress") == ("pgo-newer",)
+
+
+def test_an_older_php_that_stands_alone_is_nothing_to_adopt(cache: Path) -> None:
+    keep(cache, structs.replace(BUILD, name="pgo-alone", alone=True, measuring_only=True, php_version="8.2.30"), O3)
+    assert fitting_builds(CONTROL, "wordpress") == ("o3-1",)
+
+
+def test_one_that_stands_alone_is_nothing_to_adopt_once_a_newer_php_is_installed(cache: Path) -> None:
+    alone = structs.replace(BUILD, name="pgo-alone", alone=True, php_version="8.2.36")
+    keep(cache, alone, structs.replace(O3, php_version="8.2.37", beside="8.2.37"))
+    assert fitting_builds(CONTROL, "wordpress") == ("pgo-alone",)
+    assert fitting_builds(Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.37")), "wordpress") == ("o3-1",)
+
+
+def test_a_recipe_names_what_is_without_one_of_its_steps_only_where_nothing_else_is_there(cache: Path) -> None:
+    whole = structs.replace(BUILD, name="bolt-1", recipe=parse_recipe("bolt"), made="2026-01-01")
+    less = structs.replace(whole, name="bolt-2-without-bolt", made="2026-01-02", skipped={"bolt": "it crashed"})
+    keep(cache, less)
+    assert Path(place_of_build("bolt")["php"]).parent.name == less.name
+    assert fitting_builds(CONTROL, "wordpress") == (less.name,)
+    keep(cache, whole)
+    assert Path(place_of_build("bolt")["php"]).parent.name == "bolt-1"
+    assert fitting_builds(CONTROL, "wordpress") == ("bolt-1",)
+
+
+def test_of_builds_without_a_profile_that_is_tried_which_was_examined_on_the_app(cache: Path) -> None:
+    examined = [Teaching(app, "1", (("/", 1.0),), 15.0, 500, 1, app) for app in ("wordpress", "hello")]
+    of_wordpress, of_hello = (structs.replace(O3, name=f"o3-{each.app}", made=each.app, examined=(each,)) for each in examined)
+    keep(cache, of_wordpress, of_hello, structs.replace(O3, made="z"))
+    assert fitting_builds(CONTROL, "wordpress") == ("o3-wordpress",)
+    assert fitting_builds(CONTROL, "hello") == ("o3-hello",)
+    assert fitting_builds(CONTROL, "mediawiki") == ("o3-1",)
+
+
+def test_the_build_that_settings_run_is_found_again(cache: Path) -> None:
+    keep(cache, PGO, NEWER)
+    settings = {"ini.opcache.jit": "tracing", **place_of_build("pgo-old")}
+    found = rebuilt_in(settings)
+    assert found is not None
+    assert (found.build.name, found.settings) == ("pgo-old", place_of_build("pgo-old"))
+    assert rebuilt_in({"php": "/usr/sbin/php-fpm8.2"}) is None
 
 
 def test_a_tune_tries_the_newest_of_each_recipe_that_stands_in_for_its_control(cache: Path) -> None:
@@ -89,6 +135,7 @@ def test_an_app_that_trains_may_have_a_weight(text: str, trainee: Trainee) -> No
     assert parse_trainee(text) == trainee
 
 
-def test_an_app_of_no_weight_is_refused() -> None:
-    with pytest.raises(UsageError, match="weighs nothing"):
-        parse_trainee("hello=0")
+@pytest.mark.parametrize("weight", ["0", "-1", "0.5", "2.5", "1001", "inf", "nan"])
+def test_a_weight_is_a_whole_number_as_profiles_are_added_up_so_many_times(weight: str) -> None:
+    with pytest.raises(UsageError, match=rf"hello={weight}: an app weighs a whole number from 1 to 1000, and this is {weight}"):
+        parse_trainee(f"hello={weight}")

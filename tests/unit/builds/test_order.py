@@ -35,7 +35,9 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         # The profile is taken before link-time optimisation and BOLT, so all three have one.
         (order("pgo"), order("pgo+lto+bolt"), {"tree", "trainee", "profiles"}),
         (order("pgo"), order("pgo+o3"), {"tree"}),
-        (order("o2"), order("o2", HELLO), {"tree", "trainee", "compiled", "finished"}),
+        # It is examined on the app's own stack, whatever trained it.
+        (order("o2"), order("o2", HELLO), {"tree", "trainee", "compiled"}),
+        (order("pgo+bolt"), structs.replace(order("pgo+bolt"), bolt="llvm-20"), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo"), order("pgo", HELLO), {"tree", "trainee"}),
         (order("bolt"), order("bolt", HELLO), {"tree", "trainee", "compiled"}),
         (order("pgo", WORDPRESS, HELLO), order("pgo", WORDPRESS, structs.replace(HELLO, weight=3.0)), {"tree", "trainee"}),
@@ -43,6 +45,10 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, theirs=None)), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, added=(Added("apcu", Path("/apcu"), "1"),))), set()),
         (order("pgo"), order("pgo", structs.replace(WORDPRESS, requests="/var/log/access.log")), set(STEPS)),
+        # An extension that was installed since is linked, and nothing is compiled for it.
+        (order("pgo"), order("pgo", ground=structs.replace(GROUND, modules=("redis.so",))), {"tree", "trainee", "profiles", "compiled"}),
+        (order("pgo+bolt"), order("pgo+bolt").without({"bolt": "it failed"}), {"tree", "trainee", "profiles", "compiled"}),
+        (order("pgo+bolt").without({"bolt": "it failed"}), order("pgo+bolt").without({"bolt": "it crashed"}), set(STEPS)),
     ],
 )
 def test_a_step_is_made_anew_when_what_it_depends_on_changes(one: Order, other: Order, shared: set[str]) -> None:
@@ -59,7 +65,8 @@ def test_one_app_is_trained_once_whatever_it_weighs_beside_others() -> None:
 def test_a_build_is_named_after_its_recipe_and_all_it_is_made_of() -> None:
     assert order("pgo+bolt").name.startswith("pgo+bolt-")
     assert order("pgo").name != order("pgo", HELLO).name
-    assert order("o2").name == order("o2", HELLO).name
+    assert order("o2").name != order("o2", HELLO).name
+    assert order("pgo+bolt").without({"bolt": "it failed"}).name.endswith("-without-bolt")
 
 
 def test_a_drop_in_reads_the_distributions_ini_files_and_one_that_stands_alone_none_but_its_own(tmp_path: Path) -> None:

@@ -34,6 +34,15 @@ def test_one_that_failed_carries_no_other() -> None:
     assert steps["lto+pgo"].on == "lto"
 
 
+def test_one_that_is_without_a_part_of_its_recipe_is_not_that_step_and_carries_no_other() -> None:
+    less = {**BUILDS, "pgo+bolt": structs.replace(BUILDS["pgo+bolt"], skipped={"bolt": "BOLT is not installed"})}
+    wanted = (*RECIPES, parse_recipe("pgo+bolt+no-plt"))
+    steps = {each.name: each for each in steps_of(wanted, {**less, "no-plt+pgo+bolt": BUILDS["pgo"]}, {})}
+    assert (steps["pgo+bolt"].spec, steps["pgo+bolt"].build) == ("", "")
+    assert steps["pgo+bolt"].failed == "without bolt: BOLT is not installed"
+    assert steps["no-plt+pgo+bolt"].on == "pgo"
+
+
 def test_what_goes_on_top_stands_on_that_build_and_both_together_on_the_jit() -> None:
     top = steps_of(RECIPES, BUILDS, {})[-1]
     huge, jit, both = knob_steps(top, text_kib=5000, pages=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.build.elf import text_kib
+from phpdyno.build.elf import libraries_of, text_kib
 from phpdyno.build.standalone import not_in_source, packages_for, standalone_options
 from phpdyno.errors import DynoError
 
@@ -37,3 +37,11 @@ def test_the_text_of_a_program_is_measured_and_anything_else_refused(tmp_path: P
     (tmp_path / "script").write_text("#!/bin/sh\n")
     with pytest.raises(DynoError, match="no 64-bit ELF program"):
         text_kib(tmp_path / "script")
+
+
+def test_the_libraries_of_a_program_are_those_that_it_is_linked_with(tmp_path: Path) -> None:
+    libraries = libraries_of(Path(sys.executable).resolve())
+    assert any(each.startswith("libc.so") for each in libraries)
+    assert all(".so" in each for each in libraries)
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    assert libraries_of(tmp_path / "script") == ()

@@ -101,3 +101,15 @@ def test_php_fpm_would_read_the_fragments_as_meant(tmp_path_factory: pytest.Temp
         ("php_admin_value", "1M"),
         ("pm", "static"),
     ]
+
+
+def test_fewer_workers_than_a_running_pool_has_spare_ones() -> None:
+    control = {"pool.pm": "dynamic", "pool.pm.max_children": "5", "pool.pm.min_spare_servers": "1", "pool.pm.max_spare_servers": "3"}
+    last = divide({"pool.pm.max_children": "2"}, control, PHP).texts["pool-last"]
+    assert {key: value for key, value in last.items() if key.startswith("pm")} == {
+        "pm.max_children": "2",
+        "pm.start_servers": "2",
+        "pm.max_spare_servers": "2",
+    }
+    more = divide({"pool.pm.max_children": "9"}, {**control, "pool.pm.start_servers": "2"}, PHP).texts["pool-last"]
+    assert {key for key in more if key.startswith("pm")} == {"pm.max_children"}

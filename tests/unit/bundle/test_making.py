@@ -8,18 +8,28 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from phpdyno.bundle.making import write_bundle
 from phpdyno.bundle.manifest import MANIFEST, README, Manifest
 from phpdyno.bundle.reading import mode_bits, read_bundle
 from phpdyno.errors import DynoError, UsageError
-from tests.support.bundles import EFFECT, FPM, POOL, POOL_FILE, SETTINGS, bundle, findings
+from phpdyno.model.tune import Goal
+from tests.support.bundles import EFFECT, FPM, HOST, JIT, POOL, POOL_FILE, SETTINGS, bundle, findings
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
 
 
 def names(place: Path) -> set[str]:
     return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+
+
+def test_pages_that_the_host_reserved_before_stay_reserved(tmp_path: Path) -> None:
+    made = bundle(tmp_path / "some", host=structs.replace(HOST, hugetlb_pages=100))
+    assert "vm.nr_hugepages = 164\n" in (made.directory / "sysctl/99-phpdyno.conf").read_text()
+    assert made.manifest.settings["os.vm.nr_hugepages"] == "164"
+    without = bundle(tmp_path / "without", settings=JIT, host=structs.replace(HOST, hugetlb_pages=100))
+    assert without.manifest.settings == JIT
 
 
 def test_only_files_with_content_are_written(tmp_path: Path) -> None:
@@ -65,6 +75,20 @@ def test_the_preload_script_ships_and_is_named_by_its_place(tmp_path: Path) -> N
     assert "preload.php" not in bundle(tmp_path / "other", preload="<?php\n").contents
 
 
+def test_a_preload_script_that_does_not_know_where_the_app_lies_says_so(tmp_path: Path) -> None:
+    told = {"settings": {"ini.opcache.preload": "/x/preload.php"}, "preload": "<?php\n"}
+    (todo,) = bundle(tmp_path / "nowhere", **told).manifest.by_hand
+    assert todo.setting == "ini.opcache.preload"
+    assert "Environment=PHPDYNO_PRELOAD_ROOT=DIRECTORY (systemctl edit php8.2-fpm)" in todo.todo
+    assert bundle(tmp_path / "known", **told, preload_root="/srv/shop").manifest.by_hand == ()
+
+
+@pytest.mark.parametrize(("goal", "words"), [("memory", "memory of a worker"), ("p99", "99th percentile of the service time")])
+def test_what_an_effect_was_judged_by_is_named(tmp_path: Path, goal: Goal, words: str) -> None:
+    page = (bundle(tmp_path, effects=(structs.replace(EFFECT, metric=goal),), together=None).directory / README).read_text()
+    assert f"| {words} | 1.073" in page
+
+
 def test_the_manifest_holds_effects_with_intervals(tmp_path: Path) -> None:
     manifest = bundle(tmp_path).manifest
     assert manifest.effects == (EFFECT,)
@@ -73,11 +97,17 @@ def test_the_manifest_holds_effects_with_intervals(tmp_path: Path) -> None:
     assert [each.setting for each in manifest.by_hand] == ["web.workers"]
 
 
+def test_one_effect_that_is_all_of_it_is_told_once(tmp_path: Path) -> None:
+    assert (bundle(tmp_path).directory / README).read_text().count("| the JIT |") == 1
+
+
 def test_the_readme_is_one_a_person_can_act_on(tmp_path: Path) -> None:
     page = (bundle(tmp_path).directory / README).read_text()
     assert "1.073 (95 % CI 1.062 to 1.084, 21 blocks)" in page
     assert "phpdyno bundle apply bundle\nsysctl -p /etc/sysctl.d/99-phpdyno.conf\nsystemctl daemon-reload\n" in page
     assert "systemctl restart php8.2-fpm\nsystemctl reload nginx\nphpdyno bundle verify bundle\n" in page
+    assert "phpdyno bundle rollback bundle\nsystemctl daemon-reload\n" in page
+    assert "systemctl reload nginx\nsysctl vm.nr_hugepages=0\n" in page.partition("bundle rollback")[2]
     assert "worker_processes 2;" in page
     assert "JIT defects" in page
 

@@ -3,30 +3,100 @@
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
-from phpdyno.cli.build import Options, foundation_of, wanted_of
-from phpdyno.cli.options import GroundOptions, RequestOptions
-from phpdyno.errors import UsageError
+from phpdyno.cli import build as command
+from phpdyno.cli.build import Options, foundation_of, run, wanted_of
+from phpdyno.cli.options import RECIPE, GroundOptions, RequestOptions
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.arm import PhpBuild
+from phpdyno.model.build import Build, Check
+from phpdyno.workflows import build as workflow
+from tests.support.builds import BUILD
 
 WORKLOAD = '[[target]]\npath = "/asked"\nweight = 3\n\n[[target]]\npath = "/seldom"\nweight = 1\n'
 
 
 def options(*train: str, requests: RequestOptions | None = None, ground: GroundOptions | None = None) -> Options:
-    return Options(
-        train=train,
-        ground=ground or GroundOptions(),
-        requests=requests or RequestOptions(),
-        recipe="pgo",
-        training="15s",
-        seed=1,
-        runs=Path("runs"),
-        listed=False,
-        refresh=False,
-        package=None,
-        run_tests=False,
-        json=False,
-    )
+    return Options(train=train, ground=ground or GroundOptions(), requests=requests or RequestOptions())
+
+
+@pytest.mark.parametrize("other", [{"recipe": "o3"}, {"train": ("hello",)}, {"listed": True}, {"package": None}])
+def test_a_finished_build_is_packaged_as_it_is(tmp_path: Path, other: dict[str, object]) -> None:
+    given = structs.replace(Options(finished="pgo-1a2b3c4d", package=tmp_path), **other)
+    with pytest.raises(UsageError, match=r"packaged as it is; write: phpdyno build pgo-1a2b3c4d --package DIR"):
+        run(given)
+
+
+def test_what_is_packaged_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
+    with pytest.raises(UsageError, match=r"there is no build 'pgo-1a2b3c4d'; see which there are with: phpdyno build --list"):
+        run(Options(finished="pgo-1a2b3c4d", package=tmp_path / "debs"))
+    with pytest.raises(UsageError, match=r"there is no build 'pgo'; make it with: phpdyno build --train APP --recipe pgo"):
+        run(Options(finished="pgo", package=tmp_path / "debs"))
+    assert not (tmp_path / "debs").exists()
+
+
+def test_a_finished_build_is_held_against_what_is_installed_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "named_build", lambda _: (tmp_path, BUILD))
+    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.37"))
+    with pytest.raises(DynoError, match=r"made beside PHP 8.2.36, and now 8.2.37 is installed"):
+        run(Options(finished="pgo-1", package=tmp_path / "debs"))
+    assert not (tmp_path / "debs").exists()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"train": ("hello",)},
+        {"run_tests": True},
+        {"recipe": RECIPE},
+        {"training": "3s"},
+        {"seed": 2},
+        {"ground": GroundOptions(standalone=True)},
+        {"ground": GroundOptions(source=Path("/src"))},
+        {"ground": GroundOptions(zts=True)},
+        {"requests": RequestOptions(workload=Path("asked.toml"))},
+    ],
+)
+def test_what_is_made_anew_is_made_as_it_was(other: dict[str, object]) -> None:
+    given = structs.replace(Options(refresh=True, ground=GroundOptions(like="php-fpm8.4")), **other)
+    with pytest.raises(UsageError, match=r"--refresh: builds are made anew as they were made.*--like, --package"):
+        run(given)
+
+
+def test_a_refresh_takes_the_php_fpm_and_where_packages_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def fake_refresh(like: str, **_: object) -> list[object]:
+        asked.append(like)
+        return []
+
+    monkeypatch.setattr(command, "refresh", fake_refresh)
+    assert run(Options(refresh=True, ground=GroundOptions(like="php-fpm8.4"), package=tmp_path, runs=tmp_path, json=True)) == 0
+    assert asked == ["php-fpm8.4"]
+
+
+@pytest.mark.parametrize(("ok", "status"), [(True, 0), (False, 1)])
+def test_what_the_tests_of_php_find_wrong_is_named_and_not_packaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: int, *, ok: bool
+) -> None:
+    seen = "300 passed, 1 failed (Zend/tests/bug1.phpt), 4 skipped"
+    made = structs.replace(BUILD, checks=(Check("PHP's own tests", ok=ok, seen=seen),))
+    packaged: list[str] = []
+
+    def fake_package(each: tuple[Path, Build], into: Path, **_: object) -> Path:
+        packaged.append(each[1].name)
+        return into / "made.deb"
+
+    monkeypatch.setattr(command, "build", lambda *_, **__: (tmp_path, made))
+    monkeypatch.setattr(command, "package", fake_package)
+    assert run(Options(train=("hello",), package=tmp_path / "debs", runs=tmp_path, run_tests=True)) == status
+    answer = capsys.readouterr()
+    assert packaged == (["pgo-1"] if ok else [])
+    assert (f"pgo-1: PHP's own tests: {seen}\n" in answer.out) is not ok
+    assert ("not packaged: pgo-1" in answer.err) is not ok
 
 
 def test_requests_of_a_file_train_instead_of_the_app_s_own(tmp_path: Path) -> None:
@@ -41,6 +111,10 @@ def test_requests_of_a_file_train_instead_of_the_app_s_own(tmp_path: Path) -> No
 def test_requests_of_a_file_are_those_of_one_app(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="requests of a file are those of one app"):
         wanted_of(options("hello", "wordpress", requests=RequestOptions(from_log=tmp_path / "access.log")), Console(quiet=True))
+
+
+def test_a_build_without_a_recipe_is_by_a_profile() -> None:
+    assert wanted_of(options("hello"), Console(quiet=True)).recipe.name == RECIPE
 
 
 def test_extensions_are_given_by_their_places() -> None:

@@ -156,12 +156,29 @@ def test_arms_name_builds_of_the_study_and_the_php_that_these_stand_beside(tmp_p
     ]
 
 
-def test_the_opcache_study_measures_tcp_in_full_slots_as_well() -> None:
+def test_a_build_may_stand_alone(tmp_path: Path) -> None:
+    arms = '[[arm]]\nname = "stock"\nspec = "build=stock"\n[[arm]]\nname = "off"\nspec = "build=trained;ini.memory_limit=1G"\n'
+    text = BUILT_HEAD + arms + COMPARISON.replace('= "control"', '= "stock"') + BUILD + "standalone = true\n"
+    assert load_study(write(tmp_path, text)).builds == (StudyBuild("trained", "pgo", ("hello",), alone=True),)
+
+
+@pytest.mark.parametrize(("treatment", "shorter"), [("tcp", 500), ("no opcache", 150)])
+def test_the_opcache_study_measures_its_headlines_in_full_slots_as_well(treatment: str, shorter: int) -> None:
     study = load_study(Path(__file__).parents[3] / "studies" / "opcache.toml")
-    slots = {each.name: each.slot_requests for each in study.comparisons if "tcp" in each.treatments and each.metric == "throughput"}
+    loaded = [each for each in study.comparisons if each.app == "symfony-hello" and each.metric == "throughput"]
+    mine = [each for each in loaded if treatment in each.treatments]
     # None: 20 for each in flight.
-    assert slots["symfony-throughput-long-slots"] is None
-    assert slots["symfony-throughput"] == 500
+    (full,) = [each for each in mine if each.slot_requests is None]
+    assert full.treatments == (treatment,)
+    assert shorter in [each.slot_requests for each in mine]
+
+
+def test_opcache_on_against_off_is_told_from_full_slots() -> None:
+    study = load_study(Path(__file__).parents[3] / "studies" / "opcache.toml")
+    first = next(each for each in study.comparisons if each.metric == "throughput" and "no opcache" in each.treatments)
+    assert (first.app, first.slot_requests) == ("symfony-hello", None)
+    # Six blocks of two pairs at least, by the rates that were seen: 1,150 requests per second, and 60 without opcache.
+    assert first.budget_s >= 1.2 * 6 * 2 * (2000 / 1150 + 2000 / 60)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,11 @@ from phpdyno.host.checkup.programs import TraceTrial, judge_apt, judge_mariadb, 
 from phpdyno.host.checkup.readings import Readings
 from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
 from phpdyno.host.surroundings import Limits
+from phpdyno.model.plan import MAX_STEAL
+from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT
 from tests.support.hosts import ALL_TOOLS, CLOCK, FPM, HOST, KERNEL, PLACE, SAMPLE, STEAL, host, named
+
+VISITS_VOIDED = f"a sweep's visits (phpdyno measure) above {MAX_STEAL_OF_A_VISIT:.0%}"
 
 
 def measuring(
@@ -79,12 +83,20 @@ def test_without_any_cpu_time_nothing_can_be_measured(kernel: dict[str, object])
 
 @pytest.mark.parametrize(
     ("share", "state", "words"),
-    [(0.01, "ok", ""), (0.03, "limits", "wider intervals"), (0.2, "limits", "blocks above 10 % do not count"), (None, "unknown", "")],
+    [
+        (0.01, "ok", ""),
+        (0.03, "limits", "wider intervals"),
+        (MAX_STEAL_OF_A_VISIT, "limits", "wider intervals"),
+        (MAX_STEAL_OF_A_VISIT + 0.01, "limits", f"wider intervals; {VISITS_VOIDED} do not count"),
+        (MAX_STEAL, "limits", f"wider intervals; {VISITS_VOIDED} do not count"),
+        (MAX_STEAL + 0.01, "limits", f"blocks above {MAX_STEAL:.0%} and {VISITS_VOIDED} do not count, so measuring takes longer"),
+        (None, "unknown", ""),
+    ],
 )
 def test_steal_is_judged_on_a_busy_core(share: float | None, state: str, words: str) -> None:
     line = measuring(HOST, "steal", steal=StealTrial((3,), 1.0, share))
     assert line.state == state
-    assert words in line.means
+    assert line.means.replace(" %", "%") == words
     assert "core 3" in line.found
 
 

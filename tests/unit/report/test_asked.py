@@ -2,7 +2,7 @@
 
 from phpdyno.model.arm import APACHE, Arm, PhpBuild
 from phpdyno.model.workload import Target, Workload
-from phpdyno.report.scope import BOTH, asked_words, target_rows, transport_words
+from phpdyno.report.scope import BOTH, asked_words, scope_of, target_rows, transport_words
 
 LOGGED_IN = Target("/account", 1.0, cookies={"session": "s3cret"}, name="account, logged in")
 LOGIN = Target("/login", 2.0, 303, method="POST", writes=True, body="password=s3cret", headers={"X-Token": "s3cret", "Accept": "text/html"})
@@ -36,3 +36,16 @@ def test_the_way_to_php_is_that_of_the_arms_servers() -> None:
     assert transport_words("http", [apache, apache], keep_conn=False) == "HTTP keep-alive to Apache"
     assert transport_words("http", [nginx, apache], keep_conn=False) == BOTH
     assert transport_words("fastcgi", [nginx], keep_conn=True) == "FastCGI straight to php-fpm on kept connections"
+
+
+def test_many_builds_are_told_apart_by_their_ids_and_a_few_by_their_places_too() -> None:
+    stock, pgo, old = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36", build_id="aa" * 20), PhpBuild("/cache/1/php-fpm", "8.2.32"), "8.2.32"
+    arms = [Arm("control", stock), Arm("pgo", pgo)]
+    few = scope_of("shop 1", Workload((Target("/"),)), arms, None, 1)
+    assert "these builds (PHP 8.2.36 (/usr/sbin/php-fpm8.2, build id aaaaaaaaaaaa), PHP 8.2.32 (/cache/1/php-fpm))" in few
+    arms += [
+        Arm("lto", PhpBuild("/cache/2/php-fpm", old, build_id="bb" * 20)),
+        Arm("o3", PhpBuild("/cache/3/php-fpm", old, build_id="cc" * 20)),
+    ]
+    many = scope_of("shop 1", Workload((Target("/"),)), arms, None, 1)
+    assert "(PHP 8.2.36, build id aaaaaaaaaaaa, PHP 8.2.32, build ids /cache/1/php-fpm, bbbbbbbbbbbb, cccccccccccc)" in many

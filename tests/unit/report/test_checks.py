@@ -35,8 +35,9 @@ def row(view: ChecksView, name: str) -> CheckRow:
 
 def test_alarms_are_counted_with_an_exact_interval() -> None:
     view = checks_view(checks(*(aa(number, number < 3) for number in range(200))))
+    assert row(view, "A/A, looked").check == "A/A, looked at about 3 times: a direction is claimed"
     found = row(view, "a direction")
-    assert found.check == "A/A, looked at about 3 times: a direction is claimed"
+    assert found.check == "arms that do not differ: a direction is claimed"
     assert (found.estimate, found.comparisons) == (0.015, 200)
     assert found.low == pytest.approx(0.0031, abs=1e-4)
     assert found.high == pytest.approx(0.0432, abs=1e-4)
@@ -48,6 +49,34 @@ def test_a_share_of_alarms_is_judged_on_its_interval(alarms: int, outcome: str) 
     view = checks_view(checks(*(aa(number, number < alarms) for number in range(200))))
     assert row(view, "a direction").outcome == outcome
     assert view.contradicted == (outcome == "not reached")
+
+
+def alike(number: int, kind: CheckKind, alarm: bool = False) -> Compared:
+    return structs.replace(aa(number, alarm), kind=kind)
+
+
+def all_alike(alarms: int) -> list[Compared]:
+    """As many comparisons of arms that do not differ as a whole selfcheck makes; the first ones are false alarms."""
+    counts: dict[CheckKind, int] = {"A/A": FULL.aa - FULL.long, "long A/A": FULL.long, "zero": FULL.zero}
+    kinds = [kind for kind, count in counts.items() for _ in range(count)]
+    return [alike(number, kind, number < alarms) for number, kind in enumerate(kinds)]
+
+
+@pytest.mark.parametrize(("alarms", "outcome"), [(0, "reached"), (5, "reached"), (6, "open"), (25, "not reached")])
+def test_comparisons_of_arms_that_do_not_differ_are_judged_together(alarms: int, outcome: str) -> None:
+    view = checks_view(checks(*all_alike(alarms)))
+    found = row(view, "arms that do not differ")
+    assert (found.comparisons, found.outcome) == (250, outcome)
+    assert view.contradicted == (outcome == "not reached")
+
+
+def test_each_kind_of_them_is_shown_and_not_judged() -> None:
+    view = checks_view(checks(*all_alike(0)))
+    for name, count in (("A/A, looked", 180), ("long A/A, looked", 20), ("a setting without effect", 50)):
+        found = next(each for each in view.rows if each.check.startswith(name))
+        assert (found.comparisons, found.outcome, found.target) == (count, "–", "–")
+        assert found.found.startswith(f"0 of {count}, 0.0 % (0.0 to ")
+    assert view.conclusion == "All targets are reached."
 
 
 def test_planted_comparisons_that_find_the_truth_reach_every_target() -> None:
@@ -84,8 +113,8 @@ def test_a_selfcheck_whose_aa_all_failed_contradicts_and_hides_no_row() -> None:
     failed = [numberless(number, "zero" if number < 50 else "A/A", truth=0.0) for number in range(250)]
     view = checks_view(checks(*failed, *(planted(number) for number in range(250, 450)), wish=structs.replace(FULL, long=0)))
     assert (row(view, "without a number").found[:10], row(view, "without a number").outcome) == ("250 of 450", "not reached")
-    for name in ("A/A: a direction", "without effect: a direction", "independent"):
-        assert (row(view, name).outcome, row(view, name).estimate) == ("open", None)
+    for name, outcome in (("not differ", "open"), ("A/A: a direction", "–"), ("without effect: a direction", "–"), ("independent", "open")):
+        assert (row(view, name).outcome, row(view, name).estimate) == (outcome, None)
     assert view.contradicted
     assert view.conclusion.startswith("Contradicted: comparisons without a number.")
 
@@ -124,8 +153,9 @@ def test_what_never_had_an_interval_is_no_comparison_without_alarm(kind: CheckKi
 
 def test_a_kind_that_was_asked_for_and_not_made_has_an_open_row() -> None:
     view = checks_view(checks(wish=FULL, ground=None))
-    assert len(view.rows) == 12
-    assert {each.outcome for each in view.rows} == {"open"}
+    assert len(view.rows) == 13
+    assert [each.outcome for each in view.rows].count("open") == 10
+    assert {each.outcome for each in view.rows} == {"open", "–"}
     assert view.conclusion == "Nothing contradicts the targets so far; not all comparisons are made."
     assert not view.contradicted
 
@@ -152,7 +182,7 @@ def test_long_comparisons_have_a_row_of_their_own_that_says_how_often_they_were_
     long = [structs.replace(compared(number, "long A/A", "inconclusive", truth=0.0), looks=50 + number) for number in range(9)]
     view = checks_view(checks(*long, *(aa(number, False) for number in range(9, 20))))
     assert row(view, "long A/A, looked at about 54 times: a direction is claimed").comparisons == 9
-    assert row(view, "A/A, looked at about 3 times").check.startswith("A/A")
+    assert next(each for each in view.rows if each.check.startswith("A/A, looked at about 3 times")).comparisons == 11
 
 
 @pytest.mark.parametrize(("lag", "outcome"), [(0.0, "reached"), (0.1, "open"), (0.3, "not reached")])
@@ -176,7 +206,7 @@ def test_where_cost_is_no_line_sizes_are_not_judged_and_the_conclusion_says_so()
     assert view.conclusion.startswith("How large the planted effect is cannot be known here")
     assert view.contradicted
     alarmed = [aa(number, True) for number in range(60, 120)]
-    assert checks_view(checks(*beside, *alarmed, ground=bent)).conclusion.startswith("Contradicted: A/A")
+    assert checks_view(checks(*beside, *alarmed, ground=bent)).conclusion.startswith("Contradicted: arms that do not differ")
 
 
 # ---- what it is about ------------------------------------------------------------------------
@@ -251,7 +281,7 @@ def test_arms_that_do_not_invert_are_seen() -> None:
 
 def test_a_selfcheck_that_was_cut_short_claims_nothing() -> None:
     view = checks_view(checks(aa(0, False), wish=None, ground=None))
-    assert row(view, "A/A").outcome == "open"
+    assert row(view, "not differ").outcome == "open"
     assert checks_view(checks()).rows[0].check.startswith("cost over turns")
     assert row(checks_view(checks()), "without a number").outcome == "open"
 

@@ -73,9 +73,24 @@ def test_the_page_holds_both_plots_and_the_builds() -> None:
     held = view()
     assert set(ladder_figures(held)) == {"steps", "totals"}
     page = render_ladder(held)
+    assert "5,000 KiB of code (2 whole pages of 2 MiB)" in page
     for part in ("pgo+bolt-1a2b3c4d", "taken branches", "700,000", "HYBRID interpreter", 'id="totals"', "comparison.html"):
         assert part in page, part
     assert msgspec.json.decode(msgspec.json.encode(held), type=LadderView) == held
+
+
+def test_the_code_of_a_build_of_an_earlier_version_has_no_size() -> None:
+    record = ladder_record()
+    builds = {name: structs.replace(build, binaries=()) for name, build in record.builds.items()}
+    held = ladder_view(structs.replace(record, builds=builds), measured_in(ladder_journal(record), "run"))
+    assert {(each.text_kib, each.text_pages) for each in held.builds} == {(0, 0)}
+    assert "KiB of code" not in render_ladder(held)
+
+
+def test_the_page_says_of_each_binary_what_bolt_changed_and_what_it_could_not_read() -> None:
+    page = render_ladder(view()).replace("<wbr>", "")
+    of_fpm, of_opcache = page.index("What BOLT changed in php-fpm"), page.index("What BOLT changed in opcache.so")
+    assert of_fpm < page.index("1,000,000") < page.index("zval_ptr_dtor") < of_opcache < page.index("50,000")
 
 
 @pytest.mark.parametrize(

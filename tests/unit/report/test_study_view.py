@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.journal.records import BlockDone, Concluded, Record
 from phpdyno.report.shape import Ratio
 from phpdyno.report.study_cells import against_control, contrast_cells, factor, failed, number, per_s, ratio
 from phpdyno.report.study_page import study_page
 from phpdyno.report.study_shape import ComparisonFigures, StudyView
 from phpdyno.report.study_view import quotient, side_of, study_view
-from tests.support.studies import counts, cpu_journal, journals_of, loaded_journal, record_of, small_study
+from tests.support.ladders import build
+from tests.support.protocol import carried
+from tests.support.studies import NO_OPCACHE, counts, cpu_journal, journals_of, loaded_journal, record_of, small_study
 
 
 @pytest.fixture
@@ -129,6 +132,51 @@ def test_syscalls_of_old_and_new_names_share_a_row(view: StudyView) -> None:
     assert table.totals == (206_000.0, 19_204.0)
 
 
+def section_of(view: StudyView, title: str) -> str:
+    return study_page(view).partition(f"## shop 6.1-synthetic: {title}")[2].partition("\n## ")[0]
+
+
+def test_what_casts_doubt_on_an_effect_stands_below_its_table(tmp_path: Path) -> None:
+    study, records = small_study(tmp_path), cpu_journal(12)
+    doubted = [*records[:-1], *carried(NO_OPCACHE, 20, 0.3, 12), records[-1]]
+    made = study_view(record_of(study), {"shop-throughput": loaded_journal(), "shop-cpu": doubted})
+    (_, treated) = named(made, "shop-cpu").arms
+    assert treated.carry_over is not None
+    assert (treated.carry_over.treatment, treated.carry_over.differs) == ("no opcache", True)
+    assert treated.carry_over.said in treated.warnings
+    section = section_of(made, "CPU per request")
+    assert "Carry-over, the effect by slot length:\n\n- `no opcache`: 1 request (the verdict) 0.2" in section
+    assert "Warnings:\n\n- `no opcache`: the effect depends on the slot length: " in section
+    loaded = section_of(made, "throughput")
+    assert "- `tcp`: requests failed under the treatment: 168 of 56000 (126 wrong_status (502), 42 timed_out)" in loaded
+    assert "Carry-over" not in loaded
+
+
+def test_an_effect_that_rare_dear_requests_carry_is_warned_of(tmp_path: Path) -> None:
+    def pulled(record: Record) -> Record:
+        if not isinstance(record, BlockDone):
+            return record
+        moved = tuple(structs.replace(each, clipped_log_ratio=each.log_ratio + 0.1) for each in record.observations)
+        return structs.replace(record, observations=moved)
+
+    records = [pulled(record) for record in cpu_journal(12) if not isinstance(record, Concluded)]
+    made = study_view(record_of(small_study(tmp_path)), {"shop-cpu": records})
+    assert "- `no opcache`: clipping outlying pairs would move the effect by 10.5 %" in section_of(made, "CPU per request")
+
+
+def test_the_control_against_itself_is_shown_beside_every_table(view: StudyView) -> None:
+    found = named(view, "shop-cpu").aa
+    assert found is not None
+    assert found.blocks == 8
+    for title in ("CPU per request", "throughput"):
+        assert "\nThe control against itself (A/A): control / control 0.997 (95 % CI 0.990 to 1.004, 8 blocks).\n" in section_of(
+            view, title
+        )
+    assert "Warnings:" not in section_of(view, "CPU per request")
+    uncalibrated = structs.replace(view, comparisons=tuple(structs.replace(each, aa=None) for each in view.comparisons))
+    assert "A/A" not in section_of(uncalibrated, "throughput")
+
+
 def test_an_arm_that_is_invalid_gets_no_number(tmp_path: Path) -> None:
     study = small_study(tmp_path)
     made = study_view(record_of(study), {"shop-cpu": cpu_journal(12)})
@@ -178,6 +226,25 @@ def test_a_slot_of_as_many_requests_as_are_in_flight_is_called_a_burst(view: Stu
     both = study_page(with_loaded(view, 100, 400))
     assert "in single bursts (`slots-100`) or in a closed loop (all others)" in both
     assert "| shop | tcp | slots-100 | 100 | – |" in both
+
+
+def test_builds_are_shown_with_what_trained_them_and_what_must_be_known_of_them(tmp_path: Path) -> None:
+    study, notice = small_study(tmp_path), "older than what is installed, for measuring only"
+    pgo = build("pgo", "shop")
+    builds = {"plain": build("o2"), "trained": structs.replace(pgo, origin=structs.replace(pgo.origin, notice=notice))}
+    view = study_view(structs.replace(record_of(study), builds=builds), journals_of(study))
+    assert list(view.builds) == ["plain", "trained"]
+    page = study_page(view)
+    assert "## Builds" in page
+    assert "| plain | 8.2.36 | GCC 12.2.0 | HYBRID | – |" in page
+    assert "| trained | 8.2.36 | GCC 12.2.0 | HYBRID | shop, 1500 requests |" in page
+    assert f"| warning | {notice} |" in page
+    assert "| training | shop, 1500 requests |" in page
+    less = structs.replace(build("pgo+bolt", "shop"), skipped={"bolt": "BOLT is not installed"})
+    assert (
+        "bolted: without bolt: BOLT is not installed" in study_view(structs.replace(record_of(study), builds={"bolted": less}), {}).warnings
+    )
+    assert "## Builds" not in study_page(study_view(record_of(study), journals_of(study)))
 
 
 def test_how_to_repeat_it_names_the_file_that_was_given(tmp_path: Path) -> None:

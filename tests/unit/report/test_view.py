@@ -93,6 +93,20 @@ def test_a_saving_that_is_spent_elsewhere_is_warned_of() -> None:
     assert any("spent elsewhere" in warning for warning in found.warnings)
 
 
+def test_a_saving_that_may_not_be_one_of_the_whole_is_warned_of() -> None:
+    done = []
+    for block in blocks(EFFECTS, 20):
+        (seen,) = block.observations
+        saved_ns = seen.control.php_cpu_ns - seen.treated.php_cpu_ns
+        scatter = 0.5 + 0.4 * (-1) ** block.block
+        dearer = msgspec.structs.replace(seen.treated, web_cpu_ns=seen.treated.web_cpu_ns + round(scatter * 1.9 * saved_ns))
+        done.append(msgspec.structs.replace(block, observations=(msgspec.structs.replace(seen, treated=dearer),)))
+    found = one_of([*opening(plan(JIT)), *done])
+    assert found.whole_stack is not None
+    assert found.whole_stack.low <= 1 < found.whole_stack.ratio
+    assert any("is not shown" in warning for warning in found.warnings)
+
+
 def test_an_interrupted_run_gets_its_verdict_from_the_blocks() -> None:
     view = view_of([*opening(plan(JIT)), *blocks(EFFECTS, 15), Ended("interrupted", "SIGINT", 88.0)], "run")
     (found,) = view.rows

@@ -118,3 +118,13 @@ def test_a_combination_reserves_pages_for_all_that_it_shares() -> None:
     assert entry(factors, (0, 1, 1)).settings["os.vm.nr_hugepages"] == "66"
     assert entry(factors, (1, 1, 0)).settings["os.vm.nr_hugepages"] == str(66 + 32)
     assert "os.vm.nr_hugepages" not in entry(factors, (1, 0, 1)).settings
+
+
+def test_changes_that_cannot_be_on_together_are_levels_of_one_factor() -> None:
+    keep, two, tcp = (Candidate(name, {name: "1"}) for name in ("keep", "two", "tcp"))
+
+    def clash(one: Candidate, other: Candidate) -> bool:
+        return {one.name, other.name} == {"keep", "two"}
+
+    assert [[each.name for each in factor.levels] for factor in factors_of([keep, tcp, two], clash=clash)] == [["keep", "two"], ["tcp"]]
+    assert len(factors_of([keep, tcp, two])) == 3

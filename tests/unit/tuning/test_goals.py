@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.model.tune import Goal
-from phpdyno.tuning.goals import RAILS, Measured, Rails, breaches, gain
+from phpdyno.tuning.goals import RAILS, Measured, Rails, breaches, gain, spent_elsewhere
 
 PLAIN = Measured(requests=1000, failed=0, cpu_ns=30_000_000_000, drive_ns=40_000_000_000, p99_ns=50_000_000, memory_kib=20_000)
 
@@ -86,3 +86,12 @@ def test_a_few_hundred_kib_are_no_matter_whatever_their_share() -> None:
     small, larger = changed(memory_kib=700), changed(memory_kib=1_400)
     assert breaches([small], [larger]) == ()
     assert [each.rail for each in breaches([small], [changed(memory_kib=1_900)])] == ["memory"]
+
+
+def test_a_saving_that_the_rest_of_the_stack_pays_for_is_told() -> None:
+    before = changed(stack_ns=60_000_000_000)
+    assert spent_elsewhere([before] * 6, [changed(stack_ns=57_000_000_000)] * 6) == ""
+    assert "together cost no less" in spent_elsewhere([before] * 6, [changed(stack_ns=60_500_000_000)] * 6)
+    # By request: half of them were valid, at the same total.
+    assert spent_elsewhere([changed(stack_ns=60_000_000_000, failed=500)], [before]) == ""
+    assert spent_elsewhere([PLAIN], [PLAIN]) == ""

@@ -71,8 +71,8 @@ def test_noise_that_was_not_seen_is_not_taken_for_none() -> None:
 
 
 def test_what_goals_see_of_an_arm() -> None:
-    assert measured(cost(worker_kib=20_000)) == Measured(10, 1, 30_000, 50_000, 7_000, 20_000)
-    assert measured(cost(p99_ns=0)) == Measured(10, 1, 30_000, 50_000)
+    assert measured(cost(worker_kib=20_000)) == Measured(10, 1, 30_000, 50_000, 7_000, 20_000, 30_002)
+    assert measured(cost(p99_ns=0)) == Measured(10, 1, 30_000, 50_000, stack_ns=30_002)
 
 
 def test_both_sides_of_every_block_that_counts() -> None:

@@ -122,14 +122,23 @@ def test_a_running_pool_lies_below_what_the_spec_says(fake_php: list[tuple[objec
     assert control["ini.memory_limit"] == "1G"
     assert "pool.php_admin_value[memory_limit]" not in control
     assert control["pool.php_value[precision]"] == "9"
-    assert (control["pool.pm.max_children"], made.loaded_control.settings["pool.pm.max_children"]) == ("7", "7")
+    # One request at a time needs one worker: idle ones would serve cold in turn.
+    loaded = made.loaded_control.settings
+    assert (control["pool.pm.max_children"], loaded["pool.pm.max_children"], loaded["pool.pm"]) == ("1", "7", "dynamic")
+    assert "pool.pm" not in control
     assert control["env.KEY"] == "live:www"
     assert "live" not in control
     _, first, second = made.treatments
     assert first.settings["ini.precision"] == "5"
     assert "pool.php_value[precision]" not in first.settings
     assert second.settings["pool.pm.max_children"] == "3"
-    assert made.notes == ("not taken over from the pool www: user (why not)", "a note")
+    assert made.notes == (
+        "not taken over from the pool www: user (why not)",
+        "a note",
+        "pm.max_children is 7 in the running pool; where CPU is measured, 1 here: so many requests are under way",
+    )
+    named = make_arms("live;pool.pm.max_children=20", ["ini.precision=5"])
+    assert named.control.settings["pool.pm.max_children"] == "20"
     assert all(call[3] == ":/more" for call in fake_php)
     with pytest.raises(UsageError, match="control only"):
         make_arms("", ["live"])
@@ -189,3 +198,13 @@ def test_a_script_is_preloaded_only_where_it_is_the_app_s(app: FolderApp, monkey
     pool_of(monkeypatch, ini__opcache__preload=str(tmp_path / "preload.php"))
     made = make_arms("live", [], aa=True, app=app)
     assert (made.control.settings["ini.opcache.preload"], made.notes) == (str(tmp_path / "preload.php"), ())
+
+
+def test_fewer_workers_take_the_numbers_of_spare_ones_with_them() -> None:
+    base = {"pool.pm": "dynamic", "pool.pm.max_children": "5", "pool.pm.start_servers": "2", "pool.pm.max_spare_servers": "3", "ini.a": "1"}
+    fewer = {"pool.pm.max_children": "2"}
+    assert overlaid(base, fewer, {}) == {"pool.pm": "dynamic", "ini.a": "1", **fewer}
+    more = {"pool.pm.max_children": "9"}
+    assert overlaid(base, more, {}) == {**base, **more}
+    own = {**fewer, "pool.pm.max_spare_servers": "7"}  # php-fpm says what is wrong with it
+    assert overlaid(base, own, {})["pool.pm.max_spare_servers"] == "7"

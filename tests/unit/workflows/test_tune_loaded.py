@@ -1,6 +1,12 @@
+from msgspec import structs
+
+from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Confirmed, Ratio
+from phpdyno.stats.conclusion import conclude
+from phpdyno.stats.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate
-from phpdyno.workflows.tune_loaded import best_of_each
+from phpdyno.workflows.tune_loaded import best_of_each, of_verdict
+from tests.support.journals import blocks
 from tests.support.tunes import confirmed
 
 TCP = Candidate("tcp", {"web.socket": "tcp"})
@@ -21,3 +27,37 @@ def test_the_best_of_each_factor_go_together() -> None:
 def test_what_helped_of_one_factor_needs_no_second_comparison() -> None:
     assert best_of_each([TCP, TWO, FOUR], [better(FOUR, 1.2), better(TWO, 1.1)]) is None
     assert best_of_each([TCP, TWO], [better(TCP, 1.1)]) is None
+
+
+def observed(**changes: int) -> list[Observation]:
+    """Twenty blocks in which more connections that stay are 10 % better; `changes` are what the treated side has else."""
+    seen = [each for block in blocks({TCP.name: 1.1}, 20, sigma=0.002) for each in block.observations]
+    return [structs.replace(each, treated=structs.replace(each.treated, **changes)) for each in seen]
+
+
+def decided(observations: list[Observation]) -> Confirmed:
+    verdict = conclude(TCP.name, observations, alpha=0.05, margin=0.05, mixture=MIXTURE, metric="throughput", reason="")
+    return of_verdict(TCP.settings, verdict, observations)
+
+
+def test_more_throughput_is_adopted_with_what_it_was_before_and_after() -> None:
+    found = decided(observed())
+    assert (found.decision, found.reason) == ("adopted", "")
+    assert found.before is not None
+    assert found.after is not None
+    assert found.after.cpu_ms < found.before.cpu_ms
+
+
+def test_more_throughput_that_breaks_a_guard_rail_is_not_adopted() -> None:
+    slow = decided(observed(service_p99_ns=90_000_000))
+    assert (slow.kind, slow.decision) == ("improved", "not adopted")
+    assert "99th percentile" in slow.reason
+    failing = decided(observed(failed=3))
+    assert failing.decision == "not adopted"
+    assert "requests failed" in failing.reason
+
+
+def test_changes_that_cannot_be_together_have_no_joint_candidate() -> None:
+    better_two = [better(TCP, 1.2), better(TWO, 1.1)]
+    assert best_of_each([TCP, TWO], better_two) is not None
+    assert best_of_each([TCP, TWO], better_two, lambda *_: True) is None

@@ -1,6 +1,16 @@
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from phpdyno.workflows.tune_search import asked_values, set_aside
+import pytest
+
+from phpdyno.model.plan import AppSource
+from phpdyno.model.tune import Asked, Found, Goal
+from phpdyno.tuning.factors import nothing_clashes
+from phpdyno.workflows import tune_search
+from phpdyno.workflows.tune_search import CANNOT_SET, NOT_FOR_MEMORY, Ground, Search, asked_values, set_aside
+from tests.support.bundles import HOST
+from tests.support.facts import PLAIN
 
 OFFERED = {"ini.opcache.jit": ("tracing", "function"), "ini.realpath_cache_ttl": ("600",)}
 
@@ -29,3 +39,36 @@ def test_what_would_take_anothers_pages_is_not_tried_beside_it() -> None:
     assert set_aside((heap, "ini.opcache.jit", pages)) == {heap: pages}
     assert set_aside((heap, "ini.opcache.jit")) == {}
     assert set_aside((pages,)) == {}
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every change works alone; settings of the host may not be written."""
+    monkeypatch.setattr(Search, "_try", lambda self, stage, every, heat, known: ({}, known))
+    monkeypatch.setattr(tune_search, "can_set", lambda name: not name.startswith("os."))
+
+
+def tried(goal: Goal, *knobs: str) -> tuple[Ground, dict[str, str]]:
+    """What there is to try of these, and why some take no part."""
+    asked = Asked(AppSource("hello"), goal=goal, knobs=knobs)
+    lab: Any = SimpleNamespace(asked=asked, metric=asked.metric, settings=lambda _: {"pool.pm.max_children": "4"})
+    lab.clash = lambda _: nothing_clashes
+    known: Any = SimpleNamespace()
+    search = Search(lab, HOST, Found(), keep=lambda _: None, tell=lambda _: None)
+    return search.try_each(Ground(known, PLAIN)), {each.name: each.refused for each in search.found.changes}
+
+
+@pytest.mark.usefixtures("offered")
+def test_what_cannot_be_set_here_takes_no_part_and_says_why() -> None:
+    ground, refused = tried("cpu", "os.vm.nr_hugepages=8", "ini.output_buffering=65536")
+    assert refused == {"os.vm.nr_hugepages=8": CANNOT_SET, "ini.output_buffering=65536": ""}
+    assert [each.name for each in ground.factors] == ["ini.output_buffering"]
+
+
+@pytest.mark.usefixtures("offered")
+def test_what_throughput_judges_has_no_part_in_a_tune_for_memory() -> None:
+    name = "pool.pm.max_children=8"
+    for_cpu, refused = tried("cpu", name)
+    assert ([each.name for each in for_cpu.loaded], refused) == ([name], {name: ""})
+    for_memory, refused = tried("memory", name)
+    assert (for_memory.loaded, refused) == ((), {name: NOT_FOR_MEMORY})

@@ -6,9 +6,8 @@ from phpdyno.host.checkup.sample import Sample
 from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
 from phpdyno.host.cores import split_cores
 from phpdyno.host.surroundings import Limits
-
-MOST_STEAL = 0.10
-"""Blocks with more of it do not count, unless the plan says otherwise."""
+from phpdyno.model.plan import MAX_STEAL
+from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT
 
 SOME_STEAL = 0.02
 OTHERS_CORES = 0.10
@@ -81,9 +80,16 @@ def _steal(trial: StealTrial, sample: Sample | None) -> Check:
     said += f"; {share(sample.steal_since_boot)} of all cores' busy time since boot" if sample else ""
     if trial.share <= SOME_STEAL:
         return Check("measuring", "steal", "ok", said)
-    voided = f"blocks above {MOST_STEAL * 100:.0f} % do not count, so measuring takes longer"
-    means = voided if trial.share > MOST_STEAL else "wider intervals"
+    means = _steal_means(trial.share)
     return Check("measuring", "steal", "limits", said, means, "use another hour, or an instance type with cores of its own")
+
+
+def _steal_means(taken: float) -> str:
+    """By the limits that comparisons and sweeps declare beforehand."""
+    visits = f"a sweep's visits (phpdyno measure) above {100 * MAX_STEAL_OF_A_VISIT:.0f} %"
+    if taken > MAX_STEAL:
+        return f"blocks above {100 * MAX_STEAL:.0f} % and {visits} do not count, so measuring takes longer"
+    return f"wider intervals; {visits} do not count" if taken > MAX_STEAL_OF_A_VISIT else "wider intervals"
 
 
 def _others(sample: Sample | None) -> Check:

@@ -1,0 +1,296 @@
+"""The files of a package that are texts: who it depends on, the unit, how it starts and when it steps aside. Pure."""
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from phpdyno.build.dropin import EXTENSIONS
+from phpdyno.build.needs import READY
+from phpdyno.build.versions import as_package
+from phpdyno.errors import DynoError
+from phpdyno.model.build import BUILD_FILE, Build, configuration_of, series_of
+from phpdyno.stack.php import NO_PRELOADING
+
+HOME = "usr/lib/phpdyno"
+INI = "ini"
+"""The directory of what one that stands alone loads besides its php.ini."""
+IF_SYSTEMD = "if [ -d /run/systemd/system ]; then"
+ASKING = " ".join((*NO_PRELOADING, "-d error_log= -d display_errors=1 -d display_startup_errors=1"))
+"""Of a php-fpm that is only asked: it preloads nothing, and says what is wrong to whoever asks, not to a log."""
+FAULTS = ("Unable to load", "Unable to initialize", "Failed loading", "undefined symbol", "API version", "options need to match")
+"""What PHP says of an extension that does not fit it."""
+CHECK = "--check"
+"""To the start script: say whether it would start this build, and start nothing."""
+_UNFIT = re.compile(r"[^a-z0-9.+-]+")
+_PACKAGED = re.compile(r"/usr/sbin/php-fpm(\d+\.\d+)")
+
+
+class Contents(Struct, frozen=True):
+    """What the texts must know of the files: Debian's word for the processor, the packages of linked libraries, and of a build that stands
+    alone its modules by file name with the line that loads each (`zend_extension`, `extension`)."""
+
+    architecture: str
+    libraries: str = ""
+    loads: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Texts(Struct, frozen=True):
+    """A build, where its package lies, and the distribution's PHP that it lies beside: configuration, and what it steps aside for."""
+
+    build: Build
+
+    @property
+    def name(self) -> str:
+        return package_name(self.build)
+
+    @property
+    def unit_name(self) -> str:
+        return unit_name(self.build)
+
+    @property
+    def series(self) -> str:
+        return series_beside(self.build.like)
+
+    @property
+    def home(self) -> str:
+        return home_of(self.build)
+
+    @property
+    def configuration(self) -> str:
+        return configuration_of(self.series)
+
+    def control(self, contents: Contents) -> str:
+        build = self.build
+        apps = " and ".join(f"{each.requests} requests to {each.teaching.app}" for each in build.lessons)
+        taught = f" by {apps}" if apps else ""
+        theirs = [f"php{self.series}-fpm", *([] if build.alone else [f"php{self.series}-opcache"])]
+        uses = "has its extensions compiled in" if build.alone else "uses its extensions"
+        return (
+            f"Package: {self.name}\n"
+            f"Version: {version_of(build)}\n"
+            f"Architecture: {contents.architecture}\n"
+            "Maintainer: whoever built it <root@localhost>\n"
+            "Section: php\n"
+            "Priority: optional\n"
+            f"Depends: {', '.join([*theirs, *([contents.libraries] if contents.libraries else [])])}\n"
+            f"Description: php-fpm {build.php_version}, rebuilt ({build.made_by})\n"
+            f" php-fpm compiled anew{taught}.\n"
+            f" It lies beside the distribution's, {uses}, and steps aside when that is upgraded.\n"
+        )
+
+    def postinst(self) -> str:
+        """After an upgrade the new one runs where the old one did."""
+        restart = f'[ -z "$2" ] || systemctl try-restart {self.unit_name}.service || true'
+        return _script(f"{IF_SYSTEMD}\n  systemctl daemon-reload || true\n  {restart}\nfi")
+
+    def prerm(self) -> str:
+        """Whoever removes it has the distribution's again, now and after the next boot, where this one was in use."""
+        return _script(
+            f'[ "$1" = remove ] || [ "$1" = deconfigure ] || exit 0\n{IF_SYSTEMD}\n'
+            f"  enabled=no active=no\n"
+            f"  systemctl is-enabled --quiet {self.unit_name}.service && enabled=yes\n"
+            f"  systemctl is-active --quiet {self.unit_name}.service && active=yes\n"
+            f"  systemctl disable --now {self.unit_name}.service || true\n"
+            f"  [ $enabled = no ] || systemctl enable php{self.series}-fpm.service || true\n"
+            f"  [ $active = no ] || systemctl start php{self.series}-fpm.service || true\n"
+            "fi"
+        )
+
+    def start(self) -> str:
+        words = " ".join(f'-e "{each}"' for each in FAULTS)
+        return f"""#!/bin/sh
+# The rebuilt php-fpm where it fits what is installed now, else the distribution's own, with a notice.
+# {CHECK}: whether the one that runs may take its configuration anew, for which php-fpm executes itself and not this script.
+home={self.home}
+stock=/usr/sbin/php-fpm{self.series}
+check=
+if [ "$1" = {CHECK} ]; then
+  shift
+  check=yes
+  case $(readlink "/proc/$MAINPID/exe") in "$stock"*) exit 0 ;; esac
+fi
+# Extensions that do not fit, without the time and the place: these are others of the same fault.
+faults() {{
+  sed -e 's/^\\[[^]]*\\] //' -e 's/ (tried: .*//' | grep -F {words}
+}}
+installed=$("$stock" -n -v 2>/dev/null | sed -n '1s/^PHP \\([^ ]*\\).*/\\1/p')
+reason=
+if {self._outdated()}; then
+  reason="the distribution has PHP $installed, {self._made_for()}"
+elif ! said=$({self._own()} {ASKING} -m 2>&1); then
+  reason="this build does not run here"
+elif ! tested=$({self._own()} {ASKING} -t "$@" 2>&1); then
+  why=$(printf "%s\\n" "$tested" | grep -m 1 ERROR || printf "%s\\n" "$tested" | tail -n 1)
+  reason="this build does not take this configuration: $why"
+elif found=$(printf "%s\\n" "$said" | faults); then
+  # What is wrong with the distribution's too is no reason to step aside.
+  theirs=$("$stock" {ASKING} -m 2>&1 | faults)
+  if fault=$(printf "%s\\n" "$found" | grep -m 1 -vxF -e "$theirs"); then
+    reason="an installed extension does not fit this build: $fault"
+  fi
+fi
+if [ -n "$check" ]; then
+  [ -z "$reason" ] || echo "phpdyno: $reason; not reloaded. To go on with $stock: systemctl restart {self.unit_name}" >&2
+  [ -z "$reason" ]
+  exit
+fi
+if [ -n "$reason" ]; then
+  echo "phpdyno: $reason; starting $stock instead. {self._anew()}" >&2
+  exec "$stock" "$@"
+fi
+exec {self._own()} "$@"
+"""
+
+    def _own(self) -> str:
+        program = '"$home/php-fpm"'
+        if self.build.alone:
+            # conf.d loads extensions as modules that this program has in itself.
+            return f'env PHP_INI_SCAN_DIR="$home/{INI}" {program} -c "{self.build.ini or "/dev/null"}"'
+        return f'{program} -d "extension_dir=$home/{EXTENSIONS}"'
+
+    def _outdated(self) -> str:
+        """A test of the shell: extensions of another version than the program's may not load; of two PHPs of one series the older one lacks
+        what the newer one mended."""
+        version = self.build.php_version
+        if not self.build.alone:
+            return f'[ "$installed" != "{self.build.loads}" ]'
+        if series_of(version) != self.series:
+            return "false"
+        return f'dpkg --compare-versions "$installed" gt "{as_package(version)}"'
+
+    def _made_for(self) -> str:
+        build = self.build
+        if build.alone or build.loads == build.php_version:
+            return f"and this build is of {build.php_version}"
+        return f"and this build was made beside {build.loads}"
+
+    def _anew(self) -> str:
+        build = self.build
+        own = any(each.requests for each in build.known)
+        if build.alone or own or build.origin.kind != "debian":
+            return "Build it anew with phpdyno build."
+        return f"Build it anew: phpdyno build --refresh --like php-fpm{self.series}"
+
+    def unit(self) -> str:
+        configuration, number = self.configuration, self.series.replace(".", "")
+        # Without systemd's library it cannot say that it is ready.
+        kind = "notify" if READY in self.build.options else "exec"
+        socket = f"/run/php/php-fpm.sock {configuration}/pool.d/www.conf {number}"
+        given = f"--nodaemonize --fpm-config {configuration}/php-fpm.conf"
+        return f"""[Unit]
+Description=php-fpm {series_of(self.build.php_version)}, rebuilt by phpdyno ({self.build.made_by})
+After=network.target
+Conflicts=php{self.series}-fpm.service
+
+[Service]
+Type={kind}
+ExecStart={self.home}/start {given}
+ExecStartPost=-/usr/lib/php/php-fpm-socket-helper install {socket}
+ExecStopPost=-/usr/lib/php/php-fpm-socket-helper remove {socket}
+ExecReload={self.home}/start {CHECK} {given}
+ExecReload=/bin/kill -USR2 $MAINPID
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+    def readme(self) -> str:
+        unit, series = self.unit_name, self.series
+        return f"""php-fpm {self.build.php_version}, compiled anew ({self.build.made_by}).
+What it was made of is in {self.home}/{BUILD_FILE}.
+
+Switch to it:     systemctl disable --now php{series}-fpm && systemctl enable --now {unit}
+The way back:     systemctl disable --now {unit} && systemctl enable --now php{series}-fpm
+Or for good:      apt remove {self.name}
+
+{self._uses()}
+{self._command_line()}"""
+
+    def _command_line(self) -> str:
+        if self.build.alone:
+            told, how = "must be told what to load", f"PHP_INI_SCAN_DIR={self.home}/{INI} {self.home}/php -m"
+        else:
+            told = f"read the ini files of {self.configuration}, and must be told where extensions are"
+            how = f"{self.home}/php -d extension_dir={self.home}/{EXTENSIONS} -m"
+        return f"The programs php and php-cgi of the same build, which nothing starts, {told}:\n{how}\n"
+
+    def _uses(self) -> str:
+        aside = f"says so in the journal, and starts the distribution's php-fpm instead. {self._anew()}\n"
+        if not self.build.alone:
+            return (
+                f"It uses the distribution's configuration ({self.configuration}) and extensions. When these are upgraded it notices\n"
+                f"when it starts next, {aside}"
+            )
+        read = f"reads {self.build.ini}" if self.build.ini else "reads no php.ini"
+        told = (
+            f"Its extensions are compiled in. It uses the pools in {self.configuration} and {read}; files in conf.d do not count,\n"
+            f"those in {self.home}/{INI} do.\n"
+        )
+        if series_of(self.build.php_version) == self.series:
+            return f"{told}Where the distribution has a newer PHP {self.series} when it starts, it {aside}"
+        return f"{told}Nobody mends its holes but you: build it anew whenever its source is.\n"
+
+    def ini(self, loads: Mapping[str, str]) -> str:
+        """What one that stands alone loads: its own opcache, and extensions that were added to it."""
+        lines = [f"extension_dir={self.home}/{EXTENSIONS}", *(f"{kind}={self.home}/{EXTENSIONS}/{file}" for file, kind in loads.items())]
+        return "; Read after php.ini, in the place of conf.d.\n" + "\n".join(lines) + "\n"
+
+
+def series_beside(fpm: str) -> str:
+    """`8.2` of /usr/sbin/php-fpm8.2. Raises DynoError for one that is not the distribution's: a package would find no configuration."""
+    found = _PACKAGED.fullmatch(fpm)
+    if found is None:
+        raise DynoError("only a build that stands beside the distribution's php-fpm can be packaged", where=fpm)
+    return found[1]
+
+
+def home_of(build: Build) -> str:
+    """Where a package's files lie: `/usr/lib/phpdyno/phpdyno-php8.2-pgo`."""
+    return f"/{HOME}/{package_name(build)}"
+
+
+def package_name(build: Build) -> str:
+    """`phpdyno-php8.2-pgo`: one package for each recipe, so that a later build of it is an upgrade; `-standalone` for one that stands
+    alone."""
+    recipe = build.made_by.replace("=", "-")
+    return _UNFIT.sub("-", f"phpdyno-php{series_of(build.php_version)}-{recipe}{'-standalone' if build.alone else ''}".lower())
+
+
+def unit_name(build: Build) -> str:
+    """`phpdyno-php8.2-pgo-bolt` of the package `phpdyno-php8.2-pgo+bolt`: systemd takes no `+` in the name of a unit."""
+    return package_name(build).replace("+", "-")
+
+
+def version_of(build: Build) -> str:
+    """`8.2.36-1~deb12u1+phpdyno20260102030405`: after the source's version where that is a package's."""
+    source = build.origin.version if build.origin.kind == "debian" else as_package(build.php_version)
+    return f"{source}+phpdyno{re.sub(r'[^0-9]', '', build.made)[:14]}"
+
+
+def refuse_unpackable(build: Build) -> None:
+    """Raises DynoError for a build that may only be measured with: it is older than what the distribution has, holes included; and for one
+    that stands beside a php-fpm that is not the distribution's."""
+    if build.measuring_only:
+        raise DynoError("this build is for measuring only: its source is older than the installed PHP", where=build.name)
+    series_beside(build.like)
+
+
+def package_texts(build: Build, contents: Contents) -> dict[str, str]:
+    """The package's own files as texts, by their path below the root. Raises DynoError for a build that cannot be packaged."""
+    refuse_unpackable(build)
+    texts = _Texts(build)
+    return {
+        "DEBIAN/control": texts.control(contents),
+        "DEBIAN/postinst": texts.postinst(),
+        "DEBIAN/prerm": texts.prerm(),
+        "DEBIAN/postrm": _script(f"{IF_SYSTEMD} systemctl daemon-reload || true; fi"),
+        f"{HOME}/{texts.name}/start": texts.start(),
+        **({f"{HOME}/{texts.name}/{INI}/phpdyno.ini": texts.ini(contents.loads)} if build.alone else {}),
+        f"usr/lib/systemd/system/{texts.unit_name}.service": texts.unit(),
+        f"usr/share/doc/{texts.name}/README": texts.readme(),
+    }
+
+
+def _script(text: str) -> str:
+    return f"#!/bin/sh\nset -e\n{text}\n"

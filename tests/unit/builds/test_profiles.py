@@ -1,0 +1,87 @@
+"""What instrumented processes left: counted, and added up by gcov-tool, whose place a fake takes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from phpdyno.build import profiles
+from phpdyno.build.layout import profiles_of, refuse_fewer
+from phpdyno.errors import DynoError
+from phpdyno.stack.supervise import Supervisor
+
+TREE = Path("/cache/tree")
+
+
+def leave(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+class FakeGcovTool:
+    """Makes a directory with one profile, and keeps what it was told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[tuple[str, ...]] = []
+        monkeypatch.setattr(profiles, "find_program", lambda name: f"/usr/bin/{name}")
+
+    def run(self, _: str, argv: Sequence[str], **__: object) -> SimpleNamespace:
+        self.asked.append(tuple(argv))
+        leave(Path(argv[argv.index("-o") + 1]), "main/main.gcda")
+        return SimpleNamespace(status=0)
+
+    def merge(self, tmp_path: Path, **weights: float) -> list[tuple[str, str, str]]:
+        """Weights and names of what was merged, step by step."""
+        folders = [(leave(tmp_path / name, "main/main.gcda"), weight) for name, weight in weights.items()]
+        profiles.merge(folders, tmp_path / "merged", cast(Supervisor, self), tmp_path / "scratch")
+        assert profiles.written(tmp_path / "merged") == (Path("main/main.gcda"),)
+        return [(argv[3], Path(argv[-2]).name, Path(argv[-1]).name) for argv in self.asked]
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> FakeGcovTool:
+    return FakeGcovTool(monkeypatch)
+
+
+def test_profiles_are_counted_and_put_by_their_place_in_the_tree(tmp_path: Path) -> None:
+    leave(tmp_path / "written/cache/tree", "main/main.gcda", "Zend/zend.gcda")
+    assert profiles.collect(tmp_path / "written", TREE, tmp_path / "kept", objects=4) == 2
+    assert profiles.written(tmp_path / "kept") == (Path("Zend/zend.gcda"), Path("main/main.gcda"))
+
+
+@pytest.mark.parametrize(("names", "objects"), [(("main/main.gcda",), 3), ((), 0), ((), 400)])
+def test_fewer_profiles_than_half_of_what_was_compiled_train_nothing(tmp_path: Path, names: tuple[str, ...], objects: int) -> None:
+    leave(tmp_path / "written/cache/tree", "main/main.c", *names)
+    with pytest.raises(DynoError, match=rf"training left {len(names)} profiles, and {objects} files were compiled to write one"):
+        profiles.collect(tmp_path / "written", TREE, tmp_path / "kept", objects=objects)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_weights_are_whole_numbers_and_what_is_added_up_already_weighs_one(tool: FakeGcovTool, tmp_path: Path) -> None:
+    assert tool.merge(tmp_path, a=1.0, b=3.0, c=1000.0) == [("1,3", "a", "b"), ("1,1000", "0", "c")]
+
+
+def test_the_first_is_one_that_weighs_one_where_there_is_one(tool: FakeGcovTool, tmp_path: Path) -> None:
+    assert tool.merge(tmp_path, a=3.0, b=2.0, c=1.0) == [("1,3", "c", "a"), ("1,2", "0", "b")]
+
+
+def test_where_none_weighs_one_the_first_is_weighted_too(tool: FakeGcovTool, tmp_path: Path) -> None:
+    assert tool.merge(tmp_path, a=3.0, b=2.0) == [("3,2", "a", "b")]
+
+
+def test_a_weight_of_an_earlier_version_that_is_no_whole_number_is_refused(tool: FakeGcovTool, tmp_path: Path) -> None:
+    with pytest.raises(DynoError, match=r"adds up by whole numbers, and this profile weighs 2.5"):
+        tool.merge(tmp_path, a=1.0, b=2.5)
+    assert not tool.asked
+
+
+def test_a_start_alone_trains_no_layout(tmp_path: Path) -> None:
+    leave(tmp_path, "php-fpm.10.fdata", "opcache.so.10.fdata", "opcache.so.11.fdata")
+    with pytest.raises(DynoError, match="training left 1 of php-fpm's profiles for BOLT"):
+        refuse_fewer(profiles_of("php-fpm", tmp_path), "php-fpm")
+    leave(tmp_path, "php-fpm.11.fdata")
+    refuse_fewer(profiles_of("php-fpm", tmp_path), "php-fpm")

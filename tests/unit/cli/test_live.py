@@ -1,0 +1,47 @@
+"""Live progress shows what it is told, whatever that means to a terminal or to the library that draws."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from phpdyno.cli.live import LiveProgress
+
+SPEC = "pool.php_admin_value[memory_limit]=64M"
+
+
+def drawn(terminal: bool = True) -> tuple[io.StringIO, Console]:
+    out = io.StringIO()
+    return out, Console(file=out, width=200, force_terminal=terminal, color_system=None, legacy_windows=False)
+
+
+@pytest.mark.parametrize("name", [SPEC, "[/x]", "[red]hot[/red]", "[link=file:///etc/passwd]here"])
+def test_brackets_of_a_name_are_no_markup(name: str) -> None:
+    out, console = drawn()
+    with LiveProgress(console) as progress:
+        progress.phase(f"{name}: counting")
+        progress._last = float("-inf")
+        progress.tick(1.0, 10.0, f"{name} settled")
+    assert f"{name}: counting" in out.getvalue()
+    assert f"{name} settled" in out.getvalue()
+
+
+def test_an_escape_sequence_is_shown_and_not_obeyed() -> None:
+    hostile = "its log ends with \x1b]0;owned\x07 \x9b2J \u202ereversed"
+    out, console = drawn()
+    with LiveProgress(console) as progress:
+        progress.phase(hostile)
+        progress.note(hostile)
+        progress._last = float("-inf")
+        progress.tick(1.0, 10.0, hostile)
+    for character in ("\x1b]", "\x07", "\x9b", "\u202e"):
+        assert character not in out.getvalue()
+    assert out.getvalue().count("its log ends with �]0;owned� �2J �reversed") >= 3
+
+
+def test_a_note_is_one_line_where_nobody_looks() -> None:
+    out, console = drawn(terminal=False)
+    with LiveProgress(console, notes="plan: ") as progress:
+        progress.phase("unseen")
+        progress.note(f"{SPEC}\r\nphpdyno: all is well \x1b[2J")
+    assert out.getvalue() == f"plan: {SPEC}  phpdyno: all is well �[2J\n"

@@ -1,0 +1,149 @@
+"""The loop that measures, on a stage that starts nothing: the clock of the day is set meanwhile, and budgets that are too small."""
+
+import io
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from msgspec import structs
+from rich.console import Console
+
+from phpdyno.errors import BudgetTooSmall
+from phpdyno.experiment import block as block_file
+from phpdyno.experiment import gate as gate_file
+from phpdyno.experiment import panel as panel_file
+from phpdyno.experiment import runner as runner_file
+from phpdyno.experiment.planning import make_plan
+from phpdyno.experiment.runner import Runner
+from phpdyno.experiment.slot import Lane, SharedMeters
+from phpdyno.experiment.state import RunState
+from phpdyno.host.clock import HostCpu
+from phpdyno.journal.reader import FILE, read_journal
+from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Record
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.plan import FixedBlocks, Plan
+from phpdyno.report.terminal import summary
+from phpdyno.report.view import view_of
+from tests.support.fake_stage import MS, FakeInstance, FakeMeter, FakeStage
+from tests.support.fake_study import FakeProgress
+from tests.support.journals import AA, opening, plan
+
+SLOT = 7
+"""Requests; nothing else that is driven has as many."""
+MADE = structs.replace(plan(AA), slot_requests=SLOT, budget_s=30.0)
+THREE = structs.replace(plan(AA), fixed=FixedBlocks(3, 4, SLOT, MS, MS, 0.1, 0.1, 0.02, 0.005))
+
+
+class Wall:
+    """The clock of the day, which is set by so many seconds in the first slot of the instance of that number."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: dict[int, float]) -> None:
+        self._ahead_ns = 0
+        self._at = dict(at)
+        real = time.time_ns
+        monkeypatch.setattr(time, "time_ns", lambda: real() + self._ahead_ns)
+
+    def slot(self, instance: FakeInstance, size: int) -> None:
+        if size == SLOT:
+            self._ahead_ns += round(1e9 * self._at.pop(instance.number, 0.0))
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits; lanes are the fakes' own; and one stolen tick would be all of a block that takes a millisecond."""
+    monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
+    monkeypatch.setattr(runner_file, "make_lane", lambda instance, *_, **__: Lane(instance, instance.driver))
+    monkeypatch.setattr(block_file, "read_host_cpu", lambda cores: HostCpu(0, 0, 0))
+
+
+@contextmanager
+def running(made: Plan, run: Path, stage: FakeStage | None = None) -> Iterator[Runner]:
+    """The loop over a plan, on a journal that has begun."""
+    with JournalWriter(run / FILE) as journal:
+        for record in opening(made)[:3]:
+            journal.append(record)
+        shared = SharedMeters(None, cast(Any, FakeMeter()))
+        yield Runner(RunState(made), cast(Any, stage or FakeStage()), shared, journal, run=run, progress=FakeProgress())
+
+
+def journal_of(made: Plan, wall: Wall, run: Path, *, calibrate_only: bool = False) -> list[Record]:
+    """What is journaled while a plan is measured."""
+    with running(made, run, FakeStage(wall.slot)) as runner:
+        if calibrate_only:
+            runner.calibrate()
+        else:
+            runner.measure()
+    return read_journal(run / FILE)
+
+
+def report_of(records: list[Record]) -> str:
+    out = io.StringIO()
+    Console(file=out, width=200).print(summary(view_of(records, "run")))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("step_s", [5.5, -3600.0, 0.06])
+def test_a_step_during_a_block_is_told_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step_s: float) -> None:
+    # Two instances a block: the third one is the control of the second block.
+    records = journal_of(THREE, Wall(monkeypatch, {2: step_s}), tmp_path)
+    (incident,) = [record for record in records if isinstance(record, Incident)]
+    assert (incident.block, incident.arm, incident.kind) == (1, "", "clock step")
+    said = f"the clock of the day was set by {step_s:+.2f} s; we measure with another"
+    assert incident.detail.startswith(said)
+    assert f"clock step: block 2: {said}" in report_of(records)
+    blocks = [record for record in records if isinstance(record, BlockDone)]
+    assert [(block.block, len(block.observations)) for block in blocks] == [(0, 1), (1, 1), (2, 1)]
+    assert not any(seen.excluded for block in blocks for seen in block.observations)
+    (concluded,) = [record for record in records if isinstance(record, Concluded)]
+    assert concluded.verdict.reason == "all planned blocks were measured"
+
+
+def test_what_a_time_service_does_to_a_clock_is_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = journal_of(THREE, Wall(monkeypatch, {0: 0.03, 2: -0.03}), tmp_path)
+    assert not [record for record in records if isinstance(record, Incident)]
+
+
+def test_a_step_while_calibrating_is_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The crew has two instances; the further ones of the two A/A blocks are 2, and 3 beside 4.
+    records = journal_of(MADE, Wall(monkeypatch, {3: 5.5}), tmp_path, calibrate_only=True)
+    (incident,) = [record for record in records if isinstance(record, Incident)]
+    assert (incident.block, incident.arm, incident.kind) == (-1, "", "clock step")
+    assert "clock step: the clock of the day was set by +5.50 s" in report_of(records)
+
+
+# ---- budgets that are too small --------------------------------------------------------------
+
+
+def test_a_budget_without_room_for_the_fewest_blocks_is_refused_before_calibrating_with_one_that_has_it(tmp_path: Path) -> None:
+    made = structs.replace(MADE, budget_s=1e-3)
+    with running(made, tmp_path) as runner, pytest.raises(BudgetTooSmall, match="not even the fewest and shortest blocks fit") as refused:
+        runner.measure()
+    # Calibrating alone takes more than a second.
+    assert refused.value.enough_s >= 2
+    assert not [record for record in read_journal(tmp_path / FILE) if isinstance(record, Calibrated)]
+
+
+def test_a_budget_that_holds_too_few_of_the_planned_blocks_is_refused_with_one_that_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panel_file, "make_plan", lambda *args, **known: structs.replace(make_plan(*args, **known), blocks=1))
+    with running(MADE, tmp_path) as runner, pytest.raises(BudgetTooSmall, match="1 blocks fit, and no interval is finite") as refused:
+        runner.measure()
+    assert refused.value.enough_s >= 2
+
+
+def test_of_two_refusals_the_one_that_asks_for_most_speaks(tmp_path: Path) -> None:
+    def refusing(enough_s: int) -> Any:
+        def plan() -> None:
+            raise BudgetTooSmall("too little", budget_s=1.0, enough_s=enough_s)
+
+        return SimpleNamespace(plan=plan, calibrate=lambda: None, open_treatments=lambda: [])
+
+    with running(MADE, tmp_path) as runner:
+        runner._panels = [refusing(20), refusing(70), refusing(30)]
+        with pytest.raises(BudgetTooSmall, match="--budget 70s"):
+            runner.measure()

@@ -1,0 +1,62 @@
+"""Which recipes a ladder climbs: what is built whole; compiling is replaced by a fake here."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.build.training import Course
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import DynoError
+from phpdyno.journal.ladder import LadderRecord
+from phpdyno.model.build import Build, Teaching
+from phpdyno.model.plan import AppSource
+from phpdyno.model.recipe import Recipe
+from phpdyno.workflows import ladder as workflow
+from phpdyno.workflows.build_site import Trainee
+from phpdyno.workflows.compare import Question
+from phpdyno.workflows.ladder import Climb
+from tests.support.builds import BUILD
+from tests.support.fake_study import FakeProgress
+from tests.support.ladders import TEACHING
+
+NO_BOLT = {"bolt": "BOLT is not installed"}
+
+
+class FakeSite:
+    """Has no BOLT, and no march=z80."""
+
+    @contextmanager
+    def open(self, *_: object, **__: object) -> Iterator["FakeSite"]:
+        yield self
+
+    def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+        return TEACHING
+
+    def build(self, recipe: Recipe, teachings: Sequence[Teaching]) -> tuple[Path, Build]:
+        if recipe.march:
+            raise DynoError("no such machine")
+        return Path("/cache"), structs.replace(BUILD, name=f"{recipe.name}-1", recipe=recipe, skipped=NO_BOLT if recipe.bolt else {})
+
+
+def climbed(monkeypatch: pytest.MonkeyPatch, *recipes: str) -> LadderRecord:
+    monkeypatch.setattr(workflow, "open_site", FakeSite().open)
+    climb = Climb(tuple(map(parse_recipe, recipes)), Question(AppSource("wordpress")))
+    return workflow.build_steps(climb, logs=Path("/logs"), progress=FakeProgress())
+
+
+def test_what_is_without_a_part_of_its_recipe_is_a_step_that_says_why_and_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = climbed(monkeypatch, "march=z80", "pgo", "pgo+bolt")
+    assert [(each.name, each.spec, each.failed) for each in record.steps] == [
+        ("march=z80", "", "no such machine"),
+        ("pgo", "build=pgo-1", ""),
+        ("pgo+bolt", "", "without bolt: BOLT is not installed"),
+    ]
+    assert list(record.builds) == ["pgo-1"]
+
+
+def test_a_ladder_of_nothing_whole_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DynoError, match=r"bolt, march=z80: none of these recipes can be built; without bolt: BOLT is not installed"):
+        climbed(monkeypatch, "bolt", "march=z80")

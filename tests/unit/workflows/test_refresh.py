@@ -1,0 +1,122 @@
+"""Builds made anew for what the installed PHP is now: which of them, and on which apps."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.build.training import Course
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.arm import PhpBuild
+from phpdyno.model.build import Build, Lesson, Teaching
+from phpdyno.model.recipe import Recipe
+from phpdyno.workflows import build as workflow
+from phpdyno.workflows.build_ground import Foundation
+from phpdyno.workflows.build_site import Trainee
+from tests.support.builds import BUILD
+from tests.support.fake_study import FakeProgress
+
+TEACHING = Teaching("wordpress", "6.1", (("/", 1.0),), 30.0, 500, 7, "wordpress", weight=3.0)
+O2 = structs.replace(BUILD, name="o2-1", recipe=parse_recipe("o2"), examined=(TEACHING,))
+PGO = structs.replace(BUILD, lessons=(Lesson(TEACHING, 1500, {"/": 1500}, 420),), examined=(TEACHING,))
+
+
+class FakeSite:
+    """Notes what it is asked to build."""
+
+    def __init__(self) -> None:
+        self.foundations: list[Foundation] = []
+        self.courses: list[Course] = []
+        self.made: list[tuple[str, list[str]]] = []
+
+    @contextmanager
+    def open(self, foundation: Foundation, **_: object) -> Iterator["FakeSite"]:
+        self.foundations.append(foundation)
+        yield self
+
+    def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+        self.courses.append(course)
+        return structs.replace(TEACHING, reference=trainee.reference, weight=trainee.weight)
+
+    def build(self, recipe: Recipe, teachings: Sequence[Teaching]) -> tuple[Path, Build]:
+        self.made.append((recipe.name, [f"{each.reference}={each.weight:g}" for each in teachings]))
+        return Path("/cache/finished"), BUILD
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
+    found = FakeSite()
+    monkeypatch.setattr(workflow, "open_site", found.open)
+    return found
+
+
+def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build) -> FakeProgress:
+    progress = FakeProgress()
+    monkeypatch.setattr(workflow, "find_fpm", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in builds))
+    workflow.refresh("php-fpm8.2", logs=Path("/logs"), progress=progress)
+    return progress
+
+
+def test_each_is_made_once_for_the_apps_that_it_was_examined_on(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    refreshed(monkeypatch, O2, PGO, structs.replace(PGO, name="pgo-2", php_version="8.2.35"))
+    assert site.made == [("o2", ["wordpress=3"]), ("pgo", ["wordpress=3"])]
+    assert site.courses[0] == Course(30.0, 500, 7)
+
+
+def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    refreshed(monkeypatch, PGO)
+    assert [(each.like, each.to_be_kept) for each in site.foundations] == [("php-fpm8.2", True)]
+
+
+def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    of_log = structs.replace(PGO, examined=(structs.replace(TEACHING, requests="access.log"),))
+    progress = refreshed(monkeypatch, structs.replace(O2, examined=()), of_log, PGO)
+    assert site.made == [("pgo", ["wordpress=3"])]
+    assert progress.notes == [
+        "it is not known on which app o2 was examined: give it one with --train",
+        "pgo was trained on requests of access.log: build it again with that",
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        structs.replace(PGO, measuring_only=True),
+        structs.replace(PGO, alone=True),
+        structs.replace(O2, examined=()),
+        structs.replace(PGO, like="/usr/sbin/php-fpm8.4"),
+    ],
+)
+def test_others_are_none_to_be_made_anew(monkeypatch: pytest.MonkeyPatch, site: FakeSite, other: Build) -> None:
+    with pytest.raises(UsageError, match=r"there is no build that stood in for /usr/sbin/php-fpm8.2; name its php-fpm with --like"):
+        refreshed(monkeypatch, other)
+    assert not site.foundations
+
+
+def test_recipes_that_were_made_for_another_php_fpm_are_left_to_it(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    refreshed(monkeypatch, structs.replace(O2, like="/usr/sbin/php-fpm8.4"), PGO)
+    assert site.made == [("pgo", ["wordpress=3"])]
+
+
+@pytest.mark.parametrize(
+    ("build", "installed", "reason"),
+    [
+        (PGO, "8.2.36", ""),
+        (PGO, "8.2.37", r"made beside PHP 8.2.36, and now 8.2.37 is installed.*--refresh --like php-fpm8.2"),
+        (structs.replace(PGO, php_version="8.2.40", beside="8.2.36"), "8.2.36", ""),
+        (structs.replace(PGO, alone=True), "8.2.36", ""),
+        (structs.replace(PGO, alone=True), "8.2.37", r"PHP 8.2.36, older than the installed 8.2.37"),
+        (structs.replace(PGO, alone=True, php_version="8.4.1"), "8.2.37", ""),
+        (structs.replace(PGO, measuring_only=True), "8.2.36", "for measuring only"),
+    ],
+)
+def test_what_was_made_for_a_php_that_was_upgraded_since_is_not_packaged(
+    monkeypatch: pytest.MonkeyPatch, build: Build, installed: str, reason: str
+) -> None:
+    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, installed))
+    with pytest.raises(DynoError, match=reason) if reason else nullcontext():
+        workflow.refuse_outdated(build)

@@ -1,0 +1,123 @@
+"""What is adopted of a winner, by what its stages measure on fresh instances: heats are made up, decisions are the real ones."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from phpdyno.model.observation import Observation
+from phpdyno.model.tune import Found, StageTime
+from phpdyno.stats.sequence import MIXTURE
+from phpdyno.tuning.factors import Candidate, Factor, entry
+from phpdyno.workflows import tune_proof
+from phpdyno.workflows.tune_lab import Heats
+from phpdyno.workflows.tune_proof import ABLATE, AGAIN, CONFIRM, Proof
+from phpdyno.workflows.tune_search import Winner
+from tests.support.journals import blocks
+
+FACTORS = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in ("a", "b"))
+BOTH = entry(FACTORS, (1, 1))
+ONLY_A = entry(FACTORS, (1, 0))
+NUMBER = 20
+
+
+class FakeLab:
+    """As much of a laboratory as decisions need."""
+
+    asked = SimpleNamespace(goal="cpu")
+    alpha, margin, metric, most_arms = 0.05, 0.01, "cpu", 32
+
+    def blocks(self, *_: object, **__: object) -> Any:
+        return SimpleNamespace(mixture=MIXTURE, pairs=10, decidable=0.01)
+
+    def arm(self, name: str, *_: object) -> str:
+        return name
+
+
+class FakeSearch:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.lab = FakeLab()
+        self.found = Found()
+        self.notes: list[str] = []
+
+    def time_of(self, stage: Any) -> StageTime:
+        return StageTime(stage, 60.0, 600.0, 0.01)
+
+    def take(self, **changes: object) -> None:
+        self.found = structs.replace(self.found, **changes)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def tell(self, _: str) -> None:
+        pass
+
+
+def heats(effects: Mapping[str, float], invalid: Mapping[str, str] | None = None) -> Heats:
+    seen: tuple[Observation, ...] = tuple(each for block in blocks(dict(effects), NUMBER, sigma=0.002) for each in block.observations)
+    return Heats((seen,), dict(invalid or {}))
+
+
+PARTS = {BOTH.name: 1.08, "without a": 1.03, "without b": 1.05}
+CONFIRMED = {CONFIRM: heats({BOTH.name: 1.08}), ABLATE: heats(PARTS)}
+
+
+def proved(monkeypatch: pytest.MonkeyPatch, stages: Mapping[str, Heats]) -> tuple[dict[str, str], FakeSearch]:
+    monkeypatch.setattr(tune_proof, "run_heats", lambda lab, stage, *_, **__: stages[stage])
+    search: Any = FakeSearch()
+    return Proof(search, SimpleNamespace()).prove(Winner(FACTORS, BOTH)), search  # type: ignore[arg-type]
+
+
+def test_what_is_confirmed_twice_is_adopted(monkeypatch: pytest.MonkeyPatch) -> None:
+    adopted, search = proved(monkeypatch, {**CONFIRMED, AGAIN: heats({BOTH.name: 1.08, "+ b=1": 1.05})})
+    assert adopted == BOTH.settings
+    assert [each.decision for each in search.found.confirmations] == ["adopted", "adopted"]
+    assert [each.kept for each in search.found.parts] == [True, True]
+
+
+def test_that_it_is_not_shown_a_second_time_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    adopted, _ = proved(monkeypatch, {**CONFIRMED, AGAIN: Heats()})
+    assert adopted == BOTH.settings
+
+
+@pytest.mark.parametrize(
+    ("stage", "found", "words"),
+    [
+        (AGAIN, heats({BOTH.name: 1.08}, {BOTH.name: "worker ended by signal 11"}), "signal 11"),
+        (AGAIN, heats({BOTH.name: 0.95}), "worse than the control"),
+        (ABLATE, heats(PARTS, {BOTH.name: "another answer"}), "another answer"),
+    ],
+)
+def test_what_fails_later_is_not_adopted_although_it_was_confirmed(
+    monkeypatch: pytest.MonkeyPatch, stage: str, found: Heats, words: str
+) -> None:
+    adopted, search = proved(monkeypatch, {**CONFIRMED, AGAIN: Heats(), stage: found})
+    assert adopted == {}
+    assert words in search.notes[-1]
+    assert all(each.decision != "adopted" for each in search.found.confirmations)
+    assert search.found.parts == ()
+
+
+def test_a_whole_that_fails_beside_what_is_left_of_it_is_no_refuge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Part b adds nothing; what is left is not shown to be better, and the whole crashes meanwhile."""
+    useless = {BOTH.name: 1.08, "without a": 1.0, "without b": 1.08}
+    again = heats({BOTH.name: 1.08}, {BOTH.name: "worker ended by signal 11"})
+    adopted, search = proved(monkeypatch, {CONFIRM: CONFIRMED[CONFIRM], ABLATE: heats(useless), AGAIN: again})
+    assert adopted == {}
+    assert "signal 11" in search.notes[-1]
+    adopted, search = proved(monkeypatch, {CONFIRM: CONFIRMED[CONFIRM], ABLATE: heats(useless), AGAIN: heats({ONLY_A.name: 1.08})})
+    assert adopted == ONLY_A.settings
+
+
+def test_a_saving_that_is_spent_elsewhere_is_not_adopted(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    for each in heats({BOTH.name: 1.08}).observations[0]:
+        saved_ns = each.control.php_cpu_ns - each.treated.php_cpu_ns
+        seen.append(structs.replace(each, treated=structs.replace(each.treated, web_cpu_ns=each.treated.web_cpu_ns + 2 * saved_ns)))
+    adopted, search = proved(monkeypatch, {CONFIRM: Heats((tuple(seen),))})
+    assert adopted == {}
+    assert "spent elsewhere" in search.found.confirmations[0].reason
