@@ -7,6 +7,7 @@ import numpy as np
 
 from phpdyno.experiment.block import BlockReading
 from phpdyno.experiment.slot import SlotReading
+from phpdyno.journal.unbroken import unbroken
 from phpdyno.journal.writer import cannot_write
 
 
@@ -37,7 +38,8 @@ def save_samples(run: Path, block: int, reading: BlockReading, treatments: tuple
     path = run / relative
     try:
         path.parent.mkdir(exist_ok=True)
-        np.savez_compressed(path, treatments=np.asarray(treatments), slot=rows, **columns, **requests)
+        with unbroken():
+            np.savez_compressed(path, treatments=np.asarray(treatments), slot=rows, **columns, **requests)
     except OSError as error:
         path.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
