@@ -17,10 +17,11 @@ LogRatios = Mapping[int, float]
 
 
 class Trial(Struct, frozen=True):
-    """The arm that lacks one part (its factor's number): its log ratios by block, or why it is invalid."""
+    """The winner and the arm that lacks one part (its factor's number) in the same blocks: their log ratios, or why that arm is invalid."""
 
     factor: int
-    log_ratios: LogRatios
+    whole: LogRatios
+    without: LogRatios
     invalid: str = ""
 
 
@@ -46,7 +47,7 @@ def without_each(factors: Sequence[Factor], winner: Entry) -> tuple[Entry, ...]:
 
 
 def ablate(
-    winner: LogRatios, trials: Sequence[Trial], *, alpha: float, margin: float, mixture: float = MIXTURE, helped: Collection[int] = ()
+    trials: Sequence[Trial], *, alpha: float, margin: float, mixture: float = MIXTURE, helped: Collection[int] = ()
 ) -> tuple[Part, ...]:
     """Which parts stay. Alpha is divided over them; each sequence holds however often one looks.
 
@@ -58,7 +59,7 @@ def ablate(
     """
     if not trials:
         raise ValueError("an ablation needs a part")
-    parts = tuple(_part(winner, each, alpha / len(trials), margin, mixture, helped=each.factor in helped) for each in trials)
+    parts = tuple(_part(each, alpha / len(trials), margin, mixture, helped=each.factor in helped) for each in trials)
     if any(each.kept for each in parts):
         return parts
     promising = {each.factor for each in parts if each.kind == "inconclusive" and _looks(each) >= margin_log(margin)}
@@ -88,10 +89,10 @@ def _looks(part: Part) -> float:
     return part.contribution.mean if part.contribution else -math.inf
 
 
-def _part(winner: LogRatios, trial: Trial, alpha: float, margin: float, mixture: float, *, helped: bool) -> Part:
+def _part(trial: Trial, alpha: float, margin: float, mixture: float, *, helped: bool) -> Part:
     if trial.invalid:
         return Part(trial.factor, None, "invalid", "", True, f"it stays: without it {trial.invalid}")
-    seen = contrast(winner, trial.log_ratios, alpha, mixture)
+    seen = contrast(trial.whole, trial.without, alpha, mixture)
     if seen is None:
         reason = HELPED if helped else "reverted: there was no time to look at it"
         return Part(trial.factor, None, "inconclusive", "", helped, reason)

@@ -17,14 +17,15 @@ OPTION = "--with-builds"
 
 
 def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
-    """Names of the finished builds that stand beside this control's PHP, one of each recipe: the newest that was made for this app alone,
-    else the newest that was made for it and others, else the newest; one that is without a step of its recipe only where no other is
-    there. Nothing is compiled for a tune.
+    """Names of the finished builds that stand beside this control's PHP, one of each recipe as a drop-in and one that stands alone: the
+    newest that was made for this app alone, else the newest that was made for it and others, else the newest; one that is without a step
+    of its recipe only where no other is there. Nothing is compiled for a tune.
 
     Raises UsageError where there is none.
     """
     found = [build for _, build in finished_builds() if build.like == control.php.fpm and _stands_in(build, control.php.version)]
-    fitting = {build.recipe.name: build.name for build in sorted(found, key=lambda build: (not build.skipped, _knows(build, app)))}
+    best_last = sorted(found, key=lambda build: (not build.skipped, _knows(build, app)))
+    fitting = {(build.recipe.name, build.alone): build.name for build in best_last}
     if not fitting:
         raise UsageError(
             f"there is no build that stands in for {control.php.fpm}",

@@ -1,6 +1,6 @@
 """The second half of a tune: the winner on fresh instances, and what each of its parts adds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -115,39 +115,73 @@ class Proof:
     # ---- ablate -------------------------------------------------------------------------------
 
     def _ablate(self, factors: Sequence[Factor], winner: Entry) -> tuple[Entry, str]:
-        """The winner with the parts that carry their weight; and what the winner itself failed by, '' where it did not."""
+        """The winner with the parts that carry their weight; and what the winner itself failed by, '' where it did not.
+
+        Where memory does not hold the winner without each part at once, that is done in groups one after the other, each beside the winner.
+        """
         lab, time = self._lab, self._search.time_of("ablate")
-        trials = without_each(factors, winner)
-        if not trials:
-            return winner, ""
         places = [number for number, level in enumerate(winner.levels) if level]
+        lacking = dict(zip(places, without_each(factors, winner), strict=False))
+        if not lacking:
+            return winner, ""
         shown = {each.name for each in screening.effects if each.standing == "helps"} if (screening := self._search.found.screening) else {}
         helped = {place for place, each in changes_at(factors, winner.levels).items() if each.name in shown}
-        alpha = lab.alpha / len(trials)
-        shape = lab.blocks(self._known, time.seconds, len(trials) + 1, alpha=alpha, contrast=True)
-        arms = {each.name: lab.arm(each.name, each.settings, lab.metric) for each in (winner, *trials)}
+        groups = in_groups(list(lacking), lab.most_arms - 1)
+        seconds, alpha = time.seconds / len(groups), lab.alpha / len(lacking)
+        shape = lab.blocks(self._known, seconds, len(groups[0]) + 1, alpha=alpha, contrast=True)
 
-        def parts_of(heats: Heats) -> tuple[Part, ...]:
-            whole = by_block(lab.asked.goal, heats.observations, winner.name)
-            seen = [
-                Trial(place, by_block(lab.asked.goal, heats.observations, each.name), heats.invalid.get(each.name, ""))
-                for place, each in zip(places, trials, strict=True)
-            ]
-            return ablate(whole, seen, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture, helped=helped)
-
-        def still_open(heats: Heats) -> list[str]:
-            left = [each.name for each, part in zip(trials, parts_of(heats), strict=True) if not settled(part)]
-            return [winner.name, *left] if left else []
+        def parts_of(trials: Sequence[Trial]) -> tuple[Part, ...]:
+            return ablate(trials, alpha=alpha * len(trials), margin=lab.margin, mixture=shape.mixture, helped=helped)
 
         first = Heat(least_blocks(alpha, shape.mixture), shape.pairs)
-        heats = run_heats(lab, ABLATE, arms, known=self._known, first=first, until_s=time.until_s, still_open=still_open)
-        if fault := heats.invalid.get(winner.name):
-            return winner, fault
-        parts = parts_of(heats)
+        trials: list[Trial] = []
+        for number, group in enumerate(groups, 1):
+            stage = ABLATE if len(groups) == 1 else f"{ABLATE}-group-{number}"
+            until_s = time.until_s - (len(groups) - number) * seconds
+            beside = {place: lacking[place] for place in group}
+            seen, fault = self._lacking(stage, winner, beside, parts_of, first=first, until_s=until_s)
+            if fault:
+                return winner, fault
+            trials += seen
+        parts = parts_of(sorted(trials, key=lambda each: each.factor))
         self._search.take(parts=tuple(part_found(factors, winner, each) for each in parts))
         kept = sum(1 for each in parts if each.kept)
         self._search.tell(f"part by part: {kept} of {count(len(parts), 'part')} stay")
         return remaining(factors, winner, parts), ""
+
+    def _lacking(
+        self,
+        stage: str,
+        winner: Entry,
+        beside: Mapping[int, Entry],
+        parts_of: Callable[[Sequence[Trial]], tuple[Part, ...]],
+        *,
+        first: Heat,
+        until_s: float,
+    ) -> tuple[list[Trial], str]:
+        """The winner without each of some parts (by place), beside it until `parts_of` settles them; and what the winner failed by."""
+        lab = self._lab
+
+        def seen(heats: Heats) -> list[Trial]:
+            whole = by_block(lab.asked.goal, heats.observations, winner.name)
+            return [
+                Trial(place, whole, by_block(lab.asked.goal, heats.observations, each.name), heats.invalid.get(each.name, ""))
+                for place, each in beside.items()
+            ]
+
+        def still_open(heats: Heats) -> list[str]:
+            left = [beside[part.factor].name for part in parts_of(seen(heats)) if not settled(part)]
+            return [winner.name, *left] if left else []
+
+        arms = {each.name: lab.arm(each.name, each.settings, lab.metric) for each in (winner, *beside.values())}
+        heats = run_heats(lab, stage, arms, known=self._known, first=first, until_s=until_s, still_open=still_open)
+        return seen(heats), heats.invalid.get(winner.name, "")
+
+
+def in_groups(places: Sequence[int], most: int) -> list[Sequence[int]]:
+    """Places in groups of `most` or fewer, as few and as even as can be."""
+    number = -(-len(places) // max(1, most))
+    return [places[at::number] for at in range(number)]
 
 
 def ladder_steps(factors: Sequence[Factor], rest: Entry, parts: Sequence[PartFound]) -> tuple[Entry, ...]:

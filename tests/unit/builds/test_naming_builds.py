@@ -105,6 +105,12 @@ def test_a_tune_tries_the_newest_of_each_recipe_that_stands_in_for_its_control(c
     assert all(each.settings["php"].endswith("/php-fpm") for each in found)
 
 
+def test_a_drop_in_and_one_that_stands_alone_are_both_tried(cache: Path) -> None:
+    alone = structs.replace(BUILD, name="pgo-alone", alone=True, php_version="8.2.36", made="2026-02-01")
+    keep(cache, NEWER, alone)
+    assert set(fitting_builds(CONTROL, "wordpress")) == {"pgo-new", "pgo-alone"}
+
+
 def test_a_tune_prefers_what_its_own_app_has_trained(cache: Path) -> None:
     def taught(name: str, made: str, *apps: str) -> Build:
         lessons = tuple(Lesson(Teaching(app, "1", (("/", 1.0),), 15.0, 500, 1, app), 500, {"/": 500}, 400) for app in apps)

@@ -14,13 +14,13 @@ def series(mean: float, blocks: int, seed: int, sigma: float = 0.002) -> dict[in
     return dict(enumerate((mean + np.random.default_rng(seed).normal(0.0, sigma, blocks)).tolist()))
 
 
-CARRIES = Trial(9, {}, "php-fpm does not start")
+CARRIES = Trial(9, {}, {}, "php-fpm does not start")
 """A part that stays whatever else does."""
 
 
 def part_of(contribution: float, blocks: int = 40, margin: float = 0.01, sigma: float = 0.002) -> Part:
-    trial = Trial(0, series(0.1 - contribution, blocks, 1, sigma))
-    found, _ = ablate(series(0.1, blocks, 2, sigma), [trial, CARRIES], alpha=0.1, margin=margin)
+    trial = Trial(0, series(0.1, blocks, 2, sigma), series(0.1 - contribution, blocks, 1, sigma))
+    found, _ = ablate([trial, CARRIES], alpha=0.1, margin=margin)
     return found
 
 
@@ -57,52 +57,55 @@ def test_a_part_of_which_nothing_was_shown_is_reverted() -> None:
 
 
 def test_a_part_that_nobody_looked_at_is_reverted() -> None:
-    found, _ = ablate(series(0.1, 9, 1), [Trial(2, {}), CARRIES], alpha=0.05, margin=0.01)
+    found, _ = ablate([Trial(2, series(0.1, 9, 1), {}), CARRIES], alpha=0.05, margin=0.01)
     assert (found.factor, found.contribution, found.kept) == (2, None, False)
     assert "no time" in found.reason
 
 
 def test_a_part_that_the_rest_cannot_do_without_stays() -> None:
-    (found,) = ablate(series(0.1, 9, 1), [Trial(1, {}, "php-fpm does not start")], alpha=0.05, margin=0.01)
+    (found,) = ablate([Trial(1, series(0.1, 9, 1), {}, "php-fpm does not start")], alpha=0.05, margin=0.01)
     assert (found.kept, found.reason, settled(found)) == (True, "it stays: without it php-fpm does not start", True)
 
 
 def test_a_draw_of_the_control_is_nobodys_contribution() -> None:
     draws = series(0.0, 30, 5, sigma=0.05)
-    winner = {block: 0.1 + draw for block, draw in draws.items()}
-    (found,) = ablate(winner, [Trial(0, {block: 0.07 + draw for block, draw in draws.items()})], alpha=0.05, margin=0.01)
+    whole, without = ({block: mean + draw for block, draw in draws.items()} for mean in (0.1, 0.07))
+    (found,) = ablate([Trial(0, whole, without)], alpha=0.05, margin=0.01)
     assert found.contribution is not None
     assert found.contribution.mean == pytest.approx(0.03)
     assert found.kept
 
 
 def test_what_is_open_stays_where_the_screening_showed_that_it_helps() -> None:
-    winner, trials = series(0.1, 4, 2), [Trial(0, series(0.09, 4, 1)), Trial(1, series(0.09, 4, 3)), Trial(2, {}), CARRIES]
-    found = ablate(winner, trials, alpha=0.05, margin=0.01, helped={1, 2})
+    whole = series(0.1, 4, 2)
+    trials = [Trial(0, whole, series(0.09, 4, 1)), Trial(1, whole, series(0.09, 4, 3)), Trial(2, whole, {}), CARRIES]
+    found = ablate(trials, alpha=0.05, margin=0.01, helped={1, 2})
     assert [each.kept for each in found] == [False, True, True, True]
     assert "screening" in found[1].reason
 
 
 def test_a_screening_does_not_save_what_is_shown_to_add_nothing() -> None:
-    trials = [Trial(0, series(0.1, 40, 1)), CARRIES]
-    found, _ = ablate(series(0.1, 40, 2), trials, alpha=0.05, margin=0.01, helped={0})
+    trials = [Trial(0, series(0.1, 40, 2), series(0.1, 40, 1)), CARRIES]
+    found, _ = ablate(trials, alpha=0.05, margin=0.01, helped={0})
     assert (found.kind, found.kept) == ("equivalent", False)
 
 
 def test_something_of_a_confirmed_winner_stays() -> None:
-    still_open = ablate(series(0.1, 4, 2), [Trial(0, series(0.07, 4, 1)), Trial(1, series(0.05, 4, 3))], alpha=0.05, margin=0.01)
+    short, long = series(0.1, 4, 2), series(0.1, 40, 2)
+    still_open = ablate([Trial(0, short, series(0.07, 4, 1)), Trial(1, short, series(0.05, 4, 3))], alpha=0.05, margin=0.01)
     assert [each.kept for each in still_open] == [True, True]
     assert "looks to carry it" in still_open[0].reason
-    mixed = ablate(series(0.1, 4, 2), [Trial(0, series(0.1, 4, 1)), Trial(1, {}), Trial(2, series(0.07, 4, 3))], alpha=0.05, margin=0.01)
-    assert [each.kept for each in mixed] == [False, False, True]
-    alike = ablate(series(0.1, 40, 2), [Trial(0, series(0.1, 40, 1)), Trial(1, series(0.096, 40, 3))], alpha=0.05, margin=0.01)
+    mixed = [Trial(0, short, series(0.1, 4, 1)), Trial(1, short, {}), Trial(2, short, series(0.07, 4, 3))]
+    assert [each.kept for each in ablate(mixed, alpha=0.05, margin=0.01)] == [False, False, True]
+    alike = ablate([Trial(0, long, series(0.1, 40, 1)), Trial(1, long, series(0.096, 40, 3))], alpha=0.05, margin=0.01)
     assert [each.kept for each in alike] == [False, True]
 
 
 def test_alpha_is_divided_over_the_parts() -> None:
-    winner, trial = series(0.1, 12, 1), Trial(0, series(0.09, 12, 2))
-    (alone,) = ablate(winner, [trial], alpha=0.0625, margin=0.01)
-    first, _ = ablate(winner, [trial, Trial(1, series(0.09, 12, 3))], alpha=0.125, margin=0.01)
+    whole = series(0.1, 12, 1)
+    trial = Trial(0, whole, series(0.09, 12, 2))
+    (alone,) = ablate([trial], alpha=0.0625, margin=0.01)
+    first, _ = ablate([trial, Trial(1, whole, series(0.09, 12, 3))], alpha=0.125, margin=0.01)
     assert first.contribution == alone.contribution
 
 
@@ -128,4 +131,4 @@ def test_parts_that_are_small_alone_and_not_together(loss: Interval, too_much: b
 
 def test_an_ablation_needs_a_part() -> None:
     with pytest.raises(ValueError, match="part"):
-        ablate({0: 0.1}, [], alpha=0.05, margin=0.01)
+        ablate([], alpha=0.05, margin=0.01)

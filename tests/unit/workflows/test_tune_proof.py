@@ -121,3 +121,34 @@ def test_a_saving_that_is_spent_elsewhere_is_not_adopted(monkeypatch: pytest.Mon
     adopted, search = proved(monkeypatch, {CONFIRM: Heats((tuple(seen),))})
     assert adopted == {}
     assert "spent elsewhere" in search.found.confirmations[0].reason
+
+
+def test_where_memory_holds_few_arms_the_parts_are_taken_out_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three parts and room for two arms: three groups of the winner and one other, each in its third of the time."""
+    asked: list[tuple[str, tuple[str, ...], float]] = []
+    factors = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in "abc")
+    whole = entry(factors, (1, 1, 1))
+    lacking = {"without a": 1.03, "without c": 1.04}
+
+    def measured(lab: Any, stage: str, arms: Mapping[str, Any], *, until_s: float, **_: Any) -> Heats:
+        asked.append((stage, tuple(arms), until_s))
+        return heats({name: lacking.get(name, 1.08) for name in arms})
+
+    monkeypatch.setattr(tune_proof, "run_heats", measured)
+    monkeypatch.setattr(FakeLab, "most_arms", 2)
+    search: Any = FakeSearch()
+    adopted = Proof(search, SimpleNamespace()).prove(Winner(factors, whole))  # type: ignore[arg-type]
+    assert asked[1:4] == [
+        ("ablate-group-1", (whole.name, "without a"), 560.0),
+        ("ablate-group-2", (whole.name, "without b"), 580.0),
+        ("ablate-group-3", (whole.name, "without c"), 600.0),
+    ]
+    assert [each.kept for each in search.found.parts] == [True, False, True]
+    assert adopted == {"ini.a": "1", "ini.c": "1"}
+
+
+@pytest.mark.parametrize(
+    ("most", "groups"), [(9, [[1, 2, 3, 4, 5]]), (3, [[1, 3, 5], [2, 4]]), (1, [[1], [2], [3], [4], [5]]), (0, [[1], [2], [3], [4], [5]])]
+)
+def test_groups_are_few_and_even(most: int, groups: list[list[int]]) -> None:
+    assert tune_proof.in_groups([1, 2, 3, 4, 5], most) == groups
