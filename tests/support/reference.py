@@ -1,9 +1,12 @@
 """The pages of docs/reference that are made from code. `python -m tests.support.reference` writes them; a test says when that is due."""
 
 import json
+import sys
 from pathlib import Path
+from unittest.mock import patch
 
 from phpdyno.bundle.manifest import Manifest
+from phpdyno.cli.app import app
 from phpdyno.knobs.page import knobs_page
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
@@ -77,12 +80,38 @@ BUNDLE = (
     "",
     "`MANIFEST.json` is one document of the format `phpdyno.bundle/1`. Version 1 may gain fields; none changes its meaning.",
 )
+COMMANDS = """# Commands and exit codes
+
+What `phpdyno COMMAND --help` says, on one page. It is made from the code.
+
+## Exit codes
+
+| code | means |
+|---|---|
+| 0 | done, whatever was found; a matrix with an app that failed says so in its `outcome` |
+| 1 | a fault, or a budget that decides nothing; also a part of a study that failed, a target that a selfcheck did not reach, a \
+test of `build --run-tests` that failed, something essential that `doctor` misses, a setting that `bundle verify` refutes |
+| 2 | a command line or a file that cannot be used |
+| 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included |
+| 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |
+| 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on |
+
+A study or a selfcheck that ended is shown again by its own `--resume RUN`, everything else by `report RUN`.
+
+"""
+
+
+def commands_page() -> str:
+    """What every command takes; the library shows how the running program was called, so it is told."""
+    with patch.object(sys, "argv", ["phpdyno"]):
+        return COMMANDS + app.generate_docs().partition("**Commands**:\n\n")[2]
 
 
 def pages() -> dict[str, str]:
     """File name to content."""
     return {
         "json.md": reference(),
+        "commands.md": commands_page(),
         "bundle.md": reference_page("Bundles", BUNDLE, Manifest),
         "knobs.md": knobs_page(),
         "study-json.md": reference_page("The JSON of a study", STUDY, StudyView),

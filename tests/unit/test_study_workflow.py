@@ -77,6 +77,17 @@ def test_a_budget_scales_all_comparisons_slots_and_passes(file: Path, fake: Fake
     assert fake.done[3:] == ["shop-syscalls 50", "blog-syscalls 20"]
 
 
+def test_a_budget_is_that_of_the_parts_that_are_asked_for(file: Path, fake: FakeMeasuring) -> None:
+    begin(file, only="cpu", budget_s=30.0)
+    # 60 + 240 seconds of the file's.
+    assert [question.budget_s for question in fake.asked] == pytest.approx([6.0, 24.0])
+
+
+def test_a_budget_means_nothing_to_passes_alone(file: Path, fake: FakeMeasuring) -> None:
+    begin(file, only="syscalls", budget_s=30.0)
+    assert fake.done == ALL[3:]
+
+
 def test_a_longer_budget_changes_no_slot_and_no_pass(file: Path, fake: FakeMeasuring) -> None:
     begin(file, budget_s=1200.0)
     assert (fake.asked[0].budget_s, fake.asked[0].slot_requests) == (600.0, 400)

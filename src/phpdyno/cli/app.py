@@ -228,7 +228,7 @@ def report(
     *,
     json: AsJson = False,
 ) -> int:
-    """Rebuild the reports of a run, a comparison, a sweep or a tune, from its journal alone."""
+    """Rebuild the reports of a comparison, a sweep, a tune, a ladder or a matrix from its journal alone."""
     from phpdyno.cli import show  # noqa: PLC0415 (numpy: not for --help)
 
     show.report_any(run, json=json)

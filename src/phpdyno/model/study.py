@@ -1,6 +1,6 @@
 """A study: arms made of factors, which comparisons, sweeps and syscall passes they go through, and what somebody else found."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
@@ -146,10 +146,9 @@ class Study(Struct, frozen=True):
         """The parts with a budget."""
         return (*self.comparisons, *self.sweeps)
 
-    @property
-    def budget_s(self) -> float:
-        """Seconds of all comparisons and sweeps together."""
-        return sum(each.budget_s for each in self.timed)
+    def budget_of(self, names: Collection[str]) -> float:
+        """Seconds of those comparisons and sweeps together."""
+        return sum(each.budget_s for each in self.timed if each.name in names)
 
     def arm(self, name: str) -> StudyArm:
         """The arm of that name."""

@@ -38,7 +38,13 @@ class LadderView(Struct, frozen=True, kw_only=True):
     scope: Annotated[str, Meta(description="What the verdicts hold for.")]
     steps: Annotated[tuple[StepFound, ...], Meta(description="The steps in their order.")]
     builds: Annotated[tuple[BuildView, ...], Meta(description="The builds that they run.")]
-    hot: Annotated[HotPass | None, Meta(description="Where a request's time goes in the first and in the last build; null: not known.")]
+    hot: Annotated[
+        HotPass | None,
+        Meta(
+            description="Where a request's time goes in the first build and in the best one (the last where none is certainly better); "
+            "null: not known."
+        ),
+    ]
     not_hot: Annotated[str, Meta(description="Why that is not known; empty where it is, or was not asked for.")]
     sentences: Annotated[tuple[str, ...], Meta(description="What was found, in words; the last one is the outcome.")]
     warnings: Annotated[tuple[str, ...], Meta(description="What casts doubt on it.")]

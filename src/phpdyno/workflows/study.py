@@ -38,12 +38,15 @@ from phpdyno.workflows.syscall_pass import count_pass, pass_arm
 def study(
     file: Path, *, budget_s: float | None, only: str, runs: Path, argv: Sequence[str], progress: Progress
 ) -> tuple[Path, StudyRecord]:
-    """Carry out a study file; `budget_s` scales the budgets of all its comparisons and sweeps to that sum. Gives its directory and record.
+    """Carry out a study file; `budget_s` scales the budgets of the comparisons and sweeps that are asked for (`only`) to that sum.
 
-    Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on. Raises UsageError.
+    Gives its directory and record. Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on.
+    Raises UsageError.
     """
     asked = load_study(file)
-    scale = budget_s / asked.budget_s if budget_s else 1.0
+    selected = _selected(asked, only)
+    own_s = asked.budget_of(selected)
+    scale = budget_s / own_s if budget_s and own_s else 1.0
     check_study(without_builds(asked), scale)
     wanted, made = with_builds(asked, logs=runs / LOGS, progress=progress)
     builds = check_study(wanted, scale)
@@ -52,7 +55,6 @@ def study(
         *(Part(each.name, "sweep") for each in wanted.sweeps),
         *(Part(each.name, "syscalls") for each in wanted.passes),
     )
-    selected = _selected(wanted, only)
     ground = read_ground(builds)
     with MeasuringLock():
         run = make_run_dir(runs, "study", wanted.name)
@@ -165,7 +167,7 @@ def _go(run: Path, record: StudyRecord, selected: set[str], *, argv: Sequence[st
     try:
         for number, part in enumerate(todo, 1):
             turn = _Turn(part, number, len(todo), before_s, total_s)
-            done, counts = _one(run, record, part, argv=argv, progress=_PartProgress(progress, turn))
+            done, counts = _one(run, record, part, selected, argv=argv, progress=_PartProgress(progress, turn))
             if done.detail:
                 progress.note(f"{part.name}: {done.detail}")
             record = record.with_part(done, counts)
@@ -176,8 +178,10 @@ def _go(run: Path, record: StudyRecord, selected: set[str], *, argv: Sequence[st
     return record
 
 
-def _one(run: Path, record: StudyRecord, part: Part, *, argv: Sequence[str], progress: Progress) -> tuple[Part, tuple[SyscallCounts, ...]]:
-    """Do one part. A fault is that part's: the study goes on, and `--resume` tries it again."""
+def _one(
+    run: Path, record: StudyRecord, part: Part, selected: set[str], *, argv: Sequence[str], progress: Progress
+) -> tuple[Part, tuple[SyscallCounts, ...]]:
+    """Do one part of those `selected`. A fault is that part's: the study goes on, and `--resume` tries it again."""
     study, place = record.study, run / part.name
     counts: tuple[SyscallCounts, ...] = ()
     try:
@@ -197,7 +201,7 @@ def _one(run: Path, record: StudyRecord, part: Part, *, argv: Sequence[str], pro
     except CannotTrace as error:
         return structs.replace(part, state="impossible", detail=_told(error, run)), ()
     except BudgetTooSmall as error:
-        said = f"{error.what}; {enough(study, part.name, record.scale, error.enough_s)}"
+        said = f"{error.what}; {enough(study, part.name, selected, record.scale, error.enough_s)}"
         return structs.replace(part, state="failed", detail=said), ()
     except DynoError as error:
         return structs.replace(part, state="failed", detail=_told(error, run)), ()

@@ -1,6 +1,7 @@
 """The parts of a study as the commands that measure them would be asked, at the study's share of its budgets. Pure."""
 
 import math
+from collections.abc import Collection
 
 from phpdyno.model.plan import AppSource
 from phpdyno.model.study import Study, StudyComparison, StudyPass, StudySweep, spec_of
@@ -51,18 +52,18 @@ def pass_requests(wanted: StudyPass, scale: float) -> int:
     return wanted.requests if scale >= 1 else min(wanted.requests, max(LEAST_PASS_REQUESTS, round(wanted.requests * scale)))
 
 
-def enough(study: Study, name: str, scale: float, enough_s: float) -> str:
-    """Which budget of the whole study gives this comparison or sweep `enough_s` seconds, and which of its own does.
+def enough(study: Study, name: str, selected: Collection[str], scale: float, enough_s: float) -> str:
+    """Which budget of a study of the `selected` parts gives this comparison or sweep `enough_s` seconds, and which of its own does.
 
     A longer study has longer slots as well, up to the file's.
     """
     sweep = next((each for each in study.sweeps if each.name == name), None)
     if sweep is not None:
-        total_s = math.ceil(enough_s / sweep.budget_s * study.budget_s)
+        total_s = math.ceil(enough_s / sweep.budget_s * study.budget_of(selected))
         own = f"budget_s = {math.ceil(enough_s)} for this sweep"
         return f"start a study with --budget {total_s}s at least, or with {own}, or with fewer loads or arms"
     comparison = next(each for each in study.comparisons if each.name == name)
     slot, full = question_of(study, comparison, scale).slot_requests, comparison.slot_requests
     own_s = math.ceil(enough_s * full / slot if full and slot else enough_s)
-    total_s = math.ceil(own_s / comparison.budget_s * study.budget_s)
+    total_s = math.ceil(own_s / comparison.budget_s * study.budget_of(selected))
     return f"start a study with --budget {total_s}s at least, or with budget_s = {own_s} for this comparison, or with fewer treatments"

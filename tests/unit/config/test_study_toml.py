@@ -105,7 +105,7 @@ def test_a_sweep_needs_no_load_and_no_comparison(tmp_path: Path) -> None:
     assert study.comparisons == ()
     (sweep,) = study.sweeps
     assert (sweep.arms, sweep.concurrency, sweep.open_share) == (("control", "off", "off, tcp"), (1, 5), 0.7)
-    assert study.budget_s == 60
+    assert (study.budget_of({sweep.name}), study.budget_of(())) == (60, 0)
     assert study.reference is not None
     assert study.reference.sweeps == (ReferenceSweep("another one", {"off": {"5": 1852.83}}),)
 
