@@ -7,12 +7,13 @@ from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
 from phpdyno.model.tune import Asked, Found
 from tests.bench.figures import reached
-from tests.bench.tuning import KNOBS, Truth, figures_of, levels_of, modelled, terms
+from tests.bench.tuning import KNOBS, Truth, figures_of, levels_of, modelled, terms, truth_of
 from tests.support.tunes import record
 
 EVERY = list(product((0, 1), repeat=len(KNOBS)))
 MAINS = (0.10, 0.0, -0.03, 0.005, 0.0)
-TRUTH = Truth({each: sum(effect for effect, level in zip(MAINS, each, strict=True) if level) for each in EVERY}, MAINS, 1500.0)
+LOGS = {each: sum(effect for effect, level in zip(MAINS, each, strict=True) if level) for each in EVERY}
+TRUTH = Truth(LOGS, (LOGS,) * 12, MAINS, 1500.0)
 
 
 def adopted(*places: int) -> dict[str, str]:
@@ -32,6 +33,29 @@ def test_a_model_of_all_combinations_smooths_single_ones() -> None:
     assert exact == pytest.approx(TRUTH.logs)
     with pytest.raises(DynoError, match="too few"):
         modelled(EVERY[1:10], [0.0] * 9)
+
+
+def test_the_truth_rests_on_the_blocks_that_have_every_combination() -> None:
+    logs = {each: {0: LOGS[each], 1: LOGS[each], 2: 9.0} for each in EVERY if any(each)}
+    del logs[0, 0, 0, 0, 1][2]
+    truth = truth_of(logs, 1500.0)
+    assert len(truth.blocks) == 2
+    assert truth.logs == pytest.approx(LOGS)
+    assert truth.mains == pytest.approx(MAINS)
+    with pytest.raises(DynoError, match="no block"):
+        truth_of({**logs, (1, 0, 0, 0, 0): {}}, 1500.0)
+
+
+def test_a_regret_has_the_interval_of_its_blocks() -> None:
+    noisy = tuple({each: value + (0.02 if each[0] and block % 2 else 0.0) for each, value in LOGS.items()} for block in range(12))
+    truth = structs.replace(TRUTH, blocks=noisy)
+    assert truth.best in {(1, 0, 0, 1, 0), (1, 1, 0, 1, 0), (1, 0, 0, 1, 1), (1, 1, 0, 1, 1)}
+    seen = record(Found(settings={}))
+    regret, *_ = figures_of(truth, [structs.replace(seen, asked=Asked(AppSource("wordpress"), budget_s=420.0), spent_s=400.0)])
+    assert regret.estimate == pytest.approx(0.105 + 0.01)
+    assert regret.low is not None
+    assert regret.high is not None
+    assert regret.low < regret.estimate < regret.high
 
 
 def test_terms_are_mains_and_pairs() -> None:

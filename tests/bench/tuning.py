@@ -1,11 +1,11 @@
 """Section `tune`: what a search gives away against measuring everything, whether seeds agree, and whether the budget is honoured."""
 
-import math
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from msgspec import Struct
@@ -23,7 +23,7 @@ from phpdyno.tuning.readings import by_block
 from phpdyno.workflows.tune_lab import Heat
 from phpdyno.workflows.tune_search import Search
 from phpdyno.workflows.tune_session import laboratory, subject_of
-from tests.bench.figures import Figure, Target
+from tests.bench.figures import Figure, Target, share_figure
 from tests.bench.results import Room, Say, Sizes
 from tests.bench.tunes import tuned
 
@@ -47,16 +47,21 @@ TERMS_LEFT = 4
 
 class Truth(Struct, frozen=True):
     """What every combination does, by which changes are on: log ratios against the control, by a model with all main effects and
-    interactions of two. `mains` are those of each change alone, `took_s` what measuring all of them took."""
+    interactions of two. `blocks` are these of each block, `mains` those of each change alone, `took_s` what measuring all of them took."""
 
     logs: dict[tuple[int, ...], float]
+    blocks: tuple[dict[tuple[int, ...], float], ...]
     mains: tuple[float, ...]
     took_s: float
 
     @property
-    def best(self) -> float:
-        """Of the best combination, the control among them."""
-        return max(self.logs.values())
+    def best(self) -> tuple[int, ...]:
+        """The best combination, the control among them."""
+        return max(self.logs, key=lambda levels: self.logs[levels])
+
+    def regrets(self, chosen: tuple[int, ...]) -> list[float]:
+        """What a combination gives away against the best one, block by block."""
+        return [block[self.best] - block[chosen] for block in self.blocks]
 
 
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
@@ -75,15 +80,21 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 def figures_of(truth: Truth, records: Sequence[TuneRecord]) -> list[Figure]:
     """Regret, time, agreement, budget: of the worst seed each."""
     chosen = [levels_of(record.found.settings) for record in records]
-    regrets = [truth.best - truth.logs[levels] for levels in chosen]
+    worst = min(chosen, key=lambda levels: truth.logs[levels])
     shares = [record.spent_s / truth.took_s for record in records]
     kept = [record.spent_s / record.asked.budget_s for record in records]
     worth = [place for place, effect in enumerate(truth.mains) if abs(effect) >= np.log1p(WORTH)]
     right = [all(bool(levels[place]) == (truth.mains[place] > 0) for place in worth) for levels in chosen]
-    adopted = "; ".join(", ".join(KNOBS[place] for place, level in enumerate(levels) if level) or "nothing" for levels in chosen)
+    adopted = "; ".join(map(_named, chosen))
     basis = f"worst of {len(records)} seeds"
     return [
-        _worst("regret against the best of all combinations, by a model of all of them", regrets, basis, REGRET, f"adopted: {adopted}"),
+        share_figure(
+            "regret against the best of all combinations, by a model of all of them",
+            truth.regrets(worst),
+            of=f"blocks of all combinations; {basis}",
+            target=REGRET,
+            detail=f"adopted: {adopted}; best: {_named(truth.best)}, which is the highest of many figures and partly by luck",
+        ),
         _worst("time of a tune, of the time that all combinations took", shares, basis, SHARE, f"{truth.took_s:.0f} s for all of them"),
         _worst("time of a tune, of its budget", kept, basis, KEPT, ""),
         Figure(
@@ -137,11 +148,18 @@ def exhaustive(run: Path, sizes: Sizes, say: Say) -> Truth:
         fitting = int(lab.clock.left_s() / lab.block_s(ground.known, sizes.tune_pairs, len(arms)))
         heat = Heat(max(2, fitting), sizes.tune_pairs)
         state = search.measure("exhaustive", arms, lab.fixed(ground.known, heat, len(arms)), lab.clock.left_s())
-    means = {levels: list(by_block("cpu", [state.observations], _name(levels)).values()) for levels in every}
-    seen = {levels: math.fsum(values) / len(values) for levels, values in means.items() if values}
-    model = modelled(list(seen), list(seen.values()))
+    return truth_of({levels: by_block("cpu", [state.observations], _name(levels)) for levels in every}, time.monotonic() - began)
+
+
+def truth_of(logs: Mapping[tuple[int, ...], Mapping[int, float]], took_s: float) -> Truth:
+    """From the log ratios of every combination by block; blocks in which one is missing are left out."""
+    whole = sorted(set.intersection(*(set(each) for each in logs.values())))
+    if not whole:
+        raise DynoError("no block has all combinations")
+    blocks = tuple(modelled(list(logs), [each[block] for each in logs.values()]) for block in whole)
+    model = {levels: fmean(block[levels] for block in blocks) for levels in blocks[0]}
     alone = tuple(model[tuple(int(place == other) for other in range(len(KNOBS)))] for place in range(len(KNOBS)))
-    return Truth(model, alone, time.monotonic() - began)
+    return Truth(model, blocks, alone, took_s)
 
 
 class Told:
@@ -153,6 +171,10 @@ class Told:
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Not shown."""
+
+
+def _named(levels: Sequence[int]) -> str:
+    return ", ".join(KNOBS[place] for place, level in enumerate(levels) if level) or "nothing"
 
 
 def _name(levels: Sequence[int]) -> str:
