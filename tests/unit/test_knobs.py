@@ -30,6 +30,13 @@ def test_spellings_of_one_value_are_the_same() -> None:
     assert integer(1, 9).same("07", "7")
 
 
+def test_words_to_choose_have_one_spelling_and_all_else_is_as_given() -> None:
+    assert CATALOGUE["web.socket"].domain.spelled(" TCP ") == "tcp"
+    assert CATALOGUE["pool.pm"].domain.spelled("Dynamic") == "dynamic"
+    assert CATALOGUE["web.fastcgi_buffers"].domain.spelled("16 16k") == "16 16k"
+    assert CATALOGUE["pool.pm.process_idle_timeout"].domain.spelled("1m") == "1m"
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

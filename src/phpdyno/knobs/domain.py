@@ -13,15 +13,23 @@ _FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class Domain(Struct, frozen=True):
-    """`describe` in words; `accepts` decides a value given as text; `same` whether two spellings mean the same."""
+    """`describe` in words; `accepts` decides a value given as text; `same` whether two spellings mean the same.
+
+    `words`: all that there is to choose from; empty for any other domain.
+    """
 
     describe: str
     accepts: Callable[[str], bool]
     canonical: Callable[[str], str]
+    words: tuple[str, ...] = ()
 
     def same(self, one: str, other: str) -> bool:
         """Whether two spellings are the same value (`on` and `1`, `64M` and `67108864`)."""
         return self.canonical(one) == self.canonical(other)
+
+    def spelled(self, value: str) -> str:
+        """A word to choose (`TCP`) as servers and proofs have it; any other value as it was given."""
+        return self.canonical(value) if self.words else value
 
 
 def _seconds(value: str) -> str:
@@ -89,7 +97,7 @@ WEB_SIZE = Domain(
 
 def choice(*values: str) -> Domain:
     """One of the named values."""
-    return Domain("one of " + ", ".join(values), lambda value: value.strip().lower() in values, lambda value: value.strip().lower())
+    return Domain("one of " + ", ".join(values), lambda value: value.strip().lower() in values, lambda value: value.strip().lower(), values)
 
 
 _JIT_DIGITS = re.compile(r"[0-2]?[0-2]?[0-5][0-5]")

@@ -14,7 +14,7 @@ from phpdyno.bundle.live_place import basis_of_live
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
-from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, pool_ini
+from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, pool_ini
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import STOCK_OF
@@ -79,6 +79,7 @@ class SpecReader:
         live = option in {CONTROL_OPTION, ARM_OPTION} and not self._script
         settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=live, builds=place_of_build)
         check_values(settings, where=where)
+        settings = {name: knob_for(name).domain.spelled(value) for name, value in settings.items()}
         refuse_host_settings(settings, where=where)
         if self._script:
             _refuse_servers(settings, where=where)

@@ -298,7 +298,7 @@ def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> 
     named: dict[str, list[str]] = {}
     for each in knobs:
         name, given, value = each.partition("=")
-        named.setdefault(name, []).extend([value] if given else [])
+        named.setdefault(name, []).extend([knob_for(name).domain.spelled(value)] if given else [])
     found = {name: named.get(name) or offered.get(name, ()) for name in (named or offered)}
     there = {name: tuple(each for each in values if not knob_for(name).files or Path(each).is_file()) for name, values in found.items()}
     return {name: values for name, values in there.items() if values}

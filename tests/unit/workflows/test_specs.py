@@ -153,6 +153,18 @@ def test_each_arm_of_a_sweep_may_start_from_a_running_pool() -> None:
         reader.read("live", "--treatment", {})
 
 
+def test_words_are_spelled_as_the_servers_are_told_them(tmp_path: Path) -> None:
+    made = make_arms("web.socket=TCP;pool.pm=Dynamic", ["web.socket=Unix", "web.access_log=BUFFERED;web.fastcgi_buffers=16 16k"])
+    assert (made.control.settings["web.socket"], made.control.settings["pool.pm"]) == ("tcp", "dynamic")
+    assert [arm.name for arm in made.treatments] == ["web.socket=Unix", "web.access_log=BUFFERED;web.fastcgi_buffers=16 16k"]
+    assert made.treatments[0].changed == {"web.socket": "unix"}
+    assert made.treatments[1].changed == {"web.access_log": "buffered", "web.fastcgi_buffers": "16 16k"}
+    (tmp_path / "spec.toml").write_text('[web]\nsocket = " tcp "\n')
+    assert make_arms("", [f"@{tmp_path}/spec.toml"]).treatments[0].settings["web.socket"] == "tcp"
+    with pytest.raises(UsageError, match=r"web\.socket cannot be 'PIPE'; it takes one of unix, tcp"):
+        make_arms("", ["web.socket=PIPE"])
+
+
 def test_a_script_takes_no_settings_of_servers() -> None:
     reader = SpecReader(script=True)
     with pytest.raises(UsageError):

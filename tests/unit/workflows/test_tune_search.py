@@ -24,6 +24,7 @@ def test_all_that_is_offered_unless_something_is_asked_for() -> None:
 def test_values_that_are_named_take_the_place_of_the_catalogue_s() -> None:
     named = ("ini.opcache.jit=function", "ini.opcache.jit=off", "ini.output_buffering=65536")
     assert asked_values(OFFERED, named) == {"ini.opcache.jit": ("function", "off"), "ini.output_buffering": ("65536",)}
+    assert asked_values(OFFERED, ("pool.pm=DYNAMIC",)) == {"pool.pm": ("dynamic",)}
 
 
 def test_files_that_are_not_there_are_not_tried(tmp_path: Path) -> None:
