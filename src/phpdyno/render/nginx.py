@@ -8,6 +8,9 @@ from phpdyno.render.fastcgi import nginx_params
 ACCESS_LOG = "access.log"
 """nginx's own in its directory, where an arm asks for one."""
 UPSTREAM = "phpdyno"
+CONNECTIONS = 1024
+MOST_THROUGH_NGINX = 500
+"""Each request in flight takes two of nginx's connections: its client's and php-fpm's."""
 
 
 def render_nginx(
@@ -25,7 +28,7 @@ def render_nginx(
     return f"""worker_processes {web.get("workers", "1")};
 pid {prefix}/nginx.pid;
 error_log stderr warn;
-events {{ worker_connections 1024; }}
+events {{ worker_connections {CONNECTIONS}; }}
 http {{
 {temporary}
     types {{ text/html html; text/css css; application/javascript js; image/png png; image/jpeg jpg jpeg; image/svg+xml svg; }}

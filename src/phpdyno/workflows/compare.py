@@ -28,6 +28,7 @@ from phpdyno.model.sweep import SweepPlan
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.render.apache import is_apache
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from phpdyno.stack.apache import require_apache
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.php import inspect_php
@@ -180,7 +181,8 @@ def require_servers(transport: Transport, arms: Sequence[Arm]) -> None:
 
 
 def check_load(question: Question, arms: Arms) -> None:
-    """Raise UsageError where pools have too few workers for kept connections, DynoError where this process may open too few files."""
+    """Raise UsageError for more requests than nginx serves at once, or where pools have too few workers for kept connections; DynoError
+    where this process may open too few files."""
     if question.transport == "script":
         if question.keep_conn:
             check_kept(question.transport, ())
@@ -189,14 +191,22 @@ def check_load(question: Question, arms: Arms) -> None:
     started = [(arms.control, "cpu"), *((arm, arms.metrics[arm.name]) for arm in arms.treatments)]
     if "throughput" in arms.metrics.values():
         started.append((arms.loaded_control, "throughput"))
+    check_nginx(question.transport, max((load[metric] for arm, metric in started if not is_apache(arm)), default=0))
     if question.keep_conn:
         check_kept(question.transport, [(arm, load[metric]) for arm, metric in started])
     require_descriptors(sum(load[metric] for _, metric in started))
 
 
+def check_nginx(transport: Transport, in_flight: int) -> None:
+    """Raise UsageError for more requests in flight than our nginx serves at once."""
+    if transport == "http" and in_flight > MOST_THROUGH_NGINX:
+        said = f"{in_flight} requests in flight are over {MOST_THROUGH_NGINX}, which our nginx serves at once"
+        raise UsageError(said, next_step="ask for fewer, or measure with --transport fastcgi")
+
+
 def loaded_concurrency() -> int:
-    """Requests in flight that saturate a host of this size: two for each core."""
-    return 2 * len(os.sched_getaffinity(0))
+    """Requests in flight that saturate a host of this size: two for each core, as long as our nginx serves them at once."""
+    return min(2 * len(os.sched_getaffinity(0)), MOST_THROUGH_NGINX)
 
 
 def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:

@@ -27,7 +27,7 @@ from phpdyno.model.sweep import Point, SweepPlan, points_of
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.compare import open_source, prepare_commits, refuse_changed, require_servers, workload_for
+from phpdyno.workflows.compare import check_nginx, open_source, prepare_commits, refuse_changed, require_servers, workload_for
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.specs import ARM_OPTION, CONTROL_OPTION, SpecReader
 from phpdyno.workflows.sweep_session import SweepSession
@@ -35,8 +35,6 @@ from phpdyno.workflows.sweep_session import SweepSession
 CLOSED = (1, 3, 5, 10, 20, 30, 40, 50, 100)
 OPEN_SHARE = 0.7
 POINTS = points_of(CLOSED, OPEN_SHARE)
-MOST_THROUGH_NGINX = 500
-"""Each request in flight takes two of the 1024 connections of our nginx: its client's and php-fpm's."""
 DEBIAN_POOL = {
     "pool.pm": "dynamic",
     "pool.pm.max_children": "5",
@@ -139,9 +137,7 @@ def check_question(question: Question) -> None:
     if min(point.concurrency for point in points) < 1:
         raise UsageError("a point has at least one request in flight")
     most = most_connections(points)
-    if question.transport == "http" and most > MOST_THROUGH_NGINX:
-        said = f"{most} requests in flight are over {MOST_THROUGH_NGINX}, which our nginx serves at once"
-        raise UsageError(said, next_step="ask for fewer, or measure with --transport fastcgi")
+    check_nginx(question.transport, most)
     if question.transport == "script":
         raise UsageError("a script performs one operation at a time", next_step="compare scripts with phpdyno compare --script")
     if question.cross_check and question.transport != "http":

@@ -24,7 +24,7 @@ from phpdyno.paths import cache_dir
 from phpdyno.render.apache import is_apache
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import CONTROL, LOADED_CONTROL
-from phpdyno.workflows.compare import open_source, prepare_commits, require_servers, workload_for
+from phpdyno.workflows.compare import check_nginx, open_source, prepare_commits, require_servers, workload_for
 from phpdyno.workflows.session import open_ground
 from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
 from phpdyno.workflows.tune_lab import App, Bases, Lab, Maker
@@ -48,6 +48,7 @@ class Subject(Struct, frozen=True):
 def subject_of(asked: Asked) -> Subject:
     """Raises UsageError for what cannot be, DynoError where a server is missing: all that can be said before anything starts."""
     check_knobs(asked.knobs)
+    check_nginx(asked.transport, asked.loaded_concurrency)
     definition = open_source(asked.source)
     reader = SpecReader(definition)
     given = reader.read(asked.control, CONTROL_OPTION, {})

@@ -1,15 +1,19 @@
 """What a load asks of pools and of this process, said before anything starts."""
 
+import os
 import resource
 
 import pytest
 from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.arm import APACHE, Arm, PhpBuild
 from phpdyno.model.plan import AppSource
+from phpdyno.model.tune import Asked
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from phpdyno.workflows.arms import Arms
-from phpdyno.workflows.compare import Question, check_load
+from phpdyno.workflows.compare import Question, check_load, loaded_concurrency
+from phpdyno.workflows.tune_session import subject_of
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.0")
 QUESTION = Question(AppSource(reference="hello"), transport="fastcgi", concurrency=4, keep_conn=True)
@@ -49,4 +53,23 @@ def test_all_arms_keep_their_connections_at_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     check_load(structs.replace(QUESTION, transport="http", keep_conn=False, concurrency=100), arms())
     with pytest.raises(DynoError, match="1200 connections need"):
-        check_load(structs.replace(QUESTION, transport="http", keep_conn=False, concurrency=600), arms())
+        check_load(structs.replace(QUESTION, keep_conn=False, concurrency=600), arms())
+
+
+def test_more_than_nginx_serves_at_once_are_refused_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 16, 1 << 16))
+    many = structs.replace(QUESTION, keep_conn=False, concurrency=MOST_THROUGH_NGINX + 1)
+    with pytest.raises(UsageError, match="501 requests in flight are over 500, which our nginx serves at once; ask for fewer, or measure"):
+        check_load(structs.replace(many, transport="http"), arms())
+    with pytest.raises(UsageError, match="1000 requests in flight are over 500"):
+        subject_of(Asked(AppSource(reference="hello"), loaded_concurrency=1000))
+    check_load(many, arms())
+    apache = [structs.replace(each, settings={"web.server": APACHE}) for each in (arms().control, arms().treatments[0])]
+    check_load(structs.replace(many, transport="http"), structs.replace(arms(), control=apache[0], treatments=(apache[1],)))
+
+
+def test_a_host_of_many_cores_is_loaded_with_what_nginx_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    assert loaded_concurrency() == 16
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(256)))
+    assert loaded_concurrency() == MOST_THROUGH_NGINX

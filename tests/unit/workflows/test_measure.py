@@ -17,10 +17,10 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import AppSource
 from phpdyno.model.sweep import Point
 from phpdyno.model.workload import Target, Workload
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from phpdyno.workflows import measure as module
 from phpdyno.workflows.measure import (
     DEBIAN_POOL,
-    MOST_THROUGH_NGINX,
     POINTS,
     Question,
     check_question,
