@@ -75,7 +75,7 @@ def test_ini_files_from_elsewhere_and_settings_of_the_pool(tmp_path: Path) -> No
     scanned = tmp_path / "scanned"
     scanned.mkdir()
     (scanned / "own.ini").write_text("precision = 7\n")
-    (tmp_path / "php.ini").write_text("user_agent = mine\n")
+    (tmp_path / "php.ini").write_text("user_agent = mine\nopcache.restrict_api = /srv/shop\n")
     settings = {"php.ini": str(tmp_path / "php.ini"), "php.scan_dir": f":{scanned}", "pool.php_admin_value[date.timezone]": "Europe/Vienna"}
     facts = facts_of(tmp_path, settings)
     assert (facts.ini["user_agent"], facts.ini["precision"], facts.ini["date.timezone"]) == ("mine", "7", "Europe/Vienna")

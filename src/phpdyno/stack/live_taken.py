@@ -26,10 +26,13 @@ LEFT_OUT = {
 }
 """Pool directives that are named but not taken over, with the reason. What is missing here gets UNKNOWN."""
 UNKNOWN = "phpdyno has no such setting"
-OURS_TO_WRITE = frozenset(
-    {"error_log", "session.save_path", "session.save_handler", "sendmail_path", "mail.log", "upload_tmp_dir", "sys_temp_dir"}
-    | {"soap.wsdl_cache_dir", "opcache.file_cache", "opcache.error_log", "opcache.lockfile_path", "xdebug.output_dir", "newrelic.logfile"}
-)
+INI_LEFT_OUT = {
+    **dict.fromkeys(("error_log", "session.save_path", "session.save_handler", "sendmail_path", "mail.log", "upload_tmp_dir"), WRITES),
+    **dict.fromkeys(("sys_temp_dir", "soap.wsdl_cache_dir", "opcache.file_cache", "opcache.error_log", "opcache.lockfile_path"), WRITES),
+    **dict.fromkeys(("xdebug.output_dir", "newrelic.logfile"), WRITES),
+    "opcache.restrict_api": "a script of ours asks opcache what it holds",
+}
+"""Settings of PHP that are named but not taken over, with the reason."""
 OF_THE_PROCESS = re.compile(r"LD_PRELOAD|LD_LIBRARY_PATH|GLIBC_TUNABLES|MALLOC_\w+|MIMALLOC_\w+|USE_ZEND_ALLOC\w*|OPENSSL_CONF|TZ|LC_\w+")
 """Variables of the master that act on the process itself, whatever the pool lets its workers see; none of them is a secret."""
 BEFORE_WORKERS = re.compile(r"PHPRC|PHP_INI_SCAN_DIR|LD_\w+|GLIBC_TUNABLES|MALLOC_\w+|MIMALLOC_\w+|USE_ZEND_ALLOC\w*|OPENSSL_CONF")
@@ -126,8 +129,8 @@ def _take_php_value(taken: Taken, entry: Entry) -> None:
         taken.settings[f"ext.{loaded_name(value)}"] = value
     elif name in PRELOADING:
         taken.left_out[f"{entry.key}[{name}]"] = TOO_LATE_TO_PRELOAD
-    elif name in OURS_TO_WRITE:
-        taken.left_out[f"{entry.key}[{name}]"] = WRITES
+    elif name in INI_LEFT_OUT:
+        taken.left_out[f"{entry.key}[{name}]"] = INI_LEFT_OUT[name]
     else:
         key = f"pool.{entry.key}[{name}]"
         for kind in PHP_KEYS:
@@ -151,8 +154,8 @@ def take_command_line(taken: Taken, master: LiveMaster, variables: Variables) ->
         value = _defined(name, text, variables) if equals else "1"
         if name in {"extension", "zend_extension"}:
             taken.settings[f"ext.{loaded_name(value)}"] = value
-        elif name in OURS_TO_WRITE:
-            taken.left_out[f"-d {name}"] = WRITES
+        elif name in INI_LEFT_OUT:
+            taken.left_out[f"-d {name}"] = INI_LEFT_OUT[name]
         else:
             taken.drop(f"ini.{name}")
             taken.put(f"ini.{name}", name, value)

@@ -7,7 +7,9 @@ import pytest
 from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.render.php import render_ini
 from phpdyno.stack import live_pool
+from phpdyno.stack.bench import OWN_INI
 from phpdyno.stack.extensions import loaded_name
 from phpdyno.stack.live_drift import drift_notes
 from phpdyno.stack.live_master import LiveMaster, Masters
@@ -110,6 +112,15 @@ def test_what_is_left_out_is_named_with_the_reason(masters: FakeMasters) -> None
     assert set(pool.left_out) == set(names)
     assert all(name in told for name in names)
     assert set(pool.settings) == {"php", "web.socket"}
+
+
+def test_opcache_lets_our_probe_ask_whatever_the_pool_says(masters: FakeMasters) -> None:
+    argv = (FPM, "-d", "opcache.restrict_api=/srv/shop")
+    pool = imported(masters, "php_admin_value[opcache.restrict_api] = /srv/shop", argv=argv)
+    names = ("php_admin_value[opcache.restrict_api]", "-d opcache.restrict_api")
+    assert [pool.left_out[name] for name in names] == ["a script of ours asks opcache what it holds"] * 2
+    assert set(pool.settings) == {"php", "web.socket"}
+    assert "opcache.restrict_api = ''\n" in render_ini(OWN_INI)
 
 
 def test_the_command_line_and_where_ini_files_lie(masters: FakeMasters) -> None:
