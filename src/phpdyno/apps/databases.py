@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def _load(supervisor: Supervisor, server: Database, dump: Path, database: str) -
         if supervisor.user.switch:
             shutil.chown(plain, supervisor.user.uid, supervisor.user.gid)
         _client(supervisor, server, f"--database={database}", stdin=plain, what=dump)
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DynoError(f"the SQL dump is not a whole gzip file: {error}", where=str(dump)) from error
     except OSError as error:
         raise DynoError(f"the SQL dump cannot be read: {error.strerror or error}", where=str(dump)) from error
