@@ -62,6 +62,22 @@ def test_a_file_that_was_replaced_belongs_to_the_new_listener(tmp_path: Path) ->
             assert old.fileno() >= 0
 
 
+def test_an_inode_number_of_more_than_32_bits_is_known_by_those(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.stat
+
+    def large(path: str) -> os.stat_result:
+        found = real(path)
+        return os.stat_result((found.st_mode, found.st_ino + (1 << 32), *found[2:10]))
+
+    path = tmp_path / "s"
+    with unix_listener(path, 9):
+        with monkeypatch.context() as large_numbers:
+            large_numbers.setattr(os, "stat", large)
+            queue = ListenQueue(f"unix:{path}")
+        with queue:
+            assert queue.read() == QueueLevel(0, 9)
+
+
 @pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
 def test_a_tcp_queue(family: socket.AddressFamily, host: str) -> None:
     with socket.socket(family) as listener:

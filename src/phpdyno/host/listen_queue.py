@@ -28,6 +28,8 @@ _VFS = 1
 _RQLEN = 4
 _ANY_COOKIE = 0xFFFFFFFF
 _ACCEPTS = 0x10000
+_INODE = 0xFFFFFFFF
+"""Of a file's inode number unix_diag tells 32 bits."""
 _HEAD = struct.Struct("=IHHII")
 _UNIX_REQUEST = struct.Struct("=BBHIIIII")
 _UNIX_MESSAGE = struct.Struct("=BBBBIII")
@@ -78,7 +80,7 @@ class ListenQueue:
     def _inode(self, path: str) -> int:
         """The listener behind a path. One whose file was replaced since may still be open, and has the same name."""
         found = listeners_at(path, Path("/proc/net/unix").read_bytes())
-        wanted = os.stat(path).st_ino  # noqa: PTH116 (a str, as bound)
+        wanted = os.stat(path).st_ino & _INODE  # noqa: PTH116 (a str, as bound)
         for inode in found:
             if parse_unix_reply(self._ask(_unix_question(inode))).file_inode == wanted:
                 return inode
