@@ -181,7 +181,9 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
     """Look for cgroups and start the app's private database, for as long as `stack` lives. Raises DynoError."""
     groups = find_cpu_groups()
     database, meter = _start_database(stack, app, supervisor, cores, groups)
-    return Shared(groups, database, SharedMeters(meter, host_meter(groups)))
+    whole = host_meter(groups)
+    stack.callback(whole.close)
+    return Shared(groups, database, SharedMeters(meter, whole))
 
 
 def _start_database(
@@ -198,7 +200,9 @@ def _start_database(
             cgroups=component_cgroup(supervisor, groups, "database"),
         )
     )
-    return database, component_meter(supervisor, groups, "database", database.child)
+    meter = component_meter(supervisor, groups, "database", database.child)
+    stack.callback(meter.close)
+    return database, meter
 
 
 def versions_of(arms: Sequence[Arm], transport: Transport, database: Database | None) -> dict[str, str]:
