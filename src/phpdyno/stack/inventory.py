@@ -18,6 +18,8 @@ from phpdyno.stack.tethered import run_tethered
 
 ASK_S = 20.0
 ATTACH_S = 5.0
+OUR_WORDS = {"PATH": BASE_PATH, "LC_ALL": "C"}
+"""The environment of a program whose words are read: in English, whatever the user's language."""
 _JIT = [f"-dopcache.{name}" for name in ("enable=1", "enable_cli=1", "jit=tracing", "jit_buffer_size=16M")]
 _FPM, _CLI = re.compile(r"php-fpm\d*(\.\d+)?"), re.compile(r"php\d*(\.\d+)?")
 
@@ -107,9 +109,8 @@ def _said(program: str, *arguments: str) -> str:
     found = shutil.which(program, path=program_path())
     if found is None:
         return ""
-    environment = {"PATH": BASE_PATH, "LC_ALL": "C"}
     try:
-        answer = run_tethered([found, *arguments], timeout_s=ASK_S, env=environment)
+        answer = run_tethered([found, *arguments], timeout_s=ASK_S, env=OUR_WORDS)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return answer.stdout.decode(errors="replace") if answer.returncode == 0 else ""
@@ -143,7 +144,11 @@ def try_strace(strace: str, user: ServiceUser) -> TraceTrial:
 
 def _attach(strace: str, pid: int) -> TraceTrial:
     with subprocess.Popen(
-        [strace, "-f", "-c", "-o", "/dev/null", "-p", str(pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [strace, "-f", "-c", "-o", "/dev/null", "-p", str(pid)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=OUR_WORDS,
     ) as strace_itself:
         try:
             said = _first_words(strace_itself)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from phpdyno.errors import DynoError
+from phpdyno.paths import ServiceUser
 from phpdyno.stack import inventory
-from phpdyno.stack.inventory import describe_php, find_clis, find_fpms, find_tool
+from phpdyno.stack.inventory import describe_php, find_clis, find_fpms, find_tool, try_strace
 from phpdyno.stack.programs import find_program
 
 SAYS = """PHP Version => {version}
@@ -120,3 +121,11 @@ def test_tools_with_a_version_in_their_name(programs: Path) -> None:
     assert find_tool("llvm-bolt", "llvm-bolt-") == str(programs / "llvm-bolt-16")
     fake_program(programs, "llvm-bolt")
     assert find_tool("llvm-bolt", "llvm-bolt-") == str(programs / "llvm-bolt")
+
+
+def test_strace_is_asked_in_english(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    strace = programs / "strace"
+    strace.write_text('#!/bin/sh\ntest "$LC_ALL" = C && echo Process attached >&2 || echo Prozess verbunden >&2\nexec sleep 5\n')
+    strace.chmod(0o755)
+    assert try_strace(str(strace), ServiceUser("us", "us", 0, 0, switch=False)).outcome == "attached"
