@@ -32,6 +32,13 @@ def test_no_hierarchy_that_may_be_written_means_none(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("phpdyno-probe*"))
 
 
+def test_what_another_account_mounts_is_passed_over(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    forged = b"x\x0bcgroup2\xc2\xa0" + bytes(tmp_path) + b"\xc2\xa0cgroup2\xc2\xa0rw"
+    mounts.write_bytes(b"drive /home/u/\xff fuse rw 0 0\ndrive /home/u/" + forged + b" fuse rw 0 0\n")
+    assert find_cpu_groups(mounts) is None
+
+
 def test_steal_is_a_share_of_the_time_in_which_there_was_work(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     stat.write_text("cpu  10 0 10 70 5 1 1 3 0 0\n")

@@ -19,8 +19,9 @@ class CpuGroups(Struct, frozen=True):
 def find_cpu_groups(mounts: Path = Path("/proc/mounts")) -> CpuGroups | None:
     """The cpuacct hierarchy (v1, nanoseconds) or the unified one (v2, microseconds); None where we may not make groups."""
     candidates: list[CpuGroups] = []
-    for line in mounts.read_text().splitlines():
-        _, place, kind, options, *_ = line.split()
+    # A mount point of another account may hold any byte but the blank and the line feed.
+    for line in mounts.read_bytes().decode(errors="surrogateescape").split("\n"):
+        _, place, kind, options = [*line.split(" "), "", "", "", ""][:4]
         if kind == "cgroup" and "cpuacct" in options.split(","):
             candidates.insert(0, CpuGroups(Path(place), "cpuacct.usage", "", 1))
         elif kind == "cgroup2" and Path(place).name != "unified":

@@ -78,7 +78,7 @@ def _of_another_account(pid: int) -> DynoError | None:
     """Why a process is not ours to read: its title is the only thing that makes it a php-fpm, and what it names is opened and executed."""
     where = f"php-fpm, process {pid}"
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:
         return DynoError("it ended while it was looked at", where=where, next_step="try again")
     uids = {int(uid) for uid in status.partition("\nUid:")[2].partition("\n")[0].split()}  # real, effective, saved, of the file system
@@ -190,14 +190,14 @@ class _Memory:
 def _started_s(pid: int) -> float:
     """When a process was started, in seconds since 1970."""
     booted = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
-    ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    ticks = int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19])
     return int(booted.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _sizes(pid: int) -> tuple[int, int]:
     """Bytes that the command line and the environment had when the process was started; 0 where they are hidden."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return 0, 0
     arg_start, arg_end, env_start, env_end = map(int, stat.rpartition(")")[2].split()[45:49])
@@ -207,7 +207,7 @@ def _sizes(pid: int) -> tuple[int, int]:
 def _heap(pid: int) -> tuple[int, bytes]:
     """Address and content of its heap; nothing where it may not be read."""
     try:
-        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
         span = next(line.split()[0] for line in lines if line.endswith("[heap]"))
         start, end = (int(part, 16) for part in span.split("-"))
         with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:

@@ -81,8 +81,8 @@ def established_at(port: int, table: str) -> int:
 def kernel_facts(pid: int, exe: str, mapped: tuple[str, ...], *, lazy: bool) -> KernelFacts:
     """Of a process; `lazy`: look into the mapped files for those that bind their functions later. Raises OSError when it is gone."""
     return KernelFacts(
-        thp_off=thp_off(Path(f"/proc/{pid}/status").read_text()),
-        text_kib=text_kib(Path(f"/proc/{pid}/maps").read_text(), exe),
+        thp_off=thp_off(Path(f"/proc/{pid}/status").read_text(errors="replace")),
+        text_kib=text_kib(Path(f"/proc/{pid}/maps").read_text(errors="replace"), exe),
         hugepages=_reserved(),
         somaxconn=_number(Path("/proc/sys/net/core/somaxconn")),
         # A device may be mapped as well, and has no end.
