@@ -82,5 +82,9 @@ class ScriptApp:
             kind = UsageError if child.status == REFUSED else DynoError
             what = last_words(child) or f"the script {child.ended_how()}: {child.tail()}"
             raise kind(what, where=str(self.script), next_step="" if child.status == REFUSED else f"see {child.log}")
-        found = msgspec.json.decode(place.read_bytes(), type=tuple[_Operation, ...])
+        try:
+            found = msgspec.json.decode(place.read_bytes(), type=tuple[_Operation, ...])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            what = f"the list of its operations cannot be read: {error}"
+            raise DynoError(what, where=str(self.script), next_step=f"see {child.log}") from error
         return tuple(Target(each.name, each.weight, status=OPERATION_DONE) for each in found)

@@ -18,6 +18,8 @@ from phpdyno.stack.php import read_build_id
 from phpdyno.stack.server_facts import kernel_facts
 
 PROBE_TIMEOUT_NS = 10_000_000_000
+MAY_LOOK = "in a container give phpdyno the capability SYS_PTRACE"
+"""What helps where /proc keeps a worker of the servers' account from root."""
 
 
 class ProbeAnswer(Struct, frozen=True):
@@ -77,12 +79,12 @@ def _asked(address: str, target: Target, timeout_ns: int) -> ProbeAnswer | None:
         return None
     try:
         return msgspec.json.decode(answer.body, type=ProbeAnswer)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
 def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "tcp"], master: int) -> WorkerFacts:
-    """Facts of one worker of those under `master`, whichever answers `ask`. Raises DynoError when none does.
+    """Facts of one worker of those under `master`, whichever answers `ask`. Raises DynoError when none does, or it may not be looked at.
 
     Its huge pages are those that it had before it was asked, if that is more: PHP's heap gives back after a small request, which the probe
     is, what it held for a large one.
@@ -95,6 +97,8 @@ def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "t
         try:
             facts = facts_of(answer, family=family, workers=len(children_of(master)))
             return msgspec.structs.replace(facts, anon_huge_kib=max(facts.anon_huge_kib, before.get(answer.pid, 0)))
+        except PermissionError as error:
+            raise DynoError("what /proc shows of the worker may not be read", next_step=MAY_LOOK) from error
         except OSError:
             continue  # the probe was this worker's last request (pm.max_requests): ask its successor
     raise DynoError("no worker answers the probe")
@@ -124,8 +128,9 @@ def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: in
 
 
 def mapped_paths(pid: int) -> tuple[str, ...]:
-    """Files that are mapped into a process, each once, as /proc/PID/maps names them. Raises OSError when it is gone or may not be read."""
-    lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    """Files that are mapped into a process, each once, as /proc/PID/maps names them (what is no UTF-8 in a name is replaced: records name
+    them). Raises OSError when it is gone or may not be read."""
+    lines = Path(f"/proc/{pid}/maps").read_bytes().decode(errors="replace").split("\n")
     return tuple(dict.fromkeys(line.split(None, 5)[5] for line in lines if "/" in line))
 
 

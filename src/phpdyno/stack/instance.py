@@ -39,8 +39,8 @@ READY_PROBE_NS = 1_000_000_000
 class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot be measured)
     """An arm that does not start or breaks down; a finding about the arm, unless it is the control."""
 
-    def __init__(self, arm: Arm, what: str) -> None:
-        super().__init__(what, where=arm.name)
+    def __init__(self, arm: Arm, what: str, *, next_step: str = "") -> None:
+        super().__init__(what, where=arm.name, next_step=next_step)
         self.arm = arm
 
 
@@ -155,7 +155,8 @@ class Instance:
             family: Literal["unix", "tcp"] = "unix" if self.fastcgi.startswith("unix:") else "tcp"
             told = read_facts(lambda: self.ask_probe(names, root=root), family, self.fpm.pid)
         except DynoError as error:
-            raise ArmFailed(self.arm, f"{error.what}: {self.fpm.tail()}") from error
+            what = error.what if error.next_step else f"{error.what}: {self.fpm.tail()}"
+            raise ArmFailed(self.arm, what, next_step=error.next_step) from error
         facts = structs.replace(self._as_shown(told, env_names), servers=self._server_facts())
         if facts.opcache is None or facts.opcache.jit is None:
             return facts

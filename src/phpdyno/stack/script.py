@@ -22,7 +22,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.render.php import render_ini
 from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
-from phpdyno.stack.facts import ProbeAnswer, facts_of
+from phpdyno.stack.facts import MAY_LOOK, ProbeAnswer, facts_of
 from phpdyno.stack.instance import PRELOAD, REFUSED, ArmFailed
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, await_idle
@@ -146,8 +146,9 @@ class ScriptInstance:
         try:
             answer = msgspec.json.decode(self._ask(b"I" + json.dumps(env_names).encode()), type=ProbeAnswer)
             facts = self._as_shown(facts_of(answer, family="unix", workers=1))
-        except (OSError, msgspec.DecodeError) as error:
-            raise ArmFailed(self.arm, f"the script's process tells no facts: {self.complaint() or error}") from error
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            what = f"the script's process tells no facts: {self.complaint() or error}"
+            raise ArmFailed(self.arm, what, next_step=MAY_LOOK if isinstance(error, PermissionError) else "") from error
         if facts.opcache is None or facts.opcache.jit is None:
             return facts
         jit = structs.replace(facts.opcache.jit, free_at_start_bytes=self._jit_free_at_start)
@@ -201,7 +202,7 @@ class ScriptInstance:
     def _hello(self) -> _Hello | None:
         try:
             return msgspec.json.decode(self._ask(b"O"), type=_Hello)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
     def _ask(self, message: bytes) -> bytes:

@@ -2,16 +2,21 @@
 
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import fault, require_valid
+from phpdyno.apps import script as module
 from phpdyno.apps.script import ScriptApp
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.planning import base_requests
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.workload import OPERATION_DONE, OPERATION_FAILED, Target
+from phpdyno.model.workload import OPERATION_DONE, OPERATION_FAILED, Target, Workload
+from phpdyno.stack.script import HostCommand
 
 CONTROL = Arm("control", PhpBuild("/usr/bin/php8.2", "8.2.36"))
 OPERATION = Target("main", status=OPERATION_DONE)
@@ -64,3 +69,25 @@ def test_slots_are_long_enough_for_the_command_that_they_take() -> None:
     assert base_requests(100_000) < 100
     assert base_requests(100_000, 10_000_000) == 100
     assert base_requests(20_000_000, 10_000_000) == 1
+
+
+@pytest.mark.parametrize("list_", [b'[{"name": "main", "wei', b'[{"name": "\xff", "weight": 1.0}]', b""])
+def test_a_list_of_operations_that_is_cut_off_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, list_: bytes) -> None:
+    path = tmp_path / "bench.php"
+    path.write_text("<?php return fn () => '';")
+
+    class FakeSupervisor:
+        live = tmp_path
+
+        def directory(self, name: str) -> Path:
+            (self.live / name).mkdir()
+            return self.live / name
+
+        def run(self, *_: object, **__: object) -> SimpleNamespace:
+            (self.live / "listing" / "out" / "operations.json").write_bytes(list_)
+            return SimpleNamespace(status=0, log="the log")
+
+    monkeypatch.setattr(module, "host_command", lambda *_, **__: HostCommand([], {}, {}))
+    supervisor: Any = FakeSupervisor()
+    with pytest.raises(DynoError, match=r"bench\.php: the list of its operations cannot be read: .*; see the log"):
+        ScriptApp(path, CONTROL)._operations(supervisor, PreparedApp("bench", tmp_path, Workload(())))
