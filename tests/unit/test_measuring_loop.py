@@ -20,7 +20,8 @@ from phpdyno.experiment import runner as runner_file
 from phpdyno.experiment.planning import make_plan
 from phpdyno.experiment.runner import Runner
 from phpdyno.experiment.slot import Lane, SharedMeters
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.stage import RequestFailed
+from phpdyno.experiment.state import FAILED, RunState
 from phpdyno.host.clock import HostCpu
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Record
@@ -30,7 +31,7 @@ from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
 from tests.support.fake_stage import MS, FakeInstance, FakeMeter, FakeStage
 from tests.support.fake_study import FakeProgress
-from tests.support.journals import AA, opening, plan
+from tests.support.journals import AA, arm, opening, plan
 
 SLOT = 7
 """Requests; nothing else that is driven has as many."""
@@ -113,6 +114,58 @@ def test_a_step_while_calibrating_is_told_too(tmp_path: Path, monkeypatch: pytes
     (incident,) = [record for record in records if isinstance(record, Incident)]
     assert (incident.block, incident.arm, incident.kind) == (-1, "", "clock step")
     assert "clock step: the clock of the day was set by +5.50 s" in report_of(records)
+
+
+# ---- failures --------------------------------------------------------------------------------
+
+
+def failures_in(run: Path) -> list[tuple[int, str]]:
+    return [(record.block, record.arm) for record in read_journal(run / FILE) if isinstance(record, Incident) and record.kind == FAILED]
+
+
+def test_failures_of_one_warm_up_are_those_of_its_block_and_the_next_one_counts_again(tmp_path: Path) -> None:
+    one, two = arm("one"), arm("two")
+    # Four instances a block: both treatments fail in the second one, and one of them again in the third.
+    failing = {5: one, 6: two, 10: two}
+
+    def fail(instance: FakeInstance, size: int) -> None:
+        if instance.number in failing:
+            assert instance.arm.name == failing[instance.number].name
+            raise RequestFailed(cast(Any, instance), "502")
+
+    made = structs.replace(plan(one, two, AA), fixed=THREE.fixed)
+    with running(made, tmp_path, FakeStage(fail)) as runner:
+        runner.measure()
+        assert failures_in(tmp_path) == [(1, "one"), (1, "two"), (2, "two")]
+        assert runner.state.failed_blocks == {"one": 1, "two": 2}
+        replayed = RunState.replay(read_journal(tmp_path / FILE))
+    assert (replayed.next_block, replayed.failed_blocks) == (runner.state.next_block, runner.state.failed_blocks)
+    blocks = [record.block for record in read_journal(tmp_path / FILE) if isinstance(record, BlockDone)]
+    assert blocks == [0, 1, 2]
+
+
+def test_what_happens_after_a_failed_warm_up_belongs_to_the_same_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Three instances a block: the treatment of the second one fails, and the clock is set in its control's first slot.
+    wall = Wall(monkeypatch, {3: 5.5})
+
+    def meanwhile(instance: FakeInstance, size: int) -> None:
+        wall.slot(instance, size)
+        if instance.number == 4:
+            raise RequestFailed(cast(Any, instance), "502")
+
+    made = structs.replace(plan(arm("one"), AA), fixed=THREE.fixed)
+    with running(made, tmp_path, FakeStage(meanwhile)) as runner:
+        runner.measure()
+    incidents = [record for record in read_journal(tmp_path / FILE) if isinstance(record, Incident)]
+    assert [(each.block, each.kind) for each in incidents] == [(1, FAILED), (1, "clock step")]
+
+
+def test_a_control_that_fails_after_a_treatment_failed_in_the_same_block(tmp_path: Path) -> None:
+    control = FakeInstance(THREE.control, 0, lambda instance, size: None)
+    with running(THREE, tmp_path) as runner, runner._panels[0]._chances():
+        runner.log.incident(AA.name, FAILED, "502", block=0)
+        raise RequestFailed(cast(Any, control), "502")
+    assert failures_in(tmp_path) == [(0, AA.name), (0, THREE.control.name)]
 
 
 # ---- budgets that are too small --------------------------------------------------------------

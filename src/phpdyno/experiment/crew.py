@@ -68,6 +68,7 @@ class Muster:
     def muster(self, instances: Sequence[LiveInstance]) -> Crew:
         """The first instance is the control's. Raises RequestFailed when one of its requests does, DynoError when it cannot be measured."""
         control, *rest = instances
+        block = self.log.state.next_block
         learnt = self.gate.learnt
         if not learnt:
             self.log.phase("learning the control's answers")
@@ -98,9 +99,9 @@ class Muster:
                     # The control is asked as well: its failure is its own.
                     raise
                 lanes.pop(name)
-                self._findings.count_failure(self.log.state.next_block, failure)
+                self._findings.count_failure(block, failure)
             except ArmFailed as failure:
-                self._findings.invalidate(failure.arm, failure.what)
+                self._findings.invalidate(failure.arm, failure.what, block=block)
                 lanes.pop(name, None)
         return Crew(lane, lanes, warm, time.monotonic() - start)
 

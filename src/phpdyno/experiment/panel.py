@@ -121,11 +121,12 @@ class PanelRunner:
     @contextmanager
     def _chances(self) -> Iterator[None]:
         """A request that fails outside of the slots counts like one in them; any other failure of an arm is final."""
+        block = self.log.state.next_block
         try:
             yield
         except RequestFailed as failure:
             self._findings.require_database()
-            self._findings.count_failure(self.log.state.next_block, failure)
+            self._findings.count_failure(block, failure)
         except ArmFailed as failure:
             self._findings.invalidate(failure.arm, failure.what)
 
@@ -235,7 +236,7 @@ class PanelRunner:
             cores=self._bench.cores.measured,
             tick=self.log.tick,
         )
-        self.log.take_clock(reading.clock_step_s)
+        self.log.take_clock(reading.clock_step_s, block=block)
         return reading
 
     def _carry_over(self, crew: Crew, plan: Calibrated, block: int, turn: int) -> None:

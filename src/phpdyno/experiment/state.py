@@ -41,7 +41,7 @@ class RunState:
         match record:
             case BlockDone():
                 self.observations += record.observations
-                self.next_block = record.block + 1
+                self.next_block = max(self.next_block, record.block + 1)
                 self._spend(record)
                 self.spent_s = max(self.spent_s, record.ended_s)
             case Spent(spent_s):
