@@ -114,5 +114,19 @@ def test_a_line_that_did_not_fit_leaves_no_fragment_behind(tmp_path: Path, monke
     assert read_journal(path) == [HEADER, RECORDS[3]]
 
 
+def test_what_is_no_text_is_refused_and_the_journal_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with JournalWriter(path) as journal:
+        with pytest.raises(DynoError, match="is not UTF-8 text"):
+            journal.append(Header(SCHEMA, "0.1.0", "compare", "2026-01-01T00:00:00", ("--docroot", "/srv/caf\udce9")))
+        journal.append(HEADER)
+    assert read_journal(path) == [HEADER]
+
+
+def test_the_next_block_is_never_an_earlier_one() -> None:
+    state = RunState.replay([*RECORDS, Incident(2, "one", FAILED, "502"), BlockDone(1, 2.5, 4.0, (), "samples/block-0001.npz")])
+    assert state.next_block == 3
+
+
 def _no_space(fd: int, data: bytes) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")

@@ -70,3 +70,10 @@ def test_a_variable_that_is_not_set_is_said_before_anything_is_sent(
         native_targets(workload, transport, docroot=tmp_path, front_controller="index.php", lengths={})
     monkeypatch.setenv("PHPDYNO_TEST_SID", "1234")
     assert len(native_targets(workload, transport, docroot=tmp_path, front_controller="index.php", lengths={})) == 1
+
+
+@pytest.mark.parametrize("transport", ["http", "fastcgi"])
+def test_a_variable_in_a_body_is_sent_byte_by_byte(transport: Transport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHPDYNO_TEST_NAME", "caf\udce9")
+    workload = Workload((Target("/", method="POST", writes=True, body="name={env.PHPDYNO_TEST_NAME}"),))
+    assert len(native_targets(workload, transport, docroot=tmp_path, front_controller="index.php", lengths={})) == 1

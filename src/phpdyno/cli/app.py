@@ -10,6 +10,7 @@ from phpdyno import __version__
 from phpdyno.cli.build_app import build, ladder, matrix
 from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
+from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
 
 app = App(
@@ -292,7 +293,10 @@ def selfcheck(
 
 
 def run(argv: list[str]) -> int:
-    """Parse and carry out. Raises UsageError for a command line that cannot be parsed."""
+    """Parse and carry out. Raises UsageError for a command line that cannot be parsed, or that no journal could hold."""
+    for argument in argv:
+        if not is_utf8(argument):
+            raise UsageError("an argument is not UTF-8 text", where=argument, next_step="a path can be named through a link")
     try:
         result = app(argv, exit_on_error=False, print_error=False)
     except CycloptsError as error:

@@ -76,6 +76,11 @@ def flatten(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str
             yield prefix + key, value
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a text from outside can be written down: bytes of it that are no UTF-8 were read as surrogates."""
+    return text.encode(errors="ignore").decode() == text
+
+
 def check_env_name(name: str, *, where: str) -> None:
     """Raise UsageError unless `name` can be set as an environment variable of the servers."""
     if not _ENV_NAME.fullmatch(name):

@@ -65,7 +65,7 @@ def _headers(target: Target) -> dict[str, str]:
 
 def _body(target: Target) -> bytes | None:
     """None for a method that has none."""
-    return None if target.method in SAFE_METHODS else target.body.encode()
+    return None if target.method in SAFE_METHODS else target.body.encode(errors="surrogateescape")
 
 
 def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:

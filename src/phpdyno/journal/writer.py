@@ -14,7 +14,7 @@ from phpdyno.errors import DynoError
 
 
 class JournalWriter:
-    """Appends records to `journal.jsonl`; a context manager. Raises DynoError when the disk takes no more."""
+    """Appends records to `journal.jsonl`; a context manager. Raises DynoError when the disk takes no more, or a record is no text."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,7 +26,11 @@ class JournalWriter:
 
     def append(self, record: Struct) -> None:
         """Write one line and wait until it is on disk."""
-        line = self._encoder.encode(record) + b"\n"
+        try:
+            line = self._encoder.encode(record) + b"\n"
+        except UnicodeEncodeError as error:
+            what = "a name or a value that belongs in the journal is not UTF-8 text"
+            raise DynoError(what, where=str(self.path), next_step="name what is measured in UTF-8, a path through a link") from error
         before = os.fstat(self._fd).st_size
         try:
             while line:

@@ -219,7 +219,8 @@ class Bench:
     ) -> dict[str, str]:
         """Write php.ini fragment and php-fpm.conf; what every file placed for the instance stands for."""
         originals = self.write_ini(arm, directory, placement, texts)
-        (directory / "fpm.conf").write_text(render_fpm(listen, self.reachable(arm.layer("pool")), texts, status=status))
+        text = render_fpm(listen, self.reachable(arm.layer("pool")), texts, status=status)
+        (directory / "fpm.conf").write_text(text, encoding="utf-8", errors="surrogateescape")
         return originals
 
     def write_ini(self, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
@@ -229,7 +230,8 @@ class Bench:
         ini, preloaded = with_own_preload(ini, arm, app)
         fragment = directory / "ini"
         fragment.mkdir()
-        (fragment / "phpdyno.ini").write_text(render_ini(self.reachable(ini), arm.php.extension_dir, placement.lines, texts))
+        text = render_ini(self.reachable(ini), arm.php.extension_dir, placement.lines, texts)
+        (fragment / "phpdyno.ini").write_text(text, encoding="utf-8", errors="surrogateescape")
         return placement.originals | preloaded
 
     def environment(self, arm: Arm, placement: Placement) -> dict[str, str]:

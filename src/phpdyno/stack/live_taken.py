@@ -7,6 +7,7 @@ from pathlib import Path
 
 from phpdyno.config.fpm_conf import Entry, Variables, ini_text
 from phpdyno.config.spec import LIVE, NONE
+from phpdyno.config.values import is_utf8
 from phpdyno.knobs.catalogue import POOL_NAMES
 from phpdyno.knobs.secrets import is_secret
 from phpdyno.render.php import ini_value
@@ -66,8 +67,12 @@ class Taken:
         self.secrets[key] = value
 
     def put(self, key: str, name: str, value: str) -> None:
-        """A php.ini setting. A text that would be a keyword in a file (`"None"`) is asked for like a secret: such values are quoted."""
-        if is_secret(name, value) or _is_keyword(value):
+        """A php.ini setting. A text that would be a keyword in a file (`"None"`) is asked for like a secret: such values are quoted. So is
+        one that no plan can hold."""
+        if not is_utf8(value):
+            self.notes.append(f"{name} is not UTF-8 text: its value stays in the running pool")
+            self.hide(key, value)
+        elif is_secret(name, value) or _is_keyword(value):
             self.hide(key, value)
         else:
             self.settings[key] = value

@@ -31,7 +31,7 @@ class FakeMasters:
         """One more, with this configuration; `env` None: it cannot be read."""
         pid = 100 + len(self.all)
         config = self.folder / f"{pid}.conf"
-        config.write_text(text)
+        config.write_text(text, encoding="utf-8", errors="surrogateescape")
         self.all.append(LiveMaster(pid, exe, config, Path("/home/x"), 4e9, argv, env))
 
     def __call__(self) -> Masters:
@@ -101,6 +101,17 @@ def test_values_that_may_be_passwords_stay_in_the_running_pool(masters: FakeMast
     assert keys == set(pool.secrets)
     assert {value[-7:] for value in pool.secrets.values()} == {f"hunter{number}" for number in range(2, 8)}
     assert secrets_behind("live:www") == pool.secrets
+
+
+def test_a_value_that_is_no_utf8_stays_in_the_running_pool_which_is_said(masters: FakeMasters) -> None:
+    lines = "php_value[user_agent] = caf\udce9\nphp_value[date.timezone] = größe"
+    pool = imported(masters, lines, argv=(FPM, "-d", "precision=\udce9"))
+    assert pool.settings["pool.php_value[date.timezone]"] == "größe"
+    assert {key for key, value in pool.settings.items() if value == "live:www"} == {"pool.php_value[user_agent]", "ini.precision"}
+    assert set(pool.secrets.values()) == {"caf\udce9", "\udce9"}
+    told = " ".join(pool.in_words())
+    assert "user_agent is not UTF-8 text: its value stays in the running pool" in told
+    assert told.isprintable()
 
 
 def test_what_is_left_out_is_named_with_the_reason(masters: FakeMasters) -> None:
