@@ -148,7 +148,11 @@ class FolderApp:
 
 def _is_ours(entry: Path, logs: Path) -> bool:
     """Whether an entry of the root holds this run, or is an earlier one."""
-    return logs.is_relative_to(entry.resolve()) or (entry / JOURNAL).is_file()
+    try:
+        return logs.is_relative_to(entry.resolve()) or (entry / JOURNAL).is_file()
+    except (OSError, RuntimeError):
+        # A link to itself, or a directory that we may not enter: a run of ours is neither.
+        return False
 
 
 def _version(described: AppFile, files: str, seed: str) -> str:

@@ -118,3 +118,24 @@ def test_a_variable_and_a_setting_with_that_default_are_the_same_app(shop: Path,
     before = version()
     (shop / "../described/app.toml").write_text(TOML.replace('[env]\nMODE = "a"', '[setting.mode]\nenv = "MODE"\ndefault = "a"'))
     assert version() == before
+
+
+def test_a_link_to_itself_in_the_root_is_copied_like_any_other(shop: Path, version: Callable[[], str]) -> None:
+    before = version()
+    (shop / "loop").symlink_to("loop")
+    assert version() != before
+
+
+def test_a_directory_that_may_not_be_entered_is_no_run_of_ours(
+    shop: Path, version: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_file = Path.is_file
+
+    def refused(path: Path) -> bool:
+        if path == shop / "src/journal.jsonl":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
+    before = version()
+    monkeypatch.setattr(Path, "is_file", refused)
+    assert version() == before
