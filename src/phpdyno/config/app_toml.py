@@ -21,6 +21,7 @@ DB_SOCKET = "{db_socket}"
 DEFAULT_DATABASE = "app"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FRONT = re.compile(r"[A-Za-z0-9._/-]+")
 _SETTING = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,255}")
 _PATH = re.compile(r"/[!-~]*")
@@ -150,6 +151,9 @@ def _check(raw: _Raw, path: Path) -> None:
     front = Path(raw.front_controller)
     if not raw.front_controller or front.is_absolute() or ".." in front.parts:
         refuse("front_controller", f"{raw.front_controller!r} does not lie in docroot", "write it relative to docroot, e.g. index.php")
+    if not _FRONT.fullmatch(raw.front_controller):
+        what = f"{raw.front_controller!r} cannot stand in a server's configuration"
+        refuse("front_controller", what, "use letters, digits, '.', '_', '-' and '/'")
     if raw.prepare and not raw.prepare[0]:
         refuse("prepare[0]", "names no program", 'write the command as a list: ["php", "bin/setup.php"]')
     check_targets(raw.target, path)

@@ -109,6 +109,12 @@ def test_a_dump_implies_a_database(tmp_path: Path) -> None:
         ('host = "a b"\n' + BASE + TARGET, "is no host name"),
         ('database = "a`b"\n' + BASE + TARGET, "is no plain database name"),
         ('front_controller = "../x.php"\n' + BASE + TARGET, "does not lie in docroot"),
+        (
+            'front_controller = "my page.php"\n' + BASE + TARGET,
+            "front_controller: 'my page.php' cannot stand in a server's configuration; use letters, digits, '.', '_', '-' and '/'",
+        ),
+        ('front_controller = "x.php;}"\n' + BASE + TARGET, "'x.php;}' cannot stand in a server's configuration"),
+        ('front_controller = "$uri"\n' + BASE + TARGET, "'$uri' cannot stand in a server's configuration"),
         (BASE + TARGET + "[ini]\nopcache.jit = [1]\n", "ini.opcache.jit: an array"),
         (BASE + TARGET + "[ini]\nx = 1979-05-27\n", "ini.x: a date or time"),
         (BASE + TARGET + '[env]\n"A B" = 1\n', "no name of an environment variable"),
