@@ -6,6 +6,8 @@ from phpdyno.errors import UsageError
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)?")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+MOST_S = 1e9
+"""As in a study file."""
 
 
 def seconds(text: str, *, option: str) -> float:
@@ -13,7 +15,10 @@ def seconds(text: str, *, option: str) -> float:
     match = _DURATION.fullmatch(text.strip())
     if not match or float(match[1]) == 0:
         raise UsageError(f"{text!r} is not a duration", where=option, next_step="write for example 90s, 5m or 1h")
-    return float(match[1]) * _SECONDS[match[2]]
+    value = float(match[1]) * _SECONDS[match[2]]
+    if value > MOST_S:
+        raise UsageError(f"a duration is at most {MOST_S:.0f} s", where=option, next_step="write for example 90s, 5m or 1h")
+    return value
 
 
 def checked_seed(seed: int) -> int:
