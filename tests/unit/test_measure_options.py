@@ -94,6 +94,7 @@ def test_an_open_loop_has_at_least_a_hundred_connections() -> None:
         ("1.5", "'1.5' is no number"),
         ("-1", "'-1' is no number"),
         ("²", "'²' is no number"),
+        ("9" * 5000, "is no number"),
         ("0", "0 is not from 1 to 1000"),
         ("1,1001", "1001 is not from 1 to 1000"),
         ("1,3,1", "--concurrency 1,3,1: 1 is named twice; keep one of the two"),

@@ -92,6 +92,9 @@ def test_an_app_with_a_host_of_its_own_is_asked_by_it() -> None:
         (RequestOptions(from_log=Path("a"), most_targets=0), "--most-targets: 0 is not from 1 to 10000"),
         (RequestOptions(from_log=Path("/no/such.log")), "/no/such.log"),
         (RequestOptions(workload=Path("/no/such.toml")), "/no/such.toml: there is no such file"),
+        (RequestOptions(workload=Path("~nobodyhere/w.toml")), "--workload: the home directory in '~nobodyhere/w.toml' is not known"),
+        (RequestOptions(from_log=Path("~nobodyhere/a.log")), "--from-log: the home directory in '~nobodyhere/a.log' is not known"),
+        (RequestOptions(from_log=Path("a"), save_workload=Path("~nobodyhere/w.toml")), "--save-workload: the home directory in"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(options: RequestOptions, said: str) -> None:

@@ -10,6 +10,7 @@ from phpdyno.apps.symfony_hello import SymfonyHello
 from phpdyno.apps.wordpress import WordPress
 from phpdyno.config.app_toml import FILE_NAME, load_app_toml
 from phpdyno.config.nearest import nearest
+from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
 
 HOW = "name a built-in app ({names}), an app.toml or its directory, or give --docroot DIR --url /, or --script FILE.php"
@@ -42,7 +43,7 @@ def open_app(reference: str | None = None, *, docroot: Path | None = None, urls:
 
 
 def _from_path(reference: str) -> App:
-    path = Path(reference).expanduser()
+    path = absolute(Path(), reference, where=reference)
     if path.is_dir():
         if not (path / FILE_NAME).is_file():
             raise UsageError(f"the directory holds no {FILE_NAME}", where=reference, next_step=f"write one, or use --docroot {reference}")

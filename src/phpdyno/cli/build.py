@@ -10,14 +10,16 @@ from rich.table import Table
 from phpdyno.build.added import parse_added
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import finished_builds, named_build
-from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.options import INSTALLED, NO_REQUESTS, RECIPE, RUNS, TRAINING, GroundOptions, RequestOptions
 from phpdyno.cli.requests import own_requests
 from phpdyno.cli.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
+from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
 from phpdyno.model.build import Build, Check
 from phpdyno.report.build_view import missing_words, taught_words
+from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
 from phpdyno.workflows.build import Wanted, build, directory_for, package, refresh, refuse_outdated
 from phpdyno.workflows.build_ground import Foundation
@@ -71,7 +73,7 @@ def run(options: Options) -> int:
     _show([Listed(str(place), each, packed[place]) for place, each in made], as_json=options.json)
     wrong = [each.name for _, each in made if wrong_in(each)]
     if wrong and into:
-        Console(stderr=True).print(f"not packaged: {', '.join(wrong)}", soft_wrap=True, markup=False, highlight=False)
+        print_line(Console(stderr=True), f"not packaged: {', '.join(wrong)}")
     return 1 if wrong else 0
 
 
@@ -119,7 +121,7 @@ def foundation_of(ground: GroundOptions) -> Foundation:
     """What the options say is built of. Raises UsageError."""
     if ground.checksum and ground.source is None:
         raise UsageError("a checksum belongs to --source", where=f"--checksum {ground.checksum}", next_step="name the tarball")
-    source = ground.source.expanduser().absolute() if ground.source else None
+    source = absolute(Path(), str(ground.source), where="--source") if ground.source else None
     named = None if not ground.extension else () if ground.extension == (NO_EXTENSIONS,) else ground.extension
     return Foundation(
         like=ground.like,
@@ -156,15 +158,16 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         made = each.build
         good = sum(check.ok for check in made.checks)
         checks = f"{good} of {len(made.checks)}"
-        table.add_row(made.name, made.php_version, made.like or "–", taught_words(made) or "–", checks, duration(made.seconds))
+        cells = (made.name, made.php_version, made.like or "–", taught_words(made) or "–", checks, duration(made.seconds))
+        table.add_row(*map(inert, cells))
     console.print(table)
     for each in found:
         for missing in missing_words(each.build.name, each.build.skipped):
-            console.print(missing, soft_wrap=True, markup=False, highlight=False)
+            print_line(console, missing)
         for check in wrong_in(each.build):
-            console.print(f"{each.build.name}: {check.name}: {check.seen}", soft_wrap=True, markup=False, highlight=False)
-        console.print(f"use it: build={each.build.name}", soft_wrap=True, markup=False, highlight=False)
-        console.print(f"its php-fpm: {each.directory}/php-fpm", soft_wrap=True, markup=False, highlight=False)
+            print_line(console, f"{each.build.name}: {check.name}: {check.seen}")
+        print_line(console, f"use it: build={each.build.name}")
+        print_line(console, f"its php-fpm: {each.directory}/php-fpm")
         if each.package:
-            console.print(f"package: {each.package}", soft_wrap=True, markup=False, highlight=False)
+            print_line(console, f"package: {each.package}")
     return 0

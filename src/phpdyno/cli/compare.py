@@ -13,6 +13,7 @@ from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import RequestOptions
 from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import AppSource, Transport
 from phpdyno.report.shape import RunView
@@ -107,12 +108,12 @@ def _refuse_servers(options: Options) -> None:
 
 
 def app_source(reference: str, docroot: Path | None, urls: tuple[str, ...], script: Path | None = None) -> AppSource:
-    """The app or script that was named, with absolute paths."""
+    """The app or script that was named, with absolute paths. Raises UsageError for a home directory that is not known."""
     return AppSource(
         reference=absolute_reference(reference),
         docroot=str(docroot.absolute()) if docroot else "",
         urls=urls,
-        script=str(script.expanduser().absolute()) if script else "",
+        script=str(absolute(Path(), str(script), where="--script")) if script else "",
     )
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from phpdyno.apps.registry import open_app
 from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.units import checked_seed
 from phpdyno.host.checkup.check import Check
 from phpdyno.workflows.doctor import CheckUp, examine
 from phpdyno.workflows.estimate import make_estimate
@@ -25,7 +26,11 @@ NAME_COLUMNS = 20
 
 
 def run(app: str, runs: Path, *, estimate: bool, seed: int, json: bool) -> int:
-    """Look, measure for a moment, and print what was found; 1 when nothing can be measured here. Raises UsageError for an unknown app."""
+    """Look, measure for a moment, and print what was found; 1 when nothing can be measured here.
+
+    Raises UsageError for an unknown app, or what is no seed.
+    """
+    checked_seed(seed)
     definition = open_app(app)
     with LiveProgress(Console(stderr=True), quiet=json) as progress:
         measure = partial(make_estimate, definition, seed=seed, progress=progress) if estimate else None
@@ -42,7 +47,7 @@ def table(found: CheckUp) -> Group:
     parts: list[RenderableType] = []
     for group, checks in itertools.groupby(found.checks, key=lambda check: check.group):
         parts += [Text(group, style="bold"), _lines(list(checks)), Text()]
-    parts += [Text("What that means for this host", style="bold"), *(Text(line, overflow="fold") for line in meaning(found))]
+    parts += [Text("What that means for this host", style="bold"), *(Text(_clean(line), overflow="fold") for line in meaning(found))]
     return Group(*parts)
 
 

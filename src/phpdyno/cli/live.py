@@ -12,6 +12,11 @@ from phpdyno.report.words import visible
 SPARE_S = 0.5
 
 
+def print_line(console: Console, text: str) -> None:
+    """One line, however long it is, of which nothing is markup and no terminal obeys anything."""
+    console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+
+
 class LiveProgress:
     """Observer of a run. Where standard error is no terminal only the notes are written, as lines. What it is told may hold names and words
     from outside: they are shown as they are, whatever they mean to the library or to the terminal."""
@@ -50,7 +55,7 @@ class LiveProgress:
     def note(self, text: str) -> None:
         """A line that stays."""
         if not self._quiet:
-            self._console.print(visible(f"{self._notes}{text}"), markup=False, highlight=False, soft_wrap=True)
+            print_line(self._console, f"{self._notes}{text}")
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""

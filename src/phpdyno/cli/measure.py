@@ -1,5 +1,6 @@
 """`phpdyno measure`: options checked, swept, shown."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -24,6 +25,7 @@ USUAL_BUDGET_S = 300.0
 MOST_BUDGET_S = 1200.0
 """What is taken unasked where three rounds need it: WordPress with all loads wants 7 minutes on two cores."""
 EXAMPLE = "write for example 1,3,5,10"
+_LOAD = re.compile(r"[0-9]{1,9}")
 
 
 class Options(Struct, frozen=True):
@@ -100,7 +102,7 @@ def asked_points(concurrency: str, open_share: str | None, *, kept: bool = False
     loads: list[int] = []
     for part in concurrency.split(","):
         text = part.strip()
-        if not (text.isascii() and text.isdecimal()):
+        if not _LOAD.fullmatch(text):
             raise UsageError(f"{text!r} is no number of requests in flight", where=f"--concurrency {concurrency}", next_step=EXAMPLE)
         load = int(text)
         if not 1 <= load <= MOST_CONCURRENCY:

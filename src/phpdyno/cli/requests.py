@@ -11,12 +11,13 @@ from phpdyno.access_log.frequent import MOST_TARGETS
 from phpdyno.access_log.summary import LogSummary, workload_of
 from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
 from phpdyno.access_log.words import summary_text
+from phpdyno.cli.live import print_line
 from phpdyno.cli.options import RequestOptions
+from phpdyno.config.values import absolute
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
-from phpdyno.report.words import visible
 from phpdyno.workflows import compare, measure
 
 _Question = TypeVar("_Question", compare.Question, measure.Question, Asked)
@@ -41,19 +42,20 @@ def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
     """Read what was named, tell of a log what was left out, save it where that was asked for. Raises UsageError."""
     check_request_options(options)
     if options.workload is not None:
-        file = options.workload.expanduser().absolute()
+        file = absolute(Path(), str(options.workload), where="--workload")
         return OwnRequests(load_workload(file).workload, str(file))
     if options.from_log is None:
         return OwnRequests()
-    log = options.from_log.expanduser().absolute()
-    _refuse_existing(options.save_workload)
+    log = absolute(Path(), str(options.from_log), where="--from-log")
+    saved = absolute(Path(), str(options.save_workload), where="--save-workload") if options.save_workload else None
+    _refuse_existing(saved)
     _ask_for_patience(log, console)
     summary = read_access_log(log, most_targets=options.most_targets or DEFAULT_TARGETS, host=options.log_host)
     told = summary_text(summary)
     workload = workload_of(summary)
     console.print(told, markup=False, highlight=False, soft_wrap=True)
-    if options.save_workload is not None:
-        _save(options.save_workload.expanduser(), workload, summary, told)
+    if saved is not None:
+        _save(saved, workload, summary, told)
     return OwnRequests(workload, str(log))
 
 
@@ -83,7 +85,7 @@ def _refuse_existing(path: Path | None) -> None:
     """A file that is there already is said before a long log is read; what else is wrong with its name, when it is written."""
     found = False
     with suppress(OSError, ValueError):
-        found = path is not None and path.expanduser().exists()
+        found = path is not None and path.exists()
     if found:
         raise UsageError("exists already", where=f"--save-workload {path}", next_step="give another name, or remove it first")
 
@@ -94,7 +96,7 @@ def _ask_for_patience(log: Path, console: Console) -> None:
     with suppress(OSError, ValueError):
         size = log.stat().st_size
     if size >= LARGE_BYTES:
-        console.print(f"reading {visible(str(log))} ({size >> 20:,} MiB)", markup=False, highlight=False, soft_wrap=True)
+        print_line(console, f"reading {log} ({size >> 20:,} MiB)")
 
 
 def _save(path: Path, workload: Workload, summary: LogSummary, told: str) -> None:

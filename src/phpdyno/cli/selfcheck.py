@@ -8,11 +8,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import checked_seed, fraction
 from phpdyno.errors import UsageError
 from phpdyno.journal.checks import Wish
 from phpdyno.report.checks import ChecksView, checks_view
+from phpdyno.report.terminal_parts import inert
 from phpdyno.workflows.selfcheck import FULL, QUICK, resume_selfcheck, selfcheck, with_comparisons
 
 EXIT_CONTRADICTED = 1
@@ -48,7 +49,7 @@ def run(options: Options) -> int:
     else:
         console = Console()
         console.print(table(view))
-        console.print(f"selfcheck: {place}", soft_wrap=True, markup=False, highlight=False)
+        print_line(console, f"selfcheck: {place}")
     return EXIT_CONTRADICTED if view.contradicted else 0
 
 
@@ -84,13 +85,13 @@ def table(view: ChecksView) -> Group:
     )
     parts.append(Text("The target never is judged by the count: no interval can show it."))
     if view.host:
-        parts.append(Text(f"Scope: {view.host}; PHP {view.php}; nothing is claimed beyond."))
+        parts.append(inert(f"Scope: {view.host}; PHP {view.php}; nothing is claimed beyond."))
     parts.append(Text(f"Measured {view.measured}."))
-    parts += [Text(f"Warning: {text}.", style="yellow") for text in view.warnings]
+    parts += [inert(f"Warning: {text}.", "yellow") for text in view.warnings]
     if view.planted:
         parts.append(Text(f"Planted: {view.planted}."))
     if view.invalid:
-        parts.append(Text(f"{len(view.invalid)} gave no number: {'; '.join(view.invalid[:MOST_SHOWN])}.", style="red"))
+        parts.append(inert(f"{len(view.invalid)} gave no number: {'; '.join(view.invalid[:MOST_SHOWN])}.", "red"))
     if view.kept:
         shown = ", ".join(view.kept[:MOST_SHOWN]) + (", …" if len(view.kept) > MOST_SHOWN else "")
         parts.append(Text(f"Came out wrong and kept to be looked at with phpdyno report: {shown}."))

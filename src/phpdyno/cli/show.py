@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from rich.console import Console, RenderableType
 
+from phpdyno.cli.live import print_line
 from phpdyno.errors import DynoError
 from phpdyno.journal.ladder import KNOBS, LADDER_FILE, read_ladder
 from phpdyno.journal.matrix import MATRIX_FILE, read_matrix
@@ -159,7 +160,7 @@ def _show(page: Path, drawn: Callable[[], str], shown: Struct | Callable[[], Ren
         console = Console()
         console.print(shown())
         if not unwritten:
-            console.print(f"report: {page}", soft_wrap=True, markup=False, highlight=False)
+            print_line(console, f"report: {page}")
     if unwritten:
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct, json
 from rich.console import Console
 
-from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import seconds
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, begun_in, read_journal
@@ -77,6 +77,6 @@ def _show(view: StudyView, page: Path, *, as_json: bool) -> None:
         console = Console()
         console.print(study_summary(view))
         if not unwritten:
-            console.print(f"page: {page}", soft_wrap=True, markup=False, highlight=False)
+            print_line(console, f"page: {page}")
     if unwritten:
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))

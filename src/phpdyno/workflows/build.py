@@ -10,6 +10,7 @@ from phpdyno.build.package_texts import refuse_unpackable
 from phpdyno.build.training import Course
 from phpdyno.build.versions import is_below
 from phpdyno.build.workshop import finished_builds
+from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.model.build import Build
@@ -83,8 +84,8 @@ def refuse_outdated(build: Build) -> None:
 
 
 def directory_for(packages: Path) -> Path:
-    """The directory, made where it is not there: asked for before anything is built for it. Raises DynoError."""
-    into = packages.expanduser().absolute()
+    """The directory, made where it is not there: asked for before anything is built for it. Raises DynoError, UsageError."""
+    into = absolute(Path(), str(packages), where="--package")
     try:
         into.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -78,6 +78,7 @@ def test_a_docroot_with_urls(tmp_path: Path) -> None:
         ("xyzzy", None, [], "xyzzy: there is no such app; name a built-in app"),
         ("missing/dir", None, [], "missing/dir: there is no such file or directory"),
         ("missing.toml", None, [], "there is no such file"),
+        ("~nobodyhere/app.toml", None, [], "the home directory in '~nobodyhere/app.toml' is not known"),
         ("hello", None, ["/"], "--url belongs to --docroot"),
         ("hello", ".", [], "both an app and --docroot"),
         (None, "missing", [], "--docroot missing: there is no such directory"),

@@ -1,5 +1,6 @@
 """Options of `phpdyno build`: what they come to, and what cannot be."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,11 @@ from msgspec import structs
 from rich.console import Console
 
 from phpdyno.cli import build as command
-from phpdyno.cli.build import Options, foundation_of, run, wanted_of
+from phpdyno.cli.build import Listed, Options, foundation_of, run, wanted_of
 from phpdyno.cli.options import RECIPE, GroundOptions, RequestOptions
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
-from phpdyno.model.build import Build, Check
+from phpdyno.model.build import Build, Check, Lesson, Teaching
 from phpdyno.workflows import build as workflow
 from tests.support.builds import BUILD
 
@@ -122,3 +123,20 @@ def test_extensions_are_given_by_their_places() -> None:
     assert foundation_of(ground).added == (("apcu", Path("apcu-5.1.24.tgz").absolute()),)
     with pytest.raises(UsageError, match="this is not NAME=PATH"):
         foundation_of(GroundOptions(standalone=True, with_extension=("apcu",)))
+
+
+def test_names_from_outside_are_no_markup_and_obeyed_by_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    teaching = Teaching("shop", "1", (), 15.0, 1, 1, "shop", requests="/var/log/[red]access\x1b[2J.log")
+    wrong = (Check("a", ok=False, seen="\x1b"),)
+    made = structs.replace(BUILD, lessons=(Lesson(teaching, 7, {}, 1),), skipped={"bolt": "\x1b[2J"}, checks=wrong)
+    command._show([Listed(str(tmp_path / "\x1b[2J"), made)], as_json=False)
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "[red]access�[2J.log" in "".join(said.split())
+    assert "pgo-1: a: �\n" in said
+
+
+@pytest.mark.parametrize("refused", [lambda path: foundation_of(GroundOptions(source=path)), workflow.directory_for])
+def test_a_home_directory_that_is_not_known_is_said(refused: Callable[[Path], object]) -> None:
+    with pytest.raises(UsageError, match="the home directory in '~nobodyhere/x' is not known"):
+        refused(Path("~nobodyhere/x"))

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from phpdyno.cli.doctor import meaning, table
+from phpdyno.cli.doctor import meaning, run, table
+from phpdyno.errors import UsageError
 from phpdyno.host.checkup.check import Check, install
 from phpdyno.host.checkup.programs import judge_nginx
 from phpdyno.workflows.doctor import CheckUp
@@ -66,12 +67,18 @@ def test_what_is_essential_and_missing_is_said_with_its_command() -> None:
     assert rest == ["  php-fpm: not installed; sudo apt-get install --no-install-recommends php8.2-fpm"]
 
 
+def test_a_seed_that_is_none_is_refused_before_anything_is_looked_at() -> None:
+    with pytest.raises(UsageError, match="--seed: a seed is a whole number from 0 on"):
+        run("hello", Path("runs"), estimate=True, seed=-1, json=False)
+
+
 def test_what_a_program_says_of_itself_cannot_steer_the_terminal() -> None:
-    hostile = Check("servers", "nginx", "ok", "nginx/1.\x1b[2J[red]22", fix="[/red]\x07")
-    text = "\n".join(shown(CheckUp(possible=True, checks=(hostile,)), 80))
+    hostile = Check("servers", "nginx", "missing", "nginx/1.\x1b[2J[red]22", fix="[/red]\x07", essential=True)
+    text = "\n".join(shown(CheckUp(possible=False, checks=(hostile,)), 80))
     assert "nginx/1.�[2J[red]22" in text
     assert "\x1b" not in text
     assert "[/red]�" in text
+    assert "  nginx: nginx/1.�[2J[red]22; [/red]�" in text
 
 
 def test_the_reference_names_every_field() -> None:

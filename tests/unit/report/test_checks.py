@@ -241,6 +241,15 @@ def test_the_scope_is_said() -> None:
         assert words in said
 
 
+def test_what_a_server_said_cannot_steer_the_terminal() -> None:
+    hostile = "[red]\x1b[2J"
+    view = structs.replace(checks_view(checks(planted(0))), warnings=(hostile,), invalid=(hostile,), host=hostile, php=hostile)
+    out = StringIO()
+    Console(width=200, file=out).print(table(view))
+    assert "\x1b" not in out.getvalue()
+    assert out.getvalue().count("[red]�[2J") == 4
+
+
 def test_what_must_never_be_has_its_exact_interval() -> None:
     found = row(checks_view(checks(*(planted(number) for number in range(200)))), "opposite")
     assert found.found == "0 of 200, 0.0 % (0.0 to 1.8)"
