@@ -89,7 +89,7 @@ def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: P
     try:
         found = find_mod_php(arm)
         text = _configuration(bench, resolved, place, mod_php=found.module, php_ini=main_ini(placement, files), environment=environment)
-        place.configuration.write_text(text)
+        place.configuration.write_text(text, encoding="utf-8", errors="surrogateescape")
     except DynoError as error:
         raise ArmFailed(arm, str(error)) from error
     server = bench.spawn(
