@@ -1,5 +1,6 @@
 """Bundles and trees of files made up for tests, and servers that only say what they are told to."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -132,6 +133,20 @@ class FakeServers:
             return subprocess.CompletedProcess(argv, 78, b"", lines)
         warning = f"{self._warns}\n" if there else ""
         return subprocess.CompletedProcess(argv, 0, b"", f"{warning}[22-Nov-2026 00:00:00] NOTICE: test is successful\n".encode())
+
+
+class FakeFullDisk(Disk):
+    """A disk with room for so many more files."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+
+    def step(self, what: str) -> None:
+        """Writes fail once it is full, removing works."""
+        if what.startswith("write "):
+            if not self._room:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._room -= 1
 
 
 class Killed(BaseException):

@@ -91,8 +91,13 @@ def _switch(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Record:
         write_record(tree, disk, structs.replace(record, phase="applied"))
     except (Exception, KeyboardInterrupt):
         written = read_record(tree)
-        if written is not None:
-            _undo(tree, disk, written)
+        try:
+            if written is not None:
+                _undo(tree, disk, written)
+        except OSError as error:
+            what = f"this apply failed half-way and cannot be undone now: {error.strerror}"
+            place = str(error.filename or tree.root)
+            raise DynoError(what, where=place, next_step="mend that, then: phpdyno bundle rollback") from error
         _clear(tree, disk)
         raise
     return record
@@ -137,8 +142,11 @@ def _place(bundle: Bundle, tree: Tree, disk: Disk, record: Record) -> None:
 
 
 def _undo(tree: Tree, disk: Disk, record: Record) -> None:
-    """Every place as it was, then the record away: until then it is begun again after whatever ends us."""
-    if record.phase != "rolling back":
+    """Every place as it was, then the record away: until then it is begun again after whatever ends us.
+
+    The disk may be full, so a record that says already that something is under way is not written anew.
+    """
+    if record.phase == "applied":
         write_record(tree, disk, structs.replace(record, phase="rolling back"))
     for change in reversed(record.changes):
         _restore(tree, disk, change)

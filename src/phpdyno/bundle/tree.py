@@ -99,32 +99,41 @@ class Disk:
 
     def put(self, path: Path, data: bytes, owner: Owner) -> None:
         """A file with this content in place of whatever is there; it is on disk afterwards."""
-        fresh = fresh_name(path)
-        self.step(f"write {fresh.name}")
-        with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            made = os.fstat(descriptor)
-            if (made.st_uid, made.st_gid) != (owner.uid, owner.gid):
-                os.fchown(descriptor, owner.uid, owner.gid)
-            os.fchmod(descriptor, owner.mode)
-            os.fsync(descriptor)
-        self._rename(fresh, path)
+        with self._fresh(path, "write") as fresh:
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                made = os.fstat(descriptor)
+                if (made.st_uid, made.st_gid) != (owner.uid, owner.gid):
+                    os.fchown(descriptor, owner.uid, owner.gid)
+                os.fchmod(descriptor, owner.mode)
+                os.fsync(descriptor)
+            self._rename(fresh, path)
 
     def put_link(self, path: Path, target: str, owner: Owner) -> None:
         """A symbolic link in place of whatever is there."""
+        with self._fresh(path, "link") as fresh:
+            fresh.symlink_to(target)
+            made = fresh.lstat()
+            if (made.st_uid, made.st_gid) != (owner.uid, owner.gid):
+                os.lchown(fresh, owner.uid, owner.gid)
+            self._rename(fresh, path)
+
+    @contextmanager
+    def _fresh(self, path: Path, what: str) -> Iterator[Path]:
+        """Where something is made before it takes its place; where that fails nothing is left of it, and the fault names the place."""
         fresh = fresh_name(path)
-        self.step(f"link {fresh.name}")
+        self.step(f"{what} {fresh.name}")
         with contextlib.suppress(FileNotFoundError):
             fresh.unlink()
-        fresh.symlink_to(target)
-        made = fresh.lstat()
-        if (made.st_uid, made.st_gid) != (owner.uid, owner.gid):
-            os.lchown(fresh, owner.uid, owner.gid)
-        self._rename(fresh, path)
+        try:
+            yield fresh
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                fresh.unlink()
+            error.filename = error.filename or str(path)
+            raise
 
     def _rename(self, fresh: Path, path: Path) -> None:
         self.step(f"rename to {path.name}")

@@ -13,7 +13,7 @@ from phpdyno.bundle.reading import Bundle
 from phpdyno.bundle.record import RECORD, read_record
 from phpdyno.bundle.tree import Disk, Tree
 from phpdyno.errors import DynoError, UsageError
-from tests.support.bundles import INI, OLD_INI, POOL, POOL_FILE, FakeServers, bundle, image, photograph, put
+from tests.support.bundles import INI, OLD_INI, POOL, POOL_FILE, FakeFullDisk, FakeServers, bundle, image, photograph, put
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
 
@@ -28,8 +28,8 @@ def tree(tmp_path: Path) -> Tree:
     return image(tmp_path / "root")
 
 
-def applied(made: Bundle, tree: Tree, servers: FakeServers | None = None) -> Outcome:
-    return apply(made, tree, Checker(made, tree, ask=servers or FakeServers()), Disk())
+def applied(made: Bundle, tree: Tree, servers: FakeServers | None = None, disk: Disk | None = None) -> Outcome:
+    return apply(made, tree, Checker(made, tree, ask=servers or FakeServers()), disk or Disk())
 
 
 def test_files_are_placed_and_what_was_there_is_kept(made: Bundle, tree: Tree) -> None:
@@ -200,6 +200,26 @@ def test_an_image_without_php_is_tested_only_where_nobody_insists(made: Bundle, 
     asked = len(servers.asked)
     assert apply(made, tree, Checker(made, tree, unchecked=True, ask=servers), Disk()).placed
     assert len(servers.asked) == asked
+
+
+def test_a_disk_that_is_full_changes_nothing(made: Bundle, tree: Tree) -> None:
+    tree.inside(INI).unlink()
+    before = photograph(tree.root)
+    written_twice = 2  # the record
+    for room in range(len(made.manifest.files) + written_twice):
+        with pytest.raises(OSError, match="No space left"):
+            applied(made, tree, disk=FakeFullDisk(room))
+        assert photograph(tree.root) == before, room
+
+
+def test_what_a_full_disk_keeps_from_being_restored_is_said(made: Bundle, tree: Tree) -> None:
+    before = photograph(tree.root)
+    backup_and_record = 2
+    with pytest.raises(DynoError, match=r"cannot be undone now: No space left on device; .*phpdyno bundle rollback"):
+        applied(made, tree, disk=FakeFullDisk(backup_and_record + len(made.manifest.files)))
+    assert {each.target for each in made.manifest.files if os.path.lexists(tree.inside(each.target))} == {INI}
+    assert rollback(made, tree, Disk()).healed
+    assert photograph(tree.root) == before
 
 
 def test_another_bundle_is_not_laid_over_the_first(made: Bundle, tree: Tree, tmp_path: Path) -> None:

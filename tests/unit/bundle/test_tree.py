@@ -1,5 +1,6 @@
 """Paths of a tree stay in it; changes happen whole, whatever the umask is."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -83,6 +84,18 @@ def test_a_file_takes_the_place_of_a_link_and_leaves_its_end_alone(tmp_path: Pat
     assert (tmp_path / "end").read_text() == "end"
     assert (tmp_path / "link").read_bytes() == b"new"
     assert {path.name for path in tmp_path.iterdir()} == {"end", "link"}
+
+
+def test_nothing_half_written_is_left_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fake_fsync(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "f").write_text("old")
+    monkeypatch.setattr(os, "fsync", fake_fsync)
+    with pytest.raises(OSError, match="No space left") as caught:
+        Disk().put(tmp_path / "f", b"new", private())
+    assert caught.value.filename == str(tmp_path / "f")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("f", "old")]
 
 
 def test_only_plain_files_are_read(tmp_path: Path) -> None:
