@@ -44,7 +44,7 @@ def ask_program(argv: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
     """Run a program for its answer. Raises DynoError where it does not run, or not to its end."""
     try:
         return run_tethered(argv, timeout_s=ASK_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise DynoError(f"this program does not run: {error}", where=argv[0]) from error
 
 

@@ -10,6 +10,7 @@ from phpdyno.bundle.manifest import MANIFEST, Manifest
 from phpdyno.bundle.tree import digest, read_plain
 from phpdyno.config.trusted import steered_by
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.knobs.judge import check_values
 
 SECRET_PLACES = ("/var/lib/phpdyno", "/proc", "/sys", "/dev")
 """Where no bundle places anything."""
@@ -35,6 +36,7 @@ def read_bundle(directory: Path) -> Bundle:
     contents = {each.path: _checked(directory, each.path, each.sha256) for each in manifest.files}
     contents |= {each.path: _checked(directory, each.path, each.sha256) for each in manifest.based_on}
     _check_targets(manifest, path)
+    _check_settings(manifest, path)
     return Bundle(directory, manifest, digest(data), contents)
 
 
@@ -49,7 +51,7 @@ def _decoded(data: bytes, path: Path) -> Manifest:
 
 def _checked(directory: Path, name: str, checksum: str) -> bytes:
     relative = PurePosixPath(name)
-    if relative.is_absolute() or ".." in relative.parts or str(relative) != name:
+    if relative.is_absolute() or ".." in relative.parts or str(relative) != name or not name.isprintable():
         raise UsageError(f"{name!r} is no name of a file in a bundle", where=str(directory / MANIFEST))
     path = directory / relative
     try:
@@ -63,16 +65,27 @@ def _checked(directory: Path, name: str, checksum: str) -> bytes:
 
 
 def _check_targets(manifest: Manifest, path: Path) -> None:
+    for target in (each.target for each in manifest.based_on):
+        if not target.isprintable():
+            raise UsageError(f"{target!r} is no path of a configuration file", where=str(path))
     targets = [each.target for each in manifest.files]
     for each in manifest.files:
         pure = PurePosixPath(each.target)
         odd = not pure.is_absolute() or ".." in pure.parts or str(pure) != each.target or len(pure.parts) < 3
-        if odd or any(pure.is_relative_to(place) for place in SECRET_PLACES):
+        if odd or not each.target.isprintable() or any(pure.is_relative_to(place) for place in SECRET_PLACES):
             raise UsageError(f"nothing may be placed at {each.target!r}", where=str(path))
         if targets.count(each.target) > 1:
             raise UsageError(f"two files for {each.target}", where=str(path))
         if mode_bits(each.mode) is None:
             raise UsageError(f"{each.mode!r} are no mode bits of a configuration file", where=str(path), next_step="as in 0644")
+
+
+def _check_settings(manifest: Manifest, path: Path) -> None:
+    check_values(manifest.settings, where=str(path))
+    for each in manifest.files:
+        if unknown := sorted(set(each.settings) - manifest.settings.keys()):
+            what = f"{each.path} carries {unknown[0]}, which is not among the settings"
+            raise UsageError(what, where=str(path), next_step="copy the bundle again")
 
 
 def mode_bits(text: str) -> int | None:

@@ -52,7 +52,7 @@ def read_record(tree: Tree) -> Record | None:
         return msgspec.json.decode(read_plain(path), type=Record)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         what = f"this record of an apply is not understood: {error}"
         raise DynoError(what, where=str(path), next_step="was it made by another version of phpdyno? use that one") from error
 

@@ -247,9 +247,11 @@ def test_a_directory_in_the_place_of_a_file(made: Bundle, tree: Tree) -> None:
     assert photograph(tree.root) == before
 
 
-def test_a_record_that_is_not_understood(made: Bundle, tree: Tree) -> None:
+@pytest.mark.parametrize(("old", "new"), [(b'"schema"', b'"scheme"'), (b"tune-shop", b"tune-\xff")])
+def test_a_record_that_is_not_understood(made: Bundle, tree: Tree, old: bytes, new: bytes) -> None:
     applied(made, tree)
-    (tree.state / RECORD).write_text("{}")
+    record = tree.state / RECORD
+    record.write_bytes(record.read_bytes().replace(old, new))
     for act in (partial(applied, made, tree), partial(rollback, made, tree, Disk())):
         with pytest.raises(DynoError, match="not understood"):
             act()

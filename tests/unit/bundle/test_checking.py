@@ -53,6 +53,7 @@ def test_times_and_process_numbers_make_no_new_fault(tmp_path: Path) -> None:
     checker.refuse_new_faults(checker.refuse_broken())
 
 
-def test_a_program_that_does_not_run() -> None:
+@pytest.mark.parametrize("argv", [["/nonexistent/php-fpm", "-t"], ["/bin/true", "a\0b"]])
+def test_a_program_that_does_not_run(argv: list[str]) -> None:
     with pytest.raises(DynoError, match="does not run"):
-        checking.ask_program(["/nonexistent/php-fpm", "-t"])
+        checking.ask_program(argv)

@@ -157,7 +157,8 @@ def _edit(made: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["etc/x", "/etc/../x", "/etc//x", "/x", "/proc/sys/x", "/var/lib/phpdyno/bundle/journal.json", "/etc/./x", "/etc/x/"]
+    "target",
+    ["etc/x", "/etc/../x", "/etc//x", "/x", "/proc/sys/x", "/var/lib/phpdyno/bundle/journal.json", "/etc/./x", "/etc/x/", "/etc/\0x"],
 )
 def test_odd_targets_are_refused(tmp_path: Path, target: str) -> None:
     made = bundle(tmp_path).directory
@@ -166,11 +167,29 @@ def test_odd_targets_are_refused(tmp_path: Path, target: str) -> None:
         read_bundle(made)
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../../x", "php/../../x", "./README.md"])
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../x", "php/../../x", "./README.md", "php/\0x"])
 def test_a_manifest_names_files_of_its_bundle_only(tmp_path: Path, path: str) -> None:
     made = bundle(tmp_path).directory
     _edit(made, lambda document: document["files"][0].update(path=path))
     with pytest.raises(UsageError, match="no name of a file in a bundle"):
+        read_bundle(made)
+
+
+def test_a_file_that_it_is_based_on_has_a_path(tmp_path: Path) -> None:
+    made = bundle(tmp_path, based_on={POOL_FILE: POOL}).directory
+    _edit(made, lambda document: document["based_on"][0].update(target="/etc/\0x"))
+    with pytest.raises(UsageError, match="no path of a configuration file"):
+        read_bundle(made)
+
+
+def test_settings_that_are_not_there_or_make_no_sense_are_refused(tmp_path: Path) -> None:
+    made = bundle(tmp_path / "lacking").directory
+    _edit(made, lambda document: document["settings"].pop("env.LD_PRELOAD"))
+    with pytest.raises(UsageError, match=r"systemd/phpdyno.conf carries env.LD_PRELOAD, which is not among the settings"):
+        read_bundle(made)
+    made = bundle(tmp_path / "odd").directory
+    _edit(made, lambda document: document["settings"].update({"os.vm.nr_hugepages": "many"}))
+    with pytest.raises(UsageError, match=r"os.vm.nr_hugepages cannot be 'many'"):
         read_bundle(made)
 
 
