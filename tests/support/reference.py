@@ -62,7 +62,8 @@ BUNDLE = (
     " service",
     "at the end; otherwise the commands are printed. `--unchecked` (apply, images only) places files without a test. A bundle that cannot"
     " be",
-    "used (a checksum that does not match, another version of PHP) ends with exit code 2.",
+    "used (a checksum that does not match, another version of PHP, a machine that reserves another number of huge pages) ends with exit"
+    " code 2.",
     "",
     "| file | holds | is written where there is |",
     "|---|---|---|",

@@ -81,6 +81,7 @@ def _switch(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Record:
     try:
         refuse_other_basis(bundle, tree)
         checker.refuse_other_php()
+        checker.refuse_other_reserve()
         told = checker.refuse_broken()
         _prepare(bundle, tree, disk)
         record = read_record(tree)

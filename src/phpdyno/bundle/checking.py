@@ -7,11 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.bundle.manifest import Manifest
+from phpdyno.bundle.manifest import MANIFEST, Manifest
 from phpdyno.bundle.reading import Bundle
 from phpdyno.bundle.tree import Tree
 from phpdyno.config.trusted import refuse_untrusted
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.checkup.readings import read_host_files
+from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.tethered import run_tethered
 
@@ -48,6 +50,11 @@ def ask_program(argv: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
         raise DynoError(f"this program does not run: {error}", where=argv[0]) from error
 
 
+def reserved_here() -> int:
+    """Huge pages that this machine reserves, read as those of a manifest's host are."""
+    return read_host_files().memory.hugetlb_pages or 0
+
+
 class Checker:
     """Asks the servers of a tree. In the tree of an image its own programs are asked, after chroot(1); that takes root.
 
@@ -82,6 +89,17 @@ class Checker:
         if [found[1], found[2]] != php.version.split(".")[:2]:
             what = f"this bundle was proved on PHP {php.version}, and this is {found[0]}"
             raise UsageError(what, where=php.executable, next_step="tune again on this PHP: effects do not carry over")
+
+    def refuse_other_reserve(self) -> None:
+        """Raises UsageError where this machine reserves another number of huge pages than the bundle's was counted on top of."""
+        placed, there = self._manifest.reserving, self._manifest.host.hugetlb_pages
+        if placed is None or not self._tree.is_host:
+            return
+        wanted, here = int(self._manifest.settings[PAGES]), reserved_here()
+        if here not in {there, wanted}:
+            what = f"vm.nr_hugepages={wanted} is for a machine that reserves {there} for others, and this one reserves {here}"
+            by_hand = f"take this file out of {MANIFEST} and reserve {here + wanted - there} yourself"
+            raise UsageError(what, where=placed.path, next_step=f"tune here, or {by_hand}")
 
     def refuse_broken(self) -> dict[str, Told]:
         """What the servers say before anything is changed. Raises DynoError where one would not start as it is."""

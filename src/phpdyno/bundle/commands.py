@@ -2,7 +2,6 @@
 
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.knobs.catalogue import knob_for
-from phpdyno.knobs.catalogue.host import PAGES
 
 NGINX = "nginx"
 
@@ -14,7 +13,7 @@ def commands_after(manifest: Manifest) -> tuple[str, ...]:
 
 def commands_back(manifest: Manifest) -> tuple[str, ...]:
     """What an operator types after rollback: the file of kernel settings is gone, and reserved pages are given back by their number."""
-    pages = [f"sysctl vm.nr_hugepages={manifest.host.hugetlb_pages}"] if PAGES in manifest.settings else []
+    pages = [f"sysctl vm.nr_hugepages={manifest.host.hugetlb_pages}"] if manifest.reserving else []
     return (*_to_services(manifest), *pages)
 
 

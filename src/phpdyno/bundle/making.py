@@ -153,8 +153,7 @@ def _unplaced(found: Findings) -> tuple[ByHand, ...]:
 
 def _beside_others(settings: Mapping[str, str], host: HostFacts) -> dict[str, str]:
     """Reserved huge pages were measured as the site's own: those that the host reserved before are somebody else's, and stay so."""
-    pages = int(settings.get(PAGES, "0"))
-    return {**settings, PAGES: str(pages + host.hugetlb_pages)} if pages else dict(settings)
+    return {**settings, PAGES: str(int(settings[PAGES]) + host.hugetlb_pages)} if PAGES in settings else dict(settings)
 
 
 def _preload_target(found: Findings) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from phpdyno import __version__
+from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.build import configuration_of, series_of
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.tune import Goal
@@ -93,6 +94,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
     files: Annotated[tuple[ShippedFile, ...], Meta(description="Files to place.")]
     based_on: Annotated[tuple[BasedOn, ...], Meta(description="Files that the control was read from; none without `--control live`.")] = ()
     by_hand: Annotated[tuple[ByHand, ...], Meta(description="What is left to a person.")] = ()
+
+    @property
+    def reserving(self) -> ShippedFile | None:
+        """The file that sets how many huge pages the machine reserves; None without."""
+        return next((each for each in self.files if PAGES in each.settings), None)
 
     @property
     def before_all_else(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.bundle import checking
 from phpdyno.bundle.applying import Outcome, apply, rollback
 from phpdyno.bundle.checking import Checker
 from phpdyno.bundle.edits import Edited
@@ -200,6 +201,16 @@ def test_an_image_without_php_is_tested_only_where_nobody_insists(made: Bundle, 
     asked = len(servers.asked)
     assert apply(made, tree, Checker(made, tree, unchecked=True, ask=servers), Disk()).placed
     assert len(servers.asked) == asked
+
+
+def test_huge_pages_of_others_are_not_taken(made: Bundle, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tree, "is_host", property(lambda self: True))
+    monkeypatch.setattr(Checker, "refuse_other_php", lambda self: None)
+    monkeypatch.setattr(checking, "reserved_here", lambda: 500)
+    before = photograph(tree.root)
+    with pytest.raises(UsageError, match="this one reserves 500"):
+        applied(made, tree)
+    assert photograph(tree.root) == before
 
 
 def test_a_disk_that_is_full_changes_nothing(made: Bundle, tree: Tree) -> None:

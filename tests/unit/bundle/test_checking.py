@@ -9,8 +9,9 @@ from msgspec import structs
 
 from phpdyno.bundle import checking
 from phpdyno.bundle.checking import Checker
-from phpdyno.errors import DynoError
-from tests.support.bundles import FPM, PHP, FakeServers, bundle, image
+from phpdyno.bundle.tree import Tree
+from phpdyno.errors import DynoError, UsageError
+from tests.support.bundles import FPM, HOST, JIT, PHP, FakeServers, bundle, image
 
 
 def test_the_images_own_programs_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,3 +58,22 @@ def test_times_and_process_numbers_make_no_new_fault(tmp_path: Path) -> None:
 def test_a_program_that_does_not_run(argv: list[str]) -> None:
     with pytest.raises(DynoError, match="does not run"):
         checking.ask_program(argv)
+
+
+def test_pages_are_counted_on_top_of_those_that_the_machine_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host, here = structs.replace(HOST, hugetlb_pages=100), Tree(Path("/"))
+    made, without = bundle(tmp_path / "made", host=host), bundle(tmp_path / "without", host=host, settings=JIT)
+    as_measured_or_set_already = iter((100, 164))
+    monkeypatch.setattr(checking, "reserved_here", lambda: next(as_measured_or_set_already))
+    Checker(made, here, ask=FakeServers()).refuse_other_reserve()
+    Checker(made, here, ask=FakeServers()).refuse_other_reserve()
+    monkeypatch.setattr(checking, "reserved_here", lambda: 500)
+    Checker(made, image(tmp_path / "root"), ask=FakeServers()).refuse_other_reserve()
+    Checker(without, here, ask=FakeServers()).refuse_other_reserve()
+    told = r"sysctl/99-phpdyno.conf: vm.nr_hugepages=164 .* reserves 100 for others, and this one reserves 500; .* reserve 564 yourself"
+    with pytest.raises(UsageError, match=told):
+        Checker(made, here, ask=FakeServers()).refuse_other_reserve()
+
+
+def test_this_machines_reserve_is_read() -> None:
+    assert checking.reserved_here() >= 0

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from phpdyno.bundle.commands import commands_after, commands_back
 from phpdyno.bundle.making import write_bundle
 from phpdyno.bundle.manifest import MANIFEST, README, Manifest
 from phpdyno.bundle.reading import mode_bits, read_bundle
@@ -28,6 +29,8 @@ def test_pages_that_the_host_reserved_before_stay_reserved(tmp_path: Path) -> No
     made = bundle(tmp_path / "some", host=structs.replace(HOST, hugetlb_pages=100))
     assert "vm.nr_hugepages = 164\n" in (made.directory / "sysctl/99-phpdyno.conf").read_text()
     assert made.manifest.settings["os.vm.nr_hugepages"] == "164"
+    none = bundle(tmp_path / "none", settings={"os.vm.nr_hugepages": "0"}, host=structs.replace(HOST, hugetlb_pages=100))
+    assert none.manifest.settings["os.vm.nr_hugepages"] == "100"
     without = bundle(tmp_path / "without", settings=JIT, host=structs.replace(HOST, hugetlb_pages=100))
     assert without.manifest.settings == JIT
 
@@ -191,6 +194,13 @@ def test_settings_that_are_not_there_or_make_no_sense_are_refused(tmp_path: Path
     _edit(made, lambda document: document["settings"].update({"os.vm.nr_hugepages": "many"}))
     with pytest.raises(UsageError, match=r"os.vm.nr_hugepages cannot be 'many'"):
         read_bundle(made)
+
+
+def test_a_file_that_a_person_took_out_is_neither_placed_nor_undone(tmp_path: Path) -> None:
+    made = bundle(tmp_path).directory
+    _edit(made, lambda document: document["files"].pop([each["kind"] for each in document["files"]].index("sysctl")))
+    manifest = read_bundle(made).manifest
+    assert "sysctl" not in " ".join((*commands_after(manifest), *commands_back(manifest)))
 
 
 def test_two_files_for_one_place_are_refused(tmp_path: Path) -> None:
