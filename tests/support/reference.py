@@ -70,9 +70,10 @@ BUNDLE = (
     "| `MANIFEST.json` | the document below | always |",
     "| `README.md` | what was proved, what to do | always |",
     "| `php/99-phpdyno.ini` | php.ini settings | one that no pool sets itself |",
-    "| `pool/00-phpdyno.conf` | php.ini settings and variables of the pool | a php.ini setting that the pool has a value of its own for,"
-    " a variable |",
-    "| `pool/zz-phpdyno.conf` | directives of the pool, and the variable PHPDYNO_POOL | a directive |",
+    "| `pool/00-phpdyno.conf`; `pool/!OWN.conf` where the pool's own file, `OWN.conf`, would be read before that"
+    " | php.ini settings and variables of the pool | a php.ini setting that the pool has a value of its own for, a variable |",
+    "| `pool/zz-phpdyno.conf`; `pool/zzOWN.conf` where the pool's own file would be read after that"
+    " | directives of the pool, and the variable PHPDYNO_POOL | a directive |",
     "| `nginx/phpdyno.conf` | directives of `http` | `web.fastcgi_buffers`, `web.fastcgi_buffer_size` or `web.access_log=off` |",
     "| `sysctl/99-phpdyno.conf` | settings of the kernel | a setting `os.vm.…`, `os.net.…`, `os.kernel.…` or `os.fs.…` |",
     "| `systemd/phpdyno.conf` | environment of php-fpm's service | a variable that is heeded when php-fpm starts |",
