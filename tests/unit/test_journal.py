@@ -68,6 +68,16 @@ def test_damage_in_the_middle_names_the_line(tmp_path: Path) -> None:
         read_journal(path)
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_bytes_that_are_no_text_are_damage(tmp_path: Path, number: int) -> None:
+    path = write(tmp_path / "journal.jsonl", RECORDS)
+    lines = path.read_bytes().split(b"\n")
+    lines[number - 1] = lines[number - 1].replace(b'"type":"', b'"type":"\xff')
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(DynoError, match=f"line {number} is damaged"):
+        read_journal(path)
+
+
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'{"type":"header","schema":99,"brand_new":true}\n')

@@ -22,3 +22,6 @@ def test_a_record_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / TUNE_FILE).write_text('{"schema": 1, "phpdyno": 7}')
     with pytest.raises(DynoError, match="this tune cannot be used"):
         read_tune(tmp_path)
+    (tmp_path / TUNE_FILE).write_bytes(b'{"schema": 1, "phpdyno": "\xff"}')
+    with pytest.raises(DynoError, match="this tune cannot be used"):
+        read_tune(tmp_path)

@@ -71,7 +71,7 @@ def decode_lines(lines: Sequence[bytes], decoder: "msgspec.json.Decoder[Line]", 
             if number == 1:
                 refuse_newer(msgspec.json.decode(line), path=path, what=what, schema=schema)
             found.append(decoder.decode(line))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DynoError(f"line {number} is damaged: {error}", where=str(path)) from error
     return found
 

@@ -33,5 +33,5 @@ def read_record(path: Path, kind: type[_Record], *, what: str, schema: int) -> _
     try:
         refuse_newer(msgspec.json.decode(data), path=path, what=what, schema=schema)
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DynoError(f"this {what} cannot be used: {error}", where=str(path)) from error
