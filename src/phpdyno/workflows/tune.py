@@ -22,7 +22,7 @@ from phpdyno.workflows.tune_bundle import make_tune_bundle
 from phpdyno.workflows.tune_lab import Lab
 from phpdyno.workflows.tune_loaded import Loaded
 from phpdyno.workflows.tune_numbers import numbers_for, with_numbers
-from phpdyno.workflows.tune_parts import spent_in_parts
+from phpdyno.workflows.tune_parts import Changed, spent_in_parts
 from phpdyno.workflows.tune_preload import PRELOAD, find_preload, preload_text
 from phpdyno.workflows.tune_proof import Proof
 from phpdyno.workflows.tune_screen import screen_all
@@ -64,7 +64,7 @@ def resume_tune(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
         laboratory(subject, run, argv=argv, progress=progress, before_s=spent_s, memory_kib=record.memory_kib) as (lab, preflight),
     ):
         refuse_changed_tune(record, subject, lab, preflight)
-        Tuning(run, structs.replace(record, outcome="", detail=""), lab, progress).go()
+        Tuning(run, record, lab, progress).go()
     return run
 
 
@@ -119,7 +119,9 @@ class Tuning:
 
     def go(self) -> None:
         """To the end, whatever was measured before. Raises DynoError, Interrupted."""
-        self._keep(self.record.found)
+        before = self.record
+        self.record = structs.replace(before, outcome="", detail="")
+        self._keep(before.found)
         try:
             found = self._stages()
             if found.settings:
@@ -129,6 +131,10 @@ class Tuning:
         except KeyboardInterrupt:
             self._end("interrupted")
             raise Interrupted(str(self._run), COMMAND) from None
+        except Changed:
+            # What it found before it was interrupted is still what it found.
+            write_tune(self._run, before)
+            raise
         except DynoError as error:
             self._end("failed", str(error))
             raise

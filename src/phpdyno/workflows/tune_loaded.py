@@ -58,11 +58,13 @@ class Loaded:
                 arms.append(lab.arm(each.name, each.settings, "throughput", self._adopted))
             except UsageError as error:
                 search.note(f"{each.name}: {error.what}")
-        if not arms:
+        if not arms and not lab.parts.begun(stage):
             return ()
         control = lab.control("throughput", self._adopted)
         try:
-            state = lab.parts.measure(stage, lambda: lab.plan(stage, arms, metric="throughput", budget_s=budget_s, control=control))
+            state = lab.parts.measure(
+                stage, lambda: lab.plan(stage, arms, metric="throughput", budget_s=budget_s, control=control), some=True
+            )
         except BudgetTooSmall as error:
             search.note(f"throughput of pool and web server: {error.what}")
             return ()

@@ -21,6 +21,13 @@ from phpdyno.stack.instance import Instance
 from phpdyno.workflows.session import Ground, last_line
 
 
+class Changed(DynoError):  # noqa: N818 (it names what is the matter)
+    """What is tried or asked now may not stand beside what was measured before."""
+
+    def __init__(self, what: str, *, where: str = "") -> None:
+        super().__init__(what, where=where, next_step="start a new one")
+
+
 class Clock:
     """Seconds of the budget that are used up, those of earlier sessions included."""
 
@@ -54,12 +61,17 @@ class Parts:
         """Whether a part of this name has a plan: then it is the one that counts, however much time is left by now."""
         return any(isinstance(record, Planned) for record in records_of_part(self._run / name))
 
-    def measure(self, name: str, make: Callable[[], Plan]) -> RunState:
-        """The finished state of a part; `make` gives its plan where it was not begun before. Raises DynoError, KeyboardInterrupt."""
+    def measure(self, name: str, make: Callable[[], Plan], *, some: bool = False) -> RunState:
+        """The finished state of a part; `make` gives its plan. Where it was begun before, the plan of then counts, if it asks and tries the
+        same; `some`: as many of these treatments as there was time for. Raises DynoError, Changed, KeyboardInterrupt.
+        """
         place = self._run / name
-        records = records_of_part(self._run / name)
-        begun = any(isinstance(record, Planned) for record in records)
-        state = RunState.replay(records) if begun else self._begin(place, make())
+        records = records_of_part(place)
+        if any(isinstance(record, Planned) for record in records):
+            state = RunState.replay(records)
+            refuse_other_plan(state.plan, make(), where=str(place), some=some)
+        else:
+            state = self._begin(place, make())
         if state.open_treatments():
             self._go_on(state, name)
         self.taken.append(TunePart(name, state.spent_s, len({seen.block for seen in state.observations})))
@@ -107,6 +119,15 @@ class Parts:
         broken = [each for each in state.plan.treatments if each.name not in state.verdicts]
         if broken:
             raise DynoError("a comparison ended without a verdict", where=str(place))
+
+
+def refuse_other_plan(begun: Plan, now: Plan, *, where: str, some: bool = False) -> None:
+    """Budgets and blocks follow the clock; requests and arms are those that a part began with (`some`: it began with a part of these
+    treatments). Raises Changed."""
+    by_name = {arm.name: arm for arm in now.treatments}
+    treatments = tuple(by_name.get(arm.name) for arm in begun.treatments) if some else now.treatments
+    if (begun.workload, begun.control, begun.treatments) != (now.workload, now.control, treatments):
+        raise Changed("what is tried or asked is not what this tune began with", where=where)
 
 
 def records_of_part(place: Path) -> list[Record]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from phpdyno.errors import DynoError
 from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Screening
 from phpdyno.model.verdict import Verdict
@@ -17,7 +16,8 @@ from phpdyno.tuning.factors import Entry, batches, row_entries
 from phpdyno.tuning.outcome import screened_effects
 from phpdyno.tuning.readings import screen_readings
 from phpdyno.workflows.tune_lab import Heat
-from phpdyno.workflows.tune_search import Ground, Search, shape_of
+from phpdyno.workflows.tune_parts import Changed
+from phpdyno.workflows.tune_search import OTHER_CHANGES, Ground, Search, shape_of
 
 STAGE, AGAIN = "screen", "screen-again"
 AGAIN_SHARE = 0.8
@@ -91,8 +91,8 @@ def _blame(ground: Ground, rows: Sequence[Entry], broken: Mapping[str, Verdict])
 
 
 def _design(ground: Ground, shape: Screening) -> Design:
-    """The one that was planned."""
+    """The one that was planned. Raises Changed."""
     for each in designs([len(factor.levels) for factor in ground.factors]):
         if (len(each.rows), each.resolution) == (shape.rows, shape.resolution):
             return each
-    raise DynoError("the changes that can be tried are others than when this tune began", next_step="start a new one")
+    raise Changed(OTHER_CHANGES)

@@ -32,6 +32,7 @@ from phpdyno.tuning.outcome import race_found
 from phpdyno.tuning.race_entries import race_entries
 from phpdyno.tuning.readings import by_block, noise_of, sides
 from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats, same_as
+from phpdyno.workflows.tune_parts import Changed
 
 LOOK, TRY, TRY_AGAIN, RACE = "look", "try", "try-again", "race"
 MORE_STARTS = 2
@@ -42,6 +43,7 @@ CANNOT_SET = "it cannot be set here: run as root, on the host itself"
 NOT_BESIDE = "not tried beside {}: its workers would take pages from those that need them; --knob names it alone"
 NOT_FOR_MEMORY = "not tried: more requests per second are not what --goal memory is after"
 NO_TIME = "the budget leaves no time for it: give more, or name it with --knob"
+OTHER_CHANGES = "the changes that can be tried are others than when this tune began"
 BEHIND_NGINX = "web."
 """Settings that mean nothing without nginx; the family of the pool's socket is one of its own."""
 
@@ -181,13 +183,19 @@ class Search:
     # ---- the plan of the budget ---------------------------------------------------------------
 
     def plan(self, ground: Ground, *, numeric: bool) -> Ground:
-        """Say what the rest of the budget will decide; what was said before stands. Gives what there is time for. Raises BudgetTooSmall."""
-        if not ground.factors:
-            return ground
+        """Say what the rest of the budget will decide; what was said before stands. Gives what there is time for.
+
+        Raises BudgetTooSmall, Changed.
+        """
         if not self.found.times:
+            if not ground.factors:
+                return ground
             self._promise(ground, numeric=numeric)
         shape = self.found.screening
-        kept = narrowed(ground.factors, shape.levels) if shape and shape.levels else ground.factors
+        try:
+            kept = narrowed(ground.factors, shape.levels) if shape and shape.levels else ground.factors
+        except ValueError as error:
+            raise Changed(OTHER_CHANGES) from error
         self.refuse({choice.name: NO_TIME for factor in ground.factors[len(kept) :] for choice in factor.choices})
         return structs.replace(ground, factors=kept)
 
@@ -298,7 +306,9 @@ def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> 
     named: dict[str, list[str]] = {}
     for each in knobs:
         name, given, value = each.partition("=")
-        named.setdefault(name, []).extend([knob_for(name).domain.spelled(value)] if given else [])
+        values, spelled = named.setdefault(name, []), knob_for(name).domain.spelled(value)
+        if given and spelled not in values:
+            values.append(spelled)
     found = {name: named.get(name) or offered.get(name, ()) for name in (named or offered)}
     there = {name: tuple(each for each in values if not knob_for(name).files or Path(each).is_file()) for name, values in found.items()}
     return {name: values for name, values in there.items() if values}

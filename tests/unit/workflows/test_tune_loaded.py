@@ -1,11 +1,16 @@
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 from msgspec import structs
 
 from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Confirmed, Ratio
 from phpdyno.stats.conclusion import conclude
 from phpdyno.stats.sequence import MIXTURE
-from phpdyno.tuning.factors import Candidate
-from phpdyno.workflows.tune_loaded import best_of_each, of_verdict
+from phpdyno.tuning.factors import Candidate, nothing_clashes
+from phpdyno.workflows.tune_loaded import Loaded, best_of_each, of_verdict
+from phpdyno.workflows.tune_parts import Changed
 from tests.support.journals import blocks
 from tests.support.tunes import confirmed
 
@@ -61,3 +66,18 @@ def test_changes_that_cannot_be_together_have_no_joint_candidate() -> None:
     better_two = [better(TCP, 1.2), better(TWO, 1.1)]
     assert best_of_each([TCP, TWO], better_two) is not None
     assert best_of_each([TCP, TWO], better_two, lambda *_: True) is None
+
+
+def test_what_was_measured_under_load_is_not_passed_over_where_nothing_can_be_set_any_more() -> None:
+    def measure(*_: object, **__: object) -> None:
+        raise Changed("what is tried is not what this tune began with")
+
+    lab: Any = SimpleNamespace(
+        parts=SimpleNamespace(begun=lambda _: True, measure=measure),
+        clock=SimpleNamespace(left_s=lambda: 60.0),
+        clash=lambda *_: nothing_clashes,
+        control=lambda *_: None,
+    )
+    search: Any = SimpleNamespace(lab=lab)
+    with pytest.raises(Changed):
+        Loaded(search, lab, {}).decide([])

@@ -1,4 +1,4 @@
-"""What a tune may go on with: the same PHP, the same files of a running pool; and how much of the budget is used up."""
+"""What a tune may go on with: the same PHP, files of a running pool, requests and changes; and how much of the budget is used up."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,14 +11,19 @@ from msgspec import structs
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Preflight
+from phpdyno.journal.tune import read_tune
 from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.plan import Plan
+from phpdyno.model.tune import Found
+from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.live_pool import LivePool
 from phpdyno.stack.php import IniFiles
 from phpdyno.workflows.specs import Imported
-from phpdyno.workflows.tune import digests_of, refuse_changed_tune
-from phpdyno.workflows.tune_parts import spent_in_parts
+from phpdyno.workflows.tune import Tuning, digests_of, refuse_changed_tune
+from phpdyno.workflows.tune_parts import Changed, Clock, Parts, spent_in_parts
 from tests.support.bundles import HOST
-from tests.support.journals import JIT, blocks, opening, plan
+from tests.support.fake_study import FakeProgress
+from tests.support.journals import JIT, TIMESTAMPS, arm, blocks, conclusion, opening, plan
 from tests.support.tunes import record
 
 INI = "/etc/php/8.2/fpm/php.ini"
@@ -65,3 +70,67 @@ def test_the_parts_know_what_the_record_was_not_told_before_a_hard_end(tmp_path:
     (tmp_path / "try-1").mkdir()
     (tmp_path / "try-1" / FILE).write_text("")
     assert spent_in_parts(tmp_path) == pytest.approx(2 * (16.5 + 2 * 5.0))
+
+
+MEASURED = plan(JIT)
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Parts:
+    """Those of a tune that measured one part, try-1, to its end."""
+    done = blocks({JIT.name: 1.05}, 20)
+    (tmp_path / "try-1").mkdir()
+    with JournalWriter(tmp_path / "try-1" / FILE) as journal:
+        for each in (*opening(MEASURED), *done, conclusion(MEASURED, done, JIT)):
+            journal.append(each)
+    anything: Any = SimpleNamespace()
+    return Parts(tmp_path, anything, anything, argv=(), clock=Clock(60.0), progress=FakeProgress())
+
+
+def test_a_part_that_was_measured_is_read_whatever_time_is_left(parts: Parts) -> None:
+    state = parts.measure("try-1", lambda: structs.replace(MEASURED, budget_s=1.0))
+    assert state.plan == MEASURED
+    assert list(state.verdicts) == [JIT.name]
+
+
+OTHER_BUILD = structs.replace(JIT, php=structs.replace(JIT.php, build_id="f00d"))
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        structs.replace(MEASURED, workload=Workload((Target("/other"),), MEASURED.workload.host)),
+        structs.replace(MEASURED, control=arm("control", ini__memory_limit="1G")),
+        plan(structs.replace(JIT, changed={"ini.opcache.jit": "function"})),
+        plan(OTHER_BUILD),
+        plan(JIT, TIMESTAMPS),
+        plan(),
+    ],
+)
+def test_a_part_of_other_requests_or_other_changes_is_not_gone_on_with(parts: Parts, now: Plan) -> None:
+    with pytest.raises(Changed, match=r"/try-1: what is tried or asked is not what this tune began with; start a new one"):
+        parts.measure("try-1", lambda: now)
+    assert parts.taken == []
+
+
+def test_where_time_decides_how_many_are_measured_there_may_be_more_by_now(parts: Parts) -> None:
+    assert parts.measure("try-1", lambda: plan(TIMESTAMPS, JIT), some=True).plan == MEASURED
+
+
+@pytest.mark.parametrize("now", [plan(TIMESTAMPS), plan(TIMESTAMPS, OTHER_BUILD)])
+def test_none_that_was_measured_may_be_gone_or_another(parts: Parts, now: Plan) -> None:
+    with pytest.raises(Changed):
+        parts.measure("try-1", lambda: now, some=True)
+
+
+def test_a_tune_that_is_not_gone_on_with_keeps_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stages(self: Tuning) -> Found:
+        self._keep(Found())
+        raise Changed("another")
+
+    monkeypatch.setattr(Tuning, "_stages", stages)
+    interrupted = record(outcome="interrupted")
+    lab: Any = SimpleNamespace(parts=SimpleNamespace(taken=[]), clock=SimpleNamespace(spent_s=lambda: 400.0))
+    with pytest.raises(Changed):
+        Tuning(tmp_path, interrupted, lab, FakeProgress()).go()
+    assert read_tune(tmp_path) == interrupted

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from phpdyno.model.plan import AppSource
-from phpdyno.model.tune import Asked, Found, Goal
-from phpdyno.tuning.factors import nothing_clashes
+from phpdyno.model.tune import Asked, Found, Goal, Screening, StageTime
+from phpdyno.tuning.factors import Candidate, Factor, nothing_clashes
 from phpdyno.workflows import tune_search
+from phpdyno.workflows.tune_parts import Changed
 from phpdyno.workflows.tune_search import CANNOT_SET, NOT_FOR_MEMORY, Ground, Search, asked_values, set_aside
 from tests.support.bundles import HOST
 from tests.support.facts import PLAIN
@@ -25,6 +26,11 @@ def test_values_that_are_named_take_the_place_of_the_catalogue_s() -> None:
     named = ("ini.opcache.jit=function", "ini.opcache.jit=off", "ini.output_buffering=65536")
     assert asked_values(OFFERED, named) == {"ini.opcache.jit": ("function", "off"), "ini.output_buffering": ("65536",)}
     assert asked_values(OFFERED, ("pool.pm=DYNAMIC",)) == {"pool.pm": ("dynamic",)}
+
+
+def test_a_value_that_is_named_twice_is_tried_once() -> None:
+    named = ("ini.opcache.jit=function", "ini.opcache.jit=off", "ini.opcache.jit=function", "ini.opcache.jit")
+    assert asked_values(OFFERED, named) == {"ini.opcache.jit": ("function", "off")}
 
 
 def test_files_that_are_not_there_are_not_tried(tmp_path: Path) -> None:
@@ -73,3 +79,13 @@ def test_what_throughput_judges_has_no_part_in_a_tune_for_memory() -> None:
     assert ([each.name for each in for_cpu.loaded], refused) == ([name], {name: ""})
     for_memory, refused = tried("memory", name)
     assert (for_memory.loaded, refused) == ((), {name: NOT_FOR_MEMORY})
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_fewer_changes_than_the_budget_was_planned_for_are_refused(number: int) -> None:
+    planned = Found(times=(StageTime("screen", 120.0, 150.0, 0.014),), screening=Screening(4, 5, 12, 4, 0.014, (1, 1)))
+    anything: Any = SimpleNamespace()
+    search = Search(anything, HOST, planned, keep=lambda _: None, tell=lambda _: None)
+    factors = (Factor("a", (Candidate("a=1", {"ini.a": "1"}),)),) * number
+    with pytest.raises(Changed, match="are others than when this tune began; start a new one"):
+        search.plan(Ground(anything, PLAIN, factors), numeric=False)
