@@ -92,7 +92,8 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 |---|---|
 | 0 | done, whatever was found; a matrix with an app that failed says so in its `outcome` |
 | 1 | a fault, or a budget that decides nothing; also a part of a study that failed, a target that a selfcheck did not reach, a \
-test of `build --run-tests` that failed, something essential that `doctor` misses, a setting that `bundle verify` refutes |
+test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
+something essential that `doctor` misses, a setting that `bundle verify` refutes |
 | 2 | a command line or a file that cannot be used |
 | 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included |
 | 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |

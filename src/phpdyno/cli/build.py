@@ -10,6 +10,7 @@ from rich.table import Table
 from phpdyno.build.added import parse_added
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import finished_builds, named_build
+from phpdyno.cli.compare import absolute_reference
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.options import INSTALLED, NO_REQUESTS, RECIPE, RUNS, TRAINING, GroundOptions, RequestOptions
 from phpdyno.cli.requests import own_requests
@@ -24,6 +25,7 @@ from phpdyno.report.words import duration
 from phpdyno.workflows.build import Wanted, build, directory_for, package, refresh, refuse_outdated
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
+from phpdyno.workflows.rundir import check_place
 
 NO_EXTENSIONS = "none"
 
@@ -61,20 +63,27 @@ def run(options: Options) -> int:
     if options.refresh:
         _refuse_other_options(options)
     checked_seed(options.seed)
-    logs = options.runs.absolute() / LOGS
+    logs = check_place(options.runs.absolute()) / LOGS
     if options.finished:
         return _package_finished(options, logs)
     wanted = None if options.refresh else wanted_of(options, Console(stderr=True))
     into = directory_for(options.package) if options.package else None
     with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
-        made = [build(wanted, logs=logs, progress=progress)] if wanted else refresh(options.ground.like, logs=logs, progress=progress)
+        if wanted is None:
+            made, failed = refresh(options.ground.like, logs=logs, progress=progress)
+        else:
+            made, failed = [build(wanted, logs=logs, progress=progress)], []
     # What PHP's own tests find wrong deploys nowhere.
     packed = {place: str(package((place, each), into, logs=logs)) if into and not wrong_in(each) else "" for place, each in made}
     _show([Listed(str(place), each, packed[place]) for place, each in made], as_json=options.json)
     wrong = [each.name for _, each in made if wrong_in(each)]
+    # With --json nothing was said of them on the way.
+    unsaid = failed if options.json else []
     if wrong and into:
-        print_line(Console(stderr=True), f"not packaged: {', '.join(wrong)}")
-    return 1 if wrong else 0
+        unsaid = [*unsaid, f"not packaged: {', '.join(wrong)}"]
+    for each in unsaid:
+        print_line(Console(stderr=True), each)
+    return 1 if wrong or failed else 0
 
 
 def wrong_in(build: Build) -> tuple[Check, ...]:
@@ -135,10 +144,11 @@ def foundation_of(ground: GroundOptions) -> Foundation:
 
 
 def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trainee, ...]:
-    """The apps that train. Raises UsageError: none, one twice."""
+    """The apps that train, so named that they are found from anywhere. Raises UsageError: none, one twice."""
     if not texts:
         raise UsageError("a build needs an app to be tried and trained on", where=where, next_step="give one, for instance wordpress")
-    found = tuple(parse_trainee(text) for text in texts)
+    parsed = (parse_trainee(text) for text in texts)
+    found = tuple(structs.replace(each, reference=absolute_reference(each.reference)) for each in parsed)
     names = [each.reference for each in found]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

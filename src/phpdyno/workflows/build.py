@@ -42,8 +42,9 @@ def build(wanted: Wanted, *, logs: Path, progress: Progress) -> Made:
         return site.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
 
 
-def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
-    """Builds that stood in for a php-fpm, made anew for what it is now; those that still fit are found in the cache.
+def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], list[str]]:
+    """Builds that stood in for a php-fpm, made anew for what it is now; those that still fit are found in the cache. One that cannot be
+    made is noted, and the others go on; gives those that are made, and why the others are not.
 
     Raises UsageError where there are none, DynoError where there is no such php-fpm.
     """
@@ -54,7 +55,8 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
     if not any(teachings for _, teachings in orders):
         what = f"there is no build that stood in for {fpm}"
         raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
-    made = []
+    made: list[Made] = []
+    failed: list[str] = []
     with open_site(Foundation(like, to_be_kept=True), logs=logs, progress=progress) as site:
         for recipe, teachings in orders:
             if not teachings:
@@ -65,8 +67,12 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> list[Made]:
                 progress.note(f"{recipe.name} was trained on requests of {teachings[0].requests}: build it again with that")
                 continue
             course = Course(teachings[0].seconds, teachings[0].least, teachings[0].seed)
-            made.append(site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings]))
-    return made
+            try:
+                made.append(site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings]))
+            except DynoError as error:
+                failed.append(f"{recipe.name} is not made anew: {error}")
+                progress.note(failed[-1])
+    return made, failed
 
 
 def refuse_outdated(build: Build) -> None:

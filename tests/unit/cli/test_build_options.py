@@ -70,13 +70,31 @@ def test_what_is_made_anew_is_made_as_it_was(other: dict[str, object]) -> None:
 def test_a_refresh_takes_the_php_fpm_and_where_packages_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def fake_refresh(like: str, **_: object) -> list[object]:
+    def fake_refresh(like: str, **_: object) -> tuple[list[object], list[str]]:
         asked.append(like)
-        return []
+        return [], []
 
     monkeypatch.setattr(command, "refresh", fake_refresh)
     assert run(Options(refresh=True, ground=GroundOptions(like="php-fpm8.4"), package=tmp_path, runs=tmp_path, json=True)) == 0
     assert asked == ["php-fpm8.4"]
+
+
+def test_a_build_that_could_not_be_made_anew_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "refresh", lambda *_, **__: ([(tmp_path, BUILD)], ["o2 is not made anew: its app is gone"]))
+    assert run(Options(refresh=True, runs=tmp_path, json=True)) == 1
+    answer = capsys.readouterr()
+    assert '"name": "pgo-1"' in answer.out
+    assert answer.err == "o2 is not made anew: its app is gone\n"
+
+
+def test_an_app_is_named_so_that_it_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "app.toml").touch()
+    trainees = wanted_of(options("shop/app.toml=3", "hello"), Console(quiet=True)).trainees
+    assert [(each.reference, each.weight) for each in trainees] == [(str(tmp_path / "shop" / "app.toml"), 3.0), ("hello", 1.0)]
 
 
 @pytest.mark.parametrize(("ok", "status"), [(True, 0), (False, 1)])

@@ -31,6 +31,7 @@ class FakeSite:
         self.foundations: list[Foundation] = []
         self.courses: list[Course] = []
         self.made: list[tuple[str, list[str]]] = []
+        self.gone = ""
 
     @contextmanager
     def open(self, foundation: Foundation, **_: object) -> Iterator["FakeSite"]:
@@ -38,6 +39,8 @@ class FakeSite:
         yield self
 
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+        if trainee.reference == self.gone:
+            raise UsageError("there is no such file", where=trainee.reference)
         self.courses.append(course)
         return structs.replace(TEACHING, reference=trainee.reference, weight=trainee.weight)
 
@@ -80,6 +83,18 @@ def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch
         "it is not known on which app o2 was examined: give it one with --train",
         "pgo was trained on requests of access.log: build it again with that",
     ]
+
+
+def test_one_whose_app_is_gone_is_noted_and_the_others_are_made(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    site.gone = "/srv/shop/app.toml"
+    gone = structs.replace(O2, examined=(structs.replace(TEACHING, reference=site.gone),))
+    monkeypatch.setattr(workflow, "find_fpm", lambda _: PGO.like)
+    monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in (gone, PGO)))
+    progress = FakeProgress()
+    made, failed = workflow.refresh("php-fpm8.2", logs=Path("/logs"), progress=progress)
+    assert site.made == [("pgo", ["wordpress=3"])]
+    assert made == [(Path("/cache/finished"), BUILD)]
+    assert failed == progress.notes == ["o2 is not made anew: /srv/shop/app.toml: there is no such file"]
 
 
 @pytest.mark.parametrize(
