@@ -10,6 +10,7 @@ from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.explain.syscalls import CannotTrace
 from phpdyno.journal.study import StudyRecord, read_study, write_study
 from phpdyno.workflows import study as workflow
+from tests.support.builds import BUILD
 from tests.support.fake_study import FakeMeasuring, FakeProgress
 from tests.support.studies import TOML, counts
 
@@ -211,6 +212,16 @@ def test_before_a_part_is_finished_anything_may_change(file: Path, fake: FakeMea
     run, _ = begin(file, only="shop-cpu")
     fake.ground = structs.replace(fake.ground, code="beef")
     assert again(run, only="shop-cpu").ground == fake.ground
+
+
+def test_builds_are_those_that_the_study_began_with(file: Path, fake: FakeMeasuring, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, record = begin(file, only="shop-cpu")
+    monkeypatch.setenv("PHPDYNO_CACHE", str(file.parent / "cache"))
+    write_study(run, structs.replace(record, builds={"by a profile": BUILD}))
+    fake.done.clear()
+    with pytest.raises(UsageError, match="there is no build 'pgo-1'"):
+        again(run)
+    assert fake.done == []
 
 
 def test_a_server_that_came_later_is_no_change(file: Path, fake: FakeMeasuring) -> None:

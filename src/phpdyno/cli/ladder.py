@@ -19,7 +19,6 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
-from phpdyno.workflows.build_site import LOGS
 from phpdyno.workflows.compare import Question
 from phpdyno.workflows.ladder import Climb, ladder, resume_ladder
 
@@ -47,7 +46,6 @@ def run(options: Options) -> int:
     """Carry out the command."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
-    runs = options.runs.absolute()
     if options.resume is not None:
         refuse_with_resume(options.requests)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
@@ -55,7 +53,7 @@ def run(options: Options) -> int:
     else:
         climb = climb_of(options, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = ladder(climb, runs=runs, logs=runs / LOGS, argv=argv, progress=progress)
+            directory = ladder(climb, runs=options.runs.absolute(), argv=argv, progress=progress)
     show.report_ladder(directory, json=options.json)
     return 0
 

@@ -9,12 +9,10 @@ from rich.console import Console
 from phpdyno.build.training import Course
 from phpdyno.cli import show
 from phpdyno.cli.build import foundation_of, trainees_of
-from phpdyno.cli.compare import absolute_reference
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import GroundOptions
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.config.recipe import parse_recipe
-from phpdyno.workflows.build_site import LOGS, Trainee
 from phpdyno.workflows.matrix import Wish, matrix, resume_matrix
 
 
@@ -37,7 +35,6 @@ class Options(Struct, frozen=True):
 def run(options: Options) -> int:
     """Carry out the command."""
     argv = tuple(sys.argv[1:])
-    runs = options.runs.absolute()
     console = Console(stderr=True)
     if options.resume is not None:
         with LiveProgress(console, quiet=options.json, notes="") as progress:
@@ -45,7 +42,7 @@ def run(options: Options) -> int:
     else:
         wish = wish_of(options)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = matrix(wish, runs=runs, logs=runs / LOGS, argv=argv, progress=progress)
+            directory = matrix(wish, runs=options.runs.absolute(), argv=argv, progress=progress)
     show.report_matrix(directory, json=options.json)
     return 0
 
@@ -53,9 +50,8 @@ def run(options: Options) -> int:
 def wish_of(options: Options) -> Wish:
     """What is asked. Raises UsageError."""
     checked_seed(options.seed)
-    trainees = trainees_of(options.apps, where="phpdyno matrix")
     return Wish(
-        trainees=tuple(Trainee(absolute_reference(each.reference), each.weight) for each in trainees),
+        trainees=trainees_of(options.apps, where="phpdyno matrix"),
         recipe=parse_recipe(options.recipe),
         foundation=foundation_of(options.ground),
         course=Course(seconds=seconds(options.training, option="--training"), seed=options.seed),

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from phpdyno.errors import UsageError
 from phpdyno.journal.replacing import read_record, replace_record
+from phpdyno.journal.study import Ground
 from phpdyno.model.build import Build
 
 MATRIX_FILE = "matrix.json"
@@ -25,7 +26,8 @@ class MatrixApp(Struct, frozen=True):
 class MatrixRecord(Struct, frozen=True):
     """`plain` is the name of the build without a profile that all others are held against; `profiles` are builds by their profile's name.
 
-    `builds` are by their own names. `budget_s` is that of one app; `confidence` holds for the whole matrix.
+    `builds` are by their own names. `budget_s` is that of one app; `confidence` holds for the whole matrix. `ground` is what the finished
+    comparisons were measured on.
     """
 
     schema: int
@@ -41,6 +43,7 @@ class MatrixRecord(Struct, frozen=True):
     confidence: float
     seed: int
     notes: tuple[str, ...] = ()
+    ground: Ground | None = None
 
     def with_app(self, app: MatrixApp) -> "MatrixRecord":
         """The record after the comparison of an app has ended."""

@@ -128,9 +128,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     """Go on with a run that was interrupted; finished blocks count. Raises UsageError where nothing is left to do."""
     run = check_place(run)
     path = run / FILE
-    records = read_journal(path) if path.is_file() else []
-    if not any(isinstance(record, Planned) for record in records):
-        raise UsageError("this run never got as far as a plan", where=str(run), next_step="start it anew")
+    records = planned_records(run)
     state = RunState.replay(records)
     if not state.open_treatments():
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
@@ -148,6 +146,15 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
                 apps = prepare_commits(definition, app, arms_of(plan), supervisor, progress.phase)
                 measure(state, app, supervisor, apps=apps, journal=journal, run=run, progress=progress)
     return run
+
+
+def planned_records(run: Path) -> list[Record]:
+    """The journal of a run that has a plan. Raises UsageError for one that ended before."""
+    path = run / FILE
+    records = read_journal(path) if path.is_file() else []
+    if not any(isinstance(record, Planned) for record in records):
+        raise UsageError("this run never got as far as a plan", where=str(run), next_step="start it anew")
+    return records
 
 
 def prepare_commits(

@@ -20,13 +20,15 @@ from phpdyno.model.recipe import Recipe
 from phpdyno.report.ladder_view import best_of, found_steps, measured_in
 from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Trainee, open_site
-from phpdyno.workflows.compare import Question, compare, compare_in, resume
+from phpdyno.workflows.build_site import LOGS, Trainee, open_site
+from phpdyno.workflows.compare import Question, compare, compare_in, planned_records, resume
 from phpdyno.workflows.hot_pass import look_for_hot_functions
 from phpdyno.workflows.rundir import check_place
 from phpdyno.workflows.specs import place_of_build
+from phpdyno.workflows.study_builds import refuse_rebuilt
 
 COMMAND = "ladder"
+NOT_ON_TOP = "what goes on top of the builds is not measured: "
 BUILDS_SHARE = 0.6
 """Of the time for measuring; the rest is for what goes on top."""
 
@@ -44,12 +46,13 @@ class Climb(Struct, frozen=True):
     knobs: bool = True
 
 
-def ladder(climb: Climb, *, runs: Path, logs: Path, argv: Sequence[str], progress: Progress) -> Path:
+def ladder(climb: Climb, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then measure; the run's directory. Nothing is compiled while anything is measured.
 
     A recipe that cannot be built is a step that says why. Raises DynoError where none can.
     """
-    record = build_steps(climb, logs=logs, progress=progress)
+    runs = check_place(runs)
+    record = build_steps(climb, logs=runs / LOGS, progress=progress)
     question = climb.question
     if climb.knobs:
         # Two comparisons, of which each has half of the error probability.
@@ -65,16 +68,19 @@ def ladder(climb: Climb, *, runs: Path, logs: Path, argv: Sequence[str], progres
 def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     """Go on with a ladder whose measuring was interrupted. Raises UsageError where nothing is left to do."""
     run = check_place(run)
-    if _open(run):
-        resume(run, argv=argv, progress=progress)
-    elif _is_finished(run, read_ladder(run)):
+    record = read_ladder(run)
+    going = _open(run)
+    if not going and _is_finished(run, record):
         raise UsageError("this ladder is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
+    refuse_rebuilt(record.builds.values(), of=COMMAND)
+    if going:
+        resume(run, argv=argv, progress=progress)
     _finish(run, argv=argv, progress=progress)
     return run
 
 
 def _open(run: Path) -> bool:
-    return bool(RunState.replay(read_journal(run / FILE)).open_treatments())
+    return bool(RunState.replay(planned_records(run)).open_treatments())
 
 
 def _is_finished(run: Path, record: LadderRecord) -> bool:
@@ -117,6 +123,7 @@ def _climbed(run: Path, record: LadderRecord) -> _Climbed:
 def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], progress: Progress) -> LadderRecord:
     """The comparison of the knobs, begun or gone on with; the record with what is known of them."""
     run = climbed.run
+    notes = tuple(note for note in record.notes if not note.startswith(NOT_ON_TOP))
     try:
         if not record.knobs:
             record = structs.replace(record, knobs=_on_top(record, climbed.best))
@@ -125,9 +132,11 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
             compare_in(_question_of_knobs(record, climbed.plan), run / KNOBS, argv=argv, progress=progress)
     except DynoError as error:
         # What the builds came to is known all the same.
-        said = f"what goes on top of the builds is not measured: {error}".replace(f"{run}/", "")
+        said = f"{NOT_ON_TOP}{error}".replace(f"{run}/", "")
         progress.note(said)
-        record = structs.replace(record, notes=tuple(dict.fromkeys((*record.notes, said))))
+        notes = (*notes, said)
+    if notes != record.notes:
+        record = structs.replace(record, notes=notes)
         write_ladder(run, record)
     return record
 

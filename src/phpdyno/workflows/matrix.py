@@ -13,14 +13,18 @@ from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
+from phpdyno.journal.study import Ground
 from phpdyno.model.build import Build
 from phpdyno.model.matrix import ALL
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
+from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Trainee, open_site
+from phpdyno.workflows.build_site import LOGS, Trainee, open_site
 from phpdyno.workflows.compare import Question, compare_in
 from phpdyno.workflows.rundir import check_place, make_run_dir
+from phpdyno.workflows.study_builds import refuse_rebuilt
+from phpdyno.workflows.study_ground import read_ground, refuse_changed
 
 COMMAND = "matrix"
 LEAST_APPS = 2
@@ -47,7 +51,7 @@ class _Made(Struct, frozen=True):
     apps: tuple[str, ...]
 
 
-def matrix(wish: Wish, *, runs: Path, logs: Path, argv: Sequence[str], progress: Progress) -> Path:
+def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then one comparison for each app; the run's directory.
 
     Raises UsageError: fewer than two apps, a recipe without a profile. DynoError where a build fails.
@@ -58,9 +62,8 @@ def matrix(wish: Wish, *, runs: Path, logs: Path, argv: Sequence[str], progress:
         raise UsageError("this recipe learns nothing from an app", where="--recipe", next_step="give one with pgo or bolt")
     for each in wish.trainees:
         open_app(each.reference)
-    made = _build(wish, logs=logs, progress=progress)
-    with MeasuringLock():
-        run = make_run_dir(runs, COMMAND, "-".join(made.apps))
+    runs = check_place(runs)
+    made = _build(wish, logs=runs / LOGS, progress=progress)
     record = MatrixRecord(
         schema=MATRIX_SCHEMA,
         phpdyno=__version__,
@@ -76,19 +79,36 @@ def matrix(wish: Wish, *, runs: Path, logs: Path, argv: Sequence[str], progress:
         seed=wish.seed,
         notes=(made.plain.origin.notice,) if made.plain.origin.notice else (),
     )
+    record = structs.replace(record, ground=_ground(record))
+    with MeasuringLock():
+        run = make_run_dir(runs, COMMAND, "-".join(made.apps))
     write_matrix(run, record)
     _measure(run, record, argv=argv, progress=progress)
     return run
 
 
 def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with the comparisons that are not done. Raises UsageError where there is none."""
+    """Go on with the comparisons that are not done.
+
+    Raises UsageError where there is none, also where code, host or servers are not those of the finished ones; DynoError where a build is
+    another one now.
+    """
     run = check_place(run)
     record = read_matrix(run)
     if all(each.state == "done" for each in record.apps):
         raise UsageError("this matrix is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
-    _measure(run, record, argv=argv, progress=progress)
+    refuse_rebuilt(record.builds.values(), of=COMMAND)
+    ground = _ground(record)
+    refuse_changed(run, record, ground)
+    _measure(run, structs.replace(record, ground=ground), argv=argv, progress=progress)
     return run
+
+
+def _ground(record: MatrixRecord) -> Ground:
+    """What its builds would be measured on now."""
+    question = question_of(record, record.apps[0])
+    arms = make_arms(question.control, question.treatments, metric=question.metric)
+    return read_ground(arm.php for arm in (arms.control, *arms.treatments))
 
 
 def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:

@@ -21,7 +21,7 @@ from phpdyno.report.checks import ground_in_words
 from phpdyno.workflows.check_ground import measure_ground
 from phpdyno.workflows.check_scene import CURRENT, Scene, calibrate, measure_one, open_scene
 from phpdyno.workflows.check_schedule import Job, jobs_of
-from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import refuse_another_host
 
 SHOWING = ("cli", "explain", "report")
@@ -55,6 +55,7 @@ def resume_selfcheck(run: Path, progress: Progress) -> tuple[Path, Checks]:
 
     Raises Changed where the code that measures, the host or the app is not the one that it began with; UsageError, DynoError.
     """
+    run = check_place(run)
     checks = read_checks(run)
     if checks.finished:
         return run, checks

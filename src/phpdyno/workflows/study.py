@@ -27,9 +27,9 @@ from phpdyno.workflows.compare import Question, compare, resume
 from phpdyno.workflows.measure import Question as Sweeping
 from phpdyno.workflows.measure import check_question, measure, pool_arms
 from phpdyno.workflows.measure import resume as resume_sweep
-from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.specs import SpecReader
-from phpdyno.workflows.study_builds import with_builds, without_builds
+from phpdyno.workflows.study_builds import refuse_rebuilt, with_builds, without_builds
 from phpdyno.workflows.study_ground import read_ground, refuse_changed, refuse_other_version, version_of
 from phpdyno.workflows.study_questions import enough, pass_requests, question_of, sweep_question
 from phpdyno.workflows.syscall_pass import count_pass, pass_arm
@@ -43,6 +43,7 @@ def study(
     Gives its directory and record. Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on.
     Raises UsageError.
     """
+    runs = check_place(runs)
     asked = load_study(file)
     selected = _selected(asked, only)
     own_s = asked.budget_of(selected)
@@ -71,9 +72,11 @@ def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progres
 
     Raises UsageError, also where code, host or servers are not those of the finished parts; DynoError.
     """
+    run = check_place(run)
     record = read_study(run)
     selected = _selected(record.study, only)
     if any(part.name in selected and part.state != "done" for part in record.parts):
+        refuse_rebuilt(record.builds.values(), of="study")
         ground = read_ground(check_study(record.study, record.scale))
         refuse_changed(run, record, ground)
         record = _go(run, structs.replace(record, ground=ground), selected, argv=argv, progress=progress)

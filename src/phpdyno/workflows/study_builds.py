@@ -1,12 +1,14 @@
-"""Builds that a study names: made before anything is measured, then known to its arms by their full names."""
+"""Builds that a study names: made before anything is measured, then known to its arms by their full names, and the same ones to the end."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from msgspec import structs
 
 from phpdyno.build.training import Course
+from phpdyno.build.workshop import named_build
 from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import DynoError
 from phpdyno.experiment.progress import Progress
 from phpdyno.model.build import Build, stock_of
 from phpdyno.model.ladder import STOCK
@@ -47,6 +49,19 @@ def without_builds(wanted: Study) -> Study:
 def named(wanted: Study, names: Mapping[str, str]) -> Study:
     """The same study whose arms call builds by other names."""
     return _with_layer(wanted, lambda build: {LAYER: names[build]})
+
+
+def refuse_rebuilt(builds: Iterable[Build], *, of: str) -> None:
+    """What a study, a ladder or a matrix (`of`) began with is what it goes on with: a build that was deleted and made again may have the
+    same name and other binaries. Raises UsageError where one is gone, DynoError where one is another."""
+    for then in builds:
+        _, now = named_build(then.name)
+        if _digests(then) != _digests(now):
+            raise DynoError(f"this build is not the one that the {of} began with", where=then.name, next_step="start a new one")
+
+
+def _digests(build: Build) -> dict[str, str]:
+    return {each.path: each.sha256 for each in build.binaries}
 
 
 def _with_layer(wanted: Study, setting: Callable[[str], dict[str, str]]) -> Study:

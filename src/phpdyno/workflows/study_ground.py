@@ -1,4 +1,4 @@
-"""What a study is measured on: parts that were measured on something else may not stand beside each other."""
+"""What a study or a matrix is measured on: parts that were measured on something else may not stand beside each other."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -7,6 +7,7 @@ from pathlib import Path
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.cgroup import cpu_source, find_cpu_groups
 from phpdyno.host.checkup.readings import read_host_files
+from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.journal.study import Ground, StudyRecord
 from phpdyno.model.arm import PhpBuild
 from phpdyno.stack.mariadb import Database
@@ -15,7 +16,7 @@ from phpdyno.workflows.selfcheck import code_digest
 
 
 def read_ground(builds: Iterable[PhpBuild]) -> Ground:
-    """The code that measures, the host and the servers as they are now; `builds` are those of the study's arms. Raises DynoError."""
+    """The code that measures, the host and the servers as they are now; `builds` are those of the arms. Raises DynoError."""
     host = read_host_files()
     servers = {"nginx": nginx_version()}
     # Only an app with a database needs it, and that one will say so.
@@ -36,20 +37,21 @@ def read_ground(builds: Iterable[PhpBuild]) -> Ground:
     )
 
 
-def refuse_changed(run: Path, record: StudyRecord, now: Ground) -> None:
+def refuse_changed(run: Path, record: StudyRecord | MatrixRecord, now: Ground) -> None:
     """Where a part is finished, code, host and servers must be those it was measured on. Raises UsageError naming what changed."""
-    if not any(part.state == "done" for part in record.parts):
+    kind, parts = ("study", record.parts) if isinstance(record, StudyRecord) else ("matrix", record.apps)
+    if not any(part.state == "done" for part in parts):
         return
     if record.ground is None:
-        what = "this study does not say what its finished parts were measured on, so others may not be added to them"
-        raise UsageError(what, where=str(run), next_step="start a new study")
+        what = f"this {kind} does not say what its finished parts were measured on, so others may not be added to them"
+        raise UsageError(what, where=str(run), next_step=f"start a new {kind}")
     then = record.ground
     changed = [*_changed(then.host, now.host), *_changed(then.servers, now.servers)]
     if then.code != now.code:
         changed.append(f"phpdyno's measuring code {then.code} ({record.phpdyno}), now {now.code}")
     if changed:
-        what = f"this is not what the finished parts of the study were measured on: {'; '.join(changed)}"
-        raise UsageError(what, where=str(run), next_step="start a new study")
+        what = f"this is not what the finished parts of the {kind} were measured on: {'; '.join(changed)}"
+        raise UsageError(what, where=str(run), next_step=f"start a new {kind}")
 
 
 def _changed(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

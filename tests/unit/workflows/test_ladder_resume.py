@@ -1,6 +1,6 @@
 """A ladder is finished once its functions were looked at too; servers and perf are replaced by fakes here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from phpdyno.journal.ladder import KNOBS, LadderRecord, read_ladder, write_ladde
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Concluded, Planned, Record
 from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.build import Build
 from phpdyno.model.hot import HotPass
 from phpdyno.model.plan import AppSource
 from phpdyno.model.verdict import Verdict
@@ -37,8 +38,9 @@ def keep(place: Path, records: Sequence[Record], names: Sequence[str]) -> None:
 
 
 @pytest.fixture
-def measured(tmp_path: Path) -> Path:
-    """A ladder of which all is measured, and whose functions were not looked at."""
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A ladder of which all is measured, and whose functions were not looked at; its builds are as they were."""
+    monkeypatch.setattr(workflow, "refuse_rebuilt", lambda *_, **__: None)
     record = ladder_record()
     run = tmp_path / "run"
     keep(run, list(ladder_journal(record)), [step.spec for step in record.steps if step.spec])
@@ -72,4 +74,44 @@ def test_a_look_that_cannot_be_made_is_not_tried_again(measured: Path, monkeypat
     monkeypatch.setattr(workflow, "look_for_hot_functions", refuse)
     assert resumed(measured).not_hot == "perf is not installed"
     with pytest.raises(UsageError, match="this ladder is finished"):
+        resumed(measured)
+
+
+def test_that_knobs_are_not_measured_is_said_until_they_are(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise DynoError("too little time")
+
+    write_ladder(measured, structs.replace(read_ladder(measured), notes=("older than installed", f"{workflow.NOT_ON_TOP}no such build")))
+    with monkeypatch.context() as patched:
+        patched.setattr(workflow, "compare_in", refuse)
+        patched.setattr(workflow, "_look_inside", lambda *_, **__: None)
+        assert resumed(measured).notes == ("older than installed", f"{workflow.NOT_ON_TOP}too little time")
+    monkeypatch.setattr(workflow, "look_for_hot_functions", lambda *_, **__: HOT)
+    assert resumed(measured).notes == ("older than installed",)
+
+
+def test_a_run_of_another_command_is_refused_before_anything_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workflow, "resume", lambda *_, **__: pytest.fail("nothing is measured"))
+    keep(tmp_path / "run", ladder_journal(ladder_record()), ())
+    with pytest.raises(UsageError, match="run: there is no ladder here"):
+        resumed(tmp_path / "run")
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_ladder_that_ended_before_it_had_a_plan_is_begun_anew(tmp_path: Path, lines: int) -> None:
+    write_ladder(tmp_path, ladder_record())
+    if lines:
+        with JournalWriter(tmp_path / FILE) as journal:
+            journal.append(ladder_journal(ladder_record())[0])
+    with pytest.raises(UsageError, match="this run never got as far as a plan; start it anew"):
+        resumed(tmp_path)
+
+
+def test_a_build_that_was_made_again_is_not_measured_beside_the_others(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(builds: Iterable[Build], *, of: str) -> None:
+        raise DynoError(f"{len(list(builds))} of a {of}")
+
+    monkeypatch.setattr(workflow, "refuse_rebuilt", refuse)
+    monkeypatch.setattr(workflow, "_finish", lambda *_, **__: pytest.fail("nothing is measured"))
+    with pytest.raises(DynoError, match="3 of a ladder"):
         resumed(measured)

@@ -2,12 +2,20 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from phpdyno.cli import build as command
+from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.plan import AppSource
+from phpdyno.workflows import build, ladder, matrix, selfcheck, study, study_builds
+from phpdyno.workflows.build_site import Trainee
+from phpdyno.workflows.compare import Question
 from phpdyno.workflows.rundir import check_place, make_run_dir, whose
+from tests.support.fake_study import FakeProgress
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root is careful about where it writes")
 BOB = 12345
@@ -58,6 +66,35 @@ def test_root_refuses_a_place_below_somebody_elses_directory(tmp_path: Path, mon
     run = make_run_dir(theirs / "runs", "compare", "shop")
     held = run.stat()
     assert (held.st_uid, held.st_gid, stat.S_IMODE(held.st_mode)) == (BOB, BOB, 0o700)
+
+
+SILENT = FakeProgress()
+O2, PGO = parse_recipe("o2"), parse_recipe("pgo")
+HELLO = Question(AppSource("hello"))
+BEGUN: dict[str, Callable[[Path], object]] = {
+    "build": lambda runs: command.run(command.Options(train=("hello",), runs=runs)),
+    "ladder": lambda runs: ladder.ladder(ladder.Climb((O2,), HELLO), runs=runs, argv=(), progress=SILENT),
+    "matrix": lambda runs: matrix.matrix(
+        matrix.Wish((Trainee("hello"), Trainee("symfony-hello")), PGO), runs=runs, argv=(), progress=SILENT
+    ),
+    "study": lambda runs: study.study(runs / "x.toml", budget_s=None, only="", runs=runs, argv=(), progress=SILENT),
+    "study --resume": lambda runs: study.resume_study(runs / "a-study", only="", argv=(), progress=SILENT),
+    "selfcheck --resume": lambda runs: selfcheck.resume_selfcheck(runs / "a-selfcheck", SILENT),
+}
+
+
+@ROOT
+@pytest.mark.parametrize("name", BEGUN)
+def test_root_begins_nothing_below_somebody_elses_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    for module in (build, ladder, matrix, study_builds):
+        monkeypatch.setattr(module, "open_site", lambda *_, **__: pytest.fail("nothing is built"))
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, BOB, BOB)
+    with pytest.raises(UsageError, match=f"{theirs}: root writes no run below a directory that belongs to"):
+        BEGUN[name](theirs / "runs")
+    assert list(theirs.iterdir()) == []
 
 
 @ROOT

@@ -1,0 +1,119 @@
+"""A matrix goes on with the builds and the host that it began with; comparisons are replaced by a fake here."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from phpdyno.build.workshop import write_build
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.matrix import MatrixRecord, read_matrix, write_matrix
+from phpdyno.journal.study import Ground
+from phpdyno.model.arm import PhpBuild
+from phpdyno.model.build import Binary, Build
+from phpdyno.workflows import matrix as workflow
+from tests.support.fake_study import FakeProgress
+from tests.support.journals import CONTROL, JIT
+from tests.support.ladders import matrix_record
+
+GROUND = Ground("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
+
+
+class FakeHost:
+    """A cache of builds, a ground, and comparisons that end at once."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+        self.ground = GROUND
+        self.compared: list[str] = []
+
+    def keep(self, build: Build) -> None:
+        place = self.cache / "builds" / "finished" / build.name
+        place.mkdir(parents=True, exist_ok=True)
+        write_build(place, build)
+
+    def read_ground(self, builds: Iterable[PhpBuild]) -> Ground:
+        assert len(list(builds)) == 2
+        return self.ground
+
+    def compare_in(self, question: Any, place: Path, **_: object) -> None:
+        self.compared.append(place.name)
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
+    """On which all builds of the matrix lie."""
+    made = FakeHost(tmp_path / "cache")
+    monkeypatch.setenv("PHPDYNO_CACHE", str(made.cache))
+    monkeypatch.setattr(workflow, "make_arms", lambda *_, **__: SimpleNamespace(control=CONTROL, treatments=(JIT,)))
+    monkeypatch.setattr(workflow, "read_ground", made.read_ground)
+    monkeypatch.setattr(workflow, "compare_in", made.compare_in)
+    for each in matrix_record().builds.values():
+        made.keep(each)
+    return made
+
+
+def begun(run: Path, **changes: object) -> MatrixRecord:
+    """A matrix whose first app is measured."""
+    whole = matrix_record()
+    record = structs.replace(whole, apps=(whole.apps[0], structs.replace(whole.apps[1], state="open")), ground=GROUND)
+    run.mkdir()
+    write_matrix(run, structs.replace(record, **changes))
+    return record
+
+
+def resumed(run: Path) -> MatrixRecord:
+    workflow.resume_matrix(run, argv=(), progress=FakeProgress())
+    return read_matrix(run)
+
+
+def test_what_is_not_done_is_measured(tmp_path: Path, host: FakeHost) -> None:
+    begun(tmp_path / "run")
+    assert {each.state for each in resumed(tmp_path / "run").apps} == {"done"}
+    assert host.compared == ["hello"]
+    with pytest.raises(UsageError, match="this matrix is finished"):
+        resumed(tmp_path / "run")
+
+
+def test_other_binaries_of_the_same_name_are_not_measured_beside_the_others(tmp_path: Path, host: FakeHost) -> None:
+    record = begun(tmp_path / "run")
+    other = structs.replace(record.builds[record.plain], binaries=(Binary("php-cgi", "c0de", "", 4000), Binary("php-fpm", "beef", "")))
+    host.keep(other)
+    with pytest.raises(DynoError, match=f"{record.plain}: this build is not the one that the matrix began with; start a new one"):
+        resumed(tmp_path / "run")
+    (host.cache / "builds" / "finished" / other.name / "build.json").unlink()
+    with pytest.raises(UsageError, match=f"there is no build '{record.plain}'"):
+        resumed(tmp_path / "run")
+    assert host.compared == []
+
+
+@pytest.mark.parametrize(
+    ("ground", "said"),
+    [
+        (structs.replace(GROUND, host={"kernel": "6.2"}), r"the finished parts of the matrix were measured on: kernel 6\.1, now 6\.2"),
+        (structs.replace(GROUND, code="beef"), r"measuring code c0de \(0\.1\.0\), now beef; start a new matrix"),
+    ],
+)
+def test_comparisons_on_something_else_are_not_added(tmp_path: Path, host: FakeHost, ground: Ground, said: str) -> None:
+    begun(tmp_path / "run")
+    host.ground = ground
+    with pytest.raises(UsageError, match=said):
+        resumed(tmp_path / "run")
+    assert host.compared == []
+
+
+def test_a_matrix_that_does_not_say_on_what_it_was_measured_is_not_gone_on_with(tmp_path: Path, host: FakeHost) -> None:
+    begun(tmp_path / "run", ground=None)
+    with pytest.raises(UsageError, match="this matrix does not say what its finished parts were measured on"):
+        resumed(tmp_path / "run")
+
+
+def test_before_a_comparison_is_done_anything_may_change(tmp_path: Path, host: FakeHost) -> None:
+    apps = tuple(structs.replace(each, state="open") for each in matrix_record().apps)
+    begun(tmp_path / "run", apps=apps)
+    host.ground = structs.replace(GROUND, code="beef")
+    assert resumed(tmp_path / "run").ground == host.ground
+    assert host.compared == ["wordpress", "hello"]
