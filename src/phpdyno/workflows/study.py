@@ -23,7 +23,7 @@ from phpdyno.model.arm import PhpBuild
 from phpdyno.model.study import Study, SyscallCounts
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_site import LOGS
-from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.compare import Question, check_load, compare, resume
 from phpdyno.workflows.measure import Question as Sweeping
 from phpdyno.workflows.measure import check_question, measure, pool_arms
 from phpdyno.workflows.measure import resume as resume_sweep
@@ -120,6 +120,7 @@ def check_study(wanted: Study, scale: float) -> tuple[PhpBuild, ...]:
     for each in wanted.comparisons:
         question = question_of(wanted, each, scale)
         arms = make_arms(question.control, question.treatments, metric=question.metric, app=apps[each.app])
+        check_load(question, arms)
         builds += [arm.php for arm in (arms.control, *arms.treatments)]
     for sweep in wanted.sweeps:
         asked = sweep_question(wanted, sweep, scale)
