@@ -34,17 +34,18 @@ def service_user() -> ServiceUser:
 
 
 def cache_path() -> Path:
-    """Prepared apps and databases: $PHPDYNO_CACHE, else /var/cache/phpdyno for root, else ~/.cache/phpdyno.
+    """Prepared apps and databases: $PHPDYNO_CACHE, else /var/cache/phpdyno for root, else ~/.cache/phpdyno; without symbolic links, as
+    /proc/PID/maps shows what is mapped.
 
     Root's home is closed to the account that our servers run as, hence the difference. Raises DynoError for an account without a home.
     """
     named = os.environ.get("PHPDYNO_CACHE")
     if named:
-        return Path(named)
+        return Path(named).resolve()
     if os.geteuid() == 0:
-        return Path("/var/cache/phpdyno")
+        return Path("/var/cache/phpdyno").resolve()
     try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phpdyno"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "phpdyno").resolve()
     except RuntimeError as error:
         raise DynoError("this account has no home directory for a cache", next_step="set PHPDYNO_CACHE") from error
 

@@ -140,6 +140,19 @@ def test_looking_at_the_cache_does_not_make_it(tmp_path: Path, monkeypatch: pyte
     assert cache_dir().is_dir()
 
 
+def test_the_cache_is_where_its_files_really_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk")
+    monkeypatch.chdir(tmp_path)
+    for named in ("disk/cache", "link/cache", str(tmp_path / "link" / "cache")):
+        monkeypatch.setenv("PHPDYNO_CACHE", named)
+        assert cache_path() == tmp_path / "disk" / "cache", named
+    monkeypatch.delenv("PHPDYNO_CACHE")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "link"))
+    assert cache_path() == tmp_path / "disk" / "phpdyno"
+
+
 def test_an_account_without_a_name_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 4_000_000)
     monkeypatch.setattr(os, "getegid", lambda: 4_000_001)
