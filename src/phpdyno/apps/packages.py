@@ -28,18 +28,22 @@ def candidate_versions(packages: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def proxies() -> dict[str, str]:
+    """The variables by which apt is told of a proxy."""
+    return {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
+
+
 def fetch_packages(supervisor: Supervisor, versions: Mapping[str, str], into: Path) -> None:
     """Download packages of exactly these versions and unpack them into the directory `into`. Raises DynoError."""
     downloads = supervisor.live / "packages"
     shutil.rmtree(downloads, ignore_errors=True)
     downloads.mkdir()
     wanted = [f"{name}={version}" for name, version in versions.items()]
-    proxies = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
     child = supervisor.run(
         "prepare-apt",
         # apt's own account cannot write into our directory; without this it warns and does the same.
         ["apt-get", "-o", "APT::Sandbox::User=root", "--quiet=2", "download", *wanted],
-        env=proxies,
+        env=proxies(),
         cwd=downloads,
         as_service=False,
         timeout_s=600.0,

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from phpdyno.apps.packages import proxies
 from phpdyno.build.apt_lists import private_options, source_lists
 from phpdyno.build.versions import is_below
 from phpdyno.errors import DynoError
@@ -32,10 +33,13 @@ class SourceArchive:
         lists = source_lists(texts)
         if not lists:
             raise DynoError("apt has no archive to fetch a source from", where=str(SYSTEM_LISTS), next_step="give --source FILE or DIR")
-        for folder in ("lists.d", "lists/partial", "cache/archives/partial"):
-            (self._place / folder).mkdir(parents=True, exist_ok=True)
+        for name in ("lists.d", "lists/partial", "cache/archives/partial"):
+            (self._place / name).mkdir(parents=True, exist_ok=True)
+        folder = self._place / "lists.d"
+        for gone in folder.iterdir():
+            gone.unlink()
         for name, text in lists.items():
-            (self._place / "lists.d" / name).write_text(text)
+            (folder / name).write_text(text)
         self._apt("lists", ["update", "--error-on=any"], self._place)
 
     def versions(self, package: str) -> tuple[str, ...]:
@@ -67,7 +71,12 @@ class SourceArchive:
 
     def _apt(self, what: str, argv: Sequence[str], cwd: Path) -> None:
         child = self._supervisor.run(
-            f"build-apt-{what}", ["apt-get", *self._options, "--quiet=2", *argv], cwd=cwd, as_service=False, timeout_s=FETCH_S
+            f"build-apt-{what}",
+            ["apt-get", *self._options, "--quiet=2", *argv],
+            env=proxies(),
+            cwd=cwd,
+            as_service=False,
+            timeout_s=FETCH_S,
         )
         if child.status != 0:
             raise DynoError(f"apt cannot fetch it: {child.tail(2)}", where=f"apt-get {argv[0]}", next_step=f"see {child.log}")

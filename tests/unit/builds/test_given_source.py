@@ -1,15 +1,17 @@
 """Sources that the user gives; the trees are small fakes with the two files that name a source of PHP."""
 
 import hashlib
+import random
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from phpdyno.build.given_source import API_FILE, VERSION_FILE, read_source
+from phpdyno.build.given_source import API_FILE, VERSION_FILE, read_source, unpacked
 from phpdyno.build.workshop import Workshop
-from phpdyno.errors import UsageError
+from phpdyno.errors import DynoError, UsageError
 
 
 def silent(_: str) -> None:
@@ -69,6 +71,21 @@ def test_a_tarball_of_another_checksum_is_refused(tmp_path: Path, checksum: str,
     with pytest.raises(UsageError, match=why):
         read_source(archive, checksum, Workshop(tmp_path / "cache", silent))
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:xz", "w:bz2"])
+def test_a_tarball_that_is_damaged_is_one_line(tmp_path: Path, mode: Literal["w:gz", "w:xz", "w:bz2"]) -> None:
+    source = fake_source(tmp_path / "php-8.4.2")
+    (source / "zend.c").write_text(random.Random(1).randbytes(1 << 20).hex())
+    archive = tmp_path / "php-8.4.2.tar.packed"
+    with tarfile.open(archive, mode) as tar:
+        tar.add(source, "php-8.4.2")
+    data = bytearray(archive.read_bytes())
+    for place in range(len(data) // 2, len(data) // 2 + 4096):
+        data[place] ^= 0xFF
+    archive.write_bytes(data)
+    with pytest.raises(DynoError, match="this tarball cannot be unpacked: "):
+        unpacked(archive, "c0de", Workshop(tmp_path / "cache", silent))
 
 
 def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
