@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from phpdyno.apps.packages import fetch_packages
 from phpdyno.build.options import options_in
+from phpdyno.build.versions import is_below
 from phpdyno.errors import DynoError
-from phpdyno.model.build import series_of
+from phpdyno.model.build import Build, series_of
 from phpdyno.stack.php import NO_PRELOADING, inspect_php
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
@@ -18,7 +19,8 @@ _PACKAGED = re.compile(r"^(\S+?)(?::\S+)?: ")
 
 
 class Installed(Struct, frozen=True):
-    """`package` is the binary package of php-fpm, `source` that of its source; both have `package_version`.
+    """`package` is the binary package of php-fpm, `source` that of its source. Binaries that were only compiled again (8.4.11-1+b1) have
+    another version than their source (8.4.11-1).
 
     `version` is PHP's own (`8.2.36`), `options` is how it was configured.
     """
@@ -28,6 +30,7 @@ class Installed(Struct, frozen=True):
     package: str
     source: str
     package_version: str
+    source_version: str
     extension_dir: str
     options: tuple[str, ...]
 
@@ -54,10 +57,30 @@ def look_at(name: str, supervisor: Supervisor, cache: Path) -> Installed:
     shown = told(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version} ${Version}", package]).stdout.decode().split()
     if len(shown) != 3:
         raise DynoError(f"dpkg knows no version of {package}", where=fpm)
-    source, _, version = shown
+    source, source_version, version = shown
     config = _php_config(php.version, package, version, supervisor, cache)
     answers = {word: told(["sh", str(config), f"--{word}"]).stdout.decode().strip() for word in ("configure-options", "extension-dir")}
-    return Installed(fpm, php.version, package, source, version, answers["extension-dir"], options_in(answers["configure-options"]))
+    return Installed(
+        fpm=fpm,
+        version=php.version,
+        package=package,
+        source=source,
+        package_version=version,
+        source_version=source_version,
+        extension_dir=answers["extension-dir"],
+        options=options_in(answers["configure-options"]),
+    )
+
+
+def upgraded_to(build: Build) -> str:
+    """The version of the package that a build was made for, where that was upgraded since; '' where it was not, or is not recorded.
+
+    Raises DynoError.
+    """
+    if not build.package:
+        return ""
+    now = told(["dpkg-query", "-W", "-f", "${Version}", build.package]).stdout.decode()
+    return now if is_below(build.package_version, now) else ""
 
 
 def _package_of(fpm: str) -> str:

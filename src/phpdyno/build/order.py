@@ -24,7 +24,7 @@ class Ground(Struct, frozen=True):
 
     `source` is an unpacked tree that stays as it is. `theirs` is that PHP's directory of extensions, `modules` the files in it that a
     drop-in links; None for a build that stands alone, which reads the php.ini `ini`, has `extensions` compiled in and `added` ones compiled
-    with it.
+    with it. `package` is the distribution's of `like`, as a build records it.
     """
 
     origin: Origin
@@ -40,6 +40,8 @@ class Ground(Struct, frozen=True):
     extensions: tuple[str, ...] = ()
     added: tuple[Added, ...] = ()
     measuring_only: bool = False
+    package: str = ""
+    package_version: str = ""
 
     @property
     def alone(self) -> bool:
@@ -117,9 +119,10 @@ class Order(Struct, frozen=True):
         }
         layout = {"layout": (self.bolt, *LAYOUT)} if self.recipe.bolt else {}
         modules = {"modules": ground.modules} if ground.modules else {}
+        package = {"package": (ground.package, ground.package_version)} if ground.package else {}
         left_out = {"left out": tuple(self.left_out)} if self.left_out else {}
         examined = [each.app for each in self.teachings]
-        return {**self.compiled, "lessons": lessons, "examined": examined, **place, **modules, **layout, **left_out}
+        return {**self.compiled, "lessons": lessons, "examined": examined, **place, **modules, **layout, **package, **left_out}
 
     @property
     def name(self) -> str:

@@ -118,7 +118,7 @@ installed=$("$stock" -n -v 2>/dev/null | sed -n '1s/^PHP \\([^ ]*\\).*/\\1/p')
 reason=
 if {self._outdated()}; then
   reason="the distribution has PHP $installed, {self._made_for()}"
-elif ! said=$({self._own()} {ASKING} -m 2>&1); then
+{self._upgraded()}elif ! said=$({self._own()} {ASKING} -m 2>&1); then
   reason="this build does not run here"
 elif ! tested=$({self._own()} {ASKING} -t "$@" 2>&1); then
   why=$(printf "%s\\n" "$tested" | grep -m 1 ERROR || printf "%s\\n" "$tested" | tail -n 1)
@@ -158,6 +158,17 @@ exec {self._own()} "$@"
         if series_of(version) != self.series:
             return "false"
         return f'dpkg --compare-versions "$installed" gt "{as_package(version)}"'
+
+    def _upgraded(self) -> str:
+        """A branch of the shell: a package may mend holes and keep the version of its PHP."""
+        package, version = self.build.package, self.build.package_version
+        if not package:
+            return ""
+        return (
+            f"elif now=$(dpkg-query -W -f='${{Version}}' {package} 2>/dev/null) &&\n"
+            f'  dpkg --compare-versions "$now" gt "{version}"; then\n'
+            f'  reason="{package} was upgraded since: $now is installed, and this build was made for {version}"\n'
+        )
 
     def _made_for(self) -> str:
         build = self.build

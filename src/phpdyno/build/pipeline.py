@@ -117,6 +117,8 @@ class Pipeline:
             skipped=dict(order.left_out),
             laid_out=tuple(each.told for each in made.moved.values()),
             measuring_only=order.ground.measuring_only,
+            package=order.ground.package,
+            package_version=order.ground.package_version,
         )
 
     def _tree(self, order: Order) -> Tree:

@@ -2,6 +2,7 @@
 
 import re
 
+from phpdyno.errors import DynoError
 from phpdyno.stack.programs import told
 
 _UNRELEASED = re.compile(r"-?(dev|alpha|beta|RC)")
@@ -13,5 +14,9 @@ def as_package(version: str) -> str:
 
 
 def is_below(version: str, other: str) -> bool:
-    """Whether dpkg puts one version before another; what is not released yet comes before its release."""
-    return told(["dpkg", "--compare-versions", as_package(version), "lt", as_package(other)]).returncode == 0
+    """Whether dpkg puts one version before another; what is not released yet comes before its release. Raises DynoError for none."""
+    answer = told(["dpkg", "--compare-versions", as_package(version), "lt", as_package(other)])
+    if answer.returncode not in {0, 1}:
+        lines = answer.stderr.decode(errors="replace").strip().splitlines() or ["no output"]
+        raise DynoError(f"dpkg does not compare this version with {other}: {lines[-1]}", where=version)
+    return answer.returncode == 0

@@ -110,6 +110,9 @@ class Build(Struct, frozen=True):
     A drop-in is for the extensions of PHP `beside`, which may be older than its own source. `examined` are the apps on whose stacks it was
     looked at, and trained where its recipe says so.
 
+    `package` is the distribution's of `like`, `package_version` its version then: recorded where the build loads its extensions or is of
+    its source, and is not for measuring only.
+
     `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
     """
 
@@ -134,6 +137,8 @@ class Build(Struct, frozen=True):
     ini: str = ""
     beside: str = ""
     examined: tuple[Teaching, ...] = ()
+    package: str = ""
+    package_version: str = ""
     schema: int = BUILD_SCHEMA
 
     @property

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.build.installed import find_fpm
+from phpdyno.build.installed import find_fpm, upgraded_to
 from phpdyno.build.package import make_package
 from phpdyno.build.package_texts import refuse_unpackable
 from phpdyno.build.training import Course
@@ -83,10 +83,14 @@ def refuse_outdated(build: Build) -> None:
     if build.alone and is_below(build.php_version, installed):
         what = f"this build is PHP {build.php_version}, older than the installed {installed}, which has holes mended"
         raise DynoError(what, where=build.name, next_step="build it anew of a newer source")
+    anew = f"build it anew (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
     if not build.alone and build.loads != installed:
         what = f"this build was made beside PHP {build.loads}, and now {installed} is installed: it would step aside"
-        step = f"build it anew (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
-        raise DynoError(what, where=build.name, next_step=step)
+        raise DynoError(what, where=build.name, next_step=anew)
+    upgraded = upgraded_to(build)
+    if upgraded:
+        what = f"this build was made for {build.package} {build.package_version}, and now {upgraded} is installed: it would step aside"
+        raise DynoError(what, where=build.name, next_step="build it anew" if build.alone else anew)
 
 
 def directory_for(packages: Path) -> Path:

@@ -148,7 +148,7 @@ class _Search:
         """The exact version where the archive has it, else the nearest below it, for measuring only: with binaries of its own version,
         which are unpacked in the cache, to stand beside, or alone."""
         archive = SourceArchive(self._shop.home / "apt", self._supervisor)
-        exact = installed.package_version
+        exact = installed.source_version
         if not self._shop.has("sources", _key(installed.source, exact)):
             self._progress.phase("asking the archive for sources")
             archive.refresh()
@@ -166,7 +166,7 @@ class _Search:
             notice = f"the source of {exact} cannot be had, so {version} is {built}: older than what is installed, for measuring only"
             self._progress.note(notice)
             ground = _drop_in(_origin(installed, version, notice), place, beside, options, pair=not self._wanted.alone)
-            return structs.replace(ground, version=upstream(version), measuring_only=True)
+            return structs.replace(ground, version=upstream(version), measuring_only=True, package="", package_version="")
         why = why or "the archive lists none"
         if self._wanted.to_be_kept:
             what = f"the source of {installed.source} {exact} cannot be had, and an older one is for measuring only: {why}"
@@ -176,7 +176,7 @@ class _Search:
         )
 
     def _tried(self, archive: SourceArchive, installed: Installed) -> Sequence[str]:
-        exact = installed.package_version
+        exact = installed.source_version
         return (exact,) if self._wanted.to_be_kept else candidates(exact, archive.versions(installed.source))[:MOST_TRIED]
 
     def _unpacked(self, archive: SourceArchive, source: str, version: str) -> Path:
@@ -215,6 +215,8 @@ def _drop_in(origin: Origin, source: Path, beside: Installed, options: tuple[str
         theirs=theirs,
         modules=modules_in(theirs),
         beside=beside.version,
+        package=beside.package,
+        package_version=beside.package_version,
     )
 
 

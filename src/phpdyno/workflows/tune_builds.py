@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from phpdyno.build.dropin import settings_of
+from phpdyno.build.installed import upgraded_to
 from phpdyno.build.versions import is_below
 from phpdyno.build.workshop import finished_builds
 from phpdyno.bundle.manifest import PROGRAM
@@ -36,7 +37,10 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
 
 
 def _stands_in(build: Build, version: str) -> bool:
-    """A drop-in loads the extensions of that version; one that stands alone would have to be deployed, which an older PHP is not."""
+    """A drop-in loads the extensions of that version; one that stands alone would have to be deployed, which an older PHP is not. None
+    is made for a package that was upgraded since."""
+    if upgraded_to(build):
+        return False
     if not build.alone:
         return build.loads == version
     # It was not older when it was built; the installed one may have been upgraded since.

@@ -1,10 +1,12 @@
 """Builds as SPECs name them, and those that a tune tries."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+from phpdyno.build import installed
 from phpdyno.build.workshop import Workshop, write_build
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
@@ -23,6 +25,7 @@ O3 = structs.replace(BUILD, name="o3-1", recipe=parse_recipe("o3"))
 PAIR = structs.replace(
     BUILD, name="pgo-pair", like="/cache/pair/php-fpm8.2", stock={"php": "/cache/pair/php-fpm8.2", "php.extension_dir": "/x"}
 )
+ALONE = structs.replace(BUILD, name="pgo-alone", alone=True)
 OTHER_VERSION = structs.replace(BUILD, name="lto-1", recipe=parse_recipe("lto"), php_version="8.2.30")
 
 
@@ -66,6 +69,16 @@ def test_one_that_stands_alone_is_nothing_to_adopt_once_a_newer_php_is_installed
     keep(cache, alone, structs.replace(O3, php_version="8.2.37", beside="8.2.37"))
     assert fitting_builds(CONTROL, "wordpress") == ("pgo-alone",)
     assert fitting_builds(Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.37")), "wordpress") == ("o3-1",)
+
+
+def test_one_whose_package_was_upgraded_since_is_nothing_to_adopt_though_php_kept_its_version(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = structs.replace(O3, package="php8.2-fpm", package_version="8.2.36-1~deb12u2")
+    keep(cache, kept, *(structs.replace(each, package="php8.2-fpm", package_version="8.2.36-1~deb12u1") for each in (NEWER, ALONE)))
+    answer = subprocess.CompletedProcess([], 0, b"8.2.36-1~deb12u2", b"")
+    monkeypatch.setattr(installed, "told", lambda _: answer)
+    assert fitting_builds(CONTROL, "wordpress") == ("o3-1",)
 
 
 def test_a_recipe_names_what_is_without_one_of_its_steps_only_where_nothing_else_is_there(cache: Path) -> None:

@@ -24,6 +24,8 @@ GROUND = Ground(
     theirs=Path("/usr/lib/php/20220829"),
 )
 
+UPGRADED = structs.replace(GROUND, package="php8.2-fpm", package_version="8.2.36-1+deb12u2")
+
 
 def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
     return Order(parse_recipe(recipe), ground, "12.2.0", teachings or (WORDPRESS,))
@@ -47,6 +49,8 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         (order("pgo"), order("pgo", structs.replace(WORDPRESS, requests="/var/log/access.log")), set(STEPS)),
         # An extension that was installed since is linked, and nothing is compiled for it.
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, modules=("redis.so",))), {"tree", "trainee", "profiles", "compiled"}),
+        # It lies beside another revision of the package, and is compiled as it was.
+        (order("pgo"), order("pgo", ground=UPGRADED), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo+bolt"), order("pgo+bolt").without({"bolt": "it failed"}), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo+bolt").without({"bolt": "it failed"}), order("pgo+bolt").without({"bolt": "it crashed"}), set(STEPS)),
     ],

@@ -95,6 +95,13 @@ def test_the_version_of_a_package_begins_with_that_of_its_source_package_or_else
     assert f"Version: {version}\n" in package_texts(structs.replace(BUILD, origin=origin), AMD64)["DEBIAN/control"]
 
 
+@pytest.mark.parametrize(("version", "other"), [("8.4.24-", "8.4.25"), ("8.4.24", "8.4.25 of mine")])
+def test_what_dpkg_does_not_take_for_a_version_is_neither_below_nor_above(version: str, other: str) -> None:
+    with pytest.raises(DynoError, match=rf"^{version}: dpkg does not compare this version with {other}: .*bad syntax") as caught:
+        is_below(version, other)
+    assert "\n" not in str(caught.value)
+
+
 def test_the_unit_excludes_the_distributions_and_the_readme_leads_back() -> None:
     texts = package_texts(BUILD, Contents("amd64", libraries="libc6 (>= 2.36)"))
     unit = texts["usr/lib/systemd/system/phpdyno-php8.2-pgo.service"]
@@ -179,20 +186,23 @@ def run_start(
     modules: str = "echo Core",
     theirs: str = "echo Core",
     running: str = "home/php-fpm",
+    package: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run the start script beside a fake of the build's php-fpm, which does `modules` when it is asked, and one of the distribution's,
-    which does `theirs`; `running` is the one that a reload is about."""
+    which does `theirs`; `running` is the one that a reload is about. dpkg knows a `package` of this version, or none."""
     home, stock, name = tmp_path / "home", tmp_path / "stock", package_name(build)
     text = package_texts(build, AMD64)[f"{HOME}/{name}/start"].replace("/proc/$MAINPID/exe", str(tmp_path / "running"))
     text = text.replace(f"/{HOME}/{name}", str(home)).replace("/usr/sbin/php-fpm8.2", str(stock))
     fake(home / "php-fpm", f'case "$*" in *"-m"|*"-t --nodaemonize") {modules};; *) echo "own $*" $PHP_INI_SCAN_DIR;; esac')
     said = f'*-v) [ -z "{installed}" ] || echo "PHP {installed} (fpm-fcgi)";; *-m) {theirs};;'
     fake(stock, f'case "$*" in {said} *) echo "stock $*";; esac')
+    fake(tmp_path / "bin" / "dpkg-query", f'[ "$*" = "-W -f=\\${{Version}} php8.2-fpm" ] && [ -n "{package}" ] && printf "{package}"')
     (tmp_path / "running").symlink_to(tmp_path / running)
     script = tmp_path / "start"
     script.write_text(text)
     script.chmod(0o755)
-    return subprocess.run([str(script), *argv, "--nodaemonize"], capture_output=True, text=True, check=False, env={"PATH": os.defpath})
+    path = f"{tmp_path / 'bin'}:{os.defpath}"
+    return subprocess.run([str(script), *argv, "--nodaemonize"], capture_output=True, text=True, check=False, env={"PATH": path})
 
 
 @pytest.mark.parametrize(
@@ -229,6 +239,24 @@ def test_it_steps_aside_where_it_does_not_fit(  # noqa: PLR0917 (a table of case
     assert answer.stdout.strip() == started.format(home=tmp_path / "home")
     assert notice in answer.stderr
     assert bool(answer.stderr) == bool(notice)
+
+
+@pytest.mark.parametrize("build", [BUILD, ALONE_8_2])
+@pytest.mark.parametrize(
+    ("package", "aside"),
+    [("8.2.36-1~deb12u1", False), ("8.2.36-1~deb12u2", True), ("8.2.36-1~deb12u1+b1", True), ("8.2.36-1~deb11u9", False), ("", False)],
+)
+def test_it_steps_aside_for_a_revision_that_keeps_the_version_of_its_php(
+    tmp_path: Path, build: Build, package: str, *, aside: bool
+) -> None:
+    made = structs.replace(build, package="php8.2-fpm", package_version="8.2.36-1~deb12u1")
+    answer = run_start(tmp_path, made, package=package)
+    assert answer.stdout.startswith("stock" if aside else "own")
+    notice = f"phpdyno: php8.2-fpm was upgraded since: {package} is installed, and this build was made for 8.2.36-1~deb12u1; starting"
+    assert answer.stderr.startswith(notice) if aside else not answer.stderr
+    # Builds of earlier versions know nothing of it.
+    (tmp_path / "earlier").mkdir()
+    assert run_start(tmp_path / "earlier", build, package=package).stdout.startswith("own")
 
 
 def unloadable(name: str, place: str, *, at: str = "03:04:05") -> str:

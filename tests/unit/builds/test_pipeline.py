@@ -126,6 +126,11 @@ def test_a_layout_that_does_not_come_off_is_left_out_and_the_reason_recorded(
     assert read_build(place).skipped == made.skipped
 
 
+def test_a_build_records_the_package_that_it_was_made_for(yard: Yard, ground: Ground) -> None:
+    _, made = yard.build(order("o2", ground=structs.replace(ground, package="php8.2-fpm", package_version="8.2.36-1+b1")))
+    assert (made.package, made.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
+
+
 def test_it_is_tried_again_and_what_was_made_without_it_stays(yard: Yard, ground: Ground) -> None:
     wanted = order("bolt", ground=ground)
     without, first = yard.build(wanted, fails="no room")

@@ -17,12 +17,14 @@ from phpdyno.workflows import build_ground
 from phpdyno.workflows.build_ground import Foundation, find_ground
 from tests.support.fake_study import FakeProgress
 
-INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1", "/usr/lib/php/20220829", ())
+INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1+b1", "8.2.36-1", "/usr/lib/php/20220829", ())
 Ask = Callable[[Foundation], Ground]
 
 
 class FakeArchive:
-    """Lists two versions and has the source of the older one."""
+    """Lists two versions and has the source of the older one, or `held`."""
+
+    held = "8.2.32-1"
 
     def __init__(self, place: Path, supervisor: Supervisor) -> None:
         self.asked: list[str] = []
@@ -33,7 +35,7 @@ class FakeArchive:
         return ("8.2.36-1", "8.2.32-1")
 
     def unpack(self, package: str, version: str, into: Path) -> None:
-        if version != "8.2.32-1":
+        if version != self.held:
             raise DynoError(f"apt cannot fetch it: 404 for {version}")
 
 
@@ -69,9 +71,19 @@ def source(place: Path, version: str, *, api: str = "20220829") -> Path:
 
 
 @pytest.mark.parametrize("alone", [False, True])
+def test_binaries_that_were_only_compiled_again_are_of_the_source_that_they_were_of(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, *, alone: bool
+) -> None:
+    monkeypatch.setattr(FakeArchive, "held", "8.2.36-1")
+    ground = ask(Foundation(alone=alone, extensions=() if alone else None, to_be_kept=True))
+    assert (ground.origin.version, ground.measuring_only) == ("8.2.36-1", False)
+    assert (ground.package, ground.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
+
+
+@pytest.mark.parametrize("alone", [False, True])
 def test_where_the_exact_source_is_missing_an_older_one_is_for_measuring_only(ask: Ask, progress: FakeProgress, *, alone: bool) -> None:
     ground = ask(Foundation(alone=alone, extensions=() if alone else None))
-    assert (ground.measuring_only, ground.version) == (True, "8.2.32")
+    assert (ground.measuring_only, ground.version, ground.package, ground.package_version) == (True, "8.2.32", "", "")
     assert "older than what is installed, for measuring only" in progress.notes[0]
 
 
@@ -93,6 +105,7 @@ def test_an_older_source_of_ones_own_is_for_measuring_only_too(ask: Ask, progres
 def test_a_drop_in_of_a_newer_source_is_of_that_version_and_beside_the_installed_one(ask: Ask, tmp_path: Path) -> None:
     ground = ask(Foundation(source=source(tmp_path, "8.2.40"), to_be_kept=True))
     assert (ground.version, ground.beside, ground.measuring_only) == ("8.2.40", "8.2.36", False)
+    assert (ground.package, ground.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
 
 
 @pytest.mark.parametrize(
@@ -132,4 +145,4 @@ def test_what_the_installed_php_fpm_is_linked_with_is_wanted_of_a_drop_in_too(
 def test_a_newer_series_of_its_own_may_be_kept(ask: Ask, tmp_path: Path) -> None:
     wanted = Foundation(alone=True, extensions=(), source=source(tmp_path, "8.4.24", api="20240924"), to_be_kept=True)
     ground = ask(wanted)
-    assert (ground.version, ground.beside, ground.measuring_only) == ("8.4.24", "", False)
+    assert (ground.version, ground.beside, ground.measuring_only, ground.package) == ("8.4.24", "", False, "")
