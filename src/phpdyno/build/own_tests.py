@@ -59,5 +59,6 @@ def check_of(said: str) -> Check:
     failed = counts.get("Tests failed", 0)
     named = list(dict.fromkeys(_FAILED.findall(said)))
     which = f" ({', '.join(named[:MOST_NAMED])}{' and more' if len(named) > MOST_NAMED else ''})" if named else ""
-    words = f"{counts['Tests passed']} passed, {failed} failed{which}, {counts.get('Tests skipped', 0)} skipped"
-    return Check("PHP's own tests", ok=failed == 0, seen=words)
+    passed = counts["Tests passed"]
+    words = f"{passed} passed, {failed} failed{which}, {counts.get('Tests skipped', 0)} skipped"
+    return Check("PHP's own tests", ok=failed == 0 and passed > 0, seen=words)

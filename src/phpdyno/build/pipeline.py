@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -19,7 +20,7 @@ from phpdyno.build.order import Order
 from phpdyno.build.own_tests import run_own_tests
 from phpdyno.build.school import Schools
 from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
-from phpdyno.build.workshop import Workshop, read_build, write_build
+from phpdyno.build.workshop import DONE, Workshop, read_build, write_build
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Binary, Build, Check, Lesson, Teaching
 from phpdyno.stack.php import read_build_id
@@ -27,7 +28,9 @@ from phpdyno.stack.supervise import Supervisor
 
 LESSON = "lesson.json"
 COMPILED = "compiled.json"
-TESTED = "tested.json"
+TESTS, TESTED = "tested", "tested.json"
+
+_Record = TypeVar("_Record")
 
 
 class _Compiled(Struct, frozen=True):
@@ -86,8 +89,7 @@ class Pipeline:
             check = run_own_tests(order.ground.source, place, order.ground.settings(place), self._supervisor, self._tell)
             (kept / TESTED).write_bytes(msgspec.json.encode(check))
 
-        kept = self._shop.made("tested", order.finished, make)
-        return msgspec.json.decode((kept / TESTED).read_bytes(), type=Check)
+        return _read(self._shop.made(TESTS, order.finished, make) / TESTED, Check)
 
     def _finish(self, order: Order, place: Path, began: float) -> Build:
         tree = self._tree(order)
@@ -150,7 +152,7 @@ class Pipeline:
     def _taught(self, order: Order, tree: Tree) -> tuple[Path, tuple[Lesson, ...]]:
         """Profiles of this order's trainings as one, by their place in the tree, and what was learnt in each."""
         places = [self._profile(order, each, tree) for each in order.teachings]
-        read = [msgspec.json.decode((place / LESSON).read_bytes(), type=Lesson) for place in places]
+        read = [_read(place / LESSON, Lesson) for place in places]
         lessons = tuple(structs.replace(lesson, teaching=each) for lesson, each in zip(read, order.teachings, strict=True))
         if len(places) == 1:
             return places[0] / "gcda", lessons
@@ -168,7 +170,7 @@ class Pipeline:
         def make(place: Path) -> None:
             _empty(place)
             trained_on = self._trainee(order, tree)
-            objects = msgspec.json.decode((trained_on / COMPILED).read_bytes(), type=_Compiled).objects
+            objects = _read(trained_on / COMPILED, _Compiled).objects
             trainee = place / "trainee"
             assemble(_kept(trained_on), trainee, order.ground.theirs)
             with self._schools(teaching.app) as school:
@@ -217,6 +219,21 @@ class Pipeline:
         if wrong:
             raise DynoError(f"this build may not be used: {wrong[0].name}: {wrong[0].seen}", where=order.recipe.name)
         return tuple(checks)
+
+
+def earlier_tests(place: Path) -> Check | None:
+    """What PHP's own tests said of the finished build in `place`, kept by the same key; None where they were not run. Raises DynoError."""
+    kept = place.parents[1] / TESTS / place.name
+    return _read(kept / TESTED, Check) if (kept / DONE).is_file() else None
+
+
+def _read(path: Path, kind: type[_Record]) -> _Record:
+    """What a finished step has left. Raises DynoError where that is damaged."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        step = f"remove {path.parent}, and it is made anew"
+        raise DynoError(f"what a step of a build left cannot be read: {error}", where=str(path), next_step=step) from error
 
 
 def _keep(built: Built, place: Path) -> None:

@@ -130,7 +130,7 @@ def read_build(place: Path) -> Build:
         build = msgspec.json.decode(path.read_bytes(), type=Build)
     except FileNotFoundError:
         raise DynoError("there is no build here", where=str(place), next_step="see which there are with: phpdyno build --list") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DynoError(f"this build's record cannot be read: {error}", where=str(path)) from error
     if build.schema > BUILD_SCHEMA:
         raise DynoError("this build was made by a newer phpdyno", where=str(path), next_step="update phpdyno")

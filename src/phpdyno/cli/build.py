@@ -22,7 +22,7 @@ from phpdyno.model.build import Build, Check
 from phpdyno.report.build_view import missing_words, taught_words
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
-from phpdyno.workflows.build import Wanted, build, directory_for, package, refresh, refuse_outdated
+from phpdyno.workflows.build import Wanted, build, directory_for, package, refresh, refuse_failed, refuse_outdated
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
 from phpdyno.workflows.rundir import check_place
@@ -108,6 +108,7 @@ def _package_finished(options: Options, logs: Path) -> int:
         raise UsageError(what, where=options.finished, next_step=step)
     place, made = named_build(options.finished)
     refuse_outdated(made)
+    refuse_failed((place, made))
     packed = package((place, made), directory_for(options.package), logs=logs)
     return _show([Listed(str(place), made, str(packed))], as_json=options.json)
 

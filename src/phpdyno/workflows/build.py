@@ -7,6 +7,7 @@ from msgspec import Struct
 from phpdyno.build.installed import find_fpm, upgraded_to
 from phpdyno.build.package import make_package
 from phpdyno.build.package_texts import refuse_unpackable
+from phpdyno.build.pipeline import earlier_tests
 from phpdyno.build.training import Course
 from phpdyno.build.versions import is_below
 from phpdyno.build.workshop import finished_builds
@@ -91,6 +92,14 @@ def refuse_outdated(build: Build) -> None:
     if upgraded:
         what = f"this build was made for {build.package} {build.package_version}, and now {upgraded} is installed: it would step aside"
         raise DynoError(what, where=build.name, next_step="build it anew" if build.alone else anew)
+
+
+def refuse_failed(made: Made) -> None:
+    """Raises DynoError for a finished build in which PHP's own tests, where they were run, found something wrong."""
+    place, build = made
+    tested = earlier_tests(place)
+    if tested and not tested.ok:
+        raise DynoError(f"this build is not packaged: {tested.name}: {tested.seen}", where=build.name)
 
 
 def directory_for(packages: Path) -> Path:

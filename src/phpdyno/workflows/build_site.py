@@ -10,7 +10,7 @@ from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
 from phpdyno.build.bolt import bolt_version
 from phpdyno.build.order import Ground, Order
-from phpdyno.build.pipeline import Pipeline
+from phpdyno.build.pipeline import Pipeline, earlier_tests
 from phpdyno.build.school import School
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import Workshop
@@ -85,15 +85,15 @@ class Site:
         return teaching
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
-        """The finished build, from the cache or made now; `run_tests`: with what PHP's own tests say of it. Raises DynoError."""
+        """The finished build, from the cache or made now, with what PHP's own tests say of it where they were run; `run_tests`: they are.
+
+        """
         compiler = told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip()
         order = Order(recipe, self._ground, compiler, tuple(teachings), bolt_version() if recipe.bolt else "")
         pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
         place, made = pipeline.build(order)
-        if not run_tests:
-            return place, made
-        tested = pipeline.tested(order.without(made.skipped), place)
-        return place, structs.replace(made, checks=(*made.checks, tested))
+        tested = pipeline.tested(order.without(made.skipped), place) if run_tests else earlier_tests(place)
+        return place, structs.replace(made, checks=(*made.checks, tested)) if tested else made
 
     @contextmanager
     def _school(self, name: str) -> Iterator[School]:

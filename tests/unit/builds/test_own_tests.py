@@ -29,6 +29,12 @@ def test_all_is_well_where_none_failed() -> None:
     assert (found.ok, found.seen) == (True, "1 passed, 0 failed, 1 skipped")
 
 
+def test_where_all_are_skipped_nothing_is_known_to_be_well() -> None:
+    said = SAID.replace("Tests failed    :   1", "Tests failed    :   0").replace("Tests passed    :   1", "Tests passed    :   0")
+    found = check_of(said.replace("FAIL Bug", "SKIP Bug").replace("PASS Bug", "SKIP Bug"))
+    assert (found.ok, found.seen) == (False, "0 passed, 0 failed, 1 skipped")
+
+
 def test_silence_is_no_pass() -> None:
     with pytest.raises(DynoError, match="said nothing"):
         check_of("Could not open input file: run-tests.php")

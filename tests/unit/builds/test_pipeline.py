@@ -11,12 +11,12 @@ from msgspec import structs
 
 from phpdyno.build import pipeline as module
 from phpdyno.build.bolt import Moved
-from phpdyno.build.order import Ground, Order
-from phpdyno.build.pipeline import Pipeline
+from phpdyno.build.order import Ground, Key, Order
+from phpdyno.build.pipeline import COMPILED, LESSON, TESTED, TESTS, Pipeline, earlier_tests
 from phpdyno.build.school import School
 from phpdyno.build.training import Trained
-from phpdyno.build.tree import Built
-from phpdyno.build.workshop import Workshop, read_build
+from phpdyno.build.tree import Built, Tree
+from phpdyno.build.workshop import DONE, Workshop, read_build
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, Check, LaidOut, Lesson
 from phpdyno.stack.supervise import Supervisor
@@ -24,7 +24,7 @@ from tests.unit.builds.test_order import GROUND, WORDPRESS, order
 from tests.unit.builds.test_workshop import silent
 
 NOBODY = cast(Supervisor, SimpleNamespace())
-LESSON = Lesson(WORDPRESS, 500, {"/": 500}, 4)
+LEARNT = Lesson(WORDPRESS, 500, {"/": 500}, 4)
 
 
 class FakeSchool:
@@ -62,7 +62,7 @@ class FakeLayout:
             raise DynoError(self.fails)
         moved = self.place / "moved"
         moved.write_text("moved")
-        return {"php-fpm": Moved(moved, LaidOut("php-fpm", (), ()))}, (LESSON,)
+        return {"php-fpm": Moved(moved, LaidOut("php-fpm", (), ()))}, (LEARNT,)
 
 
 class Yard:
@@ -102,7 +102,7 @@ def ground(tmp_path: Path) -> Ground:
 def test_what_bolt_laid_out_is_the_build(yard: Yard, ground: Ground) -> None:
     place, made = yard.build(order("bolt", ground=ground))
     assert (place / "php-fpm").read_text() == "moved"
-    assert (made.skipped, made.lessons, [each.binary for each in made.laid_out]) == ({}, (LESSON,), ["php-fpm"])
+    assert (made.skipped, made.lessons, [each.binary for each in made.laid_out]) == ({}, (LEARNT,), ["php-fpm"])
 
 
 @pytest.mark.parametrize(
@@ -148,3 +148,45 @@ def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: Grou
     with pytest.raises(DynoError, match="bolt: this build may not be used: opcache: theirs is mapped"):
         yard.build(order("bolt", ground=ground), wrong=("moved", "compiled"))
     assert yard.shop.builds() == ()
+
+
+def test_what_the_tests_of_php_said_is_found_beside_the_build_that_they_were_run_with(
+    yard: Yard, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Check("PHP's own tests", ok=False, seen="1 failed")
+    monkeypatch.setattr(module, "run_own_tests", lambda *_: check)
+    wanted = order("bolt", ground=ground)
+    place, made = yard.build(wanted, fails="no BOLT")
+    assert earlier_tests(place) is None
+    pipeline = Pipeline(yard.shop, NOBODY, yard.school.open, lambda *_: None, yard.notes.append)
+    assert pipeline.tested(wanted.without(made.skipped), place) == check
+    assert earlier_tests(place) == check
+    assert earlier_tests(yard.build(wanted)[0]) is None
+
+
+@pytest.mark.parametrize("text", [b"{", b'{"name": "\xff"}', b"{}", None])
+def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, ground: Ground, text: bytes | None) -> None:
+    place, _ = yard.build(order("o2", ground=ground))
+    kept = place.parents[1] / TESTS / place.name
+    kept.mkdir(parents=True)
+    (kept / DONE).touch()
+    if text is not None:
+        (kept / TESTED).write_bytes(text)
+    with pytest.raises(DynoError, match=rf"{kept / TESTED}: what a step of a build left cannot be read: .*; remove {kept}, and it is made"):
+        earlier_tests(place)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "name"),
+    [("profiles", order("pgo").profile(WORDPRESS), LESSON), ("trainees", order("pgo").trainee, COMPILED)],
+)
+def test_so_is_what_was_learnt_and_how_much_was_compiled(tmp_path: Path, kind: str, key: Key, name: str) -> None:
+    shop = Workshop(tmp_path, silent)
+    shop.made(kind, key, lambda place: leave(place / name, b"{"))
+    pipeline = Pipeline(shop, NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)
+    with pytest.raises(DynoError, match=f"{name}: what a step of a build left cannot be read"):
+        pipeline._taught(order("pgo"), cast(Tree, SimpleNamespace()))
+
+
+def leave(path: Path, data: bytes) -> None:
+    path.write_bytes(data)

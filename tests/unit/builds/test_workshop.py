@@ -85,11 +85,16 @@ def test_a_build_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(None, "there is no build here"), ("{", "cannot be read"), ('{"schema": %d}', "cannot be read")],
+    [
+        (None, "there is no build here"),
+        (b"{", "cannot be read"),
+        (b'{"schema": %d}' % (BUILD_SCHEMA + 1), "cannot be read"),
+        (b'{"name": "\xff"}', "cannot be read"),
+    ],
 )
-def test_a_record_that_is_none_is_refused(tmp_path: Path, text: str | None, why: str) -> None:
+def test_a_record_that_is_none_is_refused(tmp_path: Path, text: bytes | None, why: str) -> None:
     if text is not None:
-        (tmp_path / BUILD_FILE).write_text(text % (BUILD_SCHEMA + 1) if "%" in text else text)
+        (tmp_path / BUILD_FILE).write_bytes(text)
     with pytest.raises(DynoError, match=why):
         read_build(tmp_path)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec import structs
+from msgspec import json, structs
 from rich.console import Console
 
 from phpdyno.cli import build as command
@@ -116,6 +116,18 @@ def test_what_the_tests_of_php_find_wrong_is_named_and_not_packaged(
     assert packaged == (["pgo-1"] if ok else [])
     assert (f"pgo-1: PHP's own tests: {seen}\n" in answer.out) is not ok
     assert ("not packaged: pgo-1" in answer.err) is not ok
+
+
+def test_what_the_tests_of_php_found_wrong_before_is_not_packaged_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, kept = tmp_path / "finished" / "c0de", tmp_path / "tested" / "c0de"
+    kept.mkdir(parents=True)
+    (kept / "done.json").touch()
+    (kept / "tested.json").write_bytes(json.encode(Check("PHP's own tests", ok=False, seen="299 passed, 1 failed")))
+    monkeypatch.setattr(command, "named_build", lambda _: (place, BUILD))
+    monkeypatch.setattr(command, "refuse_outdated", lambda _: None)
+    with pytest.raises(DynoError, match="pgo-1: this build is not packaged: PHP's own tests: 299 passed, 1 failed"):
+        run(Options(finished="pgo-1", package=tmp_path / "debs"))
+    assert not (tmp_path / "debs").exists()
 
 
 def test_requests_of_a_file_train_instead_of_the_app_s_own(tmp_path: Path) -> None:
