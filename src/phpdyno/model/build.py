@@ -55,8 +55,8 @@ class Origin(Struct, frozen=True):
 class Teaching(Struct, frozen=True):
     """Everything that a training depends on: the app, its targets by label and weight, and the course: seconds of traffic, fewest requests.
 
-    `reference` is what the app was opened by, `requests` the file that its targets are from ('' for the app's own). `weight` is its part of
-    a profile that several apps share.
+    `traffic` is a digest of all that is asked and expected; earlier versions did not record it. `reference` is what the app was opened by,
+    `requests` the file that its targets are from ('' for the app's own). `weight` is its part of a profile that several apps share.
     """
 
     app: str
@@ -68,6 +68,7 @@ class Teaching(Struct, frozen=True):
     reference: str
     weight: float = 1.0
     requests: str = ""
+    traffic: str = ""
 
 
 class Lesson(Struct, frozen=True):

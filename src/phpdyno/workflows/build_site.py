@@ -1,10 +1,11 @@
 """Where builds are made: the PHP that is there, its source, the apps that train it. Servers run only while something needs them."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct, json, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
@@ -80,6 +81,7 @@ class Site:
             reference=trainee.reference,
             weight=trainee.weight,
             requests=trainee.requests,
+            traffic=hashlib.sha256(json.encode(workload)).hexdigest()[:16],
         )
         self._subjects[app.name] = Subject(definition, workload, teaching)
         return teaching
@@ -87,13 +89,21 @@ class Site:
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
         """The finished build, from the cache or made now, with what PHP's own tests say of it where they were run; `run_tests`: they are.
 
+        Raises UsageError for two apps of one name, DynoError.
         """
+        self._refuse_namesakes(teachings)
         compiler = told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip()
         order = Order(recipe, self._ground, compiler, tuple(teachings), bolt_version() if recipe.bolt else "")
         pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
         place, made = pipeline.build(order)
         tested = pipeline.tested(order.without(made.skipped), place) if run_tests else earlier_tests(place)
         return place, structs.replace(made, checks=(*made.checks, tested)) if tested else made
+
+    def _refuse_namesakes(self, teachings: Sequence[Teaching]) -> None:
+        """One would train on the servers of the other."""
+        for each in teachings:
+            if self._subjects[each.app].teaching.reference != each.reference:
+                raise UsageError("two of these apps have one name", where=each.app, next_step="give each its own name in app.toml")
 
     @contextmanager
     def _school(self, name: str) -> Iterator[School]:

@@ -49,6 +49,8 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         (order("pgo"), order("pgo", structs.replace(WORDPRESS, requests="/var/log/access.log")), set(STEPS)),
         # An extension that was installed since is linked, and nothing is compiled for it.
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, modules=("redis.so",))), {"tree", "trainee", "profiles", "compiled"}),
+        # The same targets by name, and other cookies.
+        (order("pgo"), order("pgo", structs.replace(WORDPRESS, traffic="1a2b")), {"tree", "trainee"}),
         # It lies beside another revision of the package, and is compiled as it was.
         (order("pgo"), order("pgo", ground=UPGRADED), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo+bolt"), order("pgo+bolt").without({"bolt": "it failed"}), {"tree", "trainee", "profiles", "compiled"}),

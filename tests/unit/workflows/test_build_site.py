@@ -1,0 +1,98 @@
+"""What an app teaches, and whose servers it is taught on; compiling is replaced by a fake here."""
+
+import contextlib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from msgspec import json, structs
+
+from phpdyno.build.order import Order
+from phpdyno.build.training import Course
+from phpdyno.build.workshop import DONE, Workshop
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import UsageError
+from phpdyno.model.build import Build, Check, Teaching
+from phpdyno.model.workload import Target, Workload
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows import build_site
+from phpdyno.workflows.build_site import Site, Trainee
+from tests.support.builds import BUILD
+from tests.support.fake_study import FakeProgress
+from tests.unit.builds.test_order import GROUND
+
+PGO = parse_recipe("pgo")
+CART = Target("/cart", name="cart", cookies={"session": "{env.SESSION}"})
+
+
+class FakePipeline:
+    """Has everything in its cache."""
+
+    def __init__(self, shop: Workshop, *_: object) -> None:
+        self._place = shop.home / "finished" / "c0de"
+
+    def build(self, order: Order) -> tuple[Path, Build]:
+        return self._place, BUILD
+
+    def tested(self, order: Order, place: Path) -> Check:
+        return Check("PHP's own tests", ok=True, seen="300 passed")
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    """Every app that is opened is called `shop`, and asked for its cart."""
+    app = SimpleNamespace(name="shop", version="1", workload=Workload((CART,)))
+    monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
+    monkeypatch.setattr(build_site, "open_app", lambda _: SimpleNamespace(prepare=lambda *_, **__: app))
+    monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
+    monkeypatch.setattr(build_site, "Pipeline", FakePipeline)
+    monkeypatch.setattr(build_site, "find_program", lambda name: name)
+    monkeypatch.setattr(build_site, "told", lambda _: SimpleNamespace(stdout=b"12.2.0"))
+    supervisor = cast(Supervisor, SimpleNamespace(logs=tmp_path))
+    return Site(Workshop(tmp_path, lambda _: None), supervisor, GROUND, FakeProgress())
+
+
+def taught(site: Site, target: Target, reference: str = "shop") -> Teaching:
+    return site.taught_by(Trainee(reference, workload=Workload((target,))), Course())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        structs.replace(CART, path="/basket"),
+        structs.replace(CART, cookies={"session": "none"}),
+        structs.replace(CART, headers={"Accept-Language": "de"}),
+        structs.replace(CART, method="POST", body="item=1", writes=True),
+        structs.replace(CART, status=302),
+    ],
+)
+def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(site: Site, other: Target) -> None:
+    def key(teaching: Teaching) -> object:
+        return Order(PGO, GROUND, "12.2.0", (teaching,)).compiled
+
+    first = taught(site, CART)
+    assert taught(site, CART) == first
+    assert taught(site, other).targets == first.targets
+    assert key(taught(site, other)) != key(first)
+
+
+def test_two_apps_of_one_name_train_no_build(site: Site) -> None:
+    teachings = [taught(site, CART, reference) for reference in ("a/app.toml", "b/app.toml")]
+    for wanted in (teachings, teachings[:1]):
+        with pytest.raises(UsageError, match=r"shop: two of these apps have one name; give each its own name in app.toml"):
+            site.build(PGO, wanted)
+    # One after the other each has servers of its own.
+    assert site.build(PGO, teachings[1:])[1] == BUILD
+    assert site.build(PGO, [structs.replace(taught(site, CART, "a/app.toml"), weight=3.0)])[1] == BUILD
+
+
+def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(site: Site, tmp_path: Path) -> None:
+    failed = Check("PHP's own tests", ok=False, seen="299 passed, 1 failed")
+    kept = tmp_path / "builds" / "tested" / "c0de"
+    kept.mkdir(parents=True)
+    (kept / "tested.json").write_bytes(json.encode(failed))
+    assert site.build(PGO, [taught(site, CART)])[1].checks == ()
+    (kept / DONE).touch()
+    assert site.build(PGO, [taught(site, CART)])[1].checks == (failed,)
+    assert [each.ok for each in site.build(PGO, [taught(site, CART)], run_tests=True)[1].checks] == [True]
