@@ -274,9 +274,9 @@ def unit_name(build: Build) -> str:
 
 
 def version_of(build: Build) -> str:
-    """`8.2.36-1~deb12u1+phpdyno20260102030405`: after the source's version where that is a package's."""
+    """`8.2.36-1~deb12u1+phpdyno20260102030405`: after the source's version where that is a package's; the time is UTC."""
     source = build.origin.version if build.origin.kind == "debian" else as_package(build.php_version)
-    return f"{source}+phpdyno{re.sub(r'[^0-9]', '', build.made)[:14]}"
+    return f"{source}+phpdyno{build.made_at:%Y%m%d%H%M%S}"
 
 
 def refuse_unpackable(build: Build) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -76,7 +77,7 @@ class Workshop:
         for path in (self.home / "finished").glob(f"*/{BUILD_FILE}"):
             with contextlib.suppress(DynoError):
                 found.append((path.parent, read_build(path.parent)))
-        return tuple(sorted(found, key=lambda each: each[1].made))
+        return tuple(sorted(found, key=lambda each: _when(each[1])))
 
 
 @contextlib.contextmanager
@@ -113,7 +114,12 @@ def named_build(name: str) -> tuple[Path, Build]:
     if not found:
         hint = suggestion(name, [build.name for _, build in made]) or _how_to_have(name)
         raise UsageError(f"there is no build {name!r}", where="build", next_step=hint)
-    return max(found, key=lambda each: (not each[1].skipped, each[1].made))
+    return max(found, key=lambda each: (not each[1].skipped, _when(each[1])))
+
+
+def _when(build: Build) -> tuple[datetime, str]:
+    """To sort by: the newest last, and always in one order."""
+    return build.made_at, build.made
 
 
 def _how_to_have(name: str) -> str:

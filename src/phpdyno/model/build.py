@@ -1,5 +1,6 @@
 """A PHP that was compiled here: what it was made of, what was checked, and where it lies."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import Meta, Struct, field
@@ -146,6 +147,14 @@ class Build(Struct, frozen=True):
     def known(self) -> tuple[Teaching, ...]:
         """The apps that it was examined on, as far as it is recorded: earlier versions recorded only those that trained it."""
         return self.examined or tuple(each.teaching for each in self.lessons)
+
+    @property
+    def made_at(self) -> datetime:
+        """When it was made, in UTC; before all others where its record does not say so."""
+        try:
+            return datetime.fromisoformat(self.made).astimezone(UTC)
+        except (ValueError, OverflowError):
+            return datetime.min.replace(tzinfo=UTC)
 
     @property
     def made_by(self) -> str:

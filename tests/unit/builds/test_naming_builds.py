@@ -81,6 +81,12 @@ def test_one_whose_package_was_upgraded_since_is_nothing_to_adopt_though_php_kep
     assert fitting_builds(CONTROL, "wordpress") == ("o3-1",)
 
 
+def test_the_newest_is_so_wherever_the_clock_stood(cache: Path) -> None:
+    first, second = (structs.replace(BUILD, name=made, made=made) for made in ("2026-10-25T02:50:00+0200", "2026-10-25T02:10:00+0100"))
+    keep(cache, first, second)
+    assert Path(place_of_build("pgo")["php"]).parent.name == second.name
+
+
 def test_a_recipe_names_what_is_without_one_of_its_steps_only_where_nothing_else_is_there(cache: Path) -> None:
     whole = structs.replace(BUILD, name="bolt-1", recipe=parse_recipe("bolt"), made="2026-01-01")
     less = structs.replace(whole, name="bolt-2-without-bolt", made="2026-01-02", skipped={"bolt": "it crashed"})

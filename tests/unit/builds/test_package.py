@@ -95,6 +95,11 @@ def test_the_version_of_a_package_begins_with_that_of_its_source_package_or_else
     assert f"Version: {version}\n" in package_texts(structs.replace(BUILD, origin=origin), AMD64)["DEBIAN/control"]
 
 
+def test_the_time_in_a_version_is_that_of_no_place() -> None:
+    build = structs.replace(BUILD, made="2026-01-02T00:04:05-0300")
+    assert "Version: 8.2.36-1+phpdyno20260102030405\n" in package_texts(build, AMD64)["DEBIAN/control"]
+
+
 @pytest.mark.parametrize(("version", "other"), [("8.4.24-", "8.4.25"), ("8.4.24", "8.4.25 of mine")])
 def test_what_dpkg_does_not_take_for_a_version_is_neither_below_nor_above(version: str, other: str) -> None:
     with pytest.raises(DynoError, match=rf"^{version}: dpkg does not compare this version with {other}: .*bad syntax") as caught:

@@ -101,10 +101,12 @@ def test_a_record_that_is_none_is_refused(tmp_path: Path, text: bytes | None, wh
 
 def test_builds_are_listed_the_newest_last(tmp_path: Path) -> None:
     shop = Workshop(tmp_path, silent)
-    for name, made in (("new", "2026-02-01"), ("old", "2026-01-01")):
+    # Before the clocks went back, and after; one that nobody can date is older than all.
+    for name, made in (("new", "2026-10-25T02:10:00+0100"), ("old", "2026-10-25T02:50:00+0200"), ("undated", "yesterday")):
         place = shop.home / "finished" / name
         place.mkdir(parents=True)
         write_build(place, structs.replace(BUILD, name=name, made=made))
-    (shop.home / "finished" / "broken").mkdir()
-    (shop.home / "finished" / "broken" / BUILD_FILE).write_text("{")
-    assert [build.name for _, build in shop.builds()] == ["old", "new"]
+    for name, text in (("broken", b"{"), ("garbled", b'{"name": "\xff"}')):
+        (shop.home / "finished" / name).mkdir()
+        (shop.home / "finished" / name / BUILD_FILE).write_bytes(text)
+    assert [build.name for _, build in shop.builds()] == ["undated", "old", "new"]
