@@ -17,7 +17,7 @@ _DEPENDS = re.compile(r"^shlibs:Depends=(.*)$", re.MULTILINE)
 
 
 def make_package(place: Path, build: Build, into: Path, supervisor: Supervisor, *, architecture: str) -> Path:
-    """Write `NAME_VERSION_ARCH.deb` of the finished build in a directory. Raises DynoError."""
+    """Write `NAME_VERSION_ARCH.deb` of the finished build in a directory; it appears whole or not at all. Raises DynoError."""
     name = package_name(build)
     own = sorted(path for path in (place / EXTENSIONS).glob("*.so") if not path.is_symlink())
     root = supervisor.live / "package"
@@ -34,7 +34,14 @@ def make_package(place: Path, build: Build, into: Path, supervisor: Supervisor, 
         file.write_text(text)
         file.chmod(0o755 if path.startswith("DEBIAN/p") or path.endswith("/start") else 0o644)
     made = into / f"{name}_{version_of(build)}_{architecture}.deb"
-    _run("build-package", ["dpkg-deb", "--root-owner-group", "--build", str(root), str(made)], supervisor)
+    partial = into / f".{made.name}.new"
+    try:
+        _run("build-package", ["dpkg-deb", "--root-owner-group", "--build", str(root), str(partial)], supervisor)
+        partial.replace(made)
+    except OSError as error:
+        raise DynoError(f"the package cannot be made: {error.strerror}", where=str(made)) from error
+    finally:
+        partial.unlink(missing_ok=True)
     return made
 
 

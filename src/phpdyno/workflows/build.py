@@ -14,6 +14,7 @@ from phpdyno.build.workshop import finished_builds
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
+from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build
 from phpdyno.model.recipe import Recipe
 from phpdyno.stack.php import inspect_php
@@ -113,8 +114,8 @@ def directory_for(packages: Path) -> Path:
 
 
 def package(made: Made, into: Path, *, logs: Path) -> Path:
-    """The `.deb` of a build in a directory. Raises DynoError, for one that is for measuring only too."""
+    """The `.deb` of a build in a directory; nothing is measured meanwhile. Raises DynoError, for one that is for measuring only too."""
     place, build = made
-    with Supervisor(logs) as supervisor:
+    with MeasuringLock(), Supervisor(logs) as supervisor:
         architecture = told([find_program("dpkg"), "--print-architecture"]).stdout.decode().strip()
         return make_package(place, build, into, supervisor, architecture=architecture)

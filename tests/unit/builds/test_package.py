@@ -4,17 +4,22 @@ import os
 import re
 import stat
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from msgspec import structs
 
+from phpdyno.build.package import make_package
 from phpdyno.build.package_texts import HOME, Contents, package_name, package_texts, unit_name
 from phpdyno.build.rungs import RUNGS
 from phpdyno.build.versions import is_below
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, Origin
+from phpdyno.stack.supervise import Supervisor
 from tests.support.builds import BUILD
 
 AMD64 = Contents("amd64")
@@ -105,6 +110,33 @@ def test_what_dpkg_does_not_take_for_a_version_is_neither_below_nor_above(versio
     with pytest.raises(DynoError, match=rf"^{version}: dpkg does not compare this version with {other}: .*bad syntax") as caught:
         is_below(version, other)
     assert "\n" not in str(caught.value)
+
+
+class FakePackager:
+    """A supervisor whose dpkg-deb writes half of a package, and all of it where it does not fail."""
+
+    def __init__(self, live: Path, *, fails: bool) -> None:
+        self.live = live
+        self._fails = fails
+
+    def run(self, _: str, argv: list[str], **__: object) -> SimpleNamespace:
+        failed = self._fails and argv[0] == "dpkg-deb"
+        if argv[0] == "dpkg-deb":
+            Path(argv[-1]).write_text("half" if failed else "whole")
+        return SimpleNamespace(status=int(failed), tail=lambda _: "no space left", said=lambda: "shlibs:Depends=libc6", log="log")
+
+
+@pytest.mark.parametrize(("fails", "left"), [(True, "older"), (False, "whole")])
+def test_a_package_appears_whole_or_not_at_all(tmp_path: Path, left: str, *, fails: bool) -> None:
+    for name in ("live", "build", "out"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "build" / "php-fpm").touch()
+    package = tmp_path / "out" / "phpdyno-php8.2-pgo_8.2.36-1+phpdyno20260102030405_amd64.deb"
+    package.write_text("older")
+    supervisor = cast(Supervisor, FakePackager(tmp_path / "live", fails=fails))
+    with pytest.raises(DynoError, match="cannot be made: no space left") if fails else nullcontext():
+        make_package(tmp_path / "build", BUILD, tmp_path / "out", supervisor, architecture="amd64")
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {package.name: left}
 
 
 def test_the_unit_excludes_the_distributions_and_the_readme_leads_back() -> None:

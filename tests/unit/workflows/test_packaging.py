@@ -1,0 +1,49 @@
+"""What is not packaged any more, and what is not done while something is."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from phpdyno.errors import DynoError
+from phpdyno.model.arm import PhpBuild
+from phpdyno.workflows import build as workflow
+from tests.support.builds import BUILD
+
+MADE_FOR = structs.replace(BUILD, package="php8.2-fpm", package_version="8.2.36-1~deb12u1")
+
+
+@pytest.mark.parametrize(("alone", "step"), [(False, r"build it anew \(.*--refresh --like php-fpm8.2\)"), (True, "build it anew")])
+def test_a_build_whose_package_was_upgraded_since_is_not_packaged_though_php_kept_its_version(
+    monkeypatch: pytest.MonkeyPatch, step: str, *, alone: bool
+) -> None:
+    made = structs.replace(MADE_FOR, alone=alone)
+    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
+    monkeypatch.setattr(workflow, "upgraded_to", lambda _: "")
+    workflow.refuse_outdated(made)
+    monkeypatch.setattr(workflow, "upgraded_to", lambda build: "8.2.36-1~deb12u2" if build == made else "")
+    what = "this build was made for php8.2-fpm 8.2.36-1~deb12u1, and now 8.2.36-1~deb12u2 is installed: it would step aside"
+    with pytest.raises(DynoError, match=f"pgo-1: {what}; {step}$"):
+        workflow.refuse_outdated(made)
+
+
+def test_nothing_is_measured_while_a_build_is_packaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    @contextlib.contextmanager
+    def lock() -> Iterator[None]:
+        seen.append("held")
+        yield
+        seen.append("free")
+
+    def fake_package(*_: object, **__: object) -> Path:
+        seen.append("packaged")
+        return tmp_path / "made.deb"
+
+    monkeypatch.setattr(workflow, "MeasuringLock", lock)
+    monkeypatch.setattr(workflow, "Supervisor", contextlib.nullcontext)
+    monkeypatch.setattr(workflow, "make_package", fake_package)
+    workflow.package((tmp_path, BUILD), tmp_path, logs=tmp_path)
+    assert seen == ["held", "packaged", "free"]
