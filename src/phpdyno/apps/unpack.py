@@ -1,8 +1,10 @@
 """Writing what an untrusted tar archive holds: nothing lands outside, and nothing but files, links and directories."""
 
+import lzma
 import os
 import shutil
 import tarfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from phpdyno.errors import DynoError
@@ -25,7 +27,7 @@ def unpack(archive: Path, into: Path) -> None:
         for place, target in links:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(target)
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         raise DynoError(f"cannot unpack a copy: {error}", where=str(into), next_step="check the disk's room") from error
 
 

@@ -10,6 +10,7 @@ from phpdyno.apps.copies import file_digest, tree_digest
 from phpdyno.build.given_source import check_given, unpacked
 from phpdyno.build.standalone import ALWAYS, IN_SOURCE
 from phpdyno.build.workshop import Workshop
+from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
 
 OPTION = "--with-extension"
@@ -37,7 +38,7 @@ def parse_added(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
             raise UsageError(f"{name} is given twice", where=where)
         if name in IN_SOURCE or name in ALWAYS:
             raise UsageError(f"PHP's own source has {name}", where=where, next_step=f"name it with --extension {name}")
-        found[name] = Path(path).expanduser().absolute()
+        found[name] = absolute(Path.cwd(), path, where=where)
     return tuple(found.items())
 
 

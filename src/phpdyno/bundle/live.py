@@ -19,7 +19,7 @@ from phpdyno.host.listen_queue import ListenQueue
 from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.paths import live_root
 from phpdyno.stack.bench import PROBE
-from phpdyno.stack.facts import ProbeAnswer, facts_of, probe_worker
+from phpdyno.stack.facts import MAY_LOOK, ProbeAnswer, facts_of, probe_worker
 from phpdyno.stack.live_master import LiveMaster
 from phpdyno.stack.live_pool import LivePool, import_pool
 from phpdyno.stack.meter import children_of
@@ -65,7 +65,7 @@ def _ask_workers(pool: LivePool, master: LiveMaster, manifest: Manifest) -> tupl
             try:
                 found[answer.pid] = _facts(answer, pool, master)
             except PermissionError:
-                return (), "its workers belong to another account: run phpdyno as root"
+                return (), f"what /proc shows of its workers may not be read: run phpdyno as root; {MAY_LOOK}"
             except OSError:
                 continue  # it was this worker's last request (pm.max_requests)
             if len(found) >= min(MOST_WORKERS, len(workers_of(master.pid, pool.section))):

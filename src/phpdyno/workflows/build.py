@@ -57,7 +57,7 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], l
     if not any(teachings for _, teachings in orders):
         what = f"there is no build that stood in for {fpm}"
         raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
-    made: list[Made] = []
+    made: dict[Path, Build] = {}
     failed: list[str] = []
     with open_site(Foundation(like, to_be_kept=True), logs=logs, progress=progress) as site:
         for recipe, teachings in orders:
@@ -70,11 +70,12 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], l
                 continue
             course = Course(teachings[0].seconds, teachings[0].least, teachings[0].seed)
             try:
-                made.append(site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings]))
+                place, build = site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings])
+                made[place] = build
             except DynoError as error:
                 failed.append(f"{recipe.name} is not made anew: {error}")
                 progress.note(failed[-1])
-    return made, failed
+    return list(made.items()), failed
 
 
 def refuse_outdated(build: Build) -> None:

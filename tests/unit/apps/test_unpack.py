@@ -1,5 +1,6 @@
 """Archives that somebody else wrote."""
 
+import gzip
 import io
 import stat
 import tarfile
@@ -79,3 +80,10 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "tar").write_bytes(b"x" * 1000)
     with pytest.raises(DynoError, match="cannot unpack"):
         unpack(tmp_path / "tar", tmp_path)
+
+
+def test_damaged_compression_is_told_in_one_line(tmp_path: Path) -> None:
+    whole = gzip.compress(b"x" * 100_000 + bytes(range(256)) * 40)
+    (tmp_path / "damaged.tar.gz").write_bytes(whole[:12] + bytes([whole[12] ^ 0xFF]) + whole[13:])
+    with pytest.raises(DynoError, match="cannot unpack"):
+        unpack(tmp_path / "damaged.tar.gz", tmp_path)

@@ -38,6 +38,7 @@ def fake_tree(place: Path) -> Path:
         (("=apcu.tgz",), "this is not NAME=PATH"),
         (("apcu=",), "this is not NAME=PATH"),
         (("../x=apcu.tgz",), "this is not NAME=PATH"),
+        (("apcu=~nobody-of-that-name/apcu.tgz",), "home directory"),
         (("apcu=a", "apcu=b"), "apcu is given twice"),
         (("mbstring=a",), "PHP's own source has mbstring"),
         (("json=a",), "PHP's own source has json"),

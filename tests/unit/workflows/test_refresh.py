@@ -70,6 +70,14 @@ def test_each_is_made_once_for_the_apps_that_it_was_examined_on(monkeypatch: pyt
     assert site.courses[0] == Course(30.0, 500, 7)
 
 
+def test_orders_that_come_to_the_same_build_give_it_once(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    older = structs.replace(O2, examined=(structs.replace(TEACHING, version="6.0"),))
+    monkeypatch.setattr(workflow, "find_fpm", lambda _: PGO.like)
+    monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in (older, O2)))
+    made, _ = workflow.refresh("php-fpm8.2", logs=Path("/logs"), progress=FakeProgress())
+    assert made == [(Path("/cache/finished"), BUILD)]
+
+
 def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
     refreshed(monkeypatch, PGO)
     assert [(each.like, each.to_be_kept) for each in site.foundations] == [("php-fpm8.2", True)]
