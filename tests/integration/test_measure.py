@@ -4,6 +4,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -147,11 +148,13 @@ def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: 
     rate = throughput(busy, LEVEL)
     assert rate is not None
     assert 250 < rate.value < 400
-    # Workers are counted in every other round at least; one that has just answered may still be counted beside the next.
+    # Workers are counted in every other round at least; one that has just answered may still be counted beside the next. A visit asks a
+    # few times only, so one of them may meet that in most of its answers; all of them together do not.
     for visits, most in ((alone, 1.5), (busy, 2.0)):
         counted = [visit.busy_workers for visit in visits if visit.busy_workers is not None]
         assert len(counted) >= len(visits) // 2
-        assert all(0.5 < count <= most for count in counted), counted
+        assert all(0.5 < count <= 2.0 for count in counted), counted
+        assert fmean(counted) <= most, counted
     assert all(visit.status is not None and visit.status.max_active == 2 for visit in busy)
     assert all(visit.cpu.web_ns is None for visit in busy)
 

@@ -31,8 +31,8 @@ def judged(screened: Screened, margin: float) -> tuple[Judged, ...]:
     return tuple(Judged(each.factor, each.level, _standing(each, bound), each.effect) for each in screened.mains)
 
 
-def race_entries(factors: Sequence[Factor], screened: Screened, *, margin: float, most: int) -> tuple[Entry, ...]:
-    """The arms of the race, `most` or fewer, the most promising first; none when everything was rejected.
+def race_entries(factors: Sequence[Factor], screened: Screened, *, margin: float) -> tuple[Entry, ...]:
+    """Who may race, the most promising first; none when everything was rejected.
 
     What all effects together say is best; all that is certain to help; all that may and looks to; the best with another level of a factor,
     or with what the factor has for later; the best without one of its parts, the least certain first; each change alone.
@@ -51,7 +51,14 @@ def race_entries(factors: Sequence[Factor], screened: Screened, *, margin: float
     wanted += [_with(best, factor, 0) for factor, level in reversed(ranked) if best[factor] == level]
     wanted += [_with((0,) * len(factors), factor, level) for factor, level in ranked]
     distinct = [levels for levels in dict.fromkeys(wanted) if any(levels)]
-    return tuple(entry(factors, levels) for levels in distinct[:most])
+    return tuple(entry(factors, levels) for levels in distinct)
+
+
+def without_common(every: Sequence[Entry], refused: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Those of `every` that have nothing of what all of the `refused` have in common; none where these have nothing in common."""
+    parts = [{(place, level) for place, level in enumerate(each.levels) if level} for each in refused]
+    common = set.intersection(*parts) if parts else set()
+    return tuple(each for each in every if common and not any(each.levels[place] == level for place, level in common))
 
 
 def predicted(screened: Screened, levels: Levels) -> float:

@@ -23,18 +23,18 @@ from phpdyno.report.tune_words import raced_words, tried_words
 from phpdyno.stack.host_settings import can_set
 from phpdyno.stats.noise import Noise
 from phpdyno.stats.racing import Racer as Running
-from phpdyno.stats.racing import least_race_blocks, pair_alpha, race
+from phpdyno.stats.racing import Standing, least_race_blocks, pair_alpha, race
 from phpdyno.stats.screening import Screened
 from phpdyno.tuning.budget import LEAST_PAIRS, ScreenPlan, Wanted, plan_budget, racers
 from phpdyno.tuning.factors import Candidate, Entry, Factor, candidates_of, factors_of, narrowed
 from phpdyno.tuning.goals import breaches
 from phpdyno.tuning.outcome import race_found
-from phpdyno.tuning.race_entries import race_entries
+from phpdyno.tuning.race_entries import race_entries, without_common
 from phpdyno.tuning.readings import by_block, noise_of, sides
 from phpdyno.workflows.tune_lab import Heat, Heats, Lab, Measured, run_heats, same_as
 from phpdyno.workflows.tune_parts import Changed
 
-LOOK, TRY, TRY_AGAIN, RACE = "look", "try", "try-again", "race"
+LOOK, TRY, TRY_AGAIN, RACE, RACE_AGAIN = "look", "try", "try-again", "race", "race-again"
 MORE_STARTS = 2
 """Of changes that are at work or not as a start draws it."""
 NOT_ALWAYS = "not at every start"
@@ -252,15 +252,27 @@ class Search:
     # ---- race ---------------------------------------------------------------------------------
 
     def race(self, ground: Ground, screened: Screened | None) -> Winner:
-        """The most promising combinations against each other and the control."""
+        """The most promising combinations against each other and the control; once more without what all of them were refused for."""
         lab, time = self.lab, self.time_of("race")
         most = racers(time.seconds, lab.costs(ground.known), effect=lab.effect, alpha=lab.alpha)
-        entries = race_entries(ground.factors, screened, margin=lab.margin, most=most) if screened else ()
-        if not entries:
+        every = race_entries(ground.factors, screened, margin=lab.margin) if screened else ()
+        if not every:
             self.take(race=RaceFound(0, (), "", "nothing was left to race"))
             return Winner(ground.factors, None)
+        ended = self._raced(RACE, ground, every[:most], time.until_s)
+        others = without_common(every, every[:most])[:most]
+        if others and ended.broken.keys() >= {each.name for each in every[:most]}:
+            until_s = max(time.until_s, lab.clock.spent_s() + time.seconds)
+            ended = ended.followed_by(self._raced(RACE_AGAIN, ground, others, until_s))
+        self.take(race=ended.found)
+        self._tell(raced_words(self.found.race))
+        best = [each for each in ended.entries if ended.standing and each.name == ended.standing.winner]
+        return Winner(ground.factors, best[0] if best else None)
+
+    def _raced(self, stage: str, ground: Ground, entries: Sequence[Entry], until_s: float) -> "_Raced":
+        lab = self.lab
         alpha = pair_alpha(len(entries), lab.alpha)
-        shape = lab.blocks(ground.known, time.seconds, len(entries), alpha=alpha, contrast=True)
+        shape = lab.blocks(ground.known, self.time_of("race").seconds, len(entries), alpha=alpha, contrast=True)
         first = Heat(least_race_blocks(len(entries), lab.alpha, shape.mixture), shape.pairs)
         broken: dict[str, str] = {}
 
@@ -280,13 +292,36 @@ class Search:
             return [name for name in standing.left if name] if standing.end == "open" else []
 
         arms = {arm.name: arm for arm in self.arms(entries)}
-        heats = run_heats(lab, RACE, arms, known=ground.known, first=first, until_s=time.until_s, still_open=still_open)
-        stand = [each for each in running(heats) if each.name not in broken and each.log_ratios]
+        heats = run_heats(lab, stage, arms, known=ground.known, first=first, until_s=until_s, still_open=still_open)
+        stand = tuple(each for each in running(heats) if each.name not in broken and each.log_ratios)
         standing = race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture) if stand else None
-        self.take(race=race_found(entries, heats.blocks, stand, standing, broken, alpha=alpha, mixture=shape.mixture))
-        self._tell(raced_words(self.found.race))
-        best = [each for each in entries if standing and each.name == standing.winner]
-        return Winner(ground.factors, best[0] if best else None)
+        return _Raced(tuple(entries), heats.blocks, stand, standing, broken, alpha, shape.mixture)
+
+
+class _Raced(Struct, frozen=True):
+    """What a race came to: who took part, who still stands and why the others do not; alpha of one pair, g of the sequence."""
+
+    entries: tuple[Entry, ...]
+    blocks: int
+    stand: tuple[Running, ...]
+    standing: Standing | None
+    broken: dict[str, str]
+    alpha: float
+    mixture: float
+
+    @property
+    def found(self) -> RaceFound:
+        """For the record."""
+        return race_found(self.entries, self.blocks, self.stand, self.standing, self.broken, alpha=self.alpha, mixture=self.mixture)
+
+    def followed_by(self, again: "_Raced") -> "_Raced":
+        """Both as one; nobody of the first is left, so the second decides."""
+        return structs.replace(
+            again,
+            entries=(*self.entries, *again.entries),
+            blocks=self.blocks + again.blocks,
+            broken={**self.broken, **again.broken},
+        )
 
 
 def shape_of(plan: ScreenPlan) -> Screening:

@@ -2,8 +2,8 @@ import pytest
 
 from phpdyno.model.tune import ChangeStanding
 from phpdyno.stats.screening import Estimate, Interaction, LevelEffect, Screened
-from phpdyno.tuning.factors import Candidate, Factor
-from phpdyno.tuning.race_entries import certain, judged, predicted, race_entries
+from phpdyno.tuning.factors import Candidate, Factor, entry
+from phpdyno.tuning.race_entries import certain, judged, predicted, race_entries, without_common
 
 
 def factor(name: str, levels: int = 1, later: int = 0) -> Factor:
@@ -45,7 +45,7 @@ def test_standings(effect: Estimate | None, standing: ChangeStanding) -> None:
 
 def test_the_best_of_all_comes_first_and_every_entry_once() -> None:
     factors = [factor("a"), factor("b"), factor("c"), factor("d")]
-    found = race_entries(factors, screened(main(0, 0.05), main(1, 0.03), main(2, 0.006, 0.02), main(3, -0.03)), margin=0.01, most=20)
+    found = race_entries(factors, screened(main(0, 0.05), main(1, 0.03), main(2, 0.006, 0.02), main(3, -0.03)), margin=0.01)
     assert [each.levels for each in found] == [
         (1, 1, 1, 0),
         (1, 1, 0, 0),
@@ -60,24 +60,31 @@ def test_the_best_of_all_comes_first_and_every_entry_once() -> None:
 
 def test_what_looks_to_bring_less_than_half_the_margin_stays_out() -> None:
     factors = [factor("a"), factor("b"), factor("c")]
-    found = race_entries(factors, screened(main(0, 0.05), main(1, 0.004, 0.02), main(2, 0.006, 0.02)), margin=0.01, most=20)
+    found = race_entries(factors, screened(main(0, 0.05), main(1, 0.004, 0.02), main(2, 0.006, 0.02)), margin=0.01)
     assert {each.levels[1] for each in found} == {0}
     assert {each.levels[2] for each in found} == {0, 1}
 
 
-def test_no_more_than_there_is_room_for() -> None:
-    found = race_entries([factor("a"), factor("b")], screened(main(0, 0.05), main(1, 0.03)), margin=0.01, most=2)
-    assert [each.levels for each in found] == [(1, 1), (1, 0)]
+def test_what_promises_most_comes_first() -> None:
+    found = race_entries([factor("a"), factor("b")], screened(main(0, 0.05), main(1, 0.03)), margin=0.01)
+    assert [each.levels for each in found] == [(1, 1), (1, 0), (0, 1)]
+
+
+def test_what_all_refused_ones_have_in_common_is_left_out() -> None:
+    every = [entry([factor("a"), factor("b"), factor("c")], levels) for levels in ((1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 1, 1), (1, 0, 1))]
+    assert [each.levels for each in without_common(every, every[:2])] == [(0, 1, 0), (0, 1, 1)]
+    assert without_common(every, [every[1], every[2]]) == ()
+    assert without_common(every, []) == ()
 
 
 def test_where_nothing_helps_there_is_no_race() -> None:
-    assert race_entries([factor("a"), factor("b")], screened(main(0, -0.05), main(1, 0.001)), margin=0.01, most=9) == ()
+    assert race_entries([factor("a"), factor("b")], screened(main(0, -0.05), main(1, 0.001)), margin=0.01) == ()
 
 
 def test_other_levels_and_those_for_later_are_tried_beside_the_best() -> None:
     factors = [factor("jit", levels=2, later=1), factor("b")]
     seen = screened(main(0, 0.07), main(0, 0.05, level=2), main(1, 0.03))
-    levels = [each.levels for each in race_entries(factors, seen, margin=0.01, most=4)]
+    levels = [each.levels for each in race_entries(factors, seen, margin=0.01)[:4]]
     assert levels == [(1, 1), (2, 1), (3, 1), (1, 0)]
 
 
@@ -86,9 +93,9 @@ def test_an_interaction_that_is_certain_changes_what_is_best() -> None:
     mains = (main(0, 0.03), main(1, 0.02), main(2, 0.02))
     # Alone b brings 0.05, beside a nothing but harm.
     clash = together(0, 1, -0.06)
-    assert race_entries(factors, screened(*mains, interactions=(clash,)), margin=0.01, most=1)[0].levels == (1, 0, 1)
+    assert race_entries(factors, screened(*mains, interactions=(clash,)), margin=0.01)[0].levels == (1, 0, 1)
     vague = together(0, 1, -0.06, half=0.1)
-    assert race_entries(factors, screened(*mains, interactions=(vague,)), margin=0.01, most=1)[0].levels == (1, 1, 1)
+    assert race_entries(factors, screened(*mains, interactions=(vague,)), margin=0.01)[0].levels == (1, 1, 1)
 
 
 def test_a_prediction_is_what_an_arm_would_have() -> None:
