@@ -13,7 +13,7 @@ from tests.support.tunes import record
 EVERY = list(product((0, 1), repeat=len(KNOBS)))
 MAINS = (0.10, 0.0, -0.03, 0.005, 0.0)
 LOGS = {each: sum(effect for effect, level in zip(MAINS, each, strict=True) if level) for each in EVERY}
-TRUTH = Truth(LOGS, (LOGS,) * 12, MAINS, 1500.0)
+TRUTH = Truth((LOGS,) * 12, 1500.0)
 
 
 def adopted(*places: int) -> dict[str, str]:

@@ -46,22 +46,33 @@ TERMS_LEFT = 4
 
 
 class Truth(Struct, frozen=True):
-    """What every combination does, by which changes are on: log ratios against the control, by a model with all main effects and
-    interactions of two. `blocks` are these of each block, `mains` those of each change alone, `took_s` what measuring all of them took."""
+    """What every combination does in each block, by which changes are on: log ratios against the control, by a model with all main effects
+    and interactions of two. `took_s` is what measuring all of them took."""
 
-    logs: dict[tuple[int, ...], float]
     blocks: tuple[dict[tuple[int, ...], float], ...]
-    mains: tuple[float, ...]
     took_s: float
+
+    @property
+    def logs(self) -> dict[tuple[int, ...], float]:
+        """Over all blocks."""
+        return {levels: fmean(block[levels] for block in self.blocks) for levels in self.blocks[0]}
+
+    @property
+    def mains(self) -> tuple[float, ...]:
+        """Of each change alone."""
+        logs = self.logs
+        return tuple(logs[tuple(int(place == other) for other in range(len(KNOBS)))] for place in range(len(KNOBS)))
 
     @property
     def best(self) -> tuple[int, ...]:
         """The best combination, the control among them."""
-        return max(self.logs, key=lambda levels: self.logs[levels])
+        logs = self.logs
+        return max(logs, key=lambda levels: logs[levels])
 
     def regrets(self, chosen: tuple[int, ...]) -> list[float]:
         """What a combination gives away against the best one, block by block."""
-        return [block[self.best] - block[chosen] for block in self.blocks]
+        best = self.best
+        return [block[best] - block[chosen] for block in self.blocks]
 
 
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
@@ -80,11 +91,12 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 def figures_of(truth: Truth, records: Sequence[TuneRecord]) -> list[Figure]:
     """Regret, time, agreement, budget: of the worst seed each."""
     chosen = [levels_of(record.found.settings) for record in records]
-    worst = min(chosen, key=lambda levels: truth.logs[levels])
+    logs, mains = truth.logs, truth.mains
+    worst = min(chosen, key=lambda levels: logs[levels])
     shares = [record.spent_s / truth.took_s for record in records]
     kept = [record.spent_s / record.asked.budget_s for record in records]
-    worth = [place for place, effect in enumerate(truth.mains) if abs(effect) >= np.log1p(WORTH)]
-    right = [all(bool(levels[place]) == (truth.mains[place] > 0) for place in worth) for levels in chosen]
+    worth = [place for place, effect in enumerate(mains) if abs(effect) >= np.log1p(WORTH)]
+    right = [all(bool(levels[place]) == (mains[place] > 0) for place in worth) for levels in chosen]
     adopted = "; ".join(map(_named, chosen))
     basis = f"worst of {len(records)} seeds"
     return [
@@ -156,10 +168,7 @@ def truth_of(logs: Mapping[tuple[int, ...], Mapping[int, float]], took_s: float)
     whole = sorted(set.intersection(*(set(each) for each in logs.values())))
     if not whole:
         raise DynoError("no block has all combinations")
-    blocks = tuple(modelled(list(logs), [each[block] for each in logs.values()]) for block in whole)
-    model = {levels: fmean(block[levels] for block in blocks) for levels in blocks[0]}
-    alone = tuple(model[tuple(int(place == other) for other in range(len(KNOBS)))] for place in range(len(KNOBS)))
-    return Truth(model, blocks, alone, took_s)
+    return Truth(tuple(modelled(list(logs), [each[block] for each in logs.values()]) for block in whole), took_s)
 
 
 class Told:

@@ -16,6 +16,20 @@ MS = 1_000_000
 PAGE = b"<html><body>" + b"<p>some words of a page</p>" * 40 + b"</body></html>"
 
 
+def fake_samples(sequence: NDArray[np.uint32], *, done_ns: NDArray[np.uint64], **named: Any) -> Any:
+    """What the load core tells of requests that were all answered, but for what is `named`."""
+    told = {
+        "first_byte_ns": done_ns,
+        "done_ns": done_ns,
+        "status": np.full(sequence.size, 200, dtype=np.uint16),
+        "body_bytes": np.full(sequence.size, 10, dtype=np.uint64),
+        "target": sequence,
+        "outcome": np.zeros(sequence.size, dtype=np.uint8),
+        "started_ns": 0,
+    }
+    return SimpleNamespace(**(told | named))
+
+
 class FakeMeter:
     """CPU time that its driver puts there."""
 
@@ -71,18 +85,7 @@ class FakeDriver:
         self._meanwhile(self._instance, sequence.size)
         self._instance.php_meter.used_ns += round(sequence.size * MS * (1.0 + 0.02 * self._rng.random()))
         sent = np.arange(sequence.size, dtype=np.uint64) * np.uint64(MS)
-        done = sent + np.uint64(MS)
-        return SimpleNamespace(
-            sent_ns=sent,
-            first_byte_ns=done,
-            done_ns=done,
-            status=np.full(sequence.size, 200, dtype=np.uint16),
-            body_bytes=np.full(sequence.size, 10, dtype=np.uint64),
-            target=sequence,
-            outcome=np.zeros(sequence.size, dtype=np.uint8),
-            started_ns=0,
-            ended_ns=sequence.size * MS,
-        )
+        return fake_samples(sequence, sent_ns=sent, done_ns=sent + np.uint64(MS), ended_ns=sequence.size * MS)
 
 
 class FakeStage:

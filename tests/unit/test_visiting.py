@@ -1,7 +1,6 @@
 """What is read around a visit. `FakeInstance` and `FakeDriver` stand for a pool and the load core: no server runs."""
 
 import os
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from phpdyno.host.cores import split_cores
 from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevel
 from phpdyno.model.sweep import Point, Visit
 from phpdyno.stats.visits import throughput_of
+from tests.support.fake_stage import fake_samples
 from tests.support.sweeps import MS, arm, plan_of
 
 STATUS = PoolStatus(10, 0, 0, 0, idle=2, active=3, total=5, max_active=4, max_children_reached=1, slow_requests=0)
@@ -101,18 +101,8 @@ class FakeDriver:
         if self.failing:
             outcome[-self.failing :] = 4
             done[-self.failing :] = 0
-        return SimpleNamespace(
-            intended_ns=intended,
-            ready_ns=intended,
-            sent_ns=sent,
-            first_byte_ns=done,
-            done_ns=done,
-            status=np.full(sequence.size, 200, dtype=np.uint16),
-            body_bytes=np.full(sequence.size, 10, dtype=np.uint64),
-            target=sequence,
-            outcome=outcome,
-            started_ns=0,
-            ended_ns=20 * MS,
+        return fake_samples(
+            sequence, intended_ns=intended, ready_ns=intended, sent_ns=sent, done_ns=done, outcome=outcome, ended_ns=20 * MS
         )
 
 
