@@ -38,7 +38,7 @@ def parse_added(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
             raise UsageError(f"{name} is given twice", where=where)
         if name in IN_SOURCE or name in ALWAYS:
             raise UsageError(f"PHP's own source has {name}", where=where, next_step=f"name it with --extension {name}")
-        found[name] = absolute(Path.cwd(), path, where=where)
+        found[name] = absolute(Path(), path, where=where)
     return tuple(found.items())
 
 

@@ -21,7 +21,7 @@ from phpdyno.stack.facts import PROBE_TIMEOUT_NS, ProbeAnswer, probe_over_http
 from phpdyno.stack.host_settings import thp_off
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.php import IniFiles
-from phpdyno.stack.placement import NO_INI, Placement, place_php, texts_in
+from phpdyno.stack.placement import NO_INI, Placement, place_php, texts_in, write_as_read
 from phpdyno.stack.programs import find_program, program_path, told
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: P
     try:
         found = find_mod_php(arm)
         text = _configuration(bench, resolved, place, mod_php=found.module, php_ini=main_ini(placement, files), environment=environment)
-        place.configuration.write_text(text, encoding="utf-8", errors="surrogateescape")
+        write_as_read(place.configuration, text)
     except DynoError as error:
         raise ArmFailed(arm, str(error)) from error
     server = bench.spawn(

@@ -27,7 +27,7 @@ from phpdyno.stack.live_pool import secrets_behind
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import CgroupMeter, Meter, SchedstatMeter
 from phpdyno.stack.php import IniFiles, ini_files
-from phpdyno.stack.placement import Placement, ini_options, place_php, texts_in, with_own_preload
+from phpdyno.stack.placement import Placement, ini_options, place_php, texts_in, with_own_preload, write_as_read
 from phpdyno.stack.pool_status import status_listen
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Child, Supervisor
@@ -220,7 +220,7 @@ class Bench:
         """Write php.ini fragment and php-fpm.conf; what every file placed for the instance stands for."""
         originals = self.write_ini(arm, directory, placement, texts)
         text = render_fpm(listen, self.reachable(arm.layer("pool")), texts, status=status)
-        (directory / "fpm.conf").write_text(text, encoding="utf-8", errors="surrogateescape")
+        write_as_read(directory / "fpm.conf", text)
         return originals
 
     def write_ini(self, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
@@ -231,7 +231,7 @@ class Bench:
         fragment = directory / "ini"
         fragment.mkdir()
         text = render_ini(self.reachable(ini), arm.php.extension_dir, placement.lines, texts)
-        (fragment / "phpdyno.ini").write_text(text, encoding="utf-8", errors="surrogateescape")
+        write_as_read(fragment / "phpdyno.ini", text)
         return placement.originals | preloaded
 
     def environment(self, arm: Arm, placement: Placement) -> dict[str, str]:

@@ -21,6 +21,11 @@ from phpdyno.stack.php import IniFiles
 NO_INI = "/dev/null"
 
 
+def write_as_read(path: Path, text: str) -> None:
+    """Write what was read from the operator's files: bytes of a value that are not UTF-8 are the same again."""
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
 class Placement(Struct, frozen=True):
     """`options` for the command line, `scan_dir` for PHP_INI_SCAN_DIR, `lines` that our own fragment loads extensions with.
 
@@ -139,7 +144,7 @@ class _Placer:
     def write(self, name: str, text: str, original: str) -> str:
         """A copy with this text; its path."""
         copy = self.directory / name
-        copy.write_text(text, encoding="utf-8", errors="surrogateescape")
+        write_as_read(copy, text)
         self.originals[str(copy)] = original
         return str(copy)
 

@@ -39,12 +39,9 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
 def _stands_in(build: Build, version: str) -> bool:
     """A drop-in loads the extensions of that version; one that stands alone would have to be deployed, which an older PHP is not. None
     is made for a package that was upgraded since."""
-    if upgraded_to(build):
-        return False
-    if not build.alone:
-        return build.loads == version
-    # It was not older when it was built; the installed one may have been upgraded since.
-    return not build.measuring_only and not is_below(build.php_version, version)
+    # One that stands alone was not older when it was built; the installed one may have been upgraded since.
+    fits = not build.measuring_only and not is_below(build.php_version, version) if build.alone else build.loads == version
+    return fits and not upgraded_to(build)
 
 
 def _knows(build: Build, app: str) -> int:

@@ -259,9 +259,10 @@ class Search:
         if not every:
             self.take(race=RaceFound(0, (), "", "nothing was left to race"))
             return Winner(ground.factors, None)
-        ended = self._raced(RACE, ground, every[:most], time.until_s)
-        others = without_common(every, every[:most])[:most]
-        if others and ended.broken.keys() >= {each.name for each in every[:most]}:
+        first = every[:most]
+        ended = self._raced(RACE, ground, first, time.until_s)
+        others = without_common(every, first)[:most]
+        if others and ended.broken.keys() >= {each.name for each in first}:
             until_s = max(time.until_s, lab.clock.spent_s() + time.seconds)
             ended = ended.followed_by(self._raced(RACE_AGAIN, ground, others, until_s))
         self.take(race=ended.found)
