@@ -13,6 +13,7 @@ from phpdyno.config.app_toml import AppFile
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.arm import Arm
+from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
 from phpdyno.stack.script import SETUP_S, host_command, last_words
 from phpdyno.stack.supervise import Supervisor
@@ -84,7 +85,7 @@ class ScriptApp:
             raise kind(what, where=str(self.script), next_step="" if child.status == REFUSED else f"see {child.log}")
         try:
             found = msgspec.json.decode(place.read_bytes(), type=tuple[_Operation, ...])
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (OSError, *NOT_JSON) as error:
             what = f"the list of its operations cannot be read: {error}"
             raise DynoError(what, where=str(self.script), next_step=f"see {child.log}") from error
         return tuple(Target(each.name, each.weight, status=OPERATION_DONE) for each in found)

@@ -9,6 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from phpdyno.errors import DynoError
 
+BROKEN = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
+"""What an archive raises that is damaged, whatever compresses it, or a disk that is full."""
+
 
 def unpack(archive: Path, into: Path) -> None:
     """Write files, directories and links below the directory `into`; devices, pipes and bits that give rights are left out.
@@ -27,7 +30,7 @@ def unpack(archive: Path, into: Path) -> None:
         for place, target in links:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(target)
-    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+    except BROKEN as error:
         raise DynoError(f"cannot unpack a copy: {error}", where=str(into), next_step="check the disk's room") from error
 
 

@@ -1,15 +1,14 @@
 """A source that the user gives: a release as a tarball with its checksum, a directory, a git checkout."""
 
-import lzma
 import re
 import shutil
 import tarfile
-import zlib
 from pathlib import Path
 
 from msgspec import Struct
 
 from phpdyno.apps.copies import file_digest, tree_digest
+from phpdyno.apps.unpack import BROKEN
 from phpdyno.build.workshop import Workshop
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Origin
@@ -82,7 +81,7 @@ def unpacked(archive: Path, digest: str, shop: Workshop) -> Path:
         try:
             with tarfile.open(archive) as tar:
                 tar.extractall(place, filter="data")
-        except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+        except BROKEN as error:
             raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(archive)) from error
 
     return shop.made("sources", {"archive": digest}, make)

@@ -23,6 +23,7 @@ from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
 from phpdyno.build.workshop import DONE, Workshop, read_build, write_build
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Binary, Build, Check, Lesson, Teaching
+from phpdyno.model.decoding import NOT_JSON
 from phpdyno.stack.php import read_build_id
 from phpdyno.stack.supervise import Supervisor
 
@@ -231,7 +232,7 @@ def _read(path: Path, kind: type[_Record]) -> _Record:
     """What a finished step has left. Raises DynoError where that is damaged."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+    except (OSError, *NOT_JSON) as error:
         step = f"remove {path.parent}, and it is made anew"
         raise DynoError(f"what a step of a build left cannot be read: {error}", where=str(path), next_step=step) from error
 

@@ -19,6 +19,7 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.file_lock import file_lock
 from phpdyno.journal.replacing import replace_record
 from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA, Build
+from phpdyno.model.decoding import NOT_JSON
 from phpdyno.paths import cache_path
 
 LOCK = "lock"
@@ -136,7 +137,7 @@ def read_build(place: Path) -> Build:
         build = msgspec.json.decode(path.read_bytes(), type=Build)
     except FileNotFoundError:
         raise DynoError("there is no build here", where=str(place), next_step="see which there are with: phpdyno build --list") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise DynoError(f"this build's record cannot be read: {error}", where=str(path)) from error
     if build.schema > BUILD_SCHEMA:
         raise DynoError("this build was made by a newer phpdyno", where=str(path), next_step="update phpdyno")

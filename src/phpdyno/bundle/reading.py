@@ -11,6 +11,7 @@ from phpdyno.bundle.tree import digest, read_plain
 from phpdyno.config.trusted import steered_by
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.knobs.judge import check_values
+from phpdyno.model.decoding import NOT_JSON
 
 SECRET_PLACES = ("/var/lib/phpdyno", "/proc", "/sys", "/dev")
 """Where no bundle places anything."""
@@ -43,7 +44,7 @@ def read_bundle(directory: Path) -> Bundle:
 def _decoded(data: bytes, path: Path) -> Manifest:
     try:
         return msgspec.json.decode(data, type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise UsageError(
             f"this manifest is not understood: {error}", where=str(path), next_step="was it edited, or made by another version?"
         ) from error

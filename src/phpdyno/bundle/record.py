@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from phpdyno.bundle.tree import Disk, Owner, Tree, digest, read_plain
 from phpdyno.errors import DynoError
+from phpdyno.model.decoding import NOT_JSON
 
 RECORD = "journal.json"
 State = Literal["before", "after", "edited"]
@@ -52,7 +53,7 @@ def read_record(tree: Tree) -> Record | None:
         return msgspec.json.decode(read_plain(path), type=Record)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         what = f"this record of an apply is not understood: {error}"
         raise DynoError(what, where=str(path), next_step="was it made by another version of phpdyno? use that one") from error
 

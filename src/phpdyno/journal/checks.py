@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.reader import decode_lines
+from phpdyno.errors import DynoError
+from phpdyno.journal.reader import decode_lines, there
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.verdict import VerdictKind
@@ -152,9 +152,7 @@ _DECODER: msgspec.json.Decoder[CheckRecord] = msgspec.json.Decoder(CheckRecord)
 def read_checks(run: Path) -> Checks:
     """What is recorded; a last line that was cut off is left out. Raises UsageError when there is nothing, DynoError when it is damaged,
     newer than this version, or holds a comparison twice."""
-    path = run / CHECKS_FILE
-    if not path.is_file():
-        raise UsageError("there is no selfcheck here", where=str(run), next_step="give the directory of one, runs/<time>-selfcheck-<app>")
+    path = there(run / CHECKS_FILE, run, what="selfcheck", like="runs/<time>-selfcheck-<app>")
     lines = path.read_bytes().split(b"\n")[:-1]
     records = decode_lines(lines, _DECODER, path=path, what="selfcheck", schema=CHECKS_SCHEMA)
     if not records or not isinstance(records[0], ChecksHeader):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.errors import UsageError
+from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.build import Build
 from phpdyno.model.hot import HotPass
@@ -40,7 +40,5 @@ def write_ladder(run: Path, record: LadderRecord) -> None:
 
 def read_ladder(run: Path) -> LadderRecord:
     """Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
-    path = run / LADDER_FILE
-    if not path.is_file():
-        raise UsageError("there is no ladder here", where=str(run), next_step="give the directory of one, runs/<time>-ladder-<app>")
+    path = there(run / LADDER_FILE, run, what="ladder", like="runs/<time>-ladder-<app>")
     return read_record(path, LadderRecord, what="ladder", schema=LADDER_SCHEMA)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from phpdyno.errors import UsageError
+from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.journal.study import Ground
 from phpdyno.model.build import Build
@@ -57,7 +57,5 @@ def write_matrix(run: Path, record: MatrixRecord) -> None:
 
 def read_matrix(run: Path) -> MatrixRecord:
     """Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
-    path = run / MATRIX_FILE if run.is_dir() else run
-    if not path.is_file():
-        raise UsageError("there is no matrix here", where=str(run), next_step="give the directory of one, runs/<time>-matrix-<apps>")
+    path = there(run / MATRIX_FILE if run.is_dir() else run, run, what="matrix", like="runs/<time>-matrix-<apps>")
     return read_record(path, MatrixRecord, what="matrix", schema=MATRIX_SCHEMA)

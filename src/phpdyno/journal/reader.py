@@ -8,6 +8,7 @@ import msgspec
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.records import SCHEMA, Header, Planned, Record
+from phpdyno.model.decoding import NOT_JSON
 
 FILE = "journal.jsonl"
 Line = TypeVar("Line")
@@ -63,6 +64,13 @@ def drop_cut_off_line(path: Path) -> bool:
     return True
 
 
+def there(path: Path, run: Path, *, what: str, like: str) -> Path:
+    """The file of a record in `run`, which is what was named; `like` is how such directories are called. Raises UsageError without one."""
+    if not path.is_file():
+        raise UsageError(f"there is no {what} here", where=str(run), next_step=f"give the directory of one, {like}")
+    return path
+
+
 def decode_lines(lines: Sequence[bytes], decoder: "msgspec.json.Decoder[Line]", *, path: Path, what: str, schema: int) -> list[Line]:
     """Whole lines of a versioned file, `what` in words. Raises DynoError: a damaged line, or a schema newer than `schema`."""
     found: list[Line] = []
@@ -71,7 +79,7 @@ def decode_lines(lines: Sequence[bytes], decoder: "msgspec.json.Decoder[Line]", 
             if number == 1:
                 refuse_newer(msgspec.json.decode(line), path=path, what=what, schema=schema)
             found.append(decoder.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             raise DynoError(f"line {number} is damaged: {error}", where=str(path)) from error
     return found
 

@@ -9,6 +9,7 @@ import msgspec
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import refuse_newer
 from phpdyno.journal.writer import cannot_write
+from phpdyno.model.decoding import NOT_JSON
 
 _Record = TypeVar("_Record")
 
@@ -33,5 +34,5 @@ def read_record(path: Path, kind: type[_Record], *, what: str, schema: int) -> _
     try:
         refuse_newer(msgspec.json.decode(data), path=path, what=what, schema=schema)
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise DynoError(f"this {what} cannot be used: {error}", where=str(path)) from error

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct, field, structs
 
-from phpdyno.errors import UsageError
+from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.build import Build
 from phpdyno.model.study import Study, SyscallCounts
@@ -72,7 +72,5 @@ def write_study(run: Path, record: StudyRecord) -> None:
 
 def read_study(run: Path) -> StudyRecord:
     """The record of a study's directory. Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
-    path = run / STUDY_FILE
-    if not path.is_file():
-        raise UsageError("there is no study here", where=str(run), next_step="give the directory of one, runs/<time>-study-<name>")
+    path = there(run / STUDY_FILE, run, what="study", like="runs/<time>-study-<name>")
     return read_record(path, StudyRecord, what="study", schema=STUDY_SCHEMA)

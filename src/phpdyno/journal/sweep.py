@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.reader import decode_lines
+from phpdyno.errors import DynoError
+from phpdyno.journal.reader import decode_lines, there
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.sweep import Point, SweepPlan, Visit
 
@@ -129,9 +129,7 @@ _DECODER: msgspec.json.Decoder[SweepRecord] = msgspec.json.Decoder(SweepRecord)
 def read_sweep(run: Path) -> Sweep:
     """What is recorded; a last line that was cut off is left out. Raises UsageError when there is nothing, DynoError when it is damaged,
     newer than this version, or holds what its plan does not (an unknown arm or point, one visit twice)."""
-    path = run / SWEEP_FILE if run.is_dir() else run
-    if not path.is_file():
-        raise UsageError("there is no sweep here", where=str(run), next_step="give the directory of one, runs/<time>-measure-<app>")
+    path = there(run / SWEEP_FILE if run.is_dir() else run, run, what="sweep", like="runs/<time>-measure-<app>")
     records = decode_lines(path.read_bytes().split(b"\n")[:-1], _DECODER, path=path, what="sweep", schema=SWEEP_SCHEMA)
     if not records or not isinstance(records[0], SweepHeader):
         raise DynoError("this sweep cannot be used: it does not begin with a header", where=str(path))

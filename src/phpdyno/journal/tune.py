@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from phpdyno.errors import UsageError
+from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
@@ -61,7 +61,5 @@ def write_tune(run: Path, record: TuneRecord) -> None:
 
 def read_tune(run: Path) -> TuneRecord:
     """The record of a tune's directory. Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
-    path = run / TUNE_FILE if run.is_dir() else run
-    if not path.is_file():
-        raise UsageError("there is no tune here", where=str(run), next_step="give the directory of one, runs/<time>-tune-<app>")
+    path = there(run / TUNE_FILE if run.is_dir() else run, run, what="tune", like="runs/<time>-tune-<app>")
     return read_record(path, TuneRecord, what="tune", schema=TUNE_SCHEMA)

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from phpdyno._native import Engine, Target
 from phpdyno.errors import DynoError
+from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.facts import OpcacheFacts, WorkerFacts
 from phpdyno.render.fastcgi import http_request, request_params
 from phpdyno.stack.meter import children_of
@@ -79,7 +80,7 @@ def _asked(address: str, target: Target, timeout_ns: int) -> ProbeAnswer | None:
         return None
     try:
         return msgspec.json.decode(answer.body, type=ProbeAnswer)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_JSON:
         return None
 
 

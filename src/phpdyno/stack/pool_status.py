@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 
 from phpdyno._native import OUTCOMES, Engine, Target
 from phpdyno.errors import DynoError
+from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.readings import PoolStatus
 from phpdyno.render.fastcgi import request_params
 from phpdyno.render.php import STATUS_PATH
@@ -47,7 +48,7 @@ def parse_status(body: bytes) -> PoolStatus:
     """The page in JSON. Raises DynoError for anything else."""
     try:
         page = msgspec.json.decode(body, type=_Page)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise DynoError(f"this is not php-fpm's status page: {error}") from error
     if page.total_processes != page.idle_processes + page.active_processes:
         raise DynoError("php-fpm's status page contradicts itself: its processes are neither idle nor active")
@@ -77,7 +78,7 @@ def read_process_manager(address: str, *, timeout_ns: int = TIMEOUT_NS) -> str:
     """The pool's `pm` as the page at an address names it. Raises DynoError when there is no page."""
     try:
         return msgspec.json.decode(_page(address, timeout_ns), type=_Page).process_manager
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise DynoError(f"this is not php-fpm's status page: {error}", where=address) from error
 
 

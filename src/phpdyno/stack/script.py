@@ -19,6 +19,7 @@ from phpdyno.host.memory import MemoryUnreadable, read_own_kib_of
 from phpdyno.knobs.secrets import masked
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
+from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.render.php import render_ini
 from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
@@ -146,7 +147,7 @@ class ScriptInstance:
         try:
             answer = msgspec.json.decode(self._ask(b"I" + json.dumps(env_names).encode()), type=ProbeAnswer)
             facts = self._as_shown(facts_of(answer, family="unix", workers=1))
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (OSError, *NOT_JSON) as error:
             what = f"the script's process tells no facts: {self.complaint() or error}"
             raise ArmFailed(self.arm, what, next_step=MAY_LOOK if isinstance(error, PermissionError) else "") from error
         if facts.opcache is None or facts.opcache.jit is None:
@@ -202,7 +203,7 @@ class ScriptInstance:
     def _hello(self) -> _Hello | None:
         try:
             return msgspec.json.decode(self._ask(b"O"), type=_Hello)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        except (OSError, *NOT_JSON):
             return None
 
     def _ask(self, message: bytes) -> bytes:
