@@ -7,9 +7,7 @@ from msgspec import Struct
 
 from phpdyno.stats.noise import Noise
 from phpdyno.stats.sequence import half_width_factor, least_blocks
-
-POWER_Z = 1.2816
-"""Normal quantile of 90 %: how far beyond the half-width a true effect must lie to be found in nine runs of ten."""
+from phpdyno.stats.student import found_from
 
 MIXTURES = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 MOST_BLOCKS = 100_000
@@ -46,9 +44,15 @@ class Allocation(Struct, frozen=True):
 
 
 def resolution(blocks: int, alpha: float, mixture: float) -> float | None:
-    """Smallest effect in units of sigma_block that `blocks` blocks find with 90 % power; None while the interval is infinite."""
+    """Smallest effect in units of sigma_block that `blocks` blocks find with 90 % power; None while the interval is infinite.
+
+    The interval is as wide as the blocks happen to scatter, which few blocks know badly (`found_from`).
+    """
     factor = half_width_factor(blocks, alpha, mixture)
-    return None if factor is None else factor + POWER_Z / math.sqrt(blocks)
+    if factor is None:
+        return None
+    root = math.sqrt(blocks)
+    return found_from(root * factor, blocks - 1) / root
 
 
 def blocks_for(effect: float, sigma_block: float, alpha: float, mixture: float) -> int | None:

@@ -5,10 +5,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from phpdyno.stats.allocation import POWER_Z
 from phpdyno.stats.factorial import CONTROL, Design, indicators, odd_columns
 from phpdyno.stats.noise import Noise
-from phpdyno.stats.student import simultaneous
+from phpdyno.stats.student import found_from, simultaneous
 
 MOST_FREEDOM = 120
 """From here on t is within 1.5 % of the normal distribution, even far out."""
@@ -25,7 +24,7 @@ def resolvable(design: Design, noise: Noise, pairs: float, blocks: int, alpha: f
     if freedom < 1:
         return None
     reach = _reach(alpha, sum(design.factors), min(freedom, MOST_FREEDOM))
-    return (reach + POWER_Z) * deviation(design, noise, pairs, blocks)
+    return found_from(reach, freedom) * deviation(design, noise, pairs, blocks)
 
 
 @lru_cache(maxsize=64)

@@ -1,9 +1,10 @@
 import math
 
 import pytest
+from scipy.stats import nct
 from scipy.stats import t as student
 
-from phpdyno.stats.student import quantile, simultaneous
+from phpdyno.stats.student import found_from, quantile, simultaneous
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 10, 31, 100, 999])
@@ -34,3 +35,13 @@ def test_several_intervals_hold_together() -> None:
 def test_refuses(probability: float, freedom: int) -> None:
     with pytest.raises(ValueError, match="quantile"):
         quantile(probability, freedom)
+
+
+@pytest.mark.parametrize("freedom", [2, 3, 5, 8, 30, 200])
+@pytest.mark.parametrize("reach", [2.0, 4.0, 7.0, 20.0])
+def test_an_effect_of_the_size_that_is_named_is_found_in_nine_of_ten(reach: float, freedom: int) -> None:
+    """Scipy's noncentral t as a second opinion."""
+    assert nct.sf(reach, freedom, found_from(reach, freedom)) == pytest.approx(0.9, abs=0.015)
+    assert found_from(reach, 10**9) == pytest.approx(reach + 1.2816)
+    with pytest.raises(ValueError, match="freedom"):
+        found_from(reach, 0)
