@@ -114,7 +114,7 @@ def full() -> list[Record]:
     return [
         *start,
         calibrated(made),
-        calibrated(made, "throughput", aa=4, slot=200),
+        calibrated(made, "throughput", aa=2, slot=200),
         *(structs.replace(one, observations=one.observations + two.observations) for one, two in zip(first, second, strict=True)),
         *carried(JIT.name, 20, 1.11, 12),
         *carried(TIMESTAMPS.name, 20, 1.002, 5),

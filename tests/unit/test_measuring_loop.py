@@ -17,7 +17,7 @@ from phpdyno.experiment import block as block_file
 from phpdyno.experiment import gate as gate_file
 from phpdyno.experiment import panel as panel_file
 from phpdyno.experiment import runner as runner_file
-from phpdyno.experiment.planning import make_plan
+from phpdyno.experiment.planning import Wish, make_plan
 from phpdyno.experiment.runner import Runner
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.stage import RequestFailed
@@ -26,7 +26,7 @@ from phpdyno.host.clock import HostCpu
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Record
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.model.plan import FixedBlocks, Plan
+from phpdyno.model.plan import FixedBlocks, Metric, Plan
 from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
 from tests.support.fake_stage import MS, FakeInstance, FakeMeter, FakeStage
@@ -187,6 +187,23 @@ def test_a_budget_that_holds_too_few_of_the_planned_blocks_is_refused_with_one_t
     with running(MADE, tmp_path) as runner, pytest.raises(BudgetTooSmall, match="1 blocks fit, and no interval is finite") as refused:
         runner.measure()
     assert refused.value.enough_s >= 2
+
+
+def test_each_metric_is_planned_with_its_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wishes: list[Wish] = []
+
+    def seen(wish: Wish, **known: Any) -> Calibrated:
+        wishes.append(wish)
+        return make_plan(wish, **known)
+
+    monkeypatch.setattr(panel_file, "make_plan", seen)
+    loaded: dict[str, Metric] = {"two": "throughput"}
+    made = structs.replace(plan(AA, arm("one"), arm("two")), metrics=loaded, slot_requests=SLOT, loaded_concurrency=1, budget_s=60.0)
+    with running(made, tmp_path) as runner:
+        runner.calibrate()
+        runner._plan()
+    assert [(wish.metric, wish.share) for wish in wishes] == [("cpu", 2 / 3), ("throughput", 1 / 3)]
+    assert all(55.0 < wish.budget_s <= 60.0 for wish in wishes)
 
 
 def test_of_two_refusals_the_one_that_asks_for_most_speaks(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 import math
+import re
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from phpdyno.experiment.planning import (
     SlotChoice,
@@ -40,14 +42,16 @@ def planned(
     alive: int = 1,
     margin: float = 0.01,
     unit: Unit = "request",
+    share: float = 1.0,
+    blocks: list[Observation] | None = None,
 ) -> Calibrated:
     return make_plan(
-        Wish(metric, math.log1p(margin), 0.05, budget_s, unit=unit),
+        Wish(metric, math.log1p(margin), 0.05, budget_s, unit=unit, share=share),
         slot=SlotChoice(slot),
         request_wall_ns=walls or {"control": 25 * MS, "A/A": 25 * MS},
         control="control",
         control_cpu_ns=20 * MS,
-        aa=aa(),
+        aa=aa() if blocks is None else blocks,
         timing=Timing(overhead_s, 0.0001, alive),
         took_s=5.0,
     )
@@ -136,6 +140,40 @@ def test_the_note_promises_what_the_budget_decides() -> None:
     assert f"{plan.decidable:.1%} is decidable, 1.0% after about" in plan.note
     assert "a restart for each" in plan.note
     assert "4 crews started at once" in planned(alive=4).note
+
+
+def test_a_metric_that_shares_the_time_is_done_later_by_the_clock() -> None:
+    alone, one_of_two = planned(300.0), planned(900.0, share=1 / 3)
+    assert (one_of_two.blocks, one_of_two.pairs, one_of_two.decidable) == (alone.blocks, alone.pairs, alone.decidable)
+    assert alone.eta_s is not None
+    assert one_of_two.eta_s == pytest.approx(3 * alone.eta_s)
+    assert "fit in its part of the budget" in one_of_two.note
+    said = [re.search(r"1.0% after about (\d+) (s|min)", plan.note) for plan in (alone, one_of_two)]
+    seconds = [int(found[1]) * (60 if found[2] == "min" else 1) for found in said if found]
+    assert seconds[1] == pytest.approx(3 * seconds[0], abs=60)
+
+
+def stolen(of: list[Observation], *which: int) -> list[Observation]:
+    """A/A blocks of which some do not count, and look wild."""
+    wild = {"log_ratio": 0.2, "pair_sigma": 0.5, "excluded": "steal 71.0%"}
+    return [replace(each, **wild) if number in which else each for number, each in enumerate(of)]
+
+
+def test_the_noise_is_that_of_the_blocks_that_count() -> None:
+    four = aa(0.08, 60, 0.001, -0.002, 0.001, -0.001)
+    assert noise_of(stolen(four, 1, 3)) == noise_of([four[0], four[2]])
+    plan = planned(blocks=stolen(four, 1, 3))
+    assert plan.sigma_pair == pytest.approx(0.08)
+    assert "would count" not in plan.note
+    assert len(plan.aa) == 4
+
+
+def test_where_hardly_a_block_counts_the_noise_is_that_of_all_and_that_is_said() -> None:
+    two = stolen(aa(), 1)
+    assert noise_of(two).sigma_pair > 0.3
+    assert planned(blocks=two).note.endswith("; the noise is that of all A/A blocks, since fewer than 2 would count")
+    assert noise_of(stolen(aa(), 0, 1)).sigma_pair == pytest.approx(0.5)
+    assert "would count" not in planned().note
 
 
 def test_a_budget_too_small_promises_nothing() -> None:

@@ -54,7 +54,9 @@ def compare(
     concurrency: Annotated[
         int | None, Parameter(help="requests in flight, and workers; default: 1 for CPU, 2 per core for throughput")
     ] = None,
-    slot: Annotated[int | None, Parameter(help="requests per slot; default: from the cost of a request")] = None,
+    slot: Annotated[
+        int | None, Parameter(help="requests per slot; default: from the cost of a request, for throughput 20 for each in flight")
+    ] = None,
     keep_conn: KeepConn = False,
     requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,

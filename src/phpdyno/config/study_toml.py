@@ -16,11 +16,9 @@ from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.values import absolute, read_toml
 from phpdyno.errors import UsageError
 from phpdyno.model.ladder import STOCK
-from phpdyno.model.plan import Metric
+from phpdyno.model.plan import REQUESTS_PER_FLIGHT, Metric
 from phpdyno.model.study import Contrast, Load, Note, Reference, Side, Study, StudyArm, StudyBuild, StudyComparison, StudyPass, StudySweep
 
-SLOT_PER_FLIGHT = 20
-"""Requests per slot and request in flight below which a throughput slot has to say why it may be shorter."""
 MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
 _EXAMPLES = {
     "name": 'add name = "opcache", fit for a directory',
@@ -251,8 +249,8 @@ class _Reader:
             return
         if raw.slot_requests < flight:
             self.refuse(f"{key}.slot_requests", f"a slot of {raw.slot_requests} cannot hold {flight} requests in flight")
-        if raw.metric == "throughput" and raw.slot_requests < SLOT_PER_FLIGHT * flight and not raw.slot_reason:
-            what = f"{raw.slot_requests} is below {SLOT_PER_FLIGHT} requests for each of {flight} in flight"
+        if raw.metric == "throughput" and raw.slot_requests < REQUESTS_PER_FLIGHT * flight and not raw.slot_reason:
+            what = f"{raw.slot_requests} is below {REQUESTS_PER_FLIGHT} requests for each of {flight} in flight"
             self.refuse(f"{key}.slot_requests", what, "say in slot_reason why that is good enough; the page prints it")
 
     def load(self) -> Load:

@@ -145,7 +145,7 @@ class PanelRunner:
         if found is None or self._demand is None:
             return
         margin = log.plan.margin_of(self.panel.treatments[0].name)
-        plan = self.forecast(found, margin or DEFAULT_MARGIN, self.share * log.left_s())
+        plan = self.forecast(found, margin or DEFAULT_MARGIN, log.left_s(), self.share)
         least = least_blocks(log.plan.alpha, plan.mixture)
         if plan.blocks < least and not log.plan.trial:
             log.note(plan.note)
@@ -155,11 +155,11 @@ class PanelRunner:
         if not log.plan.trial:
             log.note(plan.note)
 
-    def forecast(self, found: Calibration, effect: float, budget_s: float) -> Calibrated:
-        """The blocks that find `effect` (a fraction) soonest within a budget."""
+    def forecast(self, found: Calibration, effect: float, budget_s: float, share: float = 1.0) -> Calibrated:
+        """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel gets `share`."""
         plan, panel = self.log.plan, self.panel
         return make_plan(
-            Wish(panel.metric, math.log1p(effect), plan.alpha, budget_s, panel.concurrency, UNIT[plan.transport]),
+            Wish(panel.metric, math.log1p(effect), plan.alpha, budget_s, panel.concurrency, UNIT[plan.transport], share),
             slot=found.slot,
             request_wall_ns=found.request_wall_ns,
             control=panel.control.name,

@@ -8,17 +8,15 @@ from msgspec import Struct
 
 from phpdyno.journal.records import AllanPoint, Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import FixedBlocks, Metric, Panel, Unit
+from phpdyno.model.plan import REQUESTS_PER_FLIGHT, FixedBlocks, Metric, Panel, Unit
 from phpdyno.stats.allan import allan_deviations, best_length, pair_cost
 from phpdyno.stats.allocation import Allocation, Shape, allocate
-from phpdyno.stats.noise import Noise, estimate_noise
+from phpdyno.stats.noise import LEAST_AA_BLOCKS, Noise, estimate_noise, telling
 from phpdyno.stats.sequence import MIXTURE
 
 BASE_SLOT_NS = 6_000_000
 """A base slot of the trace is one request, or as many as take 6 ms: what the runner does between slots (80 us) takes 1.3 % of that."""
 MOST_SLOT_S = 0.5
-REQUESTS_PER_FLIGHT = 20
-"""With several requests in flight a slot holds 20 for each, so that filling and draining weigh little."""
 LEAST_TRACE = 48
 TRACE_OVERRUN = 2.0
 """A trace of the fewest slots may take so many times what was meant for it; requests dearer than that are measured one by one."""
@@ -77,8 +75,8 @@ def choose_slot(
 def fixed_slot(slot_requests: int | None, panel: Panel, request_wall_ns: int, trace_s: float) -> SlotChoice | None:
     """A slot length that needs no trace; None when it is to be measured.
 
-    The given one (for throughput at least one for each request in flight); 20 for each in flight; one request where they are so dear that a
-    trace would take longer than twice its time.
+    The given one (for throughput at least one for each request in flight, which the report says); 20 for each in flight; one request where
+    they are so dear that a trace would take longer than twice its time.
     """
     if slot_requests is not None or panel.metric == "throughput" or panel.concurrency > 1:
         return SlotChoice(least_slot(slot_requests, panel.metric, panel.concurrency))
@@ -106,14 +104,19 @@ def aa_blocks(metric: Metric, budget_s: float, start_s: float) -> int:
 
 
 def noise_of(aa: Sequence[Observation]) -> Noise:
-    """What A/A blocks say about pairs and starts."""
+    """What A/A blocks say about pairs and starts: those that count, unless too few do."""
+    told = telling(aa)
     return estimate_noise(
-        [each.log_ratio for each in aa], [each.pair_spread or each.pair_sigma for each in aa], [each.pairs for each in aa]
+        [each.log_ratio for each in told], [each.pair_spread or each.pair_sigma for each in told], [each.pairs for each in told]
     )
 
 
 class Wish(Struct, frozen=True):
-    """What the plan of a panel is to achieve: which effect (log ratio) at which alpha within how many seconds."""
+    """What the plan of a panel is to achieve: which effect (log ratio) at which alpha within how many seconds.
+
+    `share` is the part of them that is the panel's own: panels take turns, so that a second of its blocks is gone after 1 / share seconds
+    of the run.
+    """
 
     metric: Metric
     effect: float
@@ -121,6 +124,7 @@ class Wish(Struct, frozen=True):
     budget_s: float
     concurrency: int = 1
     unit: Unit = "request"
+    share: float = 1.0
 
 
 def make_plan(
@@ -140,7 +144,7 @@ def make_plan(
     """
     metric = wish.metric
     in_blocks = share_in_blocks(metric)
-    budget_s = wish.budget_s * in_blocks
+    budget_s = wish.budget_s * wish.share * in_blocks
     noise = noise_of(aa)
     walls = request_s(request_wall_ns, wish.concurrency)
 
@@ -165,7 +169,7 @@ def make_plan(
         least_pairs=LEAST_PAIRS[metric],
         most_block_s=MOST_BLOCK_S[metric],
     )
-    eta_s = None if chosen.eta_s is None else chosen.eta_s / in_blocks
+    eta_s = None if chosen.eta_s is None else chosen.eta_s / (in_blocks * wish.share)
     return Calibrated(
         slot_requests=slot.requests,
         request_wall_ns=request_wall_ns[control],
@@ -173,7 +177,7 @@ def make_plan(
         pairs=pairs_of(chosen.pairs),
         block_s=chosen.block_s,
         overhead_s=timing.overhead_s,
-        note=_note(chosen, noise, wish, slot=slot.requests, timing=timing, eta_s=eta_s),
+        note=_note(chosen, noise, wish, slot=slot.requests, timing=timing, eta_s=eta_s) + _doubt(aa),
         metric=metric,
         sigma_pair=noise.sigma_pair,
         sigma_start=noise.sigma_start,
@@ -244,15 +248,23 @@ def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
 
 def _note(chosen: Allocation, noise: Noise, wish: Wish, *, slot: int, timing: Timing, eta_s: float | None) -> str:
     starts = f"{timing.alive} crews started at once" if timing.alive > 1 else "a restart for each"
+    budget = "the budget" if wish.share == 1.0 else "its part of the budget"
     text = (
         f"{wish.metric}: {slot} {wish.unit}(s) per slot; "
         f"A/A pairs scatter by {noise.sigma_pair:.1%}, starts by about {noise.sigma_start:.1%}; "
-        f"blocks of {chosen.block_s:.1f} s + {timing.overhead_s:.1f} s to start and warm up ({starts}), {chosen.blocks} fit in the budget"
+        f"blocks of {chosen.block_s:.1f} s + {timing.overhead_s:.1f} s to start and warm up ({starts}), {chosen.blocks} fit in {budget}"
     )
     if chosen.decidable is not None:
         text += f"; {math.expm1(chosen.decidable):.1%} is decidable"
     wanted = f"{math.expm1(wish.effect):.1%}"
     return text + (f", {wanted} after about {_duration(eta_s)}" if eta_s is not None else f", {wanted} never")
+
+
+def _doubt(aa: Sequence[Observation]) -> str:
+    """What to add where the noise is that of A/A blocks which do not count."""
+    if not any(each.excluded for each in telling(aa)):
+        return ""
+    return f"; the noise is that of all A/A blocks, since fewer than {LEAST_AA_BLOCKS} would count"
 
 
 def _duration(seconds: float) -> str:

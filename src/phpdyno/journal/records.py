@@ -78,8 +78,9 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
     `request_wall_ns` and `request_cpu_ns` are the control's. `block_s` is the planned measuring time of a block, `overhead_s` what
     starting and warming up adds to it. `sigma_pair` is the standard deviation of one pair's log ratio, `sigma_start` that of what an
     instance draws when it starts, `sigma_block` the forecast for a block. `mixture` is the g of the confidence sequence. `blocks` fit in
-    the budget; with them an effect of `decidable` (a fraction) is found with 90 % power, and one of the margin after `eta_s` seconds.
-    `alive` crews of instances are started at once. `allan` and `aa` are what was measured (empty where the slot length was given).
+    the metric's part of the budget; with them an effect of `decidable` (a fraction) is found with 90 % power, and one of the margin after
+    `eta_s` seconds of blocks, those of the other metric included. `alive` crews of instances are started at once. `allan` and `aa` are what
+    was measured (`allan` is empty where the slot length was given).
     """
 
     slot_requests: int

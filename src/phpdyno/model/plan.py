@@ -20,6 +20,8 @@ Unit = Literal["request", "operation"]
 UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script": "operation"}
 """What a workload consists of, by how it is driven; names of fields say `request` for both."""
 
+REQUESTS_PER_FLIGHT = 20
+"""With several requests in flight a slot holds 20 for each, so that filling and draining weigh little."""
 
 MAX_STEAL = 0.6
 """Share of a block's busy time that the hypervisor may take: more than it leaves. Arms take turns within a block by a coin, so steal makes

@@ -4,14 +4,19 @@ from typing import get_args
 
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import UNIT, Metric, Plan
+from phpdyno.model.plan import REQUESTS_PER_FLIGHT, UNIT, Metric, Plan
 from phpdyno.report.costs import ratio_of
 from phpdyno.report.gather import Gathered
 from phpdyno.report.shape_measured import AaRow, AllanRow, CalibrationRow
-from phpdyno.report.words import count, duration, metric_words, percent
+from phpdyno.report.words import count, draining, duration, metric_words, percent
+from phpdyno.stats.allocation import MIXTURES
 from phpdyno.stats.sequence import least_blocks
 
 _NS_PER_MS = 1e6
+
+AA_MIXTURE = MIXTURES[-1]
+"""g of the interval of the calibration's A/A blocks: the largest, with which four of them are enough at 95 %. Fixed beforehand: the g of
+the comparison was chosen by these very blocks, so that an interval with it would hold less often than it says."""
 
 
 def calibrations(gathered: Gathered) -> tuple[CalibrationRow, ...]:
@@ -38,6 +43,7 @@ def _row(plan: Plan, found: Calibrated) -> CalibrationRow:
         metric=found.metric,
         slot_requests=found.slot_requests,
         slot_reason=_slot_reason(plan, found),
+        slot_warning=_slot_warning(plan, found),
         request_wall_ms=found.request_wall_ns / _NS_PER_MS,
         request_cpu_ms=found.request_cpu_ns / _NS_PER_MS,
         pairs=found.pairs,
@@ -63,14 +69,35 @@ def _row(plan: Plan, found: Calibrated) -> CalibrationRow:
 
 
 def _slot_reason(plan: Plan, found: Calibrated) -> str:
-    if plan.slot_requests is not None and plan.slot_requests == found.slot_requests:
+    in_flight, asked = _in_flight(plan, found.metric), plan.slot_requests
+    if asked == found.slot_requests:
         return "as asked for"
-    in_flight = next((panel.concurrency for panel in plan.panels() if panel.metric == found.metric), 1)
+    if asked is not None and in_flight == found.slot_requests:
+        return f"one for each of the {in_flight} in flight, the fewest that keep the load; {asked} asked for"
     if in_flight > 1:
-        return f"{found.slot_requests / in_flight:.3g} for each of the {in_flight} in flight, so that filling and draining weigh little"
+        each = f"{found.slot_requests / in_flight:.3g} for each of the {in_flight} in flight"
+        return each if _drains(found.slot_requests, in_flight) else f"{each}, so that filling and draining weigh little"
     if found.allan:
         return f"the shortest of {count(len(found.allan), 'length')} tried whose variance × time is about the least"
     return f"from what one {UNIT[plan.transport]} of the control takes"
+
+
+def _slot_warning(plan: Plan, found: Calibrated) -> str:
+    in_flight = _in_flight(plan, found.metric)
+    if not _drains(found.slot_requests, in_flight):
+        return ""
+    held = f"slots of {count(found.slot_requests, UNIT[plan.transport])} with {in_flight} in flight"
+    better = f"leave --slot out, or give {REQUESTS_PER_FLIGHT * in_flight} or more"
+    return f"{held}: {draining(in_flight, found.slot_requests)}, which can move the ratio; {better}"
+
+
+def _drains(slot_requests: int, in_flight: int) -> bool:
+    """Whether filling and draining weigh much: with several in flight, in a slot of fewer than 20 for each."""
+    return in_flight > 1 and slot_requests < REQUESTS_PER_FLIGHT * in_flight
+
+
+def _in_flight(plan: Plan, metric: Metric) -> int:
+    return next((panel.concurrency for panel in plan.panels() if panel.metric == metric), 1)
 
 
 def _crews(found: Calibrated) -> str:
@@ -89,7 +116,7 @@ def aa_row(plan: Plan, found: Calibrated) -> AaRow | None:
         return None
     # One comparison of its own: it shares no error probability with the treatments.
     alpha = 1.0 - plan.confidence
-    ratio = ratio_of([each.log_ratio for each in counted], alpha, found.mixture)
+    ratio = ratio_of([each.log_ratio for each in counted], alpha, AA_MIXTURE)
     return AaRow(
         metric=found.metric,
         ratio=ratio.ratio if ratio else None,
@@ -97,7 +124,7 @@ def aa_row(plan: Plan, found: Calibrated) -> AaRow | None:
         high=ratio.high if ratio else None,
         log_ratios=tuple(each.log_ratio for each in counted),
         blocks=len(counted),
-        blocks_needed=least_blocks(alpha, found.mixture),
+        blocks_needed=least_blocks(alpha, AA_MIXTURE),
         confidence=plan.confidence,
         margin=_margin(plan, found.metric, counted),
     )

@@ -42,6 +42,7 @@ class CalibrationRow(Struct, frozen=True):
     metric: Annotated[Metric, says("The metric of the treatments that it is for.")]
     slot_requests: Annotated[int, says("Requests per slot.")]
     slot_reason: Annotated[str, says("Why slots have this length, in words.")]
+    slot_warning: Annotated[str, says("What slots of fewer than 20 requests for each in flight do; empty where they hold so many.")]
     request_wall_ms: Annotated[float, says("Time of one request of the control, milliseconds.")]
     request_cpu_ms: Annotated[float, says("CPU of one request of the control in PHP, milliseconds.")]
     pairs: Annotated[dict[str, int], says("Pairs per block of each treatment.")]
@@ -52,9 +53,15 @@ class CalibrationRow(Struct, frozen=True):
     sigma_start: Annotated[float | None, says("Standard deviation of what an instance draws when it starts. Null when not measured.")]
     sigma_block: Annotated[float | None, says("Forecast for the log ratio of a block. Null when not measured.")]
     mixture: Annotated[float, says("g of the confidence sequence.")]
-    blocks: Annotated[int | None, says("Blocks that fit in the budget. Null when not forecast.")]
+    blocks: Annotated[int | None, says("Blocks that fit in the budget, or in the metric's part of it. Null when not forecast.")]
     decidable: Annotated[float | None, says("Smallest effect found with 90 % power within the budget, as a fraction. Null when none is.")]
-    eta_s: Annotated[float | None, says("Seconds until an effect of the margin is found with 90 % power. Null when never or not forecast.")]
+    eta_s: Annotated[
+        float | None,
+        says(
+            "Seconds of blocks, of the other metric's as well, until an effect of the margin is found with 90 % power. Null when never or "
+            "not forecast."
+        ),
+    ]
     alive: Annotated[int, says("Crews of instances that are started at once.")]
     crews: Annotated[str, says("Crews kept alive or restarts, and why, in words.")]
     note: Annotated[str, says("What the runner said before the first block.")]

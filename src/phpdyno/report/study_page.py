@@ -23,7 +23,7 @@ from phpdyno.report.study_cells import (
 )
 from phpdyno.report.study_shape import ArmFigures, ComparisonFigures, StudyView, SyscallTable
 from phpdyno.report.study_sweeps import method_words, sweep_blocks
-from phpdyno.report.words import NOTHING, duration, percent
+from phpdyno.report.words import NOTHING, drained, draining, duration, percent
 
 LEAST_CALLS = 10.0
 """Calls per 1,000 requests below which a syscall is left out of the table, unless the reference has it."""
@@ -131,8 +131,7 @@ def _slot_words(comparison: ComparisonFigures) -> str:
         return (
             f"A slot of `{comparison.name}` is one burst of {slot} requests, all sent at once; none is sent when another is done{reason}."
         )
-    tail = _tail(comparison)
-    return f"A slot of `{comparison.name}` holds {slot} requests, so that {tail} of them end while the slot drains{reason}."
+    return f"A slot of `{comparison.name}` holds {slot} requests, so that {draining(comparison.concurrency, slot)}{reason}."
 
 
 # ---- tables -----------------------------------------------------------------------------------
@@ -210,7 +209,7 @@ def _slot_lengths(view: StudyView) -> list[str]:
 
 
 def _tail(comparison: ComparisonFigures) -> str:
-    return share(comparison.concurrency / comparison.slot_requests) if comparison.slot_requests else NOTHING
+    return drained(comparison.concurrency, comparison.slot_requests) if comparison.slot_requests else NOTHING
 
 
 def _contrasts(view: StudyView) -> list[str]:

@@ -178,6 +178,16 @@ def failures(cost: ArmCost) -> str:
     return f"{cost.failed} of {cost.requests}" + (f" ({kinds})" if kinds else "")
 
 
+def drained(in_flight: int, slot: int) -> str:
+    """`5 %`: how many of a slot's requests are still under way when its last one is sent."""
+    return percent(round(in_flight / slot, 3))
+
+
+def draining(in_flight: int, slot: int) -> str:
+    """The same as the end of a sentence about a slot."""
+    return f"{drained(in_flight, slot)} of them end while the slot drains"
+
+
 def visible(text: str) -> str:
     """Control characters (a hostile server's escape sequences, marks that turn the writing round) are shown instead of being obeyed."""
     return "".join(each if each.isprintable() else " " if each in "\t\r\n" else "�" for each in text)

@@ -5,11 +5,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from phpdyno.model.observation import Observation
+
 PRIOR_START = 0.005
 """Standard deviation of the start effect on the VM where the protocol was worked out."""
 
 PRIOR_WEIGHT = 4.0
 """A few A/A blocks say little about a variance: the prior counts like this many of them."""
+
+LEAST_AA_BLOCKS = 2
+"""As many as the shortest calibration makes: one alone shows no scatter."""
 
 
 class Noise(Struct, frozen=True):
@@ -21,6 +26,12 @@ class Noise(Struct, frozen=True):
     def of_block(self, pairs: float) -> float:
         """Standard deviation of a block's log ratio: sqrt(sigma_pair^2 / pairs + 2 sigma_start^2), two instances having started."""
         return math.sqrt(self.sigma_pair**2 / pairs + 2.0 * self.sigma_start**2)
+
+
+def telling(aa: Sequence[Observation]) -> Sequence[Observation]:
+    """The A/A blocks that say what the noise is: those that count; all of them where fewer than two do."""
+    counted = [each for each in aa if not each.excluded]
+    return counted if len(counted) >= LEAST_AA_BLOCKS else aa
 
 
 def estimate_noise(log_ratios: Sequence[float], pair_sigmas: Sequence[float], pairs: Sequence[int]) -> Noise:

@@ -1,4 +1,5 @@
-"""From the observations of finished comparisons to what the statistics ask for. Excluded observations are left out everywhere."""
+"""From the observations of finished comparisons to what the statistics ask for. Excluded observations are left out everywhere, but for the
+noise where too few are left."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,7 +7,7 @@ from statistics import median
 
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.tune import Goal, Side
-from phpdyno.stats.noise import Noise
+from phpdyno.stats.noise import Noise, telling
 from phpdyno.stats.screening import Reading
 from phpdyno.tuning.goals import Measured, gain
 
@@ -29,7 +30,7 @@ def noise_of(goal: Goal, seen: Noise, aa: Sequence[Observation]) -> Noise:
     """
     if goal not in {"p99", "memory"}:
         return seen
-    known = [(ratio, each.pairs) for each in aa if (ratio := goal_ratio(goal, each)) is not None]
+    known = [(ratio, each.pairs) for each in telling(aa) if (ratio := goal_ratio(goal, each)) is not None]
     if not known:
         return seen
     if goal == "p99":

@@ -1,16 +1,20 @@
+import io
 import math
 
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
 from phpdyno.journal.records import Calibrated, Record
 from phpdyno.model.plan import Plan
-from phpdyno.report.calibrations import forecast, pairs_of
+from phpdyno.report.calibrations import AA_MIXTURE, forecast, pairs_of
 from phpdyno.report.figures.allan import allan_cost, allan_deviation
 from phpdyno.report.figures.forest import forest
 from phpdyno.report.shape import RunView
 from phpdyno.report.shape_measured import CalibrationRow
+from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
+from phpdyno.stats.allocation import MIXTURES
 from phpdyno.stats.sequence import confidence_sequence
 from tests.support.journals import AA, JIT, blocks, opening, plan
 from tests.support.protocol import STATIC, aa_blocks, calibrated, full
@@ -49,6 +53,33 @@ def test_one_entry_per_metric() -> None:
 )
 def test_why_slots_are_as_long_as_they_are(made: Plan, found: Calibrated, why: str) -> None:
     assert row(found, made).slot_reason == why
+    assert row(found, made).slot_warning == ""
+
+
+LOADED = replace(MADE, metrics={JIT.name: "throughput"}, loaded_concurrency=4)
+"""Four in flight."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "slot", "why", "drains"),
+    [
+        (1, 4, "one for each of the 4 in flight, the fewest that keep the load; 1 asked for", "100 %"),
+        (16, 16, "as asked for", "25 %"),
+        (None, 40, "10 for each of the 4 in flight", "10 %"),
+    ],
+)
+def test_slots_that_hardly_fill_are_not_said_to_weigh_little(asked: int | None, slot: int, why: str, drains: str) -> None:
+    made = replace(LOADED, slot_requests=asked)
+    view = seen(calibrated(made, "throughput", slot=slot), made)
+    (found,) = view.calibrations
+    assert found.slot_reason == why
+    said = f"slots of {slot} requests with 4 in flight: {drains} of them end while the slot drains, which can move the ratio; "
+    assert found.slot_warning == said + "leave --slot out, or give 80 or more"
+    out = io.StringIO()
+    Console(file=out, width=200).print(summary(view))
+    assert f"requests per second: {found.slot_warning}" in out.getvalue()
+    enough = replace(LOADED, slot_requests=80)
+    assert row(calibrated(enough, "throughput", slot=80), enough).slot_warning == ""
 
 
 def test_the_chosen_length_is_marked_in_both_curves() -> None:
@@ -80,7 +111,7 @@ def test_a_flat_curve_of_zeros_draws_nothing_impossible() -> None:
 def test_aa_blocks_are_pooled_with_the_interval_that_there_is() -> None:
     held = aa_blocks(8)
     found = row(replace(calibrated(MADE), aa=held)).aa
-    interval = confidence_sequence([each.log_ratio for each in held], 0.05, 0.5)
+    interval = confidence_sequence([each.log_ratio for each in held], 0.05, AA_MIXTURE)
     assert found is not None
     assert interval.low is not None
     assert found.ratio == pytest.approx(math.exp(interval.mean))
@@ -89,6 +120,15 @@ def test_aa_blocks_are_pooled_with_the_interval_that_there_is() -> None:
     assert few is not None
     assert (few.ratio, few.low, few.high, few.blocks) == (None, None, None, 3)
     assert row(replace(calibrated(MADE), aa=())).aa is None
+
+
+def test_the_interval_of_the_aa_blocks_does_not_hang_on_what_was_chosen_by_them() -> None:
+    """The comparison's g follows from the same blocks; four of them have an interval whatever it is."""
+    narrow, wide = (row(replace(calibrated(MADE, aa=4), mixture=g)).aa for g in (MIXTURES[0], MIXTURES[-1]))
+    assert narrow == wide
+    assert narrow is not None
+    assert narrow.low is not None
+    assert narrow.blocks_needed == 4
 
 
 def test_an_excluded_aa_block_does_not_count() -> None:
@@ -114,7 +154,7 @@ def test_the_forest_shows_the_calibrations_aa_first_unless_the_plan_has_an_aa_ar
 def test_the_aa_of_one_metric_is_not_shown_for_another() -> None:
     view = view_of(full(), "run")
     notes = [note["text"] for note in forest(view, "throughput")["layout"]["annotations"]]
-    assert "4 of at least" in notes[0].replace("<br>", " ")
+    assert "2 of at least" in notes[0].replace("<br>", " ")
     assert STATIC.name.split(";")[0] in notes[1]
 
 

@@ -169,7 +169,7 @@ def test_the_control_against_itself_is_shown_beside_every_table(view: StudyView)
     assert found is not None
     assert found.blocks == 8
     for title in ("CPU per request", "throughput"):
-        assert "\nThe control against itself (A/A): control / control 0.997 (95 % CI 0.990 to 1.004, 8 blocks).\n" in section_of(
+        assert "\nThe control against itself (A/A): control / control 0.997 (95 % CI 0.991 to 1.003, 8 blocks).\n" in section_of(
             view, title
         )
     assert "Warnings:" not in section_of(view, "CPU per request")
