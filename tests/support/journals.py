@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from msgspec import structs
 
 from phpdyno.journal.records import (
     SCHEMA,
@@ -22,7 +23,7 @@ from phpdyno.journal.records import (
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stats.conclusion import conclude
@@ -48,7 +49,8 @@ def tuned(spec: str) -> Arm:
 
 
 def plan(*treatments: Arm, margin: float = 0.01, seed: int = 7, targets: tuple[Target, ...] = (Target("/"),)) -> Plan:
-    return Plan("wordpress", "6.1-synthetic", Workload(targets, "synthetic.test"), CONTROL, treatments, margin=margin, seed=seed)
+    made = Plan("wordpress", "6.1-synthetic", Workload(targets, "synthetic.test"), CONTROL, treatments, margin=margin, seed=seed)
+    return structs.replace(made, max_lag_of_cpu=MAX_LAG_OF_CPU)
 
 
 def header(*argv: str) -> Header:

@@ -15,7 +15,7 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Binary, Build, Check, Counted, LaidOut, Lesson, Teaching
 from phpdyno.model.matrix import ALL
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
 from phpdyno.model.workload import Target, Workload
 from tests.support.builds import BUILD
 
@@ -63,6 +63,7 @@ def journal(app: str, truth: dict[str, float], *, control: str = "control", bloc
         workload=Workload((Target("/"),)),
         control=Arm(control, PHP),
         treatments=tuple(Arm(name, PHP, {}, {"php": name}) for name in truth),
+        max_lag_of_cpu=MAX_LAG_OF_CPU,
         settle="never",
     )
     records: list[Record] = [Header(SCHEMA, "0.1.0", "ladder", "2026-01-02T03:04:05+0000", ("ladder", app)), Planned(plan)]

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.state import FAILED, RunState
@@ -12,7 +13,7 @@ from phpdyno.journal.reader import drop_cut_off_line, find_journal, read_journal
 from phpdyno.journal.records import SCHEMA, BlockDone, Concluded, Ended, Header, Incident, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Target, Workload
 
@@ -33,6 +34,17 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = write(tmp_path / "journal.jsonl", RECORDS)
     assert read_journal(path) == RECORDS
     assert find_journal(tmp_path) == path
+
+
+def test_a_plan_of_before_cpu_had_a_lag_of_its_own_is_held_to_what_it_declared(tmp_path: Path) -> None:
+    declared = structs.replace(PLAN, max_lag=0.1, max_lag_of_cpu=MAX_LAG_OF_CPU)
+    path = write(tmp_path / "journal.jsonl", [HEADER, Planned(declared)])
+    assert RunState.replay(read_journal(path)).plan.limits_of("cpu").lag == MAX_LAG_OF_CPU
+    before = path.read_text().replace(f',"max_lag_of_cpu":{MAX_LAG_OF_CPU}', "")
+    assert "max_lag_of_cpu" not in before
+    path.write_text(before)
+    resumed = RunState.replay(read_journal(path)).plan
+    assert (resumed.limits_of("cpu").lag, resumed.limits_of("throughput").lag) == (0.1, 0.1)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 10, 40])

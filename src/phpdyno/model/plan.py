@@ -92,8 +92,8 @@ class Plan(Struct, frozen=True):
     A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is, or as long as there is
     time, where treatments are held against each other.
     Declared beforehand: a block does not count in which more than `max_steal` of the time was stolen, the generator was late for more than
-    `max_lag` of it (a server's CPU: `max_lag_of_cpu`), or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures
-    is invalid.
+    `max_lag` of it (a server's CPU: `max_lag_of_cpu`; None, as in journals of before there was one: `max_lag`), or (CPU) a request failed;
+    an arm with more than `max_failed_blocks` such failures is invalid.
     `fixed`: so many blocks of that shape, for statistics over all of them; `trial`: every arm is started, checked and proved, the host is
     calibrated, and no block is measured.
     """
@@ -115,7 +115,7 @@ class Plan(Struct, frozen=True):
     source: AppSource = AppSource()
     max_steal: float = MAX_STEAL
     max_lag: float = MAX_LAG
-    max_lag_of_cpu: float = MAX_LAG_OF_CPU
+    max_lag_of_cpu: float | None = None
     metrics: dict[str, Metric] = field(default_factory=dict)
     loaded_control: Arm | None = None
     loaded_concurrency: int = 10
@@ -136,7 +136,7 @@ class Plan(Struct, frozen=True):
     def limits_of(self, metric: Metric) -> Limits:
         """Within which a block of this metric counts."""
         waits_only = metric == "cpu" and self.transport != "script"
-        return Limits(self.max_steal, self.max_lag_of_cpu if waits_only else self.max_lag)
+        return Limits(self.max_steal, self.max_lag_of_cpu if waits_only and self.max_lag_of_cpu is not None else self.max_lag)
 
     def panels(self) -> tuple[Panel, ...]:
         """The treatments by metric, each group with its control and its load; CPU first."""

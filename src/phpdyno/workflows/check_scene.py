@@ -26,7 +26,7 @@ from phpdyno.journal.records import SCHEMA, Calibrated, Header, Planned, Preflig
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import AppSource, Plan
+from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource, Plan
 from phpdyno.model.verdict import Verdict
 from phpdyno.paths import cache_dir
 from phpdyno.stack.bench import Bench
@@ -192,6 +192,7 @@ def _plan(scene: Scene, arms: Arms, *, margin: float, budget_s: float, seed: int
         seed=seed,
         transport="fastcgi",
         source=AppSource(reference=scene.wish.app),
+        max_lag_of_cpu=MAX_LAG_OF_CPU,
         settle="direction",
     )
 

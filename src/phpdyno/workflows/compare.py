@@ -23,7 +23,7 @@ from phpdyno.journal.records import SCHEMA, Header, Incident, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.plan import AppSource, Metric, Plan, Settle, Transport
+from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource, Metric, Plan, Settle, Transport
 from phpdyno.model.sweep import SweepPlan
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
@@ -238,6 +238,7 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
         source=question.source,
         margin=MARGINS["cpu"] if question.margin is None else question.margin,
         loaded_margin=MARGINS["throughput"] if question.margin is None else question.margin,
+        max_lag_of_cpu=MAX_LAG_OF_CPU,
     )
 
 

@@ -15,7 +15,7 @@ from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Calibrated
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.model.plan import Plan, Transport
+from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan, Transport
 from phpdyno.paths import cache_path
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.inventory import find_tool
@@ -97,7 +97,17 @@ def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, p
     cores = split_cores()
     with Supervisor() as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_path(), progress=progress.phase)
-        plan = Plan(app.name, app.version, app.workload, arms.control, arms.treatments, budget_s=BUDGET_S, seed=seed, transport=transport)
+        plan = Plan(
+            app.name,
+            app.version,
+            app.workload,
+            arms.control,
+            arms.treatments,
+            budget_s=BUDGET_S,
+            seed=seed,
+            transport=transport,
+            max_lag_of_cpu=MAX_LAG_OF_CPU,
+        )
         shared = start_shared(stack, app, supervisor, cores)
         journal = stack.enter_context(JournalWriter(supervisor.live / "journal.jsonl"))
         bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database)

@@ -13,7 +13,7 @@ from phpdyno.knobs.judge import all_fit
 from phpdyno.model.arm import AA, Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import FixedBlocks, Metric, Plan
+from phpdyno.model.plan import MAX_LAG_OF_CPU, FixedBlocks, Metric, Plan
 from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
 from phpdyno.render.php import most_workers
@@ -161,6 +161,7 @@ class Lab:
             source=asked.source,
             loaded_control=base if metric == "throughput" else None,
             loaded_concurrency=asked.loaded_concurrency,
+            max_lag_of_cpu=MAX_LAG_OF_CPU,
             fixed=fixed,
             trial=trial,
         )

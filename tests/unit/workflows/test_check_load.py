@@ -2,17 +2,20 @@
 
 import os
 import resource
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import APACHE, Arm, PhpBuild
-from phpdyno.model.plan import AppSource
+from phpdyno.model.plan import MAX_LAG, MAX_LAG_OF_CPU, AppSource
 from phpdyno.model.tune import Asked
+from phpdyno.model.workload import Target, Workload
 from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from phpdyno.workflows.arms import Arms
-from phpdyno.workflows.compare import Question, check_load, loaded_concurrency
+from phpdyno.workflows.compare import Question, check_load, loaded_concurrency, make_plan
 from phpdyno.workflows.tune_session import subject_of
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.0")
@@ -25,6 +28,11 @@ def arm(name: str, workers: int) -> Arm:
 
 def arms(control: int = 4, treatment: int = 4, loaded: int = 1) -> Arms:
     return Arms(arm("control", control), arm("control, loaded", loaded), (arm("t", treatment),), {"t": "cpu"})
+
+
+def test_cpu_has_a_limit_of_lag_of_its_own() -> None:
+    made = make_plan(QUESTION, PreparedApp("hello", Path("/srv"), Workload((Target("/"),))), arms())
+    assert (made.limits_of("cpu").lag, made.limits_of("throughput").lag) == (MAX_LAG_OF_CPU, MAX_LAG)
 
 
 def test_pools_with_enough_workers() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import structs
 
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.plan import AppSource
+from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource
 from phpdyno.model.tune import Asked, Goal
 from phpdyno.model.workload import Target, Workload
 from phpdyno.tuning.factors import Candidate
@@ -46,6 +46,11 @@ def test_kept_connections_and_few_workers_cannot_be_together() -> None:
     assert clash(keep, Candidate("web", {"web.workers": "2"}))
     assert not clash(keep, eight)
     assert not clash(two, Candidate("tcp", {"web.socket": "tcp"}))
+
+
+def test_cpu_has_a_limit_of_lag_of_its_own() -> None:
+    made = lab("cpu").plan("race", (), metric="cpu", budget_s=60.0, control=Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.29")))
+    assert made.limits_of("cpu").lag == MAX_LAG_OF_CPU
 
 
 def test_an_instance_is_reckoned_with_what_the_control_holds() -> None:
