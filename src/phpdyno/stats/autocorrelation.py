@@ -8,10 +8,11 @@ LEAST_VALUES = 10
 
 
 def lag_one(values: Sequence[float]) -> tuple[float, bool]:
-    """Lag-1 autocorrelation of values in the order of time, and whether it warrants a warning: |r| > 2 / sqrt(n) with n >= 10.
+    """Lag-1 autocorrelation of values in the order of time, and whether it warrants a warning: r > 2 / sqrt(n) with n >= 10.
 
-    2 / sqrt(n) is the usual 95 % band of an uncorrelated series (Bartlett). Equal or fewer than two values give 0.0. Raises ValueError
-    for a value that is not finite.
+    2 / sqrt(n) bounds the usual 95 % band of an uncorrelated series (Bartlett). Below it nothing is to be warned of: where neighbours
+    differ more than others their mean scatters less than the interval allows for, which errs on the safe side. Equal or fewer than two
+    values give 0.0. Raises ValueError for a value that is not finite.
     """
     n = len(values)
     if not all(math.isfinite(value) for value in values):
@@ -25,4 +26,4 @@ def lag_one(values: Sequence[float]) -> tuple[float, bool]:
     if total == 0.0:
         return 0.0, False
     r = math.fsum(now * then for now, then in zip(away[1:], away[:-1], strict=True)) / total
-    return r, n >= LEAST_VALUES and abs(r) > 2.0 / math.sqrt(n)
+    return r, n >= LEAST_VALUES and r > 2.0 / math.sqrt(n)

@@ -50,7 +50,7 @@ def conclude(
 
 
 def sensitivity_warnings(values: Sequence[float], clipped: Sequence[float], margin: float) -> tuple[str, ...]:
-    """What casts doubt on an effect: clipping moves it by more than the margin (a margin of 0 skips this), or blocks are correlated."""
+    """What casts doubt on an effect: clipping moves it by more than the margin (a margin of 0 skips this), or blocks resemble the next."""
     warnings = []
     shift = abs(math.fsum(clipped) / len(clipped) - math.fsum(values) / len(values))
     if margin > 0.0 and shift > margin_log(margin):
@@ -61,7 +61,7 @@ def sensitivity_warnings(values: Sequence[float], clipped: Sequence[float], marg
     correlation, doubtful = lag_one(values)
     if doubtful:
         warnings.append(
-            f"consecutive blocks are correlated (lag 1: {correlation:+.2f} over {len(values)} blocks): the interval may be too narrow; "
-            "spread the blocks over more time"
+            f"consecutive blocks resemble each other (lag-1 autocorrelation {correlation:+.2f} over {len(values)} blocks): the interval "
+            "may be too narrow; spread the blocks over more time"
         )
     return tuple(warnings)

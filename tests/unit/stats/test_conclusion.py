@@ -43,10 +43,12 @@ def test_warns_when_clipping_moves_the_effect_beyond_the_margin() -> None:
     assert conclude("b", seen, alpha=0.05, margin=0.0).warnings == ()
 
 
-def test_warns_of_correlated_blocks() -> None:
+def test_warns_of_blocks_that_resemble_each_other_and_not_of_those_that_alternate() -> None:
     drifting = [0.01 * each for each in range(12)]
     (warning,) = sensitivity_warnings(drifting, drifting, 0.01)
-    assert "correlated" in warning
+    assert "resemble each other (lag-1 autocorrelation +0.75 over 12 blocks): the interval may be too narrow" in warning
+    alternating = [0.07 + 0.01 * (-1) ** each for each in range(12)]
+    assert sensitivity_warnings(alternating, alternating, 0.01) == ()
 
 
 def test_refuses_a_negative_margin() -> None:
