@@ -95,7 +95,7 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
 something essential that `doctor` misses, a setting that `bundle verify` refutes |
 | 2 | a command line or a file that cannot be used |
-| 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included |
+| 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included, or saves in PHP less than it costs elsewhere |
 | 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |
 | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on |
 

@@ -63,7 +63,9 @@ def compare(
     runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None,
     json: AsJson = False,
-    fail_on: Annotated[Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed")] = None,
+    fail_on: Annotated[
+        Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed, or saves in PHP less than it costs elsewhere")
+    ] = None,
     require_verdict: Annotated[bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive")] = False,
 ) -> int:
     """Compare treatments with the control on a real stack and give one verdict each."""

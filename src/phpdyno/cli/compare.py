@@ -123,9 +123,8 @@ def absolute_reference(reference: str) -> str:
 
 
 def _exit_code(options: Options, view: RunView) -> int:
-    kinds = {row.kind for row in view.rows}
-    if options.fail_on == "regression" and "regressed" in kinds:
+    if options.fail_on == "regression" and any(row.kind == "regressed" or row.relevance == "spent elsewhere" for row in view.rows):
         return EXIT_REGRESSED
-    if options.require_verdict and "inconclusive" in kinds:
+    if options.require_verdict and any(row.kind == "inconclusive" for row in view.rows):
         return EXIT_INCONCLUSIVE
     return 0

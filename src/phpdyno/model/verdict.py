@@ -7,7 +7,7 @@ from msgspec import Struct
 from phpdyno.model.plan import Metric
 
 VerdictKind = Literal["improved", "regressed", "equivalent", "inconclusive", "invalid"]
-Relevance = Literal["relevant", "not relevant", "relevance open", ""]
+Relevance = Literal["relevant", "not relevant", "relevance open", "spent elsewhere", ""]
 
 
 class Effect(Struct, frozen=True):
@@ -44,7 +44,8 @@ class Verdict(Struct, frozen=True):
 
     `improved` / `regressed`: the interval lies outside 1. `equivalent`: it lies inside the margin and holds 1. `inconclusive`: the
     budget ended first. `invalid`: no number may be given (`reason` says why). `relevance` compares the interval with the
-    margin. `metric` was fixed beforehand.
+    margin; `spent elsewhere`: PHP's CPU has improved, and that of the whole stack is certain to have grown, so nothing is gained.
+    `metric` was fixed beforehand.
     """
 
     treatment: str

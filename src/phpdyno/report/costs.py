@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.report.shape import ArmCost, Ratio
 from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.stats.whole_stack import stack_log_ratios
 
 _NS_PER_MS = 1e6
 _LARGEST_LOG = 700.0
@@ -53,10 +54,7 @@ def valid_requests(cost: Cost) -> int:
 
 def whole_stack(observations: Sequence[Observation], alpha: float, mixture: float) -> Ratio | None:
     """The blocks' comparison repeated for the CPU of all components of the arm; None while its interval is infinite."""
-    costs = [(_stack_cost(each.control), _stack_cost(each.treated)) for each in observations]
-    if not costs or not all(control > 0 and treated > 0 for control, treated in costs):
-        return None
-    return ratio_of([math.log(control / treated) for control, treated in costs], alpha, mixture)
+    return ratio_of(stack_log_ratios(observations), alpha, mixture)
 
 
 def ratio_of(log_ratios: Sequence[float], alpha: float, mixture: float) -> Ratio | None:
@@ -67,8 +65,3 @@ def ratio_of(log_ratios: Sequence[float], alpha: float, mixture: float) -> Ratio
     if interval.low is None or interval.high is None or interval.high > _LARGEST_LOG or interval.low < -_LARGEST_LOG:
         return None
     return Ratio(math.exp(interval.mean), math.exp(interval.low), math.exp(interval.high))
-
-
-def _stack_cost(cost: Cost) -> float:
-    valid = valid_requests(cost)
-    return cost.stack_cpu_ns / valid if valid > 0 else 0.0

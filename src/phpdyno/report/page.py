@@ -14,6 +14,7 @@ _FILTERS: Filters = {
     "rate": words.rate,
     "label": words.label,
     "finding": words.finding,
+    "tone": words.tone,
     "failures": words.failures,
     "failed_proofs": words.failed_proofs,
     "proof_word": words.proof_word,

@@ -6,11 +6,11 @@ from phpdyno.knobs.judge import not_effective
 from phpdyno.knobs.other_php import besides_php
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import UNIT
+from phpdyno.model.plan import UNIT, Unit
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
 from phpdyno.report.costs import arm_cost, whole_stack
 from phpdyno.report.gather import Gathered
-from phpdyno.report.shape import ProofRow, Row
+from phpdyno.report.shape import ProofRow, Ratio, Row
 from phpdyno.report.words import failures, sentence
 from phpdyno.stats.conclusion import conclude
 from phpdyno.stats.sequence import least_blocks
@@ -120,9 +120,7 @@ def _own_warnings(row: Row) -> tuple[str, ...]:
     if row.is_aa and directed:
         warnings.append("identical to the control, and yet a direction: do not trust effects of this size in this run")
     if row.metric == "cpu" and row.kind == "improved" and row.whole_stack is not None and row.whole_stack.low <= 1:
-        spent, open_ = "the saving in PHP is spent elsewhere", "that the saving in PHP is one of the whole is not shown"
-        together = f"PHP + nginx + database together cost no less per {row.unit}"
-        warnings.append(f"{spent}: {together}" if row.whole_stack.ratio <= 1 else f"{open_}: it may be that {together}")
+        warnings.append(_not_of_the_whole(row.whole_stack, row.unit))
     if row.treated is not None and row.treated.failed:
         control = f"; of the control's: {failures(row.control)}" if row.control is not None else ""
         warnings.append(f"{row.unit}s failed under the treatment: {failures(row.treated)}{control}; only valid answers count")
@@ -132,3 +130,13 @@ def _own_warnings(row: Row) -> tuple[str, ...]:
     if row.changed and not row.proofs and row.kind != "invalid" and row.blocks:
         warnings.append("no proof of effect was recorded: the settings may not have been at work")
     return tuple(warnings)
+
+
+def _not_of_the_whole(stack: Ratio, unit: Unit) -> str:
+    """What to say of a saving in PHP beside a whole stack that is not certain to be cheaper."""
+    spent, together = "the saving in PHP is spent elsewhere", "PHP + nginx + database together cost"
+    if stack.high < 1:
+        return f"{spent}: {together} more per {unit}, so nothing is gained"
+    if stack.ratio <= 1:
+        return f"{spent}: {together} no less per {unit}"
+    return f"that the saving in PHP is one of the whole is not shown: it may be that {together} no less per {unit}"

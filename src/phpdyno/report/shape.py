@@ -83,7 +83,13 @@ class Row(Struct, frozen=True):
     changed: Annotated[dict[str, str], says("Settings in which it differs from the control; empty for an A/A arm.")]
     is_aa: Annotated[bool, says("Whether it is identical to the control: an A/A arm, which shows what the measurement itself makes up.")]
     kind: Annotated[VerdictKind, says("The verdict.")]
-    relevance: Annotated[Relevance, says("The interval against the margin; empty without a direction.")]
+    relevance: Annotated[
+        Relevance,
+        says(
+            "The interval against the margin; empty without a direction. `spent elsewhere`: PHP's CPU has improved, but that of php-fpm + "
+            "nginx + database together is certain to have grown, so nothing is gained (`--fail-on regression` exits with 3)."
+        ),
+    ]
     ratio: Annotated[
         float | None,
         says(

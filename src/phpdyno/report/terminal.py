@@ -28,6 +28,7 @@ from phpdyno.report.words import (
     percent,
     reason,
     sentences,
+    tone,
     visible,
 )
 
@@ -110,7 +111,7 @@ def _line(row: Row, limit: float, width: int) -> Text:
     else:
         effect = change(row) or f"{middle(row)}×"
         left = Text(f"  {effect:<12} {interval(row):<16} ")
-    return Text.assemble(left, bar(row, limit, width), f" {row.blocks:>6} ", (said, STYLE[row.kind]))
+    return Text.assemble(left, bar(row, limit, width), f" {row.blocks:>6} ", (said, STYLE[tone(row)]))
 
 
 def _below(row: Row) -> Iterable[Text]:

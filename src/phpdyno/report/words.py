@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from phpdyno.model.plan import Metric, Transport, Unit
+from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.shape import ArmCost, ProofRow, Row, RunView
 from phpdyno.report.shape_measured import AaRow, CarriedEffect
 
@@ -82,6 +83,11 @@ def verdict(row: Row) -> str:
     """`improved, relevant`, with the reason in brackets where there is one and it was not said already."""
     words = f"{row.kind}, {row.relevance}" if row.relevance else row.kind
     return f"{words} ({row.reason})" if row.reason and row.kind != "invalid" else words
+
+
+def tone(row: Row) -> VerdictKind:
+    """The verdict whose colour it has: what is gained in PHP and lost in the whole is no good news."""
+    return "regressed" if row.relevance == "spent elsewhere" else row.kind
 
 
 def reason(row: Row) -> str:

@@ -9,6 +9,7 @@ from phpdyno.model.verdict import ProofOutcome, Verdict
 from phpdyno.stats.autocorrelation import lag_one
 from phpdyno.stats.judge import effect_of, judge, margin_log
 from phpdyno.stats.sequence import MIXTURE, confidence_sequence
+from phpdyno.stats.whole_stack import costs_more
 
 
 def conclude(
@@ -26,8 +27,8 @@ def conclude(
     """Verdict over the observations of `treatment` that count, in the order given (the order of time, for the autocorrelation).
 
     Excluded observations and other treatments' are left out; without any block: inconclusive and no effect. `mixture` is the g of the
-    confidence sequence (None: the default). Its own warnings (clipping, correlated blocks) are added to `warnings`. Raises ValueError as
-    `effect_of` and `judge` do.
+    confidence sequence (None: the default). A saving of CPU for which the whole stack pays more is not relevant but `spent elsewhere`. Its
+    own warnings (clipping, correlated blocks) are added to `warnings`. Raises ValueError as `effect_of` and `judge` do.
     """
     counted = [seen for seen in observations if seen.treatment == treatment and not seen.excluded]
     if not counted:
@@ -37,6 +38,8 @@ def conclude(
     values = [seen.log_ratio for seen in counted]
     clipped = [seen.clipped_log_ratio for seen in counted]
     kind, relevance = judge(confidence_sequence(values, alpha, g), margin)
+    if metric == "cpu" and kind == "improved" and costs_more(counted, alpha, g):
+        relevance = "spent elsewhere"
     return Verdict(
         treatment,
         kind,

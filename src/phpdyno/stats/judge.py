@@ -32,7 +32,7 @@ def judge(interval: Interval, margin: float) -> tuple[VerdictKind, Relevance]:
 def decided(kind: VerdictKind, relevance: Relevance) -> bool:
     """Whether more blocks could teach nothing: equivalent, invalid, or a direction whose relevance is settled."""
     if kind in {"improved", "regressed"}:
-        return relevance in {"relevant", "not relevant"}
+        return relevance in {"relevant", "not relevant", "spent elsewhere"}
     return kind in {"equivalent", "invalid"}
 
 

@@ -18,7 +18,7 @@ from phpdyno.report.frame import embedded_json
 from phpdyno.report.page import render_page
 from phpdyno.report.view import view_of
 from phpdyno.report.words import visible
-from tests.support.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, plan
+from tests.support.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, paid_by_the_database, plan
 from tests.support.protocol import calibrated, carried, full, loaded_blocks
 
 HOSTILE = "</script><script>alert(1)</script>[red]<img src=x onerror=alert(2)>{{7*191}}\"'&lt;\u2028\u202egnp\u2066"
@@ -162,6 +162,19 @@ def test_what_is_said_of_throughput_is_on_the_page() -> None:
         "generator kept the server waiting",
     ):
         assert said in text, said
+
+
+def test_what_is_saved_in_php_and_spent_elsewhere_is_no_good_news() -> None:
+    html = render_page(view_of([*opening(plan(JIT)), *paid_by_the_database(blocks({JIT.name: 1.07}, 20))], "run"))
+    assert '<span class="badge regressed">improved, spent elsewhere</span>' in html
+    assert "PHP + nginx + database together cost more per request, so nothing is gained" in html
+
+
+def test_slots_that_hardly_fill_are_warned_of() -> None:
+    records = [replace(each, slot_requests=40) if isinstance(each, Calibrated) else each for each in full()]
+    text = page_of(records).text
+    assert "Requests per second, slots of 40 requests with 10 in flight: 25 % of them end while the slot drains" in text
+    assert "drains" not in page_of(full()).text
 
 
 def test_an_operation_of_a_script_is_not_called_php_fpm() -> None:

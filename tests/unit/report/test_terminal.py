@@ -9,7 +9,7 @@ from phpdyno.journal.records import Concluded, Ended, Record
 from phpdyno.model.verdict import Verdict
 from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
-from tests.support.journals import HUGE, JIT, OPCACHE_OFF, blocks, finished, opening, plan, proved, tuned
+from tests.support.journals import HUGE, JIT, OPCACHE_OFF, blocks, finished, opening, paid_by_the_database, plan, proved, tuned
 from tests.support.protocol import TCP, full
 from tests.unit.report.test_page import HOSTILE, hostile_run
 
@@ -47,6 +47,13 @@ def test_color_is_an_addition() -> None:
     colored = shown(finished(), color=True)
     assert "\x1b[" in colored
     assert "\x1b[" not in shown(finished())
+
+
+def test_what_is_saved_in_php_and_spent_elsewhere_is_no_good_news() -> None:
+    records: list[Record] = [*opening(plan(JIT)), *paid_by_the_database(blocks({JIT.name: 1.07}, 20)), Ended("finished", "", 61.0)]
+    assert shown(records, 200).splitlines()[-1].endswith("improved, spent elsewhere (not concluded)")
+    assert "PHP + nginx + database together cost more per request, so nothing is gained" in shown(records, 200)
+    assert "\x1b[31mimproved, spent elsewhere" in shown(records, 200, color=True)
 
 
 def test_every_verdict_line_has_the_same_columns() -> None:

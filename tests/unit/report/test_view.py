@@ -21,6 +21,7 @@ from tests.support.journals import (
     finished,
     header,
     opening,
+    paid_by_the_database,
     plan,
     proved,
     tuned,
@@ -83,14 +84,31 @@ def test_the_whole_stack_dilutes_the_effect() -> None:
 
 
 def test_a_saving_that_is_spent_elsewhere_is_warned_of() -> None:
+    done = paid_by_the_database(blocks(EFFECTS, 20))
+    found = one_of([*opening(plan(JIT)), *done])
+    assert found.whole_stack is not None
+    assert found.whole_stack.high < 1
+    assert (found.kind, found.relevance) == ("improved", "spent elsewhere")
+    assert "improved, spent elsewhere" in found.sentence
+    assert any("spent elsewhere: PHP + nginx + database together cost more per request" in warning for warning in found.warnings)
+    # The verdict in the journal says the same.
+    verdict = conclusion(plan(JIT), done, JIT).verdict
+    assert (verdict.kind, verdict.relevance) == ("improved", "spent elsewhere")
+
+
+def test_a_saving_that_is_hardly_spent_elsewhere_is_told_from_one_that_certainly_is() -> None:
     done = []
     for block in blocks(EFFECTS, 20):
         (seen,) = block.observations
-        dearer = msgspec.structs.replace(seen.treated, database_cpu_ns=seen.treated.database_cpu_ns * 3)
+        saved_ns = seen.control.php_cpu_ns - seen.treated.php_cpu_ns
+        scatter = 1.0 + 1.5 * (-1) ** block.block
+        dearer = msgspec.structs.replace(seen.treated, database_cpu_ns=seen.treated.database_cpu_ns + round((0.3 + scatter) * saved_ns))
         done.append(msgspec.structs.replace(block, observations=(msgspec.structs.replace(seen, treated=dearer),)))
     found = one_of([*opening(plan(JIT)), *done])
-    assert found.kind == "improved"
-    assert any("spent elsewhere" in warning for warning in found.warnings)
+    assert found.whole_stack is not None
+    assert found.whole_stack.ratio < 1 < found.whole_stack.high
+    assert (found.kind, found.relevance) == ("improved", "relevant")
+    assert any("together cost no less per request" in warning for warning in found.warnings)
 
 
 def test_a_saving_that_may_not_be_one_of_the_whole_is_warned_of() -> None:

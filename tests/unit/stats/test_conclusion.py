@@ -1,3 +1,5 @@
+import math
+
 import msgspec
 import pytest
 
@@ -22,6 +24,26 @@ def test_an_improvement() -> None:
     assert (verdict.kind, verdict.relevance, verdict.proofs, verdict.warnings) == ("improved", "relevant", (proof,), ("w",))
     assert verdict.effect is not None
     assert verdict.effect.blocks == 8
+
+
+def paid_by_the_database(*, of_a_request_ns: int) -> list[Observation]:
+    """The improvement, and as much more of the database's time in each request of the treatment."""
+    seen = []
+    for each in observe(*WOBBLE):
+        control = Cost(100, 1_000_000, 100_000, 0, 0, 0, 5, 9)
+        treated = Cost(100, round(1_000_000 / math.exp(each.log_ratio)), 100_000, 100 * of_a_request_ns, 0, 0, 5, 9)
+        seen.append(msgspec.structs.replace(each, control=control, treated=treated))
+    return seen
+
+
+def test_what_php_saves_and_the_whole_stack_pays_is_no_relevant_improvement() -> None:
+    little, much = (conclude("b", paid_by_the_database(of_a_request_ns=each), alpha=0.05, margin=0.01) for each in (200, 1200))
+    assert (little.kind, little.relevance) == ("improved", "relevant")
+    assert (much.kind, much.relevance) == ("improved", "spent elsewhere")
+    assert much.effect == little.effect
+    # More work at a time may well take more CPU.
+    loaded = conclude("b", paid_by_the_database(of_a_request_ns=1200), alpha=0.05, margin=0.01, metric="throughput")
+    assert (loaded.kind, loaded.relevance) == ("improved", "relevant")
 
 
 def test_only_what_counts_is_counted() -> None:

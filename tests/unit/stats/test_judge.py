@@ -49,6 +49,7 @@ def test_judge(low: float | None, high: float | None, margin: float, kind: Verdi
         ("improved", "relevant", True),
         ("improved", "not relevant", True),
         ("improved", "relevance open", False),
+        ("improved", "spent elsewhere", True),
         ("regressed", "relevant", True),
         ("regressed", "relevance open", False),
         ("equivalent", "", True),
