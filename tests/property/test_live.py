@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phpdyno.config.fpm_conf import Variables, read_fpm_conf
@@ -33,6 +33,7 @@ def test_any_configuration_is_read_or_refused_with_its_line(text: str) -> None:
 
 @patient
 @given(st.binary(max_size=80))
+@example(bytes(22) + b"\xff" * 8 + bytes(12) + b"\x01\x00" + bytes(8))  # a table of sections that lies beyond what an offset can be
 def test_any_bytes_are_an_extension_or_are_refused(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.so"

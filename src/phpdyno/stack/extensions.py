@@ -27,7 +27,7 @@ def extension_kind(path: Path, *, where: str) -> Kind:
         raise UsageError(what, where=f"{where}: {path}", next_step="give the path of the extension's .so file") from error
     try:
         exported = _exported(data)
-    except (struct.error, IndexError, ValueError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise UsageError("this is no ELF shared object", where=f"{where}: {path}", next_step="give an extension's .so file") from error
     for symbol, kind in _ENTRIES:
         if symbol in exported:
