@@ -7,14 +7,26 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from msgspec import structs
 
 from phpdyno.experiment.bottleneck import find_bottleneck
 from phpdyno.journal.sweep import SWEEP_FILE, Sweep, read_sweep
 from phpdyno.model.bottleneck import Bottleneck
 from phpdyno.model.plan import AppSource
-from phpdyno.model.sweep import OPEN_CONNECTIONS, Point, Visit
+from phpdyno.model.sweep import OPEN_CONNECTIONS, Point, Visit, points_of
 from phpdyno.report.bottleneck import bottleneck_sentence
-from phpdyno.stats.visits import CpuPart, counting, cpu_per_request, load_over, queue_share, tally, throughput, times_at, visits_of
+from phpdyno.stats.visits import (
+    LEAST_ROUNDS,
+    CpuPart,
+    counting,
+    cpu_per_request,
+    load_over,
+    queue_share,
+    tally,
+    throughput,
+    times_at,
+    visits_of,
+)
 from phpdyno.workflows.measure import Question, measure
 from tests.support.command import fault_of, phpdyno, site, start, the_run
 from tests.support.traces import wait_for_no_traces
@@ -22,9 +34,12 @@ from tests.support.traces import wait_for_no_traces
 pytestmark = pytest.mark.integration
 
 WAITS = "<?php usleep(5000); echo str_repeat('x', 400);\n"
-SLOW = "<?php usleep(250000); echo str_repeat('x', 400);\n"
+WORD = "<?php echo str_repeat(getenv('WORD') ?: 'same ', 100);\n"
 LEVEL = 0.95
 OPEN = Point(OPEN_CONNECTIONS, 0.7)
+RIVALS = tuple(tool for tool in ("wrk", "ab") if shutil.which(tool))
+# A budget that is always too small, so that each sweep takes what three rounds need on this host, and no longer.
+ASKED = Question(AppSource(reference="hello"), budget_s=1.0, most_budget_s=300.0)
 
 
 class Quiet:
@@ -45,16 +60,27 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def swept(runs: Path, *argv: str | Path) -> Sweep:
-    """The record of a sweep that ended well."""
-    answer = phpdyno("measure", *argv, "--runs", runs, "--json")
-    assert answer.returncode == 0, answer.stderr
-    sweep = read_sweep(the_run(runs))
+def swept(runs: Path, asked: Question) -> Sweep:
+    """The record of a sweep that ended well, with the rounds that its budget was for."""
+    sweep = read_sweep(measure(asked, runs=runs, argv=("measure",), progress=Quiet()))
     assert sweep.finished
     assert sweep.lengths is not None
-    assert sweep.rounds == sweep.lengths.rounds or sweep.spent_s > 0.8 * sweep.plan.budget_s
-    assert sweep.rounds >= 3
+    assert sweep.rounds >= LEAST_ROUNDS
+    if sweep.rounds < sweep.lengths.rounds:
+        assert sweep.spent_s > 0.8 * sweep.budget_s
+    if sweep.rounds > sweep.lengths.rounds:
+        assert any(visit.excluded for visit in sweep.visits)
+    else:
+        # The promised rounds are made however slow the host has become since the first one; others only while they fit.
+        assert sweep.spent_s < (2.0 if sweep.rounds == LEAST_ROUNDS else 1.2) * sweep.budget_s
     return sweep
+
+
+@pytest.fixture(scope="module")
+def hello(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """hello at two loads and in an open loop, and beside those of the other generators that are installed."""
+    asked = structs.replace(ASKED, points=points_of((1, 5), 0.7), seed=3, cross_check=bool(RIVALS))
+    return swept(tmp_path_factory.mktemp("hello"), asked)
 
 
 def at(sweep: Sweep, point: Point, arm: str = "default") -> tuple[Visit, ...]:
@@ -70,27 +96,39 @@ def limit(sweep: Sweep, point: Point, arm: str, workers: int) -> Bottleneck:
     return find_bottleneck(load)
 
 
-def test_hello_has_figures_with_intervals_at_every_point(runs: Path) -> None:
-    sweep = swept(runs, "hello", "--concurrency", "1,5", "--budget", "45s", "--seed", "3")
-    assert sweep.plan.points == (Point(1), Point(5), OPEN)
-    assert sweep.plan.arms[0].settings["pool.pm"] == "dynamic"
-    assert set(sweep.facts) == {"default"}
-    assert sweep.spent_s < 1.2 * sweep.plan.budget_s
-    for point in sweep.plan.points:
-        seen = at(sweep, point)
+def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
+    assert hello.lengths is not None
+    assert hello.plan.budget_s < hello.budget_s == hello.lengths.budget_s <= hello.plan.most_budget_s
+    assert hello.plan.points == (Point(1), Point(5), OPEN)
+    assert hello.plan.arms[0].settings["pool.pm"] == "dynamic"
+    assert set(hello.facts) == {"default"}
+    for point in hello.plan.points:
+        seen = at(hello, point)
         counts = tally(seen)
         assert (counts.failed, counts.failed_apart) == (0, 0)
         assert counts.valid == counts.requests > 0
         check_figures(seen)
     for point in (Point(1), Point(5)):
-        assert "%" in bottleneck_sentence(limit(sweep, point, "default", 5))
-    best = throughput(at(sweep, Point(5)), LEVEL)
-    alone = throughput(at(sweep, Point(1)), LEVEL)
+        assert "%" in bottleneck_sentence(limit(hello, point, "default", 5))
+    best = throughput(at(hello, Point(5)), LEVEL)
+    alone = throughput(at(hello, Point(1)), LEVEL)
     assert best is not None
     assert alone is not None
     assert best.value > 0.8 * alone.value
-    check_open(sweep)
+    check_open(hello)
     assert wait_for_no_traces() == []
+
+
+@pytest.mark.skipif(not RIVALS, reason="neither wrk nor ab is installed")
+def test_others_generators_say_about_the_same(hello: Sweep) -> None:
+    assert {check.tool for check in hello.cross_checks} == set(RIVALS)
+    for check in hello.cross_checks:
+        assert (check.arm, check.detail) == ("default", "")
+        assert check.concurrency in {1, 5}  # whichever had more throughput
+        ratios = sorted(check.ratios)
+        assert 0.7 < ratios[len(ratios) // 2] < 1.4
+        # hello tells no length, so HTTP/1.0 cannot keep a connection.
+        assert check.kept == (check.tool == "wrk")
 
 
 def check_figures(seen: tuple[Visit, ...]) -> None:
@@ -136,8 +174,9 @@ def check_open(sweep: Sweep) -> None:
 
 def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: Path) -> None:
     docroot, spec = site(tmp_path / "waits", index=WAITS), "pool.pm.max_children=2"
-    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--control", spec, "--transport", "fastcgi", "--no-open"]
-    sweep = swept(runs, *argv, "--concurrency", "1,6", "--budget", "30s")
+    source = AppSource(docroot=str(docroot), urls=("/",))
+    asked = structs.replace(ASKED, source=source, control=spec, transport="fastcgi", points=points_of((1, 6)), budget_s=30.0)
+    sweep = swept(runs, asked)
     busy, alone = at(sweep, Point(6), spec), at(sweep, Point(1), spec)
     assert (queue_share(busy) or 0.0) > 0.9
     assert (queue_share(alone) or 0.0) < 0.5
@@ -159,65 +198,44 @@ def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: 
     assert all(visit.cpu.web_ns is None for visit in busy)
 
 
-def test_arms_are_visited_in_every_round_and_answer_alike(runs: Path) -> None:
-    specs = ("", "pool.pm.max_children=2")
-    asked = Question(
-        AppSource(reference="hello"), control=specs[0], others=specs[1:], points=(Point(1), Point(4)), budget_s=45.0, visit_s=0.3
-    )
-    run = measure(asked, runs=runs, argv=("measure",), progress=Quiet())
-    sweep = read_sweep(run)
-    assert sweep.rounds >= 3
-    for name in ("default", "pool.pm.max_children=2"):
-        assert name in sweep.facts
-        assert len(at(sweep, Point(4), name)) == sweep.rounds
-    assert sweep.facts["pool.pm.max_children=2"].workers == 2
-
-
 def test_kept_connections_hold_a_worker_each_in_the_open_loop_as_well(runs: Path) -> None:
     five, six = "pool.pm.max_children=5", "pool.pm.max_children=6"
-    argv = ["hello", "--transport", "fastcgi", "--keep-conn", "--control", five, "--arm", six, "--concurrency", "1,5", "--budget", "70s"]
-    sweep = swept(runs, *argv)
+    points = points_of((1, 5), 0.7, kept=True)
+    sweep = swept(runs, structs.replace(ASKED, control=five, others=(six,), points=points, transport="fastcgi", keep_conn=True))
     assert [arm.name for arm in sweep.plan.arms] == [five, six]
+    assert {name: facts.workers for name, facts in sweep.facts.items()} == {five: 5, six: 6}
     assert sweep.plan.points == (Point(1), Point(5), Point(5, 0.7))
     for name in (five, six):
         for point in sweep.plan.points:
             # With more connections than workers those over would wait for the time-out.
             assert tally(at(sweep, point, name)).failed == 0
             assert all(visit.valid == visit.requests for visit in at(sweep, point, name))
-    answer = phpdyno("measure", *argv[:4], "--control", five, "--concurrency", "6", "--runs", runs)
+    kept = ("--transport", "fastcgi", "--keep-conn", "--control", five, "--concurrency", "6")
+    answer = phpdyno("measure", "hello", *kept, "--runs", runs)
     assert answer.returncode == 2
     assert "a kept connection occupies its worker: 6 in flight need as many, and this pool has 5" in answer.stderr
 
 
-def test_without_a_budget_it_grows_to_what_three_rounds_need(tmp_path: Path, runs: Path) -> None:
-    docroot = site(tmp_path / "slow", index=SLOW)
-    # 5 workers that sleep for 0.25 s serve 20 a second, so 20 requests for each of 100 in flight take 100 s.
-    process = start("measure", "--docroot", docroot, "--url", "/", "--concurrency", "100", "--no-open", "--runs", runs)
-    deadline = time.monotonic() + 120.0
-    while not (found := lengths_in(runs)) and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert found
-    assert "3 rounds of all points" in errors
+def test_an_arm_that_answers_differently_is_refused_before_the_first_round(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "words", index=WORD)
+    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--concurrency", "1", "--no-open", "--runs", runs]
+    answer = phpdyno("measure", *argv, "--arm", "env.WORD=other")
+    assert answer.returncode == 1
+    assert "env.WORD=other: it answers differently from default: " in fault_of(answer.stderr)
     sweep = read_sweep(the_run(runs))
-    assert sweep.lengths is not None
-    assert 300.0 < sweep.budget_s == sweep.lengths.budget_s <= 1200.0
-    assert sweep.lengths.rounds == 3
-
-
-def lengths_in(runs: Path) -> bool:
-    return any(b'{"type":"lengths"' in record.read_bytes() for record in runs.glob(f"*/{SWEEP_FILE}"))
+    assert sweep.ends[-1].outcome == "failed"
+    assert (sweep.facts, sweep.lengths, sweep.visits) == ({}, None, ())
+    assert wait_for_no_traces() == []
 
 
 def test_an_interrupted_sweep_goes_on_with_the_round_that_it_was_in(runs: Path) -> None:
-    argv: list[str | Path] = ["measure", "hello", "--concurrency", "1,5", "--budget", "50s", "--no-open", "--runs", runs]
+    argv: list[str | Path] = ["measure", "hello", "--concurrency", "1,5", "--budget", "30s", "--no-open", "--runs", runs]
     process = start(*argv)
     await_visits(runs, 3)  # the first round is finished, the second was begun
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert " rounds of all points, " in errors
     assert fault_of(errors) == f"phpdyno: interrupted; go on with: phpdyno measure --resume {the_run(runs)}"
     before = read_sweep(the_run(runs))
     assert (before.ends[-1].outcome, before.finished) == ("interrupted", False)
@@ -255,15 +273,3 @@ def test_a_budget_that_holds_no_interval_is_refused_with_one_that_does(runs: Pat
     assert "fewer points or pools" in answer.stderr
     assert read_sweep(the_run(runs)).ends[-1].outcome == "failed"
     assert wait_for_no_traces() == []
-
-
-@pytest.mark.skipif(not (shutil.which("wrk") or shutil.which("ab")), reason="neither wrk nor ab is installed")
-def test_others_generators_say_about_the_same(runs: Path) -> None:
-    sweep = swept(runs, "hello", "--concurrency", "5", "--no-open", "--budget", "30s", "--cross-check")
-    assert {check.tool for check in sweep.cross_checks} == {tool for tool in ("wrk", "ab") if shutil.which(tool)}
-    for check in sweep.cross_checks:
-        assert (check.arm, check.concurrency, check.detail) == ("default", 5, "")
-        ratios = sorted(check.ratios)
-        assert 0.7 < ratios[len(ratios) // 2] < 1.4
-        # hello tells no length, so HTTP/1.0 cannot keep a connection.
-        assert check.kept == (check.tool == "wrk")
