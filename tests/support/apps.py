@@ -21,7 +21,6 @@ from phpdyno.experiment.slot import Lane
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import split_cores
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.plan import Transport
 from phpdyno.render.php import render_ini, scan_path
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.mariadb import Database
@@ -57,14 +56,14 @@ def served(supervisor: Supervisor, app: PreparedApp, env: Mapping[str, str] | No
 
 
 @contextlib.contextmanager
-def on_the_bench(supervisor: Supervisor, app: PreparedApp, transport: Transport) -> Iterator[Lane]:
-    """One instance of the distribution's PHP with the app, on phpdyno's own stack."""
+def on_the_bench(supervisor: Supervisor, app: PreparedApp) -> Iterator[Lane]:
+    """One instance of the distribution's PHP with the app, on phpdyno's own stack over FastCGI."""
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(serving(supervisor, live_datadir(supervisor, app.datadir))) if app.datadir else None
-        bench = Bench(supervisor, app, cores=split_cores(), groups=find_cpu_groups(), transport=transport, database=database)
+        bench = Bench(supervisor, app, cores=split_cores(), groups=find_cpu_groups(), transport="fastcgi", database=database)
         (instance,) = stack.enter_context(bench.running([plain_arm("control")]))
-        targets = native_targets(app.workload, transport, docroot=app.docroot, front_controller=app.front_controller, lengths={})
-        yield Lane(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=transport == "http"))
+        targets = native_targets(app.workload, "fastcgi", docroot=app.docroot, front_controller=app.front_controller, lengths={})
+        yield Lane(instance, NativeDriver(instance.fastcgi, targets, keep_alive=False))
 
 
 def fetch(port: int, app: PreparedApp) -> list[Answer]:
