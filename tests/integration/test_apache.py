@@ -24,7 +24,7 @@ from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.meter import children_of, host_meter
 from phpdyno.stack.programs import program_path
-from tests.support.command import document, phpdyno, row, site
+from tests.support.command import FEWEST, document, phpdyno, row, site
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
@@ -154,7 +154,7 @@ def test_a_process_that_crashes_is_said(tmp_path: Path) -> None:
 
 def test_a_comparison_with_nginx_and_php_fpm(tmp_path: Path) -> None:
     docroot = site(tmp_path / "site")
-    load: list[str | Path] = ["--concurrency", "2", "--budget", "25s", "--runs", tmp_path / "runs", "--json"]
+    load: list[str | Path] = ["--concurrency", "2", *FEWEST, "--budget", "25s", "--runs", tmp_path / "runs", "--json"]
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--treatment", "web.server=apache-mod_php", *load)
     assert answer.returncode == 0, answer.stderr
     found = row(answer, "web.server=apache-mod_php")

@@ -20,7 +20,7 @@ from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Supervisor
 from tests.support.apps import ask, check_read_only, fetch, need_packages, on_the_bench, served, written
-from tests.support.command import phpdyno, records_of, row
+from tests.support.command import FEWEST, phpdyno, records_of, row
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -154,8 +154,7 @@ def test_compared_with_itself_by_the_real_command(tmp_path: Path, cache: Path, n
     need_packages(APPS[name].PACKAGES)
     runs = tmp_path / "runs"
     env = {**os.environ, "PHPDYNO_CACHE": str(cache)}
-    # However alike they are: blocks are there for the answers here, and the fewest will do.
-    load = ("--aa", "--margin", "100%", "--budget", BUDGETS[name])
+    load = ("--aa", *FEWEST, "--budget", BUDGETS[name])
     answer = phpdyno("compare", name, *load, "--runs", runs, "--json", timeout_s=400, env=env)
 
     assert answer.returncode == 0, answer.stderr

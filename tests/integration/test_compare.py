@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver, Concluded, Ended, Header, Planned, Proved, Record
-from tests.support.command import await_journal, compared, document, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.command import FEWEST, await_journal, compared, document, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
@@ -24,9 +24,10 @@ def runs(tmp_path: Path) -> Path:
 
 def test_a_large_effect_is_found_with_its_sign_and_everything_is_journaled(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "busy", index=BUSY)
-    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--control", "env.TURNS=40000", "--aa", "--treatment", "env.TURNS=10000"]
-    answer = phpdyno("compare", *argv, "--treatment", "env.TURNS=160000", "--budget", "40s", "--runs", runs, "--json", "--seed", "4")
-    assert answer.returncode == 0, answer.stderr
+    arms = ("--control", "env.TURNS=40000", "--aa", "--treatment", "env.TURNS=10000", "--treatment", "env.TURNS=160000")
+    asked = ("--margin", "10%", "--budget", "40s", "--seed", "4", "--fail-on", "regression")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *arms, *asked, "--runs", runs, "--json")
+    assert answer.returncode == 3, answer.stdout + answer.stderr  # one has regressed
     assert document(answer)["schema"] == "phpdyno.compare/1"
     # Three quarters of the loop away, or three loops more: the true ratios are about 4 and 1/4, whatever else a request costs.
     assert row(answer, "env.TURNS=10000")["kind"] == "improved"
@@ -67,7 +68,7 @@ def test_opcache_jit_realpath_and_timestamps_are_proved_on_the_running_worker(tm
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=32M"
     files = "ini.opcache.validate_timestamps=0;ini.realpath_cache_size=16M;ini.realpath_cache_ttl=600"
     treatments = ["--treatment", "ini.opcache.enable=0", "--treatment", jit, "--treatment", files]
-    answer = compared(docroot, runs, *treatments, "--budget", "20s")
+    answer = compared(docroot, runs, *treatments, *FEWEST, "--budget", "20s")
     for name in ("ini.opcache.enable=0", jit, files):
         assert row(answer, name)["kind"] != "invalid", row(answer, name)["reason"]
         assert all(proof["proved"] for proof in row(answer, name)["proofs"])
@@ -98,8 +99,8 @@ def test_fastcgi_and_tcp_and_several_workers(tmp_path: Path, runs: Path) -> None
 
 def test_an_interrupted_run_goes_on_where_it_was_and_its_report_comes_from_the_journal(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    process = start("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "20s", "--runs", runs)
-    await_journal(runs, "block", 2)
+    process = start("compare", "--docroot", docroot, "--url", "/", "--aa", *FEWEST, "--budget", "20s", "--runs", runs)
+    await_journal(runs, "block")
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors
@@ -131,19 +132,10 @@ def test_an_interrupted_run_goes_on_where_it_was_and_its_report_comes_from_the_j
     assert (the_run(runs) / "report.html").stat().st_size > 100_000
 
 
-def test_exit_codes_that_were_asked_for(tmp_path: Path, runs: Path) -> None:
-    docroot = site(tmp_path / "busy", index=BUSY)
-    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--control", "env.TURNS=10000", "--runs", runs]
-    worse = phpdyno(*argv, "--treatment", "env.TURNS=200000", "--budget", "25s", "--fail-on", "regression")
-    assert worse.returncode == 3, worse.stdout + worse.stderr
-    undecided = phpdyno(*argv, "--aa", "--margin", "0", "--budget", "20s", "--require-verdict")
-    assert undecided.returncode == 4, undecided.stdout + undecided.stderr
-
-
 def test_the_calibration_is_journaled_and_told_before_the_first_block(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "busy", index=BUSY)
     answer = phpdyno(
-        "compare", "--docroot", docroot, "--url", "/", "--aa", "--control", "env.TURNS=20000", "--budget", "12s", "--runs", runs
+        "compare", "--docroot", docroot, "--url", "/", "--aa", "--control", "env.TURNS=20000", *FEWEST, "--budget", "12s", "--runs", runs
     )
     assert answer.returncode == 0, answer.stderr
     (told,) = [line for line in answer.stderr.splitlines() if line.startswith("plan: ")]
@@ -161,7 +153,10 @@ def test_the_calibration_is_journaled_and_told_before_the_first_block(tmp_path: 
 
 def test_carry_over_is_looked_at_at_one_and_at_twenty_requests(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "busy", index=BUSY)
-    compared(docroot, runs, "--aa", "--control", "env.TURNS=2000", "--margin", "0", "--budget", "12s", "--slot", "5")
+    # With a margin of 0 an A/A is open to the end of its budget.
+    asked = ("--aa", "--control", "env.TURNS=2000", "--margin", "0", "--confidence", "99%", "--budget", "12s", "--slot", "5")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--require-verdict", "--runs", runs)
+    assert answer.returncode == 4, answer.stdout + answer.stderr
     seen = [record for record in records_of(runs) if isinstance(record, CarriedOver)]
     assert {record.slot_requests for record in seen} == {1, 20}
     assert {record.treatment for record in seen} == {"A/A"}
@@ -169,9 +164,7 @@ def test_carry_over_is_looked_at_at_one_and_at_twenty_requests(tmp_path: Path, r
 
 def test_each_treatment_has_the_metric_of_its_knobs(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    answer = compared(
-        docroot, runs, "--aa", "--treatment", "pool.pm.max_children=1", "--concurrency", "2", "--margin", "30%", "--budget", "60s"
-    )
+    answer = compared(docroot, runs, "--aa", "--treatment", "pool.pm.max_children=1", "--concurrency", "2", *FEWEST, "--budget", "60s")
     assert {entry["name"]: entry["metric"] for entry in document(answer)["rows"]} == {"A/A": "cpu", "pool.pm.max_children=1": "throughput"}
     records = records_of(runs)
     assert {record.metric for record in records if isinstance(record, Calibrated)} == {"cpu", "throughput"}
@@ -187,8 +180,8 @@ def test_throughput_goes_on_through_failed_requests_and_counts_them(tmp_path: Pa
     lock.touch()
     lock.chmod(0o666)
     try:
-        argv = ["--aa", "--metric", "throughput", "--concurrency", "4", "--control", f"env.ALONE={lock.name}", "--budget", "20s"]
-        answer = compared(docroot, runs, *argv)
+        load = ("--metric", "throughput", "--concurrency", "4", "--control", f"env.ALONE={lock.name}")
+        answer = compared(docroot, runs, "--aa", *load, *FEWEST, "--budget", "20s")
     finally:
         lock.unlink()
     assert row(answer, "A/A")["kind"] != "invalid"
@@ -223,6 +216,6 @@ def test_a_mix_in_which_few_requests_reach_php_goes_on(tmp_path: Path, runs: Pat
     description = tmp_path / "app.toml"
     target = '[[target]]\npath = "{}"\nweight = {}\n'
     description.write_text('name = "mixed"\ndocroot = "mixed"\n' + target.format("/index.php", 1) + target.format("/a.css", 200))
-    answer = phpdyno("compare", description, "--aa", "--margin", "0", "--budget", "12s", "--runs", runs, "--json")
+    answer = phpdyno("compare", description, "--aa", *FEWEST, "--budget", "12s", "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "A/A")["kind"] != "invalid"

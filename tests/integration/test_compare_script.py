@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.journal.records import BlockDone, Planned, Proved
-from tests.support.command import await_journal, document, fault_of, phpdyno, records_of, row, start, the_run
+from tests.support.command import FEWEST, await_journal, document, fault_of, phpdyno, records_of, row, start, the_run
 from tests.support.scripts import SPIN, script
 from tests.support.traces import wait_for_no_traces
 
@@ -25,7 +25,8 @@ def runs(tmp_path: Path) -> Iterator[Path]:
 def test_planted_effects_are_found_with_their_sign_and_the_rest_is_journaled(tmp_path: Path, runs: Path) -> None:
     argv: list[str | Path] = ["--script", script(tmp_path, SPIN), "--control", "env.SPIN=40000", "--aa"]
     treatments = ["--treatment", "env.SPIN=10000", "--treatment", "env.SPIN=160000"]
-    answer = phpdyno("compare", *argv, *treatments, "--budget", "40s", "--runs", runs, "--json", "--seed", "4")
+    asked = ("--margin", "10%", "--budget", "40s", "--seed", "4")
+    answer = phpdyno("compare", *argv, *treatments, *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "env.SPIN=10000")["kind"] == "improved"
     assert row(answer, "env.SPIN=160000")["kind"] == "regressed"
@@ -38,7 +39,8 @@ def test_planted_effects_are_found_with_their_sign_and_the_rest_is_journaled(tmp
 def test_the_jit_is_proved_in_the_process_and_what_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path) -> None:
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=32M"
     argv: list[str | Path] = ["--script", script(tmp_path, SPIN), "--treatment", jit, "--treatment", "ini.opcache.jit=tracing"]
-    answer = phpdyno("compare", *argv, "--treatment", "ini.opcache.enable_cli=0", "--budget", "20s", "--runs", runs, "--json")
+    asked = ("--margin", "30%", "--budget", "20s")
+    answer = phpdyno("compare", *argv, "--treatment", "ini.opcache.enable_cli=0", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, jit)["kind"] == "improved"
     assert all(proof["proved"] for proof in row(answer, jit)["proofs"])
@@ -57,7 +59,8 @@ def test_arms_that_answer_differently_or_end_are_invalid_and_the_rest_go_on(tmp_
         usleep(300);
         return str_repeat(getenv('WORD') ?: 'same ', 50);
     };"""
-    argv: list[str | Path] = ["--script", script(tmp_path, text), "--aa", "--slot", "10", "--budget", "15s", "--runs", runs, "--json"]
+    asked = ("--slot", "10", *FEWEST, "--budget", "15s")
+    argv: list[str | Path] = ["--script", script(tmp_path, text), "--aa", *asked, "--runs", runs, "--json"]
     answer = phpdyno("compare", *argv, "--treatment", "env.WORD=other", "--treatment", "env.THROW=1", "--treatment", "env.EXIT=1")
     assert answer.returncode == 0, answer.stderr
     assert "answers differently" in row(answer, "env.WORD=other")["reason"]

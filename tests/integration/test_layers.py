@@ -129,9 +129,10 @@ def test_arms_that_serve_commits_and_settings_of_the_app(shop: Path, tmp_path: P
         subprocess.run(["chown", "-R", "nobody:nogroup", str(shop.parent)], check=True)
     index_before = (shop / ".git" / "index").read_bytes()
     treatments = [word for spec in ("source=v1", "source=v2", "app.mode=slow", "app.mode=fast") for word in ("--treatment", spec)]
-    answer = phpdyno("compare", shop, "--control", "source=v3", *treatments, "--budget", "30s", "--runs", tmp_path / "runs", "--json")
+    asked = ("--margin", "30%", "--budget", "30s")
+    answer = phpdyno("compare", shop, "--control", "source=v3", *treatments, *asked, "--runs", tmp_path / "runs", "--json")
     assert answer.returncode == 0, answer.stderr
-    assert row(answer, "source=v1")["kind"] in {"regressed", "inconclusive"}, row(answer, "source=v1")["reason"]  # a short budget
+    assert row(answer, "source=v1")["kind"] == "regressed", row(answer, "source=v1")
     assert "answers differently" in row(answer, "source=v2")["reason"]
     assert row(answer, "app.mode=slow")["kind"] != "invalid"
     assert "the control has the same value" in row(answer, "app.mode=fast")["reason"]

@@ -17,7 +17,7 @@ from phpdyno.knobs.catalogue import pool_ini
 from phpdyno.stack.live_master import live_masters
 from phpdyno.stack.live_pool import import_pool
 from phpdyno.stack.php import default_cli, default_fpm, fpm_prefix, ini_files, inspect_php
-from tests.support.command import await_journal, compared, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.command import FEWEST, await_journal, compared, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.live import LICENSE, SECRET, LivePhp, live_php
 from tests.support.traces import wait_for_no_traces
 
@@ -40,7 +40,7 @@ def test_the_private_control_has_the_ini_the_extensions_and_the_environment_of_t
     assert theirs is not None
     page = "<?php echo md5(getenv('DB_PASSWORD')), ' ', getenv('FROM_MASTER'), ' ', str_repeat('x', 300);"
     docroot, runs = site(tmp_path / "site", index=page), tmp_path / "runs"
-    answer = compared(docroot, runs, "--control", "live:www2", "--treatment", "ini.memory_limit=99M", "--aa", "--budget", "20s")
+    answer = compared(docroot, runs, "--control", "live:www2", "--treatment", "ini.memory_limit=99M", "--aa", *FEWEST, "--budget", "20s")
     records = records_of(runs)
     facts = {record.arm: record.facts for record in records if isinstance(record, Proved)}
     control = facts["control"]
@@ -79,23 +79,8 @@ def check_plan_and_secrets(records: list[Record], runs: Path, printed: str) -> N
 
 def test_an_interrupted_run_asks_the_running_pool_again(live: LivePhp, tmp_path: Path) -> None:
     docroot, runs = site(tmp_path / "site"), tmp_path / "runs"
-    argv: list[str | Path] = [
-        "compare",
-        "--docroot",
-        docroot,
-        "--url",
-        "/",
-        "--control",
-        "live:www2",
-        "--aa",
-        "--margin",
-        "0",
-        "--budget",
-        "20s",
-        "--runs",
-        runs,
-    ]
-    process = start(*argv)
+    asked = ("--control", "live:www2", "--aa", *FEWEST, "--budget", "20s")
+    process = start("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs)
     await_journal(runs, "block", 1)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)

@@ -15,7 +15,7 @@ import pytest
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import BlockDone, Preflight
 from phpdyno.workflows.doctor import CheckUp
-from tests.support.command import site, the_run
+from tests.support.command import FEWEST, site, the_run
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user already")]
 
@@ -57,22 +57,8 @@ def test_an_ordinary_user_gets_verdicts_from_schedstat(home: Path, python: tuple
     interpreter, env = python
     docroot = site(home / "site")
     runs = home / "runs"
-    argv = [
-        interpreter,
-        "-m",
-        "phpdyno",
-        "compare",
-        "--docroot",
-        str(docroot),
-        "--url",
-        "/",
-        "--aa",
-        "--budget",
-        "15s",
-        "--runs",
-        str(runs),
-    ]
-    answer = run_as_nobody(argv, env, home)
+    command = [interpreter, "-m", "phpdyno", "compare", "--docroot", str(docroot), "--url", "/", "--aa", *FEWEST]
+    answer = run_as_nobody([*command, "--budget", "15s", "--runs", str(runs)], env, home)
     assert answer.returncode == 0, answer.stderr
     assert "CPU time is read from each process's schedstat" in " ".join(answer.stdout.replace("!", "").split())
     host = next(record.host for record in read_journal(the_run(runs) / "journal.jsonl") if isinstance(record, Preflight))
@@ -100,8 +86,8 @@ def test_an_ordinary_user_measures_a_script(home: Path, python: tuple[str, dict[
     script.parent.mkdir()
     script.write_text("<?php return fn (): string => hash('sha256', str_repeat('x', 100_000));")
     runs = home / "runs"
-    argv = [interpreter, "-m", "phpdyno", "compare", "--script", str(script), "--aa", "--budget", "15s", "--runs", str(runs), "--json"]
-    answer = run_as_nobody(argv, env, home)
+    command = [interpreter, "-m", "phpdyno", "compare", "--script", str(script), "--aa", *FEWEST]
+    answer = run_as_nobody([*command, "--budget", "15s", "--runs", str(runs), "--json"], env, home)
     assert answer.returncode == 0, answer.stderr
     records = read_journal(the_run(runs) / "journal.jsonl")
     assert [record.host.cpu_source for record in records if isinstance(record, Preflight)] == ["schedstat"]
