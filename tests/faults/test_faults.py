@@ -1,5 +1,6 @@
 """Faults while measuring: each ends in a finding or in one clear line, and leaves nothing behind."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ from phpdyno.paths import live_root
 from phpdyno.stack import bench as bench_module
 from phpdyno.stack.meter import children_of
 from tests.faults import kill_loop
-from tests.support.command import await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.command import FEWEST, await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.pages import page_that
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
@@ -39,7 +40,7 @@ def runs(tmp_path: Path) -> Iterator[Path]:
 
 def test_an_arm_that_answers_differently_is_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index="<?php echo str_repeat(getenv('WORD') ?: 'same ', 100);")
-    argv: list[str | Path] = ["--treatment", "env.WORD=other", "--aa", "--budget", "12s", "--runs", runs, "--json"]
+    argv: list[str | Path] = ["--treatment", "env.WORD=other", "--aa", *FEWEST, "--budget", "12s", "--runs", runs, "--json"]
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
     assert answer.returncode == 0, answer.stderr
     other = row(answer, "env.WORD=other")
@@ -51,9 +52,8 @@ def test_an_arm_that_answers_differently_is_invalid_and_the_others_go_on(tmp_pat
 def test_a_treatment_whose_php_fpm_does_not_start_is_invalid_with_its_last_log_lines(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     broken = "pool.pm=dynamic;pool.pm.max_children=2;pool.pm.start_servers=9"
-    answer = phpdyno(
-        "compare", "--docroot", docroot, "--url", "/", "--treatment", broken, "--aa", "--budget", "12s", "--runs", runs, "--json"
-    )
+    asked = ("--treatment", broken, "--aa", *FEWEST, "--budget", "12s")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, broken)["kind"] == "invalid"
     assert "start_servers" in row(answer, broken)["reason"]
@@ -101,8 +101,8 @@ def test_one_request_that_fails_while_an_instance_warms_up_costs_a_block_and_no_
     docroot = site(tmp_path / "site", index=UNLUCKY)
     with tempfile.NamedTemporaryFile(dir="/tmp") as instances:
         Path(instances.name).chmod(0o666)
-        argv: list[str | Path] = [side, f"env.UNLUCKY={instances.name}", "--aa", "--slot", "5", "--budget", "15s", "--runs", runs, "--json"]
-        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
+        asked = (side, f"env.UNLUCKY={instances.name}", "--aa", "--slot", "5", *FEWEST, "--budget", "15s")
+        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
         assert answer.returncode == 0, answer.stderr
         assert Path(instances.name).stat().st_size >= 3
     failures = [record for record in records_of(runs) if isinstance(record, Incident) and record.kind == "failed block"]
@@ -127,8 +127,8 @@ echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body><
 
 def test_an_arm_that_leaks_until_it_is_killed_is_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=LEAKING)
-    argv: list[str | Path] = ["--control", "ini.ffi.enable=1", "--treatment", "env.LEAK=1", "--aa", "--slot", "40", "--budget", "15s"]
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv, "--runs", runs, "--json")
+    asked = ("--control", "ini.ffi.enable=1", "--treatment", "env.LEAK=1", "--aa", "--slot", "40", *FEWEST, "--budget", "15s")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     leaking = row(answer, "env.LEAK=1")
     assert (leaking["kind"], leaking["ratio"]) == ("invalid", None)
@@ -166,7 +166,7 @@ def database_app(folder: Path) -> Path:
 
 
 def test_the_database_killed_mid_block_ends_the_run_and_it_can_be_resumed(tmp_path: Path, runs: Path) -> None:
-    process = start("compare", database_app(tmp_path), "--aa", "--margin", "0", "--budget", "15s", "--runs", runs)
+    process = start("compare", database_app(tmp_path), "--aa", *FEWEST, "--budget", "15s", "--runs", runs)
     await_journal(runs, "block", 1)
     (server,) = [path for path in Path("/proc").glob("[0-9]*") if _is_our_database(path)]
     os.kill(int(server.name), signal.SIGKILL)
@@ -234,19 +234,30 @@ def test_a_port_that_stays_taken_is_an_error_with_the_log(tmp_path: Path, runs: 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small file system that this needs")
 def test_a_full_disk_ends_the_run_with_one_line_and_keeps_what_was_measured(tmp_path: Path, runs: Path) -> None:
     runs.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "phpdyno-test", runs], capture_output=True, text=True, check=False)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "phpdyno-test", runs], capture_output=True, text=True, check=False)
     if mounted.returncode != 0:
         pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
     try:
         docroot = site(tmp_path / "site")
-        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "30s", "--runs", runs)
-        assert answer.returncode == 1
-        assert fault_of(answer.stderr)
-        assert "the disk is full" in answer.stderr
-        assert "--resume" in answer.stderr
-        assert records_of(runs)
+        argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "30s", "--runs", runs]
+        with start("compare", *argv) as process:
+            await_journal(runs, "block")
+            fill(the_run(runs) / "somebody-elses")
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert fault_of(errors)
+        assert "the disk is full" in errors
+        assert "--resume" in errors
+        assert any(isinstance(record, BlockDone) for record in records_of(runs))
     finally:
         subprocess.run(["umount", runs], check=True)
+
+
+def fill(path: Path) -> None:
+    """Take all the room that a file system has left."""
+    with path.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while stream.write(bytes(4096)):
+            pass
 
 
 @pytest.fixture
@@ -284,14 +295,14 @@ def test_a_server_that_is_not_installed_is_named_with_the_line_that_installs_it(
 
 def test_without_nginx_and_mariadb_fastcgi_still_measures(only: Callable[..., dict[str, str]], tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    argv: list[str | Path] = ["--docroot", docroot, "--url", "/", "--aa", "--transport", "fastcgi", "--budget", "12s", "--runs", runs]
-    answer = phpdyno("compare", *argv, env=only(FPM))
+    asked = ("--aa", "--transport", "fastcgi", *FEWEST, "--budget", "12s")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, env=only(FPM))
     assert answer.returncode == 0, answer.stderr
 
 
 def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "15s"]
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "10s"]
     first = start(*argv, "--runs", runs)
     await_journal(runs, "plan")
     second = phpdyno(*argv, "--runs", tmp_path / "other")
@@ -305,7 +316,7 @@ def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: 
 
 def test_a_page_with_a_clock_is_compared_all_the_same(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index="<?php echo str_repeat('steady ', 200), 'build ', intdiv(time(), 3), ' at ', date('H:i:s');")
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "15s", "--runs", runs, "--json")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "10s", "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "A/A")["kind"] != "invalid", row(answer, "A/A")["reason"]
 
@@ -313,7 +324,7 @@ def test_a_page_with_a_clock_is_compared_all_the_same(tmp_path: Path, runs: Path
 def test_static_files_beside_pages_are_measured_and_static_files_alone_are_refused(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     (docroot / "style.css").write_text("body { color: red }" * 50)
-    argv: list[str | Path] = ["compare", "--docroot", docroot, "--aa", "--slot", "1", "--budget", "12s"]
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--aa", "--slot", "1", *FEWEST, "--budget", "12s"]
     mixed = phpdyno(*argv, "--url", "/", "--url", "/style.css", "--runs", runs)
     assert mixed.returncode == 0, mixed.stderr
     alone = phpdyno(*argv, "--url", "/style.css", "--runs", tmp_path / "other")
