@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.drive.driver import NativeDriver
+from phpdyno.drive.requests import native_targets
+from phpdyno.errors import DynoError
+from phpdyno.experiment import gate
+from phpdyno.experiment.slot import Lane
+from phpdyno.model.workload import Target, Workload
 from tests.support.command import COMMAND, phpdyno, site
+from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import traces_of
 
 pytestmark = pytest.mark.integration
@@ -132,19 +139,32 @@ def test_a_command_line_that_cannot_be(argv: list[str], words: list[str]) -> Non
     assert all(word in line for word in words), line
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("<?php header('Location: http://localhost/elsewhere', true, 301);", ["301", "http://localhost/elsewhere"]),
-        ("<?php http_response_code(404); echo 'nothing here';", ["404", "nothing here"]),
-        ("<?php http_response_code(500); echo 'broken';", ["500", "broken"]),
-        ("<?php echo '<h1>Error establishing a database connection</h1>';", ["database connection"]),
-        ("<?php ", ["empty"]),
-    ],
-)
-def test_a_target_that_may_not_be_timed_is_refused_saying_what_it_answered(body: str, words: list[str], tmp_path: Path) -> None:
-    docroot = site(tmp_path / "site", index=body)
-    line = refused("compare", "--docroot", docroot, "--url", "/", "--aa", "--runs", tmp_path / "runs", code=1)
+UNTIMED = {
+    "moved": ("<?php header('Location: http://localhost/elsewhere', true, 301);", ("301", "http://localhost/elsewhere")),
+    "absent": ("<?php http_response_code(404); echo 'nothing here';", ("404", "nothing here")),
+    "failing": ("<?php http_response_code(500); echo 'broken';", ("500", "broken")),
+    "unconnected": ("<?php echo '<h1>Error establishing a database connection</h1>';", ("database connection",)),
+    "blank": ("<?php ", ("empty",)),
+}
+
+
+def test_targets_that_may_not_be_timed_are_refused_saying_what_they_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "LEARNING_PAUSE_S", 0.0)
+    with plain_bench(tmp_path) as bench, bench.running([plain_arm("control")]) as (instance,):
+        site(bench.app.docroot, **{name: body for name, (body, _) in UNTIMED.items()})
+        for name, (_, words) in UNTIMED.items():
+            workload = Workload((Target(f"/{name}.php"),))
+            targets = native_targets(workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
+            driver = NativeDriver(instance.http, targets, keep_alive=True)
+            with pytest.raises(DynoError) as caught:
+                gate.Gate(workload).learn(Lane(instance, driver))
+            driver.close()
+            assert all(word in str(caught.value) for word in (f"/{name}.php", *words)), str(caught.value)
+
+
+def test_a_target_that_may_not_be_timed_ends_the_command_with_one_line(tmp_path: Path) -> None:
+    body, words = UNTIMED["moved"]
+    line = refused("compare", "--docroot", site(tmp_path / "site", index=body), "--url", "/", "--aa", "--runs", tmp_path / "runs", code=1)
     assert all(word in line for word in words), line
 
 
