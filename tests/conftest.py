@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.traces import DEFAULT_LIVE_ROOT, SESSION_PREFIX
+
 PAGES = Path("/proc/sys/vm/nr_hugepages")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def live_root() -> Iterator[Path]:
     """$PHPDYNO_LIVE for this session. Short, because a unix socket's path holds 107 bytes."""
-    root = Path(tempfile.mkdtemp(prefix="pd-test-", dir="/tmp"))
+    root = Path(tempfile.mkdtemp(prefix=SESSION_PREFIX, dir=DEFAULT_LIVE_ROOT))
     root.chmod(0o711)
     before = os.environ.get("PHPDYNO_LIVE")
     os.environ["PHPDYNO_LIVE"] = str(root)

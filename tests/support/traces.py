@@ -9,18 +9,26 @@ from phpdyno.stack.guardian import LIVE_PREFIX
 
 CGROUP_ROOTS = ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup")
 DEFAULT_LIVE_ROOT = Path("/tmp")
+SESSION_PREFIX = "pd-test-"
+"""Of the live root that each session of the tests has for itself, in the default one."""
 
 
 def traces_of() -> list[str]:
-    """Processes that work in or hold something of our live root, live directories in it, and cgroups whose run is gone."""
+    """Processes that work in or hold something of our live root, live directories in it, and cgroups whose run is gone, whosever it was."""
     marker = str(live_root() / LIVE_PREFIX)
     found = [f"process {path.name}: {line}" for path in Path("/proc").glob("[0-9]*") if (line := _ours(path, marker))]
     found += [f"directory {path}" for path in live_root().glob(f"{LIVE_PREFIX}*")]
     for root in CGROUP_ROOTS:
         for group in Path(root).glob(f"{LIVE_PREFIX}*"):
-            if not any((place / group.name).exists() for place in (live_root(), DEFAULT_LIVE_ROOT)):
+            if not _lives(group.name):
                 found.append(f"cgroup {group}")
     return found
+
+
+def _lives(name: str) -> bool:
+    """Whether a live directory of that name is there: ours, one of a phpdyno beside the tests, or one of another session of the tests."""
+    places = (live_root(), DEFAULT_LIVE_ROOT, *DEFAULT_LIVE_ROOT.glob(f"{SESSION_PREFIX}*"))
+    return any((place / name).exists() for place in places)
 
 
 def wait_for_no_traces(timeout_s: float = 15.0) -> list[str]:
