@@ -16,6 +16,7 @@ from phpdyno.host.cores import split_cores
 from phpdyno.host.listen_queue import ListenQueue
 from phpdyno.host.queue_sampler import QueueSampler
 from phpdyno.model.app import PreparedApp
+from phpdyno.model.readings import PoolStatus
 from phpdyno.model.workload import Target as Page
 from phpdyno.model.workload import Workload
 from phpdyno.render.fastcgi import request_params
@@ -63,6 +64,16 @@ def until_busy(instance: Instance, workers: int) -> None:
         time.sleep(0.01)
 
 
+def quickest_status(instance: Instance, times: int = 5) -> tuple[PoolStatus, float]:
+    """The last of several answers, and how long the quickest took, in seconds: on a busy host any one of them may be late."""
+    took_s = []
+    for _ in range(times):
+        start = time.monotonic()
+        status = read_pool_status(instance.status)
+        took_s.append(time.monotonic() - start)
+    return status, min(took_s)
+
+
 @pytest.mark.parametrize("socket", ["unix", "tcp"])
 def test_status_and_queue_of_a_pool_whose_workers_are_all_busy(tmp_path: Path, socket: str) -> None:
     with pool_of(tmp_path, {"pool.pm.max_children": "2", "web.socket": socket}) as instance:
@@ -71,9 +82,9 @@ def test_status_and_queue_of_a_pool_whose_workers_are_all_busy(tmp_path: Path, s
             until_busy(instance, 2)
             with QueueSampler(queue.read, cores=split_cores().helpers) as sampler:
                 time.sleep(1.5)
-            start = time.monotonic()
-            status = read_pool_status(instance.status)
-            assert time.monotonic() - start < 0.09  # no worker became free for it
+            status, took_s = quickest_status(instance)
+            # Each request takes 100 ms and four wait: a question that waited for a worker would take twice as long at least.
+            assert took_s < 0.09
         levels = sampler.levels()
         assert (status.active, status.idle, status.max_active) == (2, 0, 2)
         assert status.listen_queue == (0 if socket == "unix" else pytest.approx(4, abs=2))
