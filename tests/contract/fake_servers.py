@@ -12,6 +12,8 @@ from phpdyno._native import Target
 
 Serve = Callable[[socket.socket], None]
 
+DEADLINE_S = 20.0
+"""Of what takes milliseconds on a host that nobody else uses; less than the time-out of a response."""
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Fake: yes\r\n\r\nhello"
 
 
@@ -82,3 +84,18 @@ def get(path: str = "/", *, status: int = 200, min_bytes: int = 0, max_bytes: in
     """An HTTP GET target."""
     request = f"GET {path} HTTP/1.1\r\nHost: fake\r\n\r\n".encode()
     return Target.http(request, status=status, min_bytes=min_bytes, max_bytes=max_bytes)
+
+
+class Held:
+    """Answers each request once it may; `asked` is set as soon as one has come, `free` lets the answers go."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.free = threading.Event()
+
+    def serve(self, peer: socket.socket) -> None:
+        """One request of a connection."""
+        if peer.recv(65536):
+            self.asked.set()
+            if self.free.wait(DEADLINE_S):
+                peer.sendall(HELLO)

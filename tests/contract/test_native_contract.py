@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import phpdyno._native as native
 from phpdyno._native import OUTCOMES, Engine, Response, Samples, Target
 from phpdyno.drive.driver import failures
-from tests.contract.fake_servers import HELLO, FakeServer, always, get
+from tests.contract.fake_servers import DEADLINE_S, HELLO, FakeServer, Held, always, get
 
 MS = 1_000_000
 DTYPES = {
@@ -161,7 +161,8 @@ def test_after_max_failures_the_rest_is_abandoned(hello: FakeServer) -> None:
 
 def test_a_server_that_hangs_costs_one_time_out_and_is_said_in_words(hanging: FakeServer) -> None:
     samples = Engine(hanging.address, [get()], response_timeout_ns=100 * MS).run(zeros(1000), concurrency=4)
-    assert 100 * MS <= samples.ended_ns - samples.started_ns < 400 * MS
+    # One after the other they would take 25 s.
+    assert 100 * MS <= samples.ended_ns - samples.started_ns < 5000 * MS
     assert failures(samples) == "4 timed_out; the rest (996) not sent or not waited for"
 
 
@@ -234,7 +235,7 @@ def test_an_interrupt_ends_a_hanging_call(call: Callable[[Engine], object], hang
     engine = Engine(hanging.address, [get()])
     with pytest.raises(KeyboardInterrupt):
         call(engine)
-    assert time.monotonic() - interrupted_soon[0] < 1
+    assert time.monotonic() - interrupted_soon[0] < 5
     with FakeServer(always(HELLO)) as server:
         assert names(Engine(server.address, [get()]).run(zeros(1))) == ["ok"]
 
@@ -251,28 +252,30 @@ def test_a_handler_that_does_not_raise_does_not_end_the_run(hanging: FakeServer)
     assert seen == [signal.SIGALRM]
 
 
-def test_other_threads_go_on_while_it_runs(hanging: FakeServer) -> None:
-    turns: list[float] = []
-    stop = threading.Event()
+def test_other_threads_go_on_while_it_runs() -> None:
+    held = Held()
 
-    def turn() -> None:
-        while not stop.wait(0.005):
-            turns.append(time.monotonic())
+    def go_on() -> None:
+        held.asked.wait(DEADLINE_S)
+        held.free.set()
 
-    thread = threading.Thread(target=turn)
-    thread.start()
-    Engine(hanging.address, [get()], response_timeout_ns=200 * MS).run(zeros(1))
-    stop.set()
+    thread = threading.Thread(target=go_on)
+    with FakeServer(held.serve) as server:
+        thread.start()
+        samples = Engine(server.address, [get()]).run(zeros(1))
     thread.join()
-    assert len(turns) > 10
+    assert names(samples) == ["ok"]
 
 
-def test_one_engine_is_for_one_thread_at_a_time(hanging: FakeServer) -> None:
-    engine = Engine(hanging.address, [get()], response_timeout_ns=300 * MS)
-    thread = threading.Thread(target=engine.run, args=(zeros(1),))
-    thread.start()
-    time.sleep(0.1)
-    with pytest.raises(RuntimeError, match="borrowed"):
+def test_one_engine_is_for_one_thread_at_a_time() -> None:
+    held = Held()
+    with FakeServer(held.serve) as server:
+        engine = Engine(server.address, [get()])
+        thread = threading.Thread(target=engine.run, args=(zeros(1),))
+        thread.start()
+        assert held.asked.wait(DEADLINE_S)
+        with pytest.raises(RuntimeError, match="borrowed"):
+            engine.close()
+        held.free.set()
+        thread.join()
         engine.close()
-    thread.join()
-    engine.close()

@@ -65,13 +65,14 @@ def test_an_interrupt_ends_all_threads(call: Callable[[Engine], object], hanging
     engine = Engine(hanging.address, [get()])
     with pytest.raises(KeyboardInterrupt):
         call(engine)
-    assert time.monotonic() - interrupted_soon[0] < 0.5
+    assert time.monotonic() - interrupted_soon[0] < 5
     with FakeServer(always(HELLO)) as server:
         assert names(Engine(server.address, [get()]).run(zeros(1))) == ["ok"]
 
 
 def test_a_server_that_hangs_costs_one_time_out(hanging: FakeServer) -> None:
     samples = Engine(hanging.address, [get()], response_timeout_ns=100 * MS).run(zeros(1000), concurrency=4, threads=2)
-    assert 100 * MS <= samples.ended_ns - samples.started_ns < 500 * MS
+    # One after the other they would take 25 s.
+    assert 100 * MS <= samples.ended_ns - samples.started_ns < 5000 * MS
     assert names(samples).count("timed_out") == 4
     assert names(samples).count("abandoned") == 996

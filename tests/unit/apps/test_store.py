@@ -1,5 +1,4 @@
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -50,17 +49,21 @@ def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
 def test_two_runs_build_once_and_the_second_says_that_it_waits(tmp_path: Path) -> None:
     built: list[Path] = []
     told: list[str] = []
-    inside = threading.Event()
+    inside, waited = threading.Event(), threading.Event()
 
     def build(partial: Path) -> None:
         inside.set()
-        time.sleep(0.3)
+        assert waited.wait(30)
         built.append(partial)
+
+    def tell(text: str) -> None:
+        told.append(text)
+        waited.set()
 
     first = threading.Thread(target=stored, args=(tmp_path, "app", {}, build, silent))
     first.start()
-    assert inside.wait(5)
-    stored(tmp_path, "app", {}, build, told.append)
+    assert inside.wait(30)
+    stored(tmp_path, "app", {}, build, tell)
     first.join()
 
     assert len(built) == 1
