@@ -158,27 +158,37 @@ def as_nobody(action: object) -> str:
     return told
 
 
+def found(*pids: int) -> list[int]:
+    """Which of these are taken for masters; there may be others of this host's."""
+    return [each.pid for each in live_masters().found if each.pid in pids]
+
+
+def refused(pid: int) -> str:
+    """Why a process is not."""
+    (why,) = [str(each) for each in live_masters().refused if f"process {pid}:" in str(each)]
+    return why
+
+
 def test_a_process_of_another_account_is_never_taken_for_a_pool(live: LivePhp, tmp_path: Path) -> None:
     argv = [f"php-fpm: master process ({live.config})", "60"]
     stranger = subprocess.Popen(argv, executable=shutil.which("sleep"), user=65534, group=65534, extra_groups=[])
     try:
-        masters = live_masters()
-        assert [each.pid for each in masters.found] == [live.pid]
-        assert f"process {stranger.pid}: it belongs to another account (nobody); run phpdyno as nobody" in str(masters.refused[-1])
+        assert found(live.pid, stranger.pid) == [live.pid]
+        assert "it belongs to another account (nobody); run phpdyno as nobody" in refused(stranger.pid)
         assert import_pool("www2").selector == "www2"  # and not one of two
     finally:
         stranger.kill()
         stranger.wait()
     ours = subprocess.Popen(argv, executable=shutil.which("sleep"))
     try:
-        assert [each.pid for each in live_masters().found] == [live.pid]
-        assert "sleep is no php-fpm, whatever its title says" in str(live_masters().refused[0])
+        assert found(live.pid, ours.pid) == [live.pid]
+        assert "sleep is no php-fpm, whatever its title says" in refused(ours.pid)
     finally:
         ours.kill()
         ours.wait()
     live.config.chmod(0o666)
-    assert live_masters().found == ()
-    assert "others can change" in str(live_masters().refused[0])
+    assert found(live.pid) == []
+    assert "others can change" in refused(live.pid)
     live.config.chmod(0o644)
     (live.place / "pool.d").chmod(0o777)
     with pytest.raises(DynoError, match=r"php-fpm\.conf:4: .*others can change .*pool\.d"):
