@@ -13,7 +13,7 @@ import pytest
 
 from phpdyno.errors import DynoError
 from phpdyno.paths import live_root
-from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, start_ticks
+from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, descendants, start_ticks
 from phpdyno.stack.leftovers import sweep_leftovers
 from phpdyno.stack.supervise import Supervisor
 from tests.support.traces import wait_for_no_traces
@@ -129,15 +129,33 @@ def test_a_session_number_used_again_by_somebody_else_is_not_touched() -> None:
     bystander.wait()
 
 
+def await_orphan(parent: int) -> int:
+    deadline = time.monotonic() + 10.0
+    while not (found := descendants(parent)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    (orphan,) = found
+    return orphan
+
+
 def test_a_guardian_that_is_killed_is_noticed_instead_of_waited_for(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path / "logs")
-    supervisor.spawn("family", ["sh", "-c", "setsid sleep 1000.8 & wait"])
+    family = supervisor.spawn("family", ["sh", "-c", "setsid sleep 1000.8 & wait"])
+    orphan = await_orphan(family.pid)
+    started = start_ticks(orphan)
     owner = json.loads((supervisor.live / "owner.json").read_text())
-    os.kill(owner["guardian"], signal.SIGKILL)
-    with pytest.raises(DynoError, match="guardian process ended unexpectedly"):
-        supervisor.spawn("late", ["sleep", "1"])
-    supervisor.close()
-    subprocess.run(["pkill", "-f", "sleep 1000.8"], check=False)
+    try:
+        os.kill(owner["guardian"], signal.SIGKILL)
+        with pytest.raises(DynoError, match="guardian process ended unexpectedly"):
+            supervisor.spawn("late", ["sleep", "1"])
+        supervisor.close()
+    finally:
+        # In a session of its own, and the guardian that would have ended it is gone.
+        if start_ticks(orphan) == started:
+            os.kill(orphan, signal.SIGKILL)
+    deadline = time.monotonic() + 10.0
+    while start_ticks(orphan) == started and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert start_ticks(orphan) != started
 
 
 def test_what_others_put_under_our_name_is_not_followed(tmp_path: Path) -> None:
