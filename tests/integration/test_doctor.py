@@ -98,8 +98,10 @@ def test_a_short_measurement_says_what_is_decidable_and_leaves_nothing(tmp_path:
 def test_an_estimate_that_is_cut_short_leaves_nothing(number: signal.Signals) -> None:
     process = start("doctor", "--json")
     deadline = time.monotonic() + 30.0
-    while not any("php-fpm" in trace for trace in traces_of()) and time.monotonic() < deadline:
+    while not (at_work := any("php-fpm" in trace for trace in traces_of())) and time.monotonic() < deadline:
         time.sleep(0.02)
+    assert at_work
+    assert process.poll() is None
     process.send_signal(number)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == (130 if number == signal.SIGINT else -9)

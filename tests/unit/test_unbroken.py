@@ -65,6 +65,7 @@ def no_hang_up() -> Iterator[None]:
 
 def test_a_signal_that_is_ignored_stays_so(no_hang_up: None) -> None:
     with unbroken():
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         signal.raise_signal(signal.SIGHUP)
 
 
