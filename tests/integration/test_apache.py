@@ -25,14 +25,15 @@ from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.meter import children_of, host_meter
 from phpdyno.stack.programs import program_path
 from tests.support.command import FEWEST, document, phpdyno, row, site
+from tests.support.optional import needs
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.skipif(
-        shutil.which("apache2", path=program_path()) is None,
-        reason="not installed: sudo sh scripts/setup.sh --packages-only apache2-bin libapache2-mod-php8.2",
+    needs(
+        shutil.which("apache2", path=program_path()),
+        "not installed: sudo sh scripts/setup.sh --packages-only apache2-bin libapache2-mod-php8.2",
     ),
 ]
 

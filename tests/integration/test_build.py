@@ -17,13 +17,14 @@ from phpdyno.build.needs import TOOLS, is_installed
 from phpdyno.paths import cache_path
 from tests.support.command import await_journal, document, fault_of, phpdyno, start
 from tests.support.extension import extension_source
+from tests.support.optional import needs
 
 BOLT = ("bolt-19", "libbolt-19-dev")
 MISSING = [package for package in (*TOOLS, *BOLT) if not is_installed(package)]
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.slow,
-    pytest.mark.skipif(bool(MISSING), reason=f"compiling PHP needs {', '.join(MISSING)}"),
+    needs(not MISSING, f"compiling PHP needs {', '.join(MISSING)}"),
 ]
 MINUTE_S = 60.0
 RECIPE = "pgo+bolt"

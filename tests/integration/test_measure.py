@@ -29,6 +29,7 @@ from phpdyno.stats.visits import (
 )
 from phpdyno.workflows.measure import Question, measure
 from tests.support.command import fault_of, phpdyno, site, start, the_run
+from tests.support.optional import needs
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
@@ -119,7 +120,7 @@ def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
     assert wait_for_no_traces() == []
 
 
-@pytest.mark.skipif(not RIVALS, reason="neither wrk nor ab is installed")
+@needs(RIVALS, "neither wrk nor ab is installed")
 def test_others_generators_say_about_the_same(hello: Sweep) -> None:
     assert {check.tool for check in hello.cross_checks} == set(RIVALS)
     for check in hello.cross_checks:

@@ -18,11 +18,12 @@ from phpdyno.model.build import Build
 from phpdyno.stack.php import ini_files, inspect_php
 from phpdyno.stack.supervise import Supervisor
 from tests.support.builds import BUILD
+from tests.support.optional import needs
 
 FPM = Path(BUILD.like)
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.skipif(shutil.which("dpkg-shlibdeps") is None, reason="there is no dpkg-shlibdeps here"),
+    needs(shutil.which("dpkg-shlibdeps"), "there is no dpkg-shlibdeps here"),
     pytest.mark.skipif(not FPM.is_file(), reason=f"there is no {FPM} here"),
 ]
 

@@ -13,6 +13,7 @@ from phpdyno.report.page import figures_of, render_page
 from phpdyno.report.view import view_of
 from tests.support.browser import Browser, browser, find_chromium
 from tests.support.journals import JIT, finished, opening, plan
+from tests.support.optional import absent
 from tests.support.protocol import full
 from tests.unit.report.test_old_journal import OLD
 from tests.unit.report.test_page import SHOWN, hostile_run
@@ -52,7 +53,7 @@ INK = "getComputedStyle(document.querySelector('#forest-cpu .xtick text')).fill"
 def tab() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
-        pytest.skip("there is no chromium here; apt-get install chromium")
+        absent("there is no chromium here; apt-get install chromium")
     with browser(program) as opened:
         yield opened
 

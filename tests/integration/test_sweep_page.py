@@ -10,6 +10,7 @@ from phpdyno.report.sweep_page import render_sweep, sweep_figures
 from phpdyno.report.sweep_view import sweep_view
 from tests.integration.test_report_page import DRAWN, PHONE, TEXT_OVERLAPS, TOO_WIDE, brightness, colours
 from tests.support.browser import Browser, browser, find_chromium
+from tests.support.optional import absent
 from tests.support.sweep_runs import empty_sweep, full_sweep, short_sweep
 from tests.unit.report.test_sweep_terminal import hostile_sweep
 
@@ -23,7 +24,7 @@ INK = "getComputedStyle(document.querySelector('#throughput .xtick text')).fill"
 def tab() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
-        pytest.skip("there is no chromium here; apt-get install chromium")
+        absent("there is no chromium here; apt-get install chromium")
     with browser(program) as opened:
         yield opened
 
