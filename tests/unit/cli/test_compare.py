@@ -1,4 +1,4 @@
-"""`phpdyno compare`: the exit codes that were asked for."""
+"""What the exit code of `phpdyno compare` says: nothing that was not asked for."""
 
 from pathlib import Path
 
@@ -7,12 +7,13 @@ from msgspec import structs
 
 from phpdyno.cli.compare import Options, _exit_code
 from phpdyno.journal.records import BlockDone
+from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.view import view_of
-from tests.support.journals import JIT, blocks, opening, paid_by_the_database, plan
+from tests.support.journals import JIT, blocks, finished, opening, paid_by_the_database, plan
 
-ASKED = Options(
+TYPED = Options(
     reference="hello",
-    treatments=(JIT.name,),
+    treatments=("ini.opcache.enable=0",),
     control="",
     aa=False,
     docroot=None,
@@ -29,9 +30,29 @@ ASKED = Options(
     runs=Path("runs"),
     resume=None,
     json=False,
-    fail_on="regression",
-    require_verdict=True,
+    fail_on=None,
+    require_verdict=False,
 )
+CAREFUL = structs.replace(TYPED, fail_on="regression", require_verdict=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "kinds", "code"),
+    [
+        (TYPED, ("regressed", "inconclusive", "invalid"), 0),
+        (structs.replace(TYPED, fail_on="regression"), ("improved", "regressed"), 3),
+        (structs.replace(TYPED, fail_on="regression"), ("improved", "equivalent", "inconclusive", "invalid"), 0),
+        (structs.replace(TYPED, require_verdict=True), ("improved", "inconclusive"), 4),
+        (structs.replace(TYPED, require_verdict=True), ("improved", "regressed", "equivalent", "invalid"), 0),
+        (CAREFUL, ("inconclusive", "regressed"), 3),
+        (CAREFUL, ("inconclusive", "equivalent"), 4),
+        (CAREFUL, ("improved", "equivalent"), 0),
+    ],
+)
+def test_exit_codes_that_were_asked_for(asked: Options, kinds: tuple[VerdictKind, ...], code: int) -> None:
+    view = view_of(finished(), "run")
+    rows = tuple(structs.replace(row, kind=kind) for row, kind in zip(view.rows, kinds, strict=False))
+    assert _exit_code(asked, structs.replace(view, rows=rows)) == code
 
 
 @pytest.mark.parametrize(
@@ -46,5 +67,5 @@ ASKED = Options(
 )
 def test_what_was_found_in_the_exit_code_as_far_as_it_was_asked_for(done: list[BlockDone], code: int) -> None:
     view = view_of([*opening(plan(JIT)), *done], "run")
-    assert _exit_code(ASKED, view) == code
-    assert _exit_code(structs.replace(ASKED, fail_on=None, require_verdict=False), view) == 0
+    assert _exit_code(CAREFUL, view) == code
+    assert _exit_code(TYPED, view) == 0
