@@ -175,8 +175,11 @@ class Side(Struct, frozen=True):
     """What one arm's requests and workers took."""
 
     cpu_ms: Annotated[float, Meta(description="CPU of PHP's processes per request, milliseconds.")]
-    p50_ms: Annotated[float, Meta(description="Median over the blocks of their medians of the service time, milliseconds.")]
-    p99_ms: Annotated[float, Meta(description="The same of their 99th percentiles.")]
+    p50_ms: Annotated[float | None, Meta(description="Median over the blocks of their medians of the service time, milliseconds.")]
+    p99_ms: Annotated[
+        float | None,
+        Meta(description="The same of their 99th percentiles; null where most blocks have fewer than 100 valid answers."),
+    ]
     worker_kib: Annotated[float | None, Meta(description="Private memory of a worker, KiB; null where it could not be read.")] = None
 
 

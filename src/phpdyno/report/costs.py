@@ -1,13 +1,13 @@
 """What both arms of a treatment cost over the blocks that count: descriptions, and one secondary ratio."""
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Sequence
 
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.report.shape import ArmCost, Ratio
 from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.stats.service_time import service_ms
 from phpdyno.stats.whole_stack import stack_log_ratios
 
 _NS_PER_MS = 1e6
@@ -33,8 +33,8 @@ def arm_cost(costs: Sequence[Cost]) -> ArmCost | None:
         nginx_cpu_ms_per_request=per_request(sum(cost.web_cpu_ns for cost in costs)),
         database_cpu_ms_per_request=per_request(sum(cost.database_cpu_ns for cost in costs)),
         host_cpu_ms_per_request=per_request(sum(cost.host_cpu_ns for cost in costs)),
-        service_p50_ms=statistics.median(cost.service_p50_ns for cost in costs) / _NS_PER_MS,
-        service_p99_ms=statistics.median(cost.service_p99_ns for cost in costs) / _NS_PER_MS,
+        service_p50_ms=service_ms(costs, 50),
+        service_p99_ms=service_ms(costs, 99),
         requests_per_s=requests_per_s(costs),
         failed=sum(cost.failed for cost in costs),
         failures=dict(kinds),

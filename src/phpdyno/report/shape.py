@@ -52,8 +52,19 @@ class ArmCost(Struct, frozen=True):
     nginx_cpu_ms_per_request: Annotated[float, says("CPU of nginx, milliseconds per valid request.")]
     database_cpu_ms_per_request: Annotated[float, says("CPU of the database, milliseconds per valid request.")]
     host_cpu_ms_per_request: Annotated[float, says("Busy time of all cores of the host, milliseconds per valid request.")]
-    service_p50_ms: Annotated[float, says("Service time (done - sent), milliseconds: median over the blocks of the block's median.")]
-    service_p99_ms: Annotated[float, says("Service time, milliseconds: median over the blocks of the block's 99th percentile.")]
+    service_p50_ms: Annotated[
+        float | None,
+        says(
+            "Service time (done - sent), milliseconds: median over the blocks of the block's median. Null where most have but one answer."
+        ),
+    ]
+    service_p99_ms: Annotated[
+        float | None,
+        says(
+            "Service time, milliseconds: median over the blocks of the block's 99th percentile. Null where most blocks have fewer than 100 "
+            "valid answers: of so few it would be the greatest."
+        ),
+    ]
     requests_per_s: Annotated[
         float | None,
         says("Valid completions per second of driving (the metric `throughput`). Null in journals of schema 1, which did not record it."),

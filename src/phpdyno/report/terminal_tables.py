@@ -12,6 +12,8 @@ from phpdyno.report.shape import ArmCost, Row, RunView
 from phpdyno.report.shape_measured import AllanRow, CalibrationRow
 from phpdyno.report.terminal_parts import labelled, name_of
 from phpdyno.report.words import (
+    FEW_ANSWERS,
+    NOTHING,
     PER_SECOND,
     aa_finding,
     carried,
@@ -44,7 +46,7 @@ def cost_table(rows: Sequence[Row], php: str) -> RenderableType:
     said = (
         f"Valid {unit}s per second, failed {unit}s, and CPU milliseconds per valid {unit}:"
         if loaded
-        else f"Milliseconds per {unit}: CPU of each part, and service time (p50, p99):"
+        else f"Milliseconds per {unit}: CPU of each part, service time (median over blocks):"
     )
     lines = [Text(said, style="bold"), Text(f"  {'':<12}" + "".join(f"{name:>9}" for name in names), style="dim")]
     for row, control, treated in measured:
@@ -58,6 +60,8 @@ def cost_table(rows: Sequence[Row], php: str) -> RenderableType:
             level = percent(row.confidence)
             ratio = f"control / treatment {stack.ratio:.3f} ({level} CI {stack.low:.3f} to {stack.high:.3f})"
             lines.append(Text(f"  {php} + nginx + database: {ratio}", style="dim"))
+    if not loaded and any(None in (cost.service_p50_ms, cost.service_p99_ms) for _, *arms in measured for cost in arms):
+        lines.append(Text(f"  {NOTHING}: {FEW_ANSWERS}", style="dim"))
     return Group(*lines)
 
 

@@ -79,8 +79,11 @@ def before_after(found: Confirmed) -> tuple[tuple[str, str, str], ...]:
     one, other = found.before, found.after
     rows = [
         ("CPU of PHP per request, ms", milliseconds(one.cpu_ms), milliseconds(other.cpu_ms)),
-        ("service time p50, ms", milliseconds(one.p50_ms), milliseconds(other.p50_ms)),
-        ("service time p99, ms", milliseconds(one.p99_ms), milliseconds(other.p99_ms)),
+        *(
+            (f"service time {name}, ms", milliseconds(was), milliseconds(now))
+            for name, was, now in (("p50", one.p50_ms, other.p50_ms), ("p99", one.p99_ms, other.p99_ms))
+            if was is not None and now is not None
+        ),
     ]
     if one.worker_kib is not None and other.worker_kib is not None:
         rows.append(("private memory of a worker, MiB", f"{one.worker_kib / 1024:.1f}", f"{other.worker_kib / 1024:.1f}"))

@@ -18,6 +18,9 @@ from phpdyno.report.shape_measured import AaRow, CarriedEffect
 NOTHING = "–"
 """A cell without a figure."""
 
+FEW_ANSWERS = "fewer than 100 valid answers a block: p99 would be the greatest of them"
+"""Why a percentile of the service time has no figure."""
+
 PER_SECOND: dict[Unit, str] = {"request": "req/s", "operation": "op/s"}
 """Heads of a column."""
 
@@ -215,8 +218,10 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.4g} %"
 
 
-def milliseconds(value: float) -> str:
-    """Three decimals or more below 10, fewer above: `109.3`, `21.11`, `1.400`, `0.0912`."""
+def milliseconds(value: float | None) -> str:
+    """Three decimals or more below 10, fewer above: `109.3`, `21.11`, `1.400`, `0.0912`; `–` for none."""
+    if value is None:
+        return NOTHING
     return f"{value:.{1 if value >= 100 else 2 if value >= 10 else 3 if value >= 0.1 or value == 0 else 4}f}"
 
 

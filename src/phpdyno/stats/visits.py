@@ -17,6 +17,7 @@ from msgspec import Struct
 from phpdyno._native import Histogram
 from phpdyno.model.bottleneck import Load
 from phpdyno.model.sweep import Point, TargetTimes, Visit
+from phpdyno.stats.service_time import has_beyond
 from phpdyno.stats.student import quantile
 
 LEAST_ROUNDS = 3
@@ -198,10 +199,10 @@ def figure_at(times: Times, percent: float, confidence: float) -> Figure | None:
     single round is too short in that sense. An interval that the pooled value is outside of is widened to hold it. Valid answers only:
     how many requests failed belongs beside it.
     """
-    if not _enough(times.pooled.count, percent):
+    if not has_beyond(times.pooled.count, percent):
         return None
     value = float(times.pooled.percentile(percent))
-    if not all(_enough(each.count, percent) for each in times.rounds):
+    if not all(has_beyond(each.count, percent) for each in times.rounds):
         return Figure(value, None, None, len(times.rounds))
     own = figure_of([float(each.percentile(percent)) for each in times.rounds], confidence)
     if own is None or own.low is None or own.high is None:
@@ -252,11 +253,6 @@ def load_over(
         network_ns=_sum(cpu.network_ns for cpu in cpus),
         generator_threads=max(visit.threads for visit in counted),
     )
-
-
-def _enough(count: int, percent: float) -> bool:
-    """Whether at least one of so many answers lies beyond a percentile; a hair's breadth for what 99.9 is in binary."""
-    return count > 0 and count * (100.0 - percent) >= 100.0 - 1e-6
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

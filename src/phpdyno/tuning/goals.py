@@ -10,6 +10,7 @@ from phpdyno.model.tune import Goal
 from phpdyno.stats.exact import share_interval
 from phpdyno.stats.judge import margin_log
 from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.stats.service_time import has_beyond
 
 GOAL_WORDS: dict[Goal, str] = {
     "cpu": "less CPU per request",
@@ -132,7 +133,10 @@ def _p99(control: Sequence[Measured], treated: Sequence[Measured], allowed: floa
     if grown.low is None or grown.low <= margin_log(allowed):
         return None
     higher, least = math.expm1(grown.mean), math.expm1(grown.low)
-    return Breach("p99", f"the 99th percentile is {higher:.0%} higher (at least {least:.0%}), {allowed:.0%} is allowed")
+    few = any(not has_beyond(each.requests - each.failed, 99.0) for each in (*control, *treated))
+    # Of fewer than 100 answers the 99th percentile is the slowest.
+    what = "the slowest answer of a block" if few else "the 99th percentile"
+    return Breach("p99", f"{what} is {higher:.0%} higher (at least {least:.0%}), {allowed:.0%} is allowed")
 
 
 def _errors(control: Sequence[Measured], treated: Sequence[Measured], alpha: float) -> Breach | None:

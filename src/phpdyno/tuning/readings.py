@@ -3,12 +3,12 @@ noise where too few are left."""
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.tune import Goal, Side
 from phpdyno.stats.noise import Noise, telling
 from phpdyno.stats.screening import Reading
+from phpdyno.stats.service_time import service_ms
 from phpdyno.tuning.goals import Measured, gain
 
 LEAST_SIGMA = 0.0005
@@ -92,8 +92,8 @@ def side_of(costs: Sequence[Cost]) -> Side:
     valid = sum(cost.requests - cost.failed for cost in costs)
     return Side(
         cpu_ms=sum(cost.php_cpu_ns for cost in costs) / max(1, valid) / 1e6,
-        p50_ms=median(cost.service_p50_ns for cost in costs) / 1e6,
-        p99_ms=median(cost.service_p99_ns for cost in costs) / 1e6,
+        p50_ms=service_ms(costs, 50),
+        p99_ms=service_ms(costs, 99),
         worker_kib=sum(held) / len(held) if held else None,
     )
 

@@ -77,6 +77,8 @@ def test_memory_that_was_not_read_is_not_mentioned() -> None:
         "service time p50",
         "service time p99",
     ]
+    few = confirmed(before=Side(21.4, 25.1, None), after=Side(19.9, 23.4, None))
+    assert [name for name, _, _ in before_after(few)][-1] == "service time p50, ms"
     assert before_after(confirmed(before=None)) == ()
 
 

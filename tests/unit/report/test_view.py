@@ -6,6 +6,7 @@ from phpdyno.journal.records import Concluded, Ended, Incident, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Target
+from phpdyno.report.page import render_page
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.view import view_of
 from tests.support.journals import (
@@ -18,6 +19,7 @@ from tests.support.journals import (
     answers,
     blocks,
     conclusion,
+    cost,
     finished,
     header,
     opening,
@@ -26,6 +28,8 @@ from tests.support.journals import (
     proved,
     tuned,
 )
+from tests.unit.report.test_page import Page
+from tests.unit.report.test_terminal import shown
 
 EFFECTS = {JIT.name: 1.07}
 
@@ -73,7 +77,30 @@ def test_costs_are_per_request_and_leave_excluded_blocks_out() -> None:
     assert found.control.database_cpu_ms_per_request == pytest.approx(1.4)
     assert found.control.host_cpu_ms_per_request > found.control.php_cpu_ms_per_request
     assert found.treated.php_cpu_ms_per_request < found.control.php_cpu_ms_per_request
+    assert found.control.service_p50_ms is not None
+    assert found.control.service_p99_ms is not None
     assert found.control.service_p50_ms < found.control.service_p99_ms
+
+
+def test_the_99th_percentile_of_four_requests_is_not_shown() -> None:
+    four = {"control": cost(21.0, 4), "treated": cost(20.0, 4)}
+    done = [
+        msgspec.structs.replace(block, observations=tuple(msgspec.structs.replace(seen, **four) for seen in block.observations))
+        for block in blocks(EFFECTS, 9)
+    ]
+    found = one_of([*opening(plan(JIT)), *done])
+    assert found.control is not None
+    assert found.control.service_p99_ms is None
+    assert found.control.service_p50_ms == pytest.approx(cost(21.0, 4).service_p50_ns / 1e6)
+    printed = shown([*opening(plan(JIT)), *done], 80)
+    assert "service time (median over blocks):" in printed
+    assert "  –: fewer than 100 valid answers a block: p99 would be the greatest of them" in printed
+    (line,) = [line for line in printed.splitlines() if line.startswith("  treatment  ")]
+    assert line.split()[-1] == "–"
+    page = Page(render_page(view_of([*opening(plan(JIT)), *done], "run"))).text
+    assert "– where most of them have fewer than 100 valid answers" in page
+    whole = shown([*opening(plan(JIT)), *blocks(EFFECTS, 9)], 80)
+    assert "fewer than 100" not in whole
 
 
 def test_the_whole_stack_dilutes_the_effect() -> None:

@@ -64,6 +64,14 @@ def test_the_percentile_breaks_its_rail_when_that_is_certain() -> None:
     assert breaches([PLAIN] * 12, scattered) == ()
 
 
+def test_of_few_answers_it_is_the_slowest_and_called_that() -> None:
+    few, slow = changed(requests=40), changed(requests=40, p99_ns=60_000_000)
+    (found,) = breaches([few] * 12, [slow] * 12)
+    assert (found.rail, found.words.partition(" is ")[0]) == ("p99", "the slowest answer of a block")
+    (found,) = breaches([PLAIN] * 12, [changed(p99_ns=60_000_000)] * 12)
+    assert found.words.startswith("the 99th percentile is 20% higher")
+
+
 def test_errors_count_when_they_are_more_than_the_controls() -> None:
     assert rails(changed(failed=1), blocks=1) == []
     assert rails(changed(failed=20)) == ["errors"]

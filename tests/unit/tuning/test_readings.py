@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from msgspec import structs
 
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.stats.noise import Noise
@@ -97,9 +98,12 @@ def test_ratios_by_other_goals_than_the_one_that_was_driven() -> None:
 
 
 def test_one_arm_before_and_after() -> None:
-    found = side_of([cost(worker_kib=10_000), cost(p99_ns=9_000, worker_kib=12_000), cost()])
-    assert found.cpu_ms == pytest.approx(3 * 30_000 / 27 / 1e6)
+    many = [structs.replace(each, requests=101) for each in (cost(worker_kib=10_000), cost(p99_ns=9_000, worker_kib=12_000), cost())]
+    found = side_of(many)
+    assert found.cpu_ms == pytest.approx(3 * 30_000 / 300 / 1e6)
     assert (found.p50_ms, found.p99_ms, found.worker_kib) == (0.003, 0.007, 11_000)
     assert side_of([cost()]).worker_kib is None
+    # Of nine valid answers the 99th percentile is the greatest.
+    assert (side_of([cost()] * 3).p50_ms, side_of([cost()] * 3).p99_ms) == (0.003, None)
     with pytest.raises(ValueError, match="block"):
         side_of([])
