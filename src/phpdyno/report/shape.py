@@ -173,7 +173,7 @@ class RunView(Struct, frozen=True, kw_only=True):
     ]
     metric: Annotated[str, says("What is compared, in words; each row names its own metric.")]
     margin: Annotated[float, says("Relevance margin of CPU per request as a fraction (0.01 = 1 %); each row has its own.")]
-    confidence: Annotated[float, says("Probability that all intervals hold together, at every look.")]
+    confidence: Annotated[float, says("Probability that the intervals of the `ratio` of all rows hold together, at every look.")]
     budget_s: Annotated[float, says("Budget in seconds.")]
     seed: Annotated[int, says("Seed of orders, coins and targets.")]
     scope: Annotated[str, says("What the verdicts hold for: host, mix, builds, seed.")]

@@ -98,16 +98,27 @@ def _method(view: StudyView) -> list[str]:
     confidence = percent(view.comparisons[0].confidence)
     first = (
         "Each arm runs on real nginx and php-fpm (and MariaDB where the app has one) beside its control, in pairs of short slots that ask "
-        "for the same requests, the order decided by a coin. Every block starts fresh instances; the block is the observation. An interval "
-        f"holds at every look, and all intervals of one comparison together with {confidence}. Before anything is timed both arms must "
-        "give equal answers, and every changed setting must be seen at work in the running worker."
+        "for the same requests, the order decided by a coin. Every block starts fresh instances; the block is the observation. The "
+        "interval of a ratio holds at every look, and those of one comparison to its control, from which the verdicts follow, hold all "
+        f"together with {confidence}. Before anything is timed both arms must give equal answers, and every changed setting must be seen "
+        "at work in the running worker."
     )
     second = (
         "CPU per request is the CPU of all php-fpm processes per valid answer, with one worker and one request in flight. Throughput is "
         f"valid completions per second with {view.concurrency} requests in flight on {view.workers} static workers, {_arrival(loaded)}, "
         "generator and servers on the same machine; failed requests are counted and do not end a slot."
     )
-    return ["## Method", first, " ".join([second, *(_slot_words(each) for each in loaded)]), swept]
+    told = [second, *(_slot_words(each) for each in loaded), _levels(confidence) if loaded else ""]
+    return ["## Method", first, " ".join(filter(None, told)), swept]
+
+
+def _levels(confidence: str) -> str:
+    """What the intervals in the tables of throughput are, besides those of the ratios."""
+    return (
+        "The intervals of requests per second describe how far the blocks of one arm lie apart. They are of levels over minutes in which "
+        "the machine drifts, and hold together with no other: arms are compared by the ratios. The ratios of php-fpm's CPU beside "
+        f"throughput hold together with {confidence} among themselves, not with those of throughput."
+    )
 
 
 def _loaded(view: StudyView) -> list[ComparisonFigures]:

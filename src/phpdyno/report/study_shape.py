@@ -25,10 +25,23 @@ class ArmFigures(Struct, frozen=True):
     verdict: Annotated[str, says("`control`, or the verdict of the comparison, with its relevance.")]
     reason: Annotated[str, says("Why the verdict is what it is; empty where it needs no reason.")]
     per_s: Annotated[
-        Ratio | None, says("Valid completions per second, one value per block, with their interval (no ratio); null while it is infinite.")
+        Ratio | None,
+        says(
+            "Valid completions per second, one value per block, with their interval (no ratio), which describes: it holds together with no "
+            "other. Null while it is infinite."
+        ),
     ]
-    ratio: Annotated[Ratio | None, says("By the comparison's metric, against the control; null without an interval.")]
-    cpu_ratio: Annotated[Ratio | None, says("CPU of PHP per valid request, control / arm; null without an interval.")]
+    ratio: Annotated[
+        Ratio | None,
+        says("By the comparison's metric, against the control: these of one comparison hold together. Null without an interval."),
+    ]
+    cpu_ratio: Annotated[
+        Ratio | None,
+        says(
+            "CPU of PHP per valid request, control / arm; null without an interval. Beside throughput these hold together among themselves "
+            "only."
+        ),
+    ]
     cost: Annotated[ArmCost | None, says("What the arm cost, as totals without an interval; null while nothing is measured.")]
     host_busy: Annotated[float | None, says("Share of all cores that were busy while the arm was driven, 0 to 1.")]
     blocks: Annotated[int, says("Blocks that count.")]
@@ -53,7 +66,7 @@ class ComparisonFigures(Struct, frozen=True):
     slot_requests: Annotated[int | None, says("Requests per slot as they were measured; null before the calibration.")]
     aa: Annotated[AaRow | None, says("The control against itself, before the first block; null without an A/A block that counts.")]
     slot_reason: Annotated[str, says("Why a throughput slot is shorter than 20 requests for each in flight, as the study file says.")]
-    confidence: Annotated[float, says("Probability that all intervals of the comparison hold together, at every look.")]
+    confidence: Annotated[float, says("Probability that the intervals of all `ratio` of the comparison hold together, at every look.")]
     margin: Annotated[float, says("Relevance margin as a fraction (0.01 = 1 %).")]
     elapsed_s: Annotated[float, says("Measuring time in seconds, all sessions together, starts and warm-up included.")]
     blocks_excluded: Annotated[int, says("Observations that do not count for a covariate declared beforehand.")]
