@@ -134,5 +134,5 @@ class CarryOverRow(Struct, frozen=True):
     confidence: Annotated[float, says("Confidence of each interval.")]
     margin: Annotated[float, says("Relevance margin as a fraction (0.01 = 1 %).")]
     effects: Annotated[tuple[CarriedEffect, ...], says("Shortest slots first.")]
-    differs: Annotated[bool, says("Whether the intervals of the shortest and the longest slots do not overlap.")]
+    differs: Annotated[bool, says("Whether there are two slot lengths whose intervals do not overlap.")]
     said: Annotated[str, says("What follows, in words.")]
