@@ -42,6 +42,7 @@ class FakeMeasuring:
     def __init__(self) -> None:
         self.asked: list[Question] = []
         self.done: list[str] = []
+        self.argvs: list[tuple[str, ...]] = []
         self.fails: dict[str, BaseException] = {}
         self.ground = Ground(
             "c0de", {"kernel": "6.1", "CPU time from": "cgroup"}, {"nginx": "1.22.1", "PHP (/bin/fpm)": "8.2.1, build id aa"}
@@ -59,6 +60,7 @@ class FakeMeasuring:
     ) -> Path:
         accept(PreparedApp("x", Path("/srv"), Workload((Target("/"),)), version=self.version))
         self.asked.append(question)
+        self.argvs.append(tuple(argv))
         progress.phase("measuring")
         progress.tick(1.0, question.budget_s, "")
         run = runs / "20260101-000000-compare-x"
@@ -70,6 +72,7 @@ class FakeMeasuring:
         return run
 
     def resume(self, run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
+        self.argvs.append(tuple(argv))
         self._end(f"{run.parent.name} resumed")
         return run
 

@@ -1,6 +1,7 @@
 """A study's sweep: what is asked, what is kept, what is gone on with. The measuring is a fake; a real sweep is an integration test."""
 
 import contextlib
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class FakeSweeping:
     def __init__(self) -> None:
         self.asked: list[Question] = []
         self.resumed: list[Path] = []
+        self.argvs: list[tuple[str, ...]] = []
         self.version = "6.1.1"
         self.fails: BaseException | None = None
 
@@ -39,6 +41,7 @@ class FakeSweeping:
     ) -> Path:
         accept(PreparedApp("x", Path("/srv"), Workload((Target("/"),)), version=self.version))
         self.asked.append(question)
+        self.argvs.append(tuple(argv))
         progress.tick(1.0, question.budget_s, "")
         run = runs / "20260101-000000-measure-x"
         run.mkdir(parents=True)
@@ -110,6 +113,15 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path, fake: FakeSwe
     assert len(fake.asked) == 1
     assert [each.parent for each in fake.resumed] == [run / "shop-sweep"]
     assert [part.state for part in record.parts] == ["done"]
+
+
+def test_what_a_resumed_study_begins_is_repeated_by_the_command_line_of_the_study(tmp_path: Path, fake: FakeSweeping) -> None:
+    run, record = begin(tmp_path)
+    shutil.rmtree(run / "shop-sweep")
+    began = structs.replace(record, argv=("study", "pools.toml"), parts=tuple(structs.replace(part, state="open") for part in record.parts))
+    write_study(run, began)
+    workflow.resume_study(run, only="", argv=("study", "--resume", str(run)), progress=FakeProgress())
+    assert fake.argvs == [(), ("study", "pools.toml")]
 
 
 def test_a_finished_sweep_whose_study_did_not_hear_of_it_is_not_measured_again(tmp_path: Path, fake: FakeSweeping) -> None:

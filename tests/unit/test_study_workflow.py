@@ -133,6 +133,16 @@ def test_an_interrupted_study_keeps_what_is_done_and_resumes_what_was_begun(file
     assert set(states(record).values()) == {"done"}
 
 
+def test_what_a_resumed_study_begins_is_repeated_by_the_command_line_of_the_study(file: Path, fake: FakeMeasuring) -> None:
+    fake.fails = {"shop-cpu": KeyboardInterrupt()}
+    began, resumed = ("study", str(file)), ("study", "--resume", "runs/x")
+    with pytest.raises(Interrupted) as caught:
+        workflow.study(file, budget_s=None, only="", runs=file.parent / "runs", argv=began, progress=FakeProgress())
+    workflow.resume_study(Path(caught.value.run), only="", argv=resumed, progress=FakeProgress())
+    # shop-cpu goes on, and its journal notes who went on with it; blog-cpu begins.
+    assert fake.argvs == [began, began, resumed, began]
+
+
 def test_a_finished_study_is_only_shown_again(file: Path, fake: FakeMeasuring) -> None:
     run, record = begin(file)
     fake.done.clear()

@@ -50,7 +50,7 @@ def run(options: Options) -> int:
     if options.resume is not None:
         refuse_with_resume(options.requests)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = resume_tune(options.resume.absolute(), argv=argv, progress=progress)
+            directory = resume_tune(options.resume.absolute(), progress=progress)
     else:
         asked = with_requests(asked_of(options), options.requests, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:

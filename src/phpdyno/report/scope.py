@@ -24,6 +24,8 @@ UNTIL: dict[Settle, str] = {
     "direction": ", measured until the direction is settled",
     "never": ", measured until the budget is spent",
 }
+SEEDED = frozenset({"compare", "measure", "ladder"})
+"""Commands whose --seed is the seed of what they measure."""
 BOTH = "HTTP keep-alive through nginx or to Apache, and nginx shares PHP's cores, as Apache does"
 """Each web server on the same cores: on others, nginx's work would be free."""
 
@@ -161,10 +163,13 @@ def _decided(plan: Plan) -> str:
     return f"{margin}confidence {percent(plan.confidence)}, budget {duration(plan.budget_s)}, seed {plan.seed}{UNTIL[plan.settle]}"
 
 
-def repeat(argv: tuple[str, ...], seed: int) -> str:
-    """The command line that measures it again, with its seed."""
+def repeat(argv: tuple[str, ...], seed: int, command: str) -> str:
+    """The command line that measures it again; with its seed where that is the one of the command line.
+
+    What `command` measured as a part of a larger run (a study, a tune) has a seed of its own, which follows from that run's.
+    """
     words = list(argv[1:]) if argv and PurePath(argv[0]).name == "phpdyno" else list(argv)
-    if not any(word == "--seed" or word.startswith("--seed=") for word in words):
+    if command in SEEDED and words[:1] in ([], [command]) and not any(word == "--seed" or word.startswith("--seed=") for word in words):
         words += ["--seed", str(seed)]
     return shlex.join(["phpdyno", *words])
 

@@ -64,7 +64,7 @@ def sweep_view(sweep: Sweep, run_name: str) -> SweepView:
         environment=_environment(sweep, host),
         warnings=tuple(dict.fromkeys(warning for each in sweep.hosts for warning in each.warnings)),
         sentences=tuple(arm.sentence for arm in arms),
-        repeat=scope.repeat(header.argv, plan.seed),
+        repeat=scope.repeat(header.argv, plan.seed, "measure"),
     )
 
 

@@ -54,7 +54,7 @@ def _bare(gathered: Gathered, run_name: str) -> RunView:
         max_steal=plan.max_steal,
         max_lag=plan.max_lag,
         max_lag_of_cpu=plan.limits_of("cpu").lag,
-        repeat=scope.repeat(header.argv, plan.seed),
+        repeat=scope.repeat(header.argv, plan.seed, header.command),
     )
 
 

@@ -108,16 +108,17 @@ def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
 
 
 class _Climbed(Struct, frozen=True):
-    """A ladder whose builds are measured: how, and the step that is best for certain."""
+    """A ladder whose builds are measured: by which command line, how, and the step that is best for certain."""
 
     run: Path
+    argv: tuple[str, ...]
     plan: Plan
     best: StepFound | None
 
 
 def _climbed(run: Path, record: LadderRecord) -> _Climbed:
     measured = measured_in(read_journal(run / FILE), run.name)
-    return _Climbed(run, measured.gathered.plan, best_of(found_steps(record.steps, measured)))
+    return _Climbed(run, measured.gathered.header.argv, measured.gathered.plan, best_of(found_steps(record.steps, measured)))
 
 
 def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], progress: Progress) -> LadderRecord:
@@ -129,7 +130,8 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
             record = structs.replace(record, knobs=_on_top(record, climbed.best))
             write_ladder(run, record)
         if record.knobs:
-            compare_in(_question_of_knobs(record, climbed.plan), run / KNOBS, argv=argv, progress=progress)
+            question = _question_of_knobs(record, climbed.plan)
+            compare_in(question, run / KNOBS, origin=climbed.argv, argv=argv, progress=progress)
     except DynoError as error:
         # What the builds came to is known all the same.
         said = f"{NOT_ON_TOP}{error}".replace(f"{run}/", "")

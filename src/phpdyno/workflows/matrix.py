@@ -149,7 +149,7 @@ def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: 
             if each.state == "done":
                 continue
             try:
-                compare_in(question_of(record, each), run / each.name, argv=argv, progress=progress)
+                compare_in(question_of(record, each), run / each.name, origin=record.argv, argv=argv, progress=progress)
                 done = structs.replace(each, state="done", detail="")
             except DynoError as error:
                 progress.note(f"{each.name}: {error}")

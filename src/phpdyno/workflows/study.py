@@ -192,11 +192,13 @@ def _one(
         if part.kind == "comparison":
             comparison = next(each for each in study.comparisons if each.name == part.name)
             then = version_of(record, comparison.app)
-            version = _compare(question_of(study, comparison, record.scale), place, comparison.app, then, argv=argv, progress=progress)
+            question = question_of(study, comparison, record.scale)
+            version = _compare(question, place, comparison.app, then, origin=record.argv, argv=argv, progress=progress)
         elif part.kind == "sweep":
             sweep = next(each for each in study.sweeps if each.name == part.name)
             then = version_of(record, sweep.app)
-            version = _sweep(sweep_question(study, sweep, record.scale), place, sweep.app, then, argv=argv, progress=progress)
+            sweeping = sweep_question(study, sweep, record.scale)
+            version = _sweep(sweeping, place, sweep.app, then, origin=record.argv, argv=argv, progress=progress)
         else:
             wanted = next(each for each in study.passes if each.name == part.name)
             requests, then = pass_requests(wanted, record.scale), version_of(record, wanted.app)
@@ -218,11 +220,18 @@ def _told(error: DynoError, run: Path) -> str:
     return said.replace(f"{run}/", "")
 
 
-def _compare(question: Question, place: Path, app: str, then: str, *, argv: Sequence[str], progress: Progress) -> str:
-    """Go on with what was begun in `place`, else begin. Gives the app's version, which is to be `then` if that is known."""
+def _compare(
+    question: Question, place: Path, app: str, then: str, *, origin: Sequence[str], argv: Sequence[str], progress: Progress
+) -> str:
+    """Go on with what was begun in `place`, else begin. Gives the app's version, which is to be `then` if that is known.
+
+    `origin` is the command line that began the study, and so what repeats this; `argv` that of this session.
+    """
     begun = begun_in(place)
     if begun is None:
-        run = compare(question, runs=place, argv=argv, progress=progress, accept=lambda made: refuse_other_version(app, then, made.version))
+        run = compare(
+            question, runs=place, argv=origin, progress=progress, accept=lambda made: refuse_other_version(app, then, made.version)
+        )
         return RunState.replay(read_journal(run / FILE)).plan.app_version
     state = RunState.replay(read_journal(begun / FILE))
     refuse_other_version(app, then, state.plan.app_version)
@@ -231,11 +240,13 @@ def _compare(question: Question, place: Path, app: str, then: str, *, argv: Sequ
     return state.plan.app_version
 
 
-def _sweep(question: Sweeping, place: Path, app: str, then: str, *, argv: Sequence[str], progress: Progress) -> str:
+def _sweep(question: Sweeping, place: Path, app: str, then: str, *, origin: Sequence[str], argv: Sequence[str], progress: Progress) -> str:
     """The same of a sweep."""
     begun = begun_sweep_in(place)
     if begun is None:
-        run = measure(question, runs=place, argv=argv, progress=progress, accept=lambda made: refuse_other_version(app, then, made.version))
+        run = measure(
+            question, runs=place, argv=origin, progress=progress, accept=lambda made: refuse_other_version(app, then, made.version)
+        )
         return read_sweep(run).plan.app_version
     found = read_sweep(begun)
     refuse_other_version(app, then, found.plan.app_version)

@@ -51,7 +51,7 @@ def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress, w
     return run
 
 
-def resume_tune(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
+def resume_tune(run: Path, *, progress: Progress) -> Path:
     """Go on with a tune that was interrupted; finished blocks count. Raises UsageError where nothing is left to do."""
     run = check_place(run)
     record = read_tune(run)
@@ -61,7 +61,7 @@ def resume_tune(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     spent_s = max(record.spent_s, spent_in_parts(run))
     with (
         MeasuringLock(),
-        laboratory(subject, run, argv=argv, progress=progress, before_s=spent_s, memory_kib=record.memory_kib) as (lab, preflight),
+        laboratory(subject, run, argv=record.argv, progress=progress, before_s=spent_s, memory_kib=record.memory_kib) as (lab, preflight),
     ):
         refuse_changed_tune(record, subject, lab, preflight)
         Tuning(run, record, lab, progress).go()

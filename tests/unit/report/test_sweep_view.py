@@ -286,3 +286,9 @@ def test_the_steal_of_a_visit_is_a_share_of_all_cores() -> None:
     each = structs.replace(visits(plan, 1)[0], cpu=VisitCpu(php_ns=1, generator_ns=1, stolen_ns=500_000_000, wall_ns=1_000_000_000))
     (row, *_) = sweep_view(sweep_of(plan, (each,)), "run").visits
     assert row.steal_fraction == pytest.approx(0.25)
+
+
+def test_a_sweep_of_a_study_is_repeated_without_a_seed_which_studies_do_not_take() -> None:
+    made = short_sweep()
+    of_a_study = structs.replace(made, header=structs.replace(made.header, argv=("study", "studies/pools.toml")))
+    assert sweep_view(of_a_study, "run").repeat == "phpdyno study studies/pools.toml"

@@ -296,6 +296,23 @@ def test_how_to_repeat(argv: tuple[str, ...], repeat: str) -> None:
     assert view_of([first, Planned(plan(JIT))], "run").repeat == repeat
 
 
+@pytest.mark.parametrize(
+    ("command", "argv", "repeat"),
+    [
+        # A study has no --seed, and the seed of a part of a tune is not that of the tune.
+        ("compare", ("study", "studies/opcache.toml"), "phpdyno study studies/opcache.toml"),
+        ("compare", ("matrix", "hello", "wordpress"), "phpdyno matrix hello wordpress"),
+        ("compare", ("ladder", "hello"), "phpdyno ladder hello"),
+        ("tune", ("tune", "hello"), "phpdyno tune hello"),
+        ("selfcheck", ("selfcheck", "--effect", "1%"), "phpdyno selfcheck --effect 1%"),
+        ("ladder", ("ladder", "hello"), "phpdyno ladder hello --seed 7"),
+    ],
+)
+def test_a_part_of_a_larger_run_is_repeated_by_that_runs_own_seed(command: str, argv: tuple[str, ...], repeat: str) -> None:
+    first = msgspec.structs.replace(header(), command=command, argv=argv)
+    assert view_of([first, Planned(plan(JIT))], "run").repeat == repeat
+
+
 def test_without_a_plan_there_is_nothing_to_report() -> None:
     with pytest.raises(DynoError, match="run-9: the run ended before it had a plan \\(failed: no php-fpm\\)"):
         view_of([header(), Ended("failed", "no php-fpm", 0.1)], "run-9")

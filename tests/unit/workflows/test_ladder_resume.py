@@ -90,6 +90,14 @@ def test_that_knobs_are_not_measured_is_said_until_they_are(measured: Path, monk
     assert resumed(measured).notes == ("older than installed",)
 
 
+def test_the_comparison_of_the_knobs_is_repeated_by_the_command_line_of_the_ladder(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(workflow, "compare_in", lambda *_, origin, **__: asked.append(origin))
+    monkeypatch.setattr(workflow, "_look_inside", lambda *_, **__: None)
+    workflow.resume_ladder(measured, argv=("ladder", "--resume", str(measured)), progress=SILENT)
+    assert asked == [("ladder", "wordpress")]
+
+
 def test_a_run_of_another_command_is_refused_before_anything_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workflow, "resume", lambda *_, **__: pytest.fail("nothing is measured"))
     keep(tmp_path / "run", ladder_journal(ladder_record()), ())

@@ -1,6 +1,6 @@
 """A matrix goes on with the builds and the host that it began with; comparisons are replaced by a fake here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +11,15 @@ from msgspec import structs
 from phpdyno.build.workshop import write_build
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.matrix import MatrixRecord, read_matrix, write_matrix
+from phpdyno.journal.reader import FILE
 from phpdyno.journal.study import Ground
+from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Binary, Build
+from phpdyno.workflows import compare as comparing
 from phpdyno.workflows import matrix as workflow
 from tests.support.fake_study import FakeProgress
-from tests.support.journals import CONTROL, JIT
+from tests.support.journals import CONTROL, JIT, opening, plan
 from tests.support.ladders import matrix_record
 
 GROUND = Ground("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
@@ -29,6 +32,7 @@ class FakeHost:
         self.cache = cache
         self.ground = GROUND
         self.compared: list[str] = []
+        self.origins: list[tuple[str, ...]] = []
 
     def keep(self, build: Build) -> None:
         place = self.cache / "builds" / "finished" / build.name
@@ -39,8 +43,9 @@ class FakeHost:
         assert len(list(builds)) == 2
         return self.ground
 
-    def compare_in(self, question: Any, place: Path, **_: object) -> None:
+    def compare_in(self, question: Any, place: Path, *, origin: Sequence[str], **_: object) -> None:
         self.compared.append(place.name)
+        self.origins.append(tuple(origin))
 
 
 @pytest.fixture
@@ -74,6 +79,7 @@ def test_what_is_not_done_is_measured(tmp_path: Path, host: FakeHost) -> None:
     begun(tmp_path / "run")
     assert {each.state for each in resumed(tmp_path / "run").apps} == {"done"}
     assert host.compared == ["hello"]
+    assert host.origins == [read_matrix(tmp_path / "run").argv]
     with pytest.raises(UsageError, match="this matrix is finished"):
         resumed(tmp_path / "run")
 
@@ -117,3 +123,21 @@ def test_before_a_comparison_is_done_anything_may_change(tmp_path: Path, host: F
     host.ground = structs.replace(GROUND, code="beef")
     assert resumed(tmp_path / "run").ground == host.ground
     assert host.compared == ["wordpress", "hello"]
+
+
+def test_a_comparison_keeps_the_command_line_that_began_the_larger_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, object]] = []
+    monkeypatch.setattr(comparing, "compare", lambda *_, argv, **__: seen.append(("begun", argv)))
+    monkeypatch.setattr(comparing, "resume", lambda *_, argv, **__: seen.append(("gone on with", argv)))
+    question: Any = SimpleNamespace()
+
+    def asked() -> None:
+        comparing.compare_in(question, tmp_path, origin=("matrix", "hello"), argv=("matrix", "--resume", "x"), progress=FakeProgress())
+
+    asked()
+    (tmp_path / "20260101-compare-x").mkdir()
+    with JournalWriter(tmp_path / "20260101-compare-x" / FILE) as journal:
+        for record in opening(plan(JIT)):
+            journal.append(record)
+    asked()
+    assert seen == [("begun", ("matrix", "hello")), ("gone on with", ("matrix", "--resume", "x"))]

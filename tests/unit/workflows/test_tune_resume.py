@@ -1,6 +1,7 @@
 """What a tune may go on with: the same PHP, files of a running pool, requests and changes; and how much of the budget is used up."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,13 +12,14 @@ from msgspec import structs
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Preflight
-from phpdyno.journal.tune import read_tune
+from phpdyno.journal.tune import read_tune, write_tune
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Plan
 from phpdyno.model.tune import Found
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.live_pool import LivePool
 from phpdyno.stack.php import IniFiles
+from phpdyno.workflows import tune as workflow
 from phpdyno.workflows.specs import Imported
 from phpdyno.workflows.tune import Tuning, digests_of, refuse_changed_tune
 from phpdyno.workflows.tune_parts import Changed, Clock, Parts, spent_in_parts
@@ -134,3 +136,19 @@ def test_a_tune_that_is_not_gone_on_with_keeps_what_it_found(tmp_path: Path, mon
     with pytest.raises(Changed):
         Tuning(tmp_path, interrupted, lab, FakeProgress()).go()
     assert read_tune(tmp_path) == interrupted
+
+
+def test_what_a_resumed_tune_begins_is_repeated_by_the_command_line_of_the_tune(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Sequence[str]] = []
+
+    def laboratory(*_: object, argv: Sequence[str], **__: object) -> None:
+        seen.append(argv)
+        raise DynoError("no server is started")
+
+    monkeypatch.setattr(workflow, "laboratory", laboratory)
+    monkeypatch.setattr(workflow, "subject_of", lambda asked: asked)
+    monkeypatch.setattr(workflow, "MeasuringLock", contextlib.nullcontext)
+    write_tune(tmp_path, record(outcome="interrupted"))
+    with pytest.raises(DynoError, match="no server"):
+        workflow.resume_tune(tmp_path, progress=FakeProgress())
+    assert seen == [("tune", "hello")]
