@@ -6,7 +6,7 @@ import pytest
 
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import find_cpu_groups
-from phpdyno.host.clock import HostCpu, read_host_cpu, stolen_share
+from phpdyno.host.clock import HostCpu, read_each, read_host_cpu, stolen_over, stolen_share
 from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 
@@ -55,6 +55,42 @@ def test_steal_of_the_measured_core_is_a_share_of_the_time_in_which_it_had_work(
     assert stolen_share(nothing, read_host_cpu(stat, cores=(1,))) == pytest.approx(15 / 65)
     assert stolen_share(nothing, read_host_cpu(stat, cores=(0,))) == 0.0
     assert read_host_cpu(stat, cores=(0, 1)) == read_host_cpu(stat)
+
+
+EIGHT = "cpu  0 0 0 0 0 0 0 0 0 0\n" + "".join(f"cpu{core} {{{core}}}\n" for core in range(8))
+
+
+def each_of(path: Path, *ticks: tuple[int, int, int]) -> tuple[HostCpu, ...]:
+    """Eight cores: busy, idle and stolen ticks of the first ones, the others idle for a second."""
+    held = [*ticks, *[(1, 99, 0)] * (8 - len(ticks))]
+    path.write_text(EIGHT.format(*(f"{busy} 0 0 {idle} 0 0 0 {steal} 0 0" for busy, idle, steal in held)))
+    return read_each(path, tuple(range(8)))
+
+
+@pytest.mark.parametrize(
+    ("ticks", "share"),
+    [
+        # One thread on one of eight cores: what is stolen from it is not hidden by those that idle.
+        ([(90, 0, 10)], 0.10),
+        ([(90, 0, 10)] * 8, 0.10),
+        ([(90, 0, 10)] * 3, 0.10),
+        ([(45, 50, 5)] * 2, 0.10),
+        # A tick on an idle core is no sign of anything.
+        ([(90, 10, 0), (0, 99, 1)], 0.0),
+        # Without work anywhere a few ticks make no large share.
+        ([(1, 98, 1)] * 8, 0.02),
+    ],
+)
+def test_steal_counts_on_the_cores_that_have_work(ticks: list[tuple[int, int, int]], share: float, tmp_path: Path) -> None:
+    nothing = (HostCpu(0, 0, 0),) * 8
+    assert stolen_over(nothing, each_of(tmp_path / "stat", *ticks)) == pytest.approx(share)
+
+
+def test_each_core_is_read_by_itself_and_one_that_is_not_there_is_nothing(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    each = each_of(stat, (90, 0, 10), (10, 90, 0))
+    assert read_each(stat, (1, 0, 9)) == (each[1], each[0], HostCpu(0, 0, 0))
+    assert read_each(stat) == (read_host_cpu(stat),)
 
 
 def test_two_measurements_at_once_are_refused_and_the_lock_ends_with_its_holder() -> None:

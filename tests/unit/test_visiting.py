@@ -29,6 +29,7 @@ OPEN = Order(Point(2, 0.7), CLOSED.sequence, np.array([0, MS, 2 * MS, 3 * MS], d
 def nothing_is_stolen(monkeypatch: pytest.MonkeyPatch) -> None:
     """One stolen tick would be all of a visit that takes a millisecond."""
     monkeypatch.setattr(visiting, "read_host_cpu", lambda cores: HostCpu(0, 0, 0))
+    monkeypatch.setattr(visiting, "read_each", lambda cores: (HostCpu(0, 0, 0),))
 
 
 def noting(log: list[str], answer: Any) -> Any:

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from phpdyno.drive.driver import GIVEN_UP, in_words
 from phpdyno.experiment.schedule import Pair
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
-from phpdyno.host.clock import read_host_cpu, stolen_share
+from phpdyno.host.clock import read_each, stolen_over
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Limits, Metric, Plan
 from phpdyno.stats.block import BlockEstimate, estimate_block
@@ -59,13 +59,13 @@ def measure_block(
     cores: Sequence[int] = (),
     tick: Callable[[], None],
 ) -> BlockReading:
-    """Measure the pairs in order; steal is that of `cores`.
+    """Measure the pairs in order; steal is that of those `cores` that have work.
 
     An arm that fails (a request, for CPU; all requests of a slot, or a server that hangs, for throughput) is driven no further.
     """
     for lane in (control, *treatments.values()):
         lane.begin()
-    before, offset_ns = read_host_cpu(cores=cores), _clock_offset_ns()
+    before, offset_ns = read_each(cores=cores), _clock_offset_ns()
     done: list[PairReading] = []
     failed: dict[str, str] = {}
     for pair in schedule:
@@ -87,7 +87,7 @@ def measure_block(
             done.append(reading)
         tick()
     step_s = (_clock_offset_ns() - offset_ns) / 1e9
-    steal = stolen_share(before, read_host_cpu(cores=cores))
+    steal = stolen_over(before, read_each(cores=cores))
     # Half a millisecond for each worker, after the last slot.
     held = {name: lane.instance.worker_kib() for name, lane in {CONTROL: control, **treatments}.items()}
     return BlockReading(tuple(done), failed, steal, step_s, {name: kib for name, kib in held.items() if kib is not None})

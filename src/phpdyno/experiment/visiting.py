@@ -17,7 +17,7 @@ from phpdyno.errors import DynoError
 from phpdyno.experiment import block
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.stage import LiveInstance
-from phpdyno.host.clock import HostCpu, read_host_cpu, stolen_share
+from phpdyno.host.clock import HostCpu, read_each, read_host_cpu, stolen_over
 from phpdyno.host.cores import Cores
 from phpdyno.host.kernel_network import interrupt_ns, network_between, read_kernel_network
 from phpdyno.host.listen_queue import ListenQueue
@@ -156,11 +156,11 @@ class Guest:
 
 
 class CoreReading(Struct, frozen=True):
-    """Totals since boot: php-fpm's cores, the helpers', all of both, and the kernel's network (None where it does not tell)."""
+    """Totals since boot: php-fpm's cores, the helpers', each of both, and the kernel's network (None where it does not tell)."""
 
     php: HostCpu
     helpers: HostCpu
-    all: HostCpu
+    each: tuple[HostCpu, ...]
     network: KernelNetwork | None
 
 
@@ -199,7 +199,7 @@ class Visitor:
         memory = read_pool_memory(guest.instance.php_pid) if remember else None
         guest.asking = guest.asking or remember
         run = scheduled.run if scheduled else None
-        steal, lag = stolen_share(before.all, after.all), block.unfilled_share([reading]) if run is None else 0.0
+        steal, lag = stolen_over(before.each, after.each), block.unfilled_share([reading]) if run is None else 0.0
         return Visit(
             arm=guest.instance.arm.name,
             point=order.point,
@@ -227,7 +227,7 @@ class Visitor:
         return CoreReading(
             php=read_host_cpu(cores=self._cores.measured),
             helpers=read_host_cpu(cores=self._cores.helpers),
-            all=read_host_cpu(cores=both),
+            each=read_each(cores=both),
             network=read_kernel_network(apart=self._apart),
         )
 
@@ -241,7 +241,7 @@ class Visitor:
             database_ns=max(0, reading.database_ns) if self._shared.database else None,
             php_cores_ns=after.php.busy_ns - before.php.busy_ns,
             helper_cores_ns=after.helpers.busy_ns - before.helpers.busy_ns,
-            stolen_ns=after.all.steal_ns - before.all.steal_ns,
+            stolen_ns=sum(one.steal_ns for one in after.each) - sum(one.steal_ns for one in before.each),
             network_ns=interrupt_ns(network, {*self._cores.measured, *self._cores.helpers}) if network else None,
             network_apart=network.apart if network else None,
             wall_ns=reading.wall_ns,

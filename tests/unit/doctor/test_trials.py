@@ -55,6 +55,22 @@ def test_steal_of_a_core_that_we_keep_busy(
     assert (found.cores, found.share) == ((core,), None if share is None else pytest.approx(share))
 
 
+def test_of_several_cores_one_is_kept_busy_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = max(os.sched_getaffinity(0))
+    others = tuple(last + 1 + further for further in range(7))
+    stat = tmp_path / "stat"
+
+    def ticks(busy: int, steal: int) -> str:
+        idle = "".join(f"cpu{core} 0 0 0 5000 0 0 0 0 0 0\n" for core in others)
+        return STAT.format(core=last, busy=busy, steal=steal) + idle
+
+    stat.write_text(ticks(1000, 9))
+    fake_time(monkeypatch, lambda: stat.write_text(ticks(1090, 19)))
+    found = try_steal((*others, last), 0.75, stat)
+    assert found.cores == (last,)
+    assert found.share == pytest.approx(0.1)
+
+
 def test_the_core_is_really_kept_busy_and_ours_again() -> None:
     before = os.sched_getaffinity(0)
     used = time.thread_time()
