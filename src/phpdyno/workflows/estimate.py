@@ -15,6 +15,7 @@ from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Calibrated
 from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan, Transport
 from phpdyno.paths import cache_path
 from phpdyno.stack.bench import Bench
@@ -24,7 +25,8 @@ from phpdyno.workflows.arms import Arms, make_arms
 from phpdyno.workflows.session import start_shared
 
 BUDGET_S = 60.0
-"""Calibration takes a share of the budget it is told: this is worth three A/A blocks in about five seconds, starts not included."""
+"""Calibration takes a share of the budget it is told: this is worth about five seconds for two A/A blocks, or four where instances start
+quickly, starts not included."""
 
 LONGEST_S = 3600.0
 EFFECTS = (0.01, 0.05, 0.005)
@@ -97,17 +99,7 @@ def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, p
     cores = split_cores()
     with Supervisor() as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_path(), progress=progress.phase)
-        plan = Plan(
-            app.name,
-            app.version,
-            app.workload,
-            arms.control,
-            arms.treatments,
-            budget_s=BUDGET_S,
-            seed=seed,
-            transport=transport,
-            max_lag_of_cpu=MAX_LAG_OF_CPU,
-        )
+        plan = estimate_plan(app, arms, transport, seed=seed)
         shared = start_shared(stack, app, supervisor, cores)
         journal = stack.enter_context(JournalWriter(supervisor.live / "journal.jsonl"))
         bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database)
@@ -118,6 +110,22 @@ def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, p
     if len(planned) < len(EFFECTS):
         raise DynoError("the control differs from itself", where=definition.name)
     return planned
+
+
+def estimate_plan(app: PreparedApp, arms: Arms, transport: Transport, *, seed: int) -> Plan:
+    """A trial: nothing is decided by its own budget, so that is never too small, however long a request of the app takes."""
+    return Plan(
+        app.name,
+        app.version,
+        app.workload,
+        arms.control,
+        arms.treatments,
+        budget_s=BUDGET_S,
+        seed=seed,
+        transport=transport,
+        trial=True,
+        max_lag_of_cpu=MAX_LAG_OF_CPU,
+    )
 
 
 def in_words(app: str, php: str, found: Calibrated, decidable: tuple[Decidable, ...], transport: Transport = "http") -> str:

@@ -1,10 +1,29 @@
 """The estimate in words, and what it is made of."""
 
+from pathlib import Path
+from typing import Any, cast
+
 import pytest
 from msgspec import structs
 
+from phpdyno.experiment import block as block_file
+from phpdyno.experiment import gate as gate_file
+from phpdyno.experiment import runner as runner_file
+from phpdyno.experiment.runner import Runner
+from phpdyno.experiment.slot import Lane, SharedMeters
+from phpdyno.experiment.state import RunState
+from phpdyno.host.clock import HostCpu
+from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Calibrated
-from phpdyno.workflows.estimate import Decidable, in_words
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.workload import Target, Workload
+from phpdyno.workflows.arms import Arms
+from phpdyno.workflows.estimate import Decidable, estimate_plan, in_words
+from tests.support.fake_stage import FakeMeter, FakeStage
+from tests.support.fake_study import FakeProgress
+from tests.support.journals import AA, CONTROL
+from tests.support.protocol import LOADED
 
 FOUND = Calibrated(4, 130_000, 129_000, {"A/A": 40}, 1.0, 0.5, "", sigma_pair=0.237, sigma_start=0.00304)
 
@@ -33,3 +52,20 @@ def test_one_request_per_slot_and_what_takes_too_long() -> None:
 @pytest.mark.parametrize(("seconds", "words"), [(1.0, "5 s"), (97.0, "95 s"), (98.0, "100 s"), (101.0, "2 min")])
 def test_no_more_digits_than_there_are(seconds: float, words: str) -> None:
     assert in_words("hello", "8.2.1", FOUND, (Decidable(0.01, seconds),)).endswith(f"in about {words}.")
+
+
+def test_no_request_takes_too_long_for_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
+    monkeypatch.setattr(block_file, "read_each", lambda cores: (HostCpu(0, 0, 0),))
+    monkeypatch.setattr(runner_file, "make_lane", lambda instance, *_, **__: Lane(instance, instance.driver))
+    app = PreparedApp("shop", tmp_path, Workload((Target("/"),)), version="1")
+    made = estimate_plan(app, Arms(CONTROL, LOADED, (AA,), {AA.name: "cpu"}), "http", seed=1)
+    # To calibrating a budget is to requests what another one is to shorter ones.
+    hopeless = structs.replace(made, budget_s=1e-3)
+    with JournalWriter(tmp_path / FILE) as journal:
+        shared = SharedMeters(None, cast(Any, FakeMeter()))
+        runner = Runner(RunState(hopeless), cast(Any, FakeStage()), shared, journal, run=tmp_path, progress=FakeProgress())
+        runner.calibrate()
+        found = runner.forecast(0.01, 3600.0)
+    assert found is not None
+    assert found.slot_requests >= 1
