@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from phpdyno.host.checkup.programs import PhpFound, TraceTrial
 from phpdyno.paths import ServiceUser
 from phpdyno.stack.php import NO_PRELOADING, read_build_id
@@ -129,17 +131,28 @@ def try_account(user: ServiceUser) -> str:
 
 
 def try_strace(strace: str, user: ServiceUser) -> TraceTrial:
-    """Attach strace to a trivial process of the servers' account, as counting syscalls does.
+    """Attach strace to a trivial process of the servers' account, as counting syscalls does, and look at it in /proc, as measuring does.
 
     That process reads from a pipe of ours: it ends with us whatever happens, and strace ends with it.
     """
-    if not strace:
-        return TraceTrial("no strace")
     try:
         with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **_as(user)) as traced:
-            return _attach(strace, traced.pid)
+            unreadable = _unreadable(traced.pid)
+            trial = _attach(strace, traced.pid) if strace else TraceTrial("no strace")
     except OSError as error:
         return TraceTrial("unknown", str(error))
+    return structs.replace(trial, unreadable=unreadable)
+
+
+def _unreadable(pid: int) -> str:
+    """Why we may not see which program a process runs, as we must of every worker; '' where we may."""
+    try:
+        Path(f"/proc/{pid}/exe").readlink()
+    except PermissionError as error:
+        return error.strerror or "not permitted"
+    except OSError:
+        return ""  # it is gone
+    return ""
 
 
 def _attach(strace: str, pid: int) -> TraceTrial:

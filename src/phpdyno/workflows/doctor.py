@@ -75,7 +75,7 @@ def _measuring(host: Readings, groups: CpuGroups | None, sample: Sample | None, 
 
 
 def _tools(host: Readings, user: ServiceUser) -> list[Check]:
-    found = {name: find_tool(name) for name in ("strace", "valgrind", "perf", "gcc")}
+    found = {name: find_tool(name) for name in ("strace", "perf", "gcc")}
     found["llvm-bolt"] = find_tool("llvm-bolt", "llvm-bolt-")
     trace = try_strace(found["strace"], user)
     return judge_tools(found, trace, yama=host.kernel.yama, root=host.root, container=host.container)

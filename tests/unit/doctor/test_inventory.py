@@ -1,10 +1,13 @@
 """PHPs and tools in made-up directories, and what a PHP says of itself; the programs are stand-ins."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from phpdyno.errors import DynoError
+from phpdyno.host.checkup.programs import TraceTrial
 from phpdyno.paths import ServiceUser
 from phpdyno.stack import inventory
 from phpdyno.stack.inventory import describe_php, find_clis, find_fpms, find_tool, try_strace
@@ -129,3 +132,14 @@ def test_strace_is_asked_in_english(programs: Path, monkeypatch: pytest.MonkeyPa
     strace.write_text('#!/bin/sh\ntest "$LC_ALL" = C && echo Process attached >&2 || echo Prozess verbunden >&2\nexec sleep 5\n')
     strace.chmod(0o755)
     assert try_strace(str(strace), ServiceUser("us", "us", 0, 0, switch=False)).outcome == "attached"
+
+
+def test_a_process_of_the_servers_account_is_looked_at_with_or_without_strace(monkeypatch: pytest.MonkeyPatch) -> None:
+    us = ServiceUser("us", "us", 0, 0, switch=False)
+    assert try_strace("", us) == TraceTrial("no strace")
+
+    def forbidden(path: object, **_: object) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "readlink", forbidden)
+    assert try_strace("", us) == TraceTrial("no strace", unreadable="Permission denied")

@@ -230,7 +230,7 @@ def _machine(host: Readings) -> Check:
 def judge_counters(trial: CounterTrial, kernel: KernelReadings, *, root: bool) -> list[Check]:
     """Hardware counters, and who may use them."""
     tried = "perf_event_open for hardware cycles"
-    instead = "instructions per request come from callgrind; verdicts do not need them"
+    instead = "verdicts do not need it: they rest on CPU time and the clock"
     allow = "sudo sysctl -w kernel.perf_event_paranoid=1 (in a container also: docker --cap-add PERFMON)"
     found = {
         "counts": Check("measuring", "PMU", "ok", f"{tried}: it counts"),
@@ -259,6 +259,6 @@ def _paranoid(level: int | None, *, root: bool) -> Check:
         name,
         "limits",
         f"{level}: only root may count",
-        "no hardware counters for this account",
+        "no hardware counters for this account; verdicts do not need them",
         "sudo sysctl -w kernel.perf_event_paranoid=1",
     )

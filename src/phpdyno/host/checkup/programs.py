@@ -13,10 +13,14 @@ LOAD_OPCACHE = "name it in the ini files of this PHP (zend_extension=opcache), o
 
 
 class TraceTrial(Struct, frozen=True):
-    """The outcome of attaching strace to a process of the servers' account, with strace's words."""
+    """The outcome of attaching strace to a process of the servers' account, with strace's words.
+
+    `unreadable`: the kernel's word where /proc does not tell us which program that process runs, '' where it does.
+    """
 
     outcome: Literal["attached", "forbidden", "no strace", "unknown"]
     detail: str = ""
+    unreadable: str = ""
 
 
 class PhpFound(Struct, frozen=True):
@@ -46,8 +50,7 @@ class Tool(Struct, frozen=True):
 
 TOOLS = (
     Tool("strace", "syscalls per request", ("strace",)),
-    Tool("valgrind", "instructions per request (callgrind)", ("valgrind",)),
-    Tool("perf", "hardware counters", ("linux-perf",)),
+    Tool("perf", "the functions in which builds spend their time", ("linux-perf",)),
     Tool("gcc", "building PHP", ("gcc", "libc6-dev")),
     Tool("llvm-bolt", "PHP laid out anew by BOLT", ("bolt-16",)),
 )
@@ -67,6 +70,10 @@ def judge_tools(found: Mapping[str, str], trace: TraceTrial, *, yama: int | None
 def _ptrace(trace: TraceTrial, *, yama: int | None, root: bool, container: str) -> Check:
     means = "syscalls per request cannot be counted"
     setting = "" if yama is None else f" (yama ptrace_scope {yama})"
+    if trace.unreadable:
+        found = f"/proc tells nothing of processes of the servers' account: {trace.unreadable} (tried)"
+        fix = _allow_ptrace(None, root=root, container=container)
+        return Check("tools", "ptrace", "missing", found, "no worker can be looked at, so nothing can be measured", fix, essential=True)
     match trace.outcome:
         case "attached":
             return Check("tools", "ptrace", "ok", f"strace attaches to the servers' account{setting} (tried)")
