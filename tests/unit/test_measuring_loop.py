@@ -99,6 +99,8 @@ def test_a_step_during_a_block_is_told_and_the_run_goes_on(tmp_path: Path, monke
     blocks = [record for record in records if isinstance(record, BlockDone)]
     assert [(block.block, len(block.observations)) for block in blocks] == [(0, 1), (1, 1), (2, 1)]
     assert not any(seen.excluded for block in blocks for seen in block.observations)
+    # What driving costs is kept: an old journal has None.
+    assert all(cost.generator_ns for block in blocks for seen in block.observations for cost in (seen.control, seen.treated))
     (concluded,) = [record for record in records if isinstance(record, Concluded)]
     assert concluded.verdict.reason == "all planned blocks were measured"
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from phpdyno.errors import DynoError
 from phpdyno.experiment import visiting
 from phpdyno.experiment.slot import SharedMeters
-from phpdyno.experiment.visiting import EVERY, ClockedDriver, Guest, Order, Visitor, excluded_for
+from phpdyno.experiment.visiting import EVERY, Guest, Order, Visitor, excluded_for
 from phpdyno.host.clock import HostCpu
 from phpdyno.host.cores import split_cores
 from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevel
@@ -245,7 +245,4 @@ def test_what_driving_costs_is_that_of_the_driving_thread() -> None:
                 pass
             return super().drive(sequence)
 
-    clocked = ClockedDriver(cast(Any, Busy(1)))
-    clocked.drive(CLOSED.sequence)
-    assert clocked.cpu_ns > 500_000
-    assert clocked.concurrency == 1
+    assert visited(CLOSED, Busy(2)).cpu.generator_ns > 500_000

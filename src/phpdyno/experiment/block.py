@@ -188,4 +188,5 @@ def _cost(readings: Sequence[SlotReading], worker_kib: int | None) -> Cost:
         drive_ns=sum(reading.drive_ns for reading in readings),
         kinds=dict(kinds),
         worker_kib=worker_kib,
+        generator_ns=sum(reading.generator_ns for reading in readings),
     )

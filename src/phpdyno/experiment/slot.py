@@ -56,7 +56,8 @@ class SlotReading(Struct, frozen=True):
     """What one slot cost, in nanoseconds of CPU per component and of wall time.
 
     `drive_ns` is the time from the first request to the last answer, `unfilled_ns` that part of it, summed over the requests that should
-    have been in flight, in which they were not. `failures` counts the requests without a valid answer by kind.
+    have been in flight, in which they were not. `failures` counts the requests without a valid answer by kind. `generator_ns` is CPU of the
+    threads that drove, no component's.
     """
 
     php_ns: int
@@ -68,6 +69,7 @@ class SlotReading(Struct, frozen=True):
     drive_ns: int
     unfilled_ns: int
     failures: Counter[str]
+    generator_ns: int = 0
 
     @property
     def valid(self) -> int:
@@ -85,7 +87,10 @@ def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32])
     meters = (shared.database, shared.host)
     before = [meter.read_ns() if meter else 0 for meter in meters]
     start = time.monotonic_ns()
+    driven = time.thread_time_ns()
     samples = lane.driver.drive(sequence)
+    # Threads that the generator adds tell their own; drivers without any have no such column.
+    generator = time.thread_time_ns() - driven + int(getattr(samples, "other_threads_cpu_ns", 0))
     lane.instance.await_idle()
     end = time.monotonic_ns()
     php, web = lane.advance()
@@ -95,7 +100,7 @@ def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32])
     in_flight = min(lane.driver.concurrency, int(sequence.size))
     # A failed request has no end to reckon with.
     unfilled = 0 if kinds else unfilled_ns(samples, in_flight)
-    return SlotReading(php, web, database, host, end - start, samples, drive_ns, unfilled, kinds)
+    return SlotReading(php, web, database, host, end - start, samples, drive_ns, unfilled, kinds, generator)
 
 
 def unfilled_ns(samples: Samples, in_flight: int) -> int:

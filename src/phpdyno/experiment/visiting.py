@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from phpdyno._native import Histogram
-from phpdyno.drive.driver import Driver, LoopDriver, OpenRun, Response, Samples
+from phpdyno.drive.driver import LoopDriver, OpenRun, Response, Samples
 from phpdyno.drive.open_samples import is_late, lag_ns, queued, response_ns
 from phpdyno.errors import DynoError
 from phpdyno.experiment import block
@@ -52,52 +51,28 @@ class PoolInstance(LiveInstance, Protocol):
     status: str
 
 
-class Around:
-    """What drivers that go through another one have in common: all but the slot is the inner one's."""
-
-    def __init__(self, inner: Driver) -> None:
-        self.concurrency = inner.concurrency
-        self.least_slot_ns = inner.least_slot_ns
-        self._around = inner
-
-    def fetch(self, target: int) -> Response:
-        """One request, the whole answer kept."""
-        return self._around.fetch(target)
-
-    def close(self) -> None:
-        """Give up its connections."""
-        self._around.close()
-
-
-class ScheduledDriver(Around):
-    """An open loop as a driver: its slot is sent at given times, and its columns are kept."""
+class ScheduledDriver:
+    """An open loop as a driver: its slot is sent at given times, and its columns are kept; all but the slot is the inner one's."""
 
     def __init__(self, inner: LoopDriver, offsets_ns: NDArray[np.uint64]) -> None:
-        super().__init__(inner)
+        self.concurrency = inner.concurrency
+        self.least_slot_ns = inner.least_slot_ns
         self.run: OpenRun | None = None
         self._inner = inner
         self._offsets_ns = offsets_ns
+
+    def fetch(self, target: int) -> Response:
+        """One request, the whole answer kept."""
+        return self._inner.fetch(target)
+
+    def close(self) -> None:
+        """Give up its connections."""
+        self._inner.close()
 
     def drive(self, sequence: NDArray[np.uint32]) -> Samples:
         """One slot: send `sequence` at its times."""
         self.run = self._inner.drive_open(sequence, self._offsets_ns)
         return self.run
-
-
-class ClockedDriver(Around):
-    """A driver that notes what its last slot cost itself: CPU nanoseconds of the threads that drive, without the sampler's."""
-
-    def __init__(self, inner: Driver) -> None:
-        super().__init__(inner)
-        self.cpu_ns = 0
-
-    def drive(self, sequence: NDArray[np.uint32]) -> Samples:
-        """One slot, with the clock running."""
-        before = time.thread_time_ns()
-        samples = self._around.drive(sequence)
-        # Threads that the generator adds tell their own; drivers without any have no such column.
-        self.cpu_ns = time.thread_time_ns() - before + int(getattr(samples, "other_threads_cpu_ns", 0))
-        return samples
 
 
 class Guest:
@@ -186,13 +161,12 @@ class Visitor:
         """One visit of round `number`. `remember`: read the pool's memory after it; from then on the status page is asked."""
         driver = self._driver(guest.instance, order.point.concurrency)
         scheduled = None if order.offsets_ns is None else ScheduledDriver(driver, order.offsets_ns)
-        clocked = ClockedDriver(scheduled or driver)
         try:
             driver.drive(order.sequence[: DISCARDED if scheduled else order.point.concurrency])
             sampler = guest.sampler(self._cores.helpers, number)
             before = self._read_cores()
             with sampler or contextlib.nullcontext():
-                reading = measure_slot(Lane(guest.instance, clocked), self._shared, order.sequence)
+                reading = measure_slot(Lane(guest.instance, scheduled or driver), self._shared, order.sequence)
             after = self._read_cores()
         finally:
             driver.close()
@@ -207,7 +181,7 @@ class Visitor:
             requests=int(order.sequence.size),
             valid=reading.valid,
             drive_ns=reading.drive_ns,
-            cpu=self._cpu(guest.instance, reading, clocked.cpu_ns, before, after),
+            cpu=self._cpu(guest.instance, reading, before, after),
             times=target_times(reading.samples, run),
             rate_per_s=order.rate_per_s,
             kinds=dict(reading.failures),
@@ -231,12 +205,12 @@ class Visitor:
             network=read_kernel_network(apart=self._apart),
         )
 
-    def _cpu(self, instance: LiveInstance, reading: SlotReading, generator_ns: int, before: CoreReading, after: CoreReading) -> VisitCpu:
+    def _cpu(self, instance: LiveInstance, reading: SlotReading, before: CoreReading, after: CoreReading) -> VisitCpu:
         """A worker that ended between two readings of schedstat may take some of a tick with it: never less than nothing."""
         network = network_between(before.network, after.network) if before.network and after.network else None
         return VisitCpu(
             php_ns=max(0, reading.php_ns),
-            generator_ns=generator_ns,
+            generator_ns=reading.generator_ns,
             web_ns=max(0, reading.web_ns) if instance.web_meter else None,
             database_ns=max(0, reading.database_ns) if self._shared.database else None,
             php_cores_ns=after.php.busy_ns - before.php.busy_ns,

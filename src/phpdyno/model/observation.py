@@ -9,6 +9,7 @@ class Cost(Struct, frozen=True):
     `requests` were sent, `failed` of them got no valid answer: `kinds` counts those by kind (`wrong_status (502)`, `timed_out`).
     `drive_ns` is the time from each slot's first request to its last answer. Service times are those of valid answers.
     `worker_kib` is the private memory of one worker after the block, the median over the pool; None where it could not be read.
+    `generator_ns` is CPU of the load generator's threads; None in journals of before it was kept.
     """
 
     requests: int
@@ -23,6 +24,7 @@ class Cost(Struct, frozen=True):
     drive_ns: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
     worker_kib: int | None = None
+    generator_ns: int | None = None
 
     @property
     def stack_cpu_ns(self) -> int:

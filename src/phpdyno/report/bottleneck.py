@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from phpdyno.experiment.bottleneck import FULL
 from phpdyno.model.bottleneck import Bottleneck, Kind
 
 EDGE = 1.05
@@ -12,6 +13,34 @@ TOO_SMALL = "the host is too small for this load"
 def bottleneck_sentence(found: Bottleneck, *, php: str = PHP) -> str:
     """`php-fpm's core is busy 98 % of the time, 97 % with php-fpm: PHP's CPU is the limit`; `php`: what PHP's processes are called."""
     return _SENTENCES[found.kind](found).replace(PHP, php)
+
+
+def beside_php_words(found: Bottleneck, whose: str = "") -> str:
+    """The warning of a comparison whose requests per second were limited by what runs beside PHP; `whose`: ` of the control`, '' of both
+    arms.
+
+    `requests per second were limited by the core of nginx, MariaDB and the generator (93 % busy), not by PHP (41 %): ...`
+    """
+    said = f"requests per second{whose} were limited by {_full_beside_php(found)}, not by PHP ({_percent(found.shares.php)})"
+    return f"{said}: a difference in PHP may not show in them; {_with_more_room(found)}"
+
+
+def _full_beside_php(found: Bottleneck) -> str:
+    shares = found.shares
+    if shares.helper_cores >= FULL:
+        return f"{_helpers_cores(found)} ({_percent(shares.helper_cores)} busy)"
+    if found.kind == "web":
+        return f"nginx's process ({_percent(shares.one_web)} of a core)"
+    return f"the generator's thread ({_percent(shares.one_generator)} of a core)"
+
+
+def _with_more_room(found: Bottleneck) -> str:
+    """The next step. PHP has a core for each request in flight, the helpers have the rest: fewer in flight leave them more."""
+    cores = len(found.load.php_cores) + len(found.load.helper_cores)
+    more = cores - cores // 2
+    if found.shares.helper_cores >= FULL and more > len(found.load.helper_cores):
+        return f"compare CPU per request (--metric cpu), or leave the others {more} cores (--concurrency {cores // 2})"
+    return "compare CPU per request (--metric cpu), or measure on a host with more cores"
 
 
 def _percent(share: float) -> str:
@@ -26,11 +55,15 @@ def _php_busy(found: Bottleneck) -> str:
 
 
 def _helpers_busy(found: Bottleneck) -> str:
+    verb = "is" if len(found.load.helper_cores) == 1 else "are"
+    return f"{_helpers_cores(found)} {verb} busy {_percent(found.shares.helper_cores)} of the time"
+
+
+def _helpers_cores(found: Bottleneck) -> str:
     cores = found.load.helper_cores
     subject = "the core" if len(cores) == 1 else f"the {len(cores)} cores"
     *names, last = [name for name, _ in _helpers_of(found)]
-    whose = f"{', '.join(names)} and {last}" if names else last
-    return f"{subject} of {whose} {'is' if len(cores) == 1 else 'are'} busy {_percent(found.shares.helper_cores)} of the time"
+    return f"{subject} of " + (f"{', '.join(names)} and {last}" if names else last)
 
 
 def _helpers_of(found: Bottleneck) -> list[tuple[str, float]]:
