@@ -11,6 +11,7 @@ from phpdyno.stack.programs import program_path, told
 from phpdyno.stack.supervise import Supervisor
 
 _STANZA = re.compile(r"^(\S+):\n(?:  .*\n)*?  Candidate: (\S+)$", re.MULTILINE)
+_FIELD = re.compile(r"^(Package|Version|Source): (.*)$", re.MULTILINE)
 
 
 def candidate_versions(packages: Sequence[str]) -> dict[str, str]:
@@ -26,6 +27,19 @@ def candidate_versions(packages: Sequence[str]) -> dict[str, str]:
     if missing:
         raise DynoError(f"apt knows no package {', '.join(missing)}", where="apt-cache policy", next_step="run: sudo apt-get update")
     return found
+
+
+def versions_built_of(packages: Sequence[str], source_version: str) -> dict[str, str]:
+    """The version of each of a source's packages that is of this version of the source: its own where it was only compiled again
+    (8.4.11-1+b1), the source's where apt does not know it."""
+    found: dict[str, str] = {}
+    for stanza in told(["apt-cache", "show", *packages]).stdout.decode(errors="replace").split("\n\n"):
+        fields = dict(_FIELD.findall(stanza))
+        # `Source: php8.4 (8.4.11-1)`, without a version where that is the package's.
+        built_of = fields.get("Source", "").partition(" ")[2].strip("()") or fields.get("Version", "")
+        if built_of == source_version:
+            found.setdefault(fields["Package"], fields["Version"])
+    return {name: found.get(name, source_version) for name in packages}
 
 
 def proxies() -> dict[str, str]:

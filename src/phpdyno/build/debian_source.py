@@ -1,4 +1,4 @@
-"""PHP's source as Debian packages it, patches included: exactly the installed version, else the nearest one below it."""
+"""PHP's source as Debian packages it, patches included: exactly the installed version, else the nearest one."""
 
 import re
 import shutil
@@ -88,10 +88,11 @@ def _system_files() -> list[Path]:
 
 
 def candidates(exact: str, listed: Sequence[str]) -> tuple[str, ...]:
-    """Versions to try: the exact one, then those below it, the highest first, as dpkg orders them; never one above."""
-    below = [version for version in listed if version != exact and is_below(version, exact)]
+    """Versions to try: the exact one, then those below it, the highest first, then those above, the lowest first, as dpkg orders them."""
     order: list[str] = []
-    for version in below:
-        at = next((place for place, other in enumerate(order) if is_below(other, version)), len(order))
-        order.insert(at, version)
-    return (exact, *order)
+    for version in dict.fromkeys(listed):
+        if version != exact:
+            at = next((place for place, other in enumerate(order) if is_below(version, other)), len(order))
+            order.insert(at, version)
+    below = [version for version in order if is_below(version, exact)]
+    return (exact, *reversed(below), *order[len(below) :])

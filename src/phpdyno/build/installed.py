@@ -11,7 +11,7 @@ from phpdyno.build.options import options_in
 from phpdyno.build.versions import is_below
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, series_of
-from phpdyno.stack.php import NO_PRELOADING, inspect_php
+from phpdyno.stack.php import NO_PRELOADING, default_fpm, ini_files, inspect_php
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
 
@@ -22,7 +22,7 @@ class Installed(Struct, frozen=True):
     """`package` is the binary package of php-fpm, `source` that of its source. Binaries that were only compiled again (8.4.11-1+b1) have
     another version than their source (8.4.11-1).
 
-    `version` is PHP's own (`8.2.36`), `options` is how it was configured.
+    `version` is PHP's own (`8.2.36`), `extension_dir` where it looks for extensions when no php.ini tells it another place.
     """
 
     fpm: str
@@ -32,44 +32,61 @@ class Installed(Struct, frozen=True):
     package_version: str
     source_version: str
     extension_dir: str
-    options: tuple[str, ...]
 
 
 def find_fpm(name: str) -> str:
-    """The path of an installed php-fpm, by its name or path. Raises DynoError with the line that installs it."""
-    return str(Path(shutil.which(name) or find_program(name)).resolve())
+    """The path of an installed php-fpm, by its name or path, '' for the newest. Raises DynoError with the line that installs it."""
+    return str(Path(shutil.which(name) or find_program(name) if name else default_fpm()).resolve())
 
 
-def modules_of(fpm: str) -> tuple[str, ...]:
-    """Extensions that a php-fpm has with the distribution's ini files, as it names them itself. Raises DynoError when it does not run."""
-    answer = told([fpm, *NO_PRELOADING, "-m"])
+def modules_of(fpm: str, extension_dir: str = "") -> tuple[str, ...]:
+    """Extensions that a php-fpm has with the distribution's ini files, as it names them itself; `extension_dir` is where it looks for them
+    ('' for its own place). Raises DynoError when it does not run."""
+    place = ["-d", f"extension_dir={extension_dir}"] if extension_dir else []
+    answer = told([fpm, *NO_PRELOADING, *place, "-m"])
     if answer.returncode != 0:
         raise DynoError("this is not a working php-fpm: it names no extensions", where=fpm)
+    # Between them stand headings in brackets, and what PHP has to say of a file that does not load.
     lines = (line.strip() for line in answer.stdout.decode(errors="replace").splitlines())
-    return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("[")))
+    return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("[") and ":" not in line))
 
 
-def look_at(name: str, supervisor: Supervisor, cache: Path) -> Installed:
-    """What is known of an installed php-fpm, by its name or path. Raises DynoError: none there, of no package, no php-config for it."""
+def look_at(name: str) -> Installed:
+    """What is known of an installed php-fpm, by its name or path, '' for the newest. Raises DynoError: none there, of no package."""
     fpm = find_fpm(name)
-    php = inspect_php(fpm)
+    version = inspect_php(fpm).version
     package = _package_of(fpm)
     shown = told(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version} ${Version}", package]).stdout.decode().split()
     if len(shown) != 3:
         raise DynoError(f"dpkg knows no version of {package}", where=fpm)
-    source, source_version, version = shown
-    config = _php_config(php.version, package, version, supervisor, cache)
-    answers = {word: told(["sh", str(config), f"--{word}"]).stdout.decode().strip() for word in ("configure-options", "extension-dir")}
+    source, source_version, package_version = shown
     return Installed(
         fpm=fpm,
-        version=php.version,
+        version=version,
         package=package,
         source=source,
-        package_version=version,
+        package_version=package_version,
         source_version=source_version,
-        extension_dir=answers["extension-dir"],
-        options=options_in(answers["configure-options"]),
+        extension_dir=ini_files(fpm, ("-n",)).extension_dir,
     )
+
+
+def configured(php: Installed, supervisor: Supervisor, cache: Path) -> tuple[str, ...]:
+    """The options that a php-fpm was configured with, as php-config of its version tells them. Raises DynoError where there is none."""
+    config = _php_config(php, supervisor, cache)
+    return options_in(told(["sh", str(config), "--configure-options"]).stdout.decode().strip())
+
+
+def built_in_source(source: str) -> tuple[str, ...]:
+    """The installed packages that are of a source package."""
+    listed = told(["dpkg-query", "-W", "-f", "${source:Package} ${Package} ${db:Status-Status}\n"]).stdout.decode().splitlines()
+    return tuple(words[1] for words in map(str.split, listed) if words[0] == source and words[-1] == "installed")
+
+
+def modules_besides(packages: tuple[str, ...], extension_dir: Path) -> tuple[Path, ...]:
+    """Files in a directory of extensions that none of these packages has brought: those of other source packages, and of nobody."""
+    brought = set(told(["dpkg-query", "-L", *packages]).stdout.decode(errors="replace").splitlines())
+    return tuple(path for path in sorted(extension_dir.glob("*.so")) if str(path) not in brought)
 
 
 def upgraded_to(build: Build) -> str:
@@ -95,17 +112,23 @@ def _package_of(fpm: str) -> str:
     return found[1]
 
 
-def _php_config(version: str, package: str, package_version: str, supervisor: Supervisor, cache: Path) -> Path:
-    """php-config of exactly this version: the installed one, else the development package's, unpacked in the cache."""
-    name = f"php-config{series_of(version)}"
+def _php_config(php: Installed, supervisor: Supervisor, cache: Path) -> Path:
+    """php-config of exactly this version, the installed one or the development package's, unpacked in the cache; where neither is to be
+    had, the installed one of another version of the series, whose options hardly ever change. Raises DynoError."""
+    name = f"php-config{series_of(php.version)}"
     here = shutil.which(name)
-    if here and told([here, "--version"]).stdout.decode().strip() == version:
+    if here and told([here, "--version"]).stdout.decode().strip() == php.version:
         return Path(here)
-    place = cache / "builds" / "php-config" / package_version
+    place = cache / "builds" / "php-config" / php.package_version
     script = place / "usr" / "bin" / name
     if not script.is_file():
         place.mkdir(parents=True, exist_ok=True)
-        fetch_packages(supervisor, {package.replace("-fpm", "-dev"): package_version}, place)
+        try:
+            fetch_packages(supervisor, {php.package.replace("-fpm", "-dev"): php.package_version}, place)
+        except DynoError:
+            if not here:
+                raise
+            return Path(here)
     if not script.is_file():
-        raise DynoError(f"the development package of {package} holds no {name}", where=str(place))
+        raise DynoError(f"the development package of {php.package} holds no {name}", where=str(place))
     return script

@@ -280,10 +280,10 @@ def version_of(build: Build) -> str:
 
 
 def refuse_unpackable(build: Build) -> None:
-    """Raises DynoError for a build that may only be measured with: it is older than what the distribution has, holes included; and for one
+    """Raises DynoError for a build that may only be measured with, because it is not of the version that the distribution has; and for one
     that stands beside a php-fpm that is not the distribution's."""
     if build.measuring_only:
-        raise DynoError("this build is for measuring only: its source is older than the installed PHP", where=build.name)
+        raise DynoError("this build is for measuring only: its source is not that of the installed PHP", where=build.name)
     series_beside(build.like)
 
 

@@ -52,8 +52,8 @@ class Rebuilt(Struct, frozen=True):
         build, name = self.build, package_name(self.build)
         if build.measuring_only:
             return (
-                f"leave it, and what it brings is not to be had: PHP {build.php_version} is older than the installed one, so it is for "
-                "measuring only. Build it again when the source of the installed one can be had"
+                f"leave it, and what it brings is not to be had: PHP {build.php_version} is not the installed one, so it is for measuring "
+                "only. Build it again when the source of the installed one can be had"
             )
         if not self.has_package(stock):
             given = " ".join(f"{key.removeprefix('php.')}={value}" for key, value in self.settings.items())

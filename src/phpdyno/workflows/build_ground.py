@@ -1,17 +1,18 @@
 """What a build stands on: the source of the PHP that is there, or, where that cannot be had, the nearest version with its own binaries."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.apps.packages import fetch_packages
+from phpdyno.apps.packages import fetch_packages, versions_built_of
 from phpdyno.build.added import OPTION, read_added
 from phpdyno.build.debian_source import SourceArchive, candidates
 from phpdyno.build.dropin import modules_in
 from phpdyno.build.elf import libraries_of
 from phpdyno.build.given_source import Given, read_source
-from phpdyno.build.installed import Installed, find_fpm, look_at, modules_of
+from phpdyno.build.installed import Installed, built_in_source, configured, find_fpm, look_at, modules_besides, modules_of
 from phpdyno.build.needs import HEADERS, OF_A_CHECKOUT, READY, TOOLS, is_installed, needed, require_packages
 from phpdyno.build.options import drop_in_options, linked_options
 from phpdyno.build.order import Ground
@@ -25,23 +26,24 @@ from phpdyno.experiment.progress import Progress
 from phpdyno.model.build import Origin
 from phpdyno.paths import cache_dir
 from phpdyno.stack.php import ini_files, inspect_php
-from phpdyno.stack.programs import told
 from phpdyno.stack.supervise import Supervisor
 
 MOST_TRIED = 4
+UPGRADE = "sudo apt-get update && sudo apt-get upgrade"
 FPM_OPTIONS = ("--with-fpm-user=www-data", "--with-fpm-group=www-data", READY, "--with-fpm-acl")
 PLACEHOLDER = "/nonexistent/phpdyno"
 """Where a drop-in would look for its modules if it were not told: it always is, so that its directory may lie anywhere."""
 
 
 class Foundation(Struct, frozen=True):
-    """What the user wants built of: a php-fpm that is there, a `source` ('' for that of its package), with its extensions compiled in
-    (`alone`), those of that php-fpm or the ones that are named (`extensions`) and some by their sources (`added`), for threads (`zts`).
+    """What the user wants built of: a php-fpm that is there ('' for the newest), a `source` (None for that of its package), with its
+    extensions compiled in (`alone`), those of that php-fpm or the ones that are named (`extensions`) and some by their sources (`added`),
+    for threads (`zts`).
 
-    What is `to_be_kept` serves a site afterwards, so an older source than the installed PHP's, good for measuring only, will not do.
+    What is `to_be_kept` serves a site afterwards, so another source than the installed PHP's, good for measuring only, will not do.
     """
 
-    like: str = "php-fpm8.2"
+    like: str = ""
     source: Path | None = None
     checksum: str = ""
     alone: bool = False
@@ -77,12 +79,11 @@ class _Search:
 
     def drop_in(self) -> Ground:
         """Configured as the PHP that is there, whose extensions it loads."""
-        installed = self._installed()
-        fpm = (*FPM_OPTIONS, *linked_options(libraries_of(Path(installed.fpm))))
-        options = drop_in_options(installed.options, server="fpm", extensions=PLACEHOLDER, fpm=fpm)
+        installed = look_at(self._wanted.like)
+        options, why = self._options(installed)
         require_packages(needed(options))
         if self._wanted.source is None:
-            return self._packaged(installed, options)
+            return self._packaged(installed, options, why)
         given = self._given(self._wanted.source)
         _refuse_misfit(given, installed)
         return structs.replace(_drop_in(given.origin, given.place, installed, options), version=given.version)
@@ -107,7 +108,7 @@ class _Search:
         extensions = (*(name.lower() for name in named if name.lower() in IN_SOURCE), *(each.name for each in added))
         ini = ini_files(fpm).main
         if wanted.source is None:
-            packaged = self._packaged(self._installed(), options)
+            packaged = self._packaged(look_at(self._wanted.like), options)
             return structs.replace(packaged, theirs=None, modules=(), beside="", ini=ini, extensions=extensions, added=added)
         given = self._given(wanted.source)
         outdated = self._outdated(given.version, inspect_php(fpm).version)
@@ -125,8 +126,20 @@ class _Search:
             measuring_only=bool(outdated),
         )
 
-    def _installed(self) -> Installed:
-        return look_at(self._wanted.like, self._supervisor, cache_dir())
+    def _options(self, installed: Installed) -> tuple[tuple[str, ...], str]:
+        """How a drop-in beside the installed PHP is configured; none, and why, where that is not known any more and a build of the nearest
+        version, which has its own, will do. Raises DynoError where it will not."""
+        try:
+            return self._options_beside(installed), ""
+        except DynoError as error:
+            if self._wanted.source is not None or self._wanted.to_be_kept:
+                what = f"nobody says how {installed.package} {installed.package_version} was configured: {error.what}"
+                raise DynoError(what, next_step=f"upgrade it: {UPGRADE}") from error
+            return (), str(error)
+
+    def _options_beside(self, php: Installed) -> tuple[str, ...]:
+        fpm = (*FPM_OPTIONS, *linked_options(libraries_of(Path(php.fpm))))
+        return drop_in_options(configured(php, self._supervisor, cache_dir()), server="fpm", extensions=PLACEHOLDER, fpm=fpm)
 
     def _given(self, source: Path) -> Given:
         given = read_source(source, self._wanted.checksum, self._shop)
@@ -144,40 +157,53 @@ class _Search:
         self._progress.note(f"{what}: for measuring only")
         return f"{what}: for measuring only"
 
-    def _packaged(self, installed: Installed, options: tuple[str, ...]) -> Ground:
-        """The exact version where the archive has it, else the nearest below it, for measuring only: with binaries of its own version,
-        which are unpacked in the cache, to stand beside, or alone."""
+    def _packaged(self, installed: Installed, options: tuple[str, ...], why: str = "") -> Ground:
+        """The exact version where the archive has it, else the nearest one, older rather than newer, for measuring only: with binaries of
+        its own version, which are unpacked in the cache, to stand beside, or alone. Without `options` it is not the exact one (`why`)."""
         archive = SourceArchive(self._shop.home / "apt", self._supervisor)
         exact = installed.source_version
-        if not self._shop.has("sources", _key(installed.source, exact)):
+        if not options or not self._shop.has("sources", _key(installed.source, exact)):
             self._progress.phase("asking the archive for sources")
             archive.refresh()
-        why = ""
-        for version in self._tried(archive, installed):
+        tried = candidates(exact, () if self._wanted.to_be_kept else archive.versions(installed.source))
+        for version in tried[0 if options else 1 : MOST_TRIED]:
             try:
                 place = self._unpacked(archive, installed.source, version)
+                origin = _origin(installed, version)
                 if version == exact:
-                    return _drop_in(_origin(installed, version), place, installed, options)
-                beside = installed if self._wanted.alone else self._pair(installed, version)
+                    return _drop_in(origin, place, installed, options)
+                if self._wanted.alone:
+                    return self._near(installed, _drop_in(origin, place, installed, options))
+                pair = self._pair(installed, version)
+                its_own, missing = self._options_beside(pair), _missing(installed, pair)
             except DynoError as error:
                 why = why or str(error)
                 continue
-            built = "built" if self._wanted.alone else "built and compared with its own binaries"
-            notice = f"the source of {exact} cannot be had, so {version} is {built}: older than what is installed, for measuring only"
-            self._progress.note(notice)
-            ground = _drop_in(_origin(installed, version, notice), place, beside, options, pair=not self._wanted.alone)
-            return structs.replace(ground, version=upstream(version), measuring_only=True, package="", package_version="")
+            require_packages(needed(its_own))
+            return self._near(installed, _drop_in(origin, place, pair, its_own, pair=True), missing)
         why = why or "the archive lists none"
         if self._wanted.to_be_kept:
             what = f"the source of {installed.source} {exact} cannot be had, and an older one is for measuring only: {why}"
-            raise DynoError(what, next_step="try again when the archive has it, or give it with --source FILE or DIR")
+            raise DynoError(what, next_step=f"upgrade to one that the archive has ({UPGRADE}), or give it with --source FILE or DIR")
         raise DynoError(
-            f"no source of {installed.source} {exact} or an older one can be had: {why}", next_step="give one with --source FILE or DIR"
+            f"no source of {installed.source} {exact} or of another version can be had: {why}",
+            next_step="give one with --source FILE or DIR",
         )
 
-    def _tried(self, archive: SourceArchive, installed: Installed) -> Sequence[str]:
-        exact = installed.source_version
-        return (exact,) if self._wanted.to_be_kept else candidates(exact, archive.versions(installed.source))[:MOST_TRIED]
+    def _near(self, installed: Installed, ground: Ground, missing: Sequence[str] = ()) -> Ground:
+        """A ground of another version than the installed one, without these extensions of it; the user is told what that means."""
+        exact, version = installed.source_version, ground.origin.version
+        newer = is_below(exact, version)
+        built = "built" if self._wanted.alone else "built and compared with its own binaries"
+        notice = (
+            f"the source of {exact} cannot be had, so {version} is {built}: {'newer' if newer else 'older'} than what is installed, for "
+            + "measuring only"
+            + (f"; it is better to upgrade ({UPGRADE}) and to build again" if newer else "")
+            + (f"; without {', '.join(missing)}, which it cannot load" if missing else "")
+        )
+        self._progress.note(notice)
+        origin = structs.replace(ground.origin, notice=notice)
+        return structs.replace(ground, origin=origin, version=upstream(version), measuring_only=True, package="", package_version="")
 
     def _unpacked(self, archive: SourceArchive, source: str, version: str) -> Path:
         def make(place: Path) -> None:
@@ -187,19 +213,43 @@ class _Search:
         return self._shop.made("sources", _key(source, version), make)
 
     def _pair(self, installed: Installed, version: str) -> Installed:
-        """The distribution's binaries of another version, with all its extensions that are installed here, unpacked and not installed."""
-        listed = told(["dpkg-query", "-W", "-f", "${source:Package} ${Package} ${db:Status-Status}\n"]).stdout.decode().splitlines()
-        packages = [words[1] for words in map(str.split, listed) if words[0] == installed.source and words[-1] == "installed"]
+        """The distribution's binaries of another version, with all its extensions that are installed here, unpacked and not installed;
+        modules of other packages are linked, since they are made for any version of the series."""
+        packages = built_in_source(installed.source)
+        versions = versions_built_of(packages, version)
+        others = modules_besides(packages, Path(installed.extension_dir))
 
         def make(place: Path) -> None:
             self._progress.phase(f"fetching the binaries of {installed.source} {version}")
-            fetch_packages(self._supervisor, dict.fromkeys(packages, version), place)
+            fetch_packages(self._supervisor, versions, place)
+            for module in others:
+                link = _below(place, str(module))
+                link.parent.mkdir(parents=True, exist_ok=True)
+                if not os.path.lexists(link):
+                    link.symlink_to(module)
 
-        root = self._shop.made("pairs", {"packages": sorted(packages), "version": version}, make)
-        fpm, extensions = root / installed.fpm.lstrip("/"), root / installed.extension_dir.lstrip("/")
+        root = self._shop.made("pairs", {"packages": versions, "version": version, "others": [path.name for path in others]}, make)
+        fpm, extensions = _below(root, installed.fpm), _below(root, installed.extension_dir)
         if not fpm.is_file() or not extensions.is_dir():
             raise DynoError(f"the packages of {version} hold no php-fpm", where=str(root))
-        return structs.replace(installed, fpm=str(fpm), extension_dir=str(extensions), package_version=version, version=upstream(version))
+        return structs.replace(
+            installed,
+            fpm=str(fpm),
+            extension_dir=str(extensions),
+            package_version=versions[installed.package],
+            source_version=version,
+            version=upstream(version),
+        )
+
+
+def _missing(installed: Installed, pair: Installed) -> list[str]:
+    """Extensions that the installed PHP has and a pair cannot load. Raises DynoError where one of the two does not run."""
+    there = modules_of(pair.fpm, pair.extension_dir)
+    return [name for name in modules_of(installed.fpm) if name not in there]
+
+
+def _below(root: Path, path: str) -> Path:
+    return root / path.lstrip("/")
 
 
 def _drop_in(origin: Origin, source: Path, beside: Installed, options: tuple[str, ...], *, pair: bool = False) -> Ground:
@@ -236,8 +286,8 @@ def _key(source: str, version: str) -> dict[str, object]:
     return {"package": source, "version": version}
 
 
-def _origin(installed: Installed, version: str, notice: str = "") -> Origin:
-    return Origin("debian", version, digest_of(_key(installed.source, version)), installed.source, notice)
+def _origin(installed: Installed, version: str) -> Origin:
+    return Origin("debian", version, digest_of(_key(installed.source, version)), installed.source)
 
 
 def upstream(version: str) -> str:

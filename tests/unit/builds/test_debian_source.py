@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from phpdyno.build import debian_source as module
-from phpdyno.build.debian_source import SourceArchive
+from phpdyno.build.debian_source import SourceArchive, candidates
 from phpdyno.stack.supervise import Supervisor
 
 
@@ -52,3 +52,9 @@ def test_sources_come_through_the_same_proxy_as_binaries(tmp_path: Path, apt: Fa
     assert isinstance(env, dict)
     assert env["https_proxy"] == "http://proxy:3128"
     assert all(name.lower().endswith("_proxy") for name in env)
+
+
+def test_what_is_nearest_is_tried_first_and_what_is_older_before_what_is_newer() -> None:
+    listed = ("8.2.36-1", "8.2.28-1", "8.2.30-1~deb12u1", "8.2.29-1", "8.2.33-1", "8.2.36-1")
+    assert candidates("8.2.30-1~deb12u1", listed) == ("8.2.30-1~deb12u1", "8.2.29-1", "8.2.28-1", "8.2.33-1", "8.2.36-1")
+    assert candidates("8.2.30-1", ("8.2.36-1",)) == ("8.2.30-1", "8.2.36-1")

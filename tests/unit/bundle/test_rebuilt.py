@@ -74,7 +74,7 @@ def test_what_is_for_measuring_only_is_left_and_the_rest_is_for_the_php_that_is_
     older = structs.replace(PGO, measuring_only=True, php_version="8.2.30")
     manifest = bundle(tmp_path, settings={**JIT, **RUN_BY}, rebuilt=Rebuilt(older, RUN_BY)).manifest
     (todo,) = manifest.by_hand
-    assert todo.todo.startswith("leave it, and what it brings is not to be had: PHP 8.2.30 is older")
+    assert todo.todo.startswith("leave it, and what it brings is not to be had: PHP 8.2.30 is not the installed one")
     assert "package" not in todo.todo
     assert not manifest.before_all_else
     assert (manifest.settings, manifest.php.executable, manifest.php.unit) == (JIT, FPM, "php8.2-fpm")

@@ -17,14 +17,16 @@ from phpdyno.workflows import build_ground
 from phpdyno.workflows.build_ground import Foundation, find_ground
 from tests.support.fake_study import FakeProgress
 
-INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1+b1", "8.2.36-1", "/usr/lib/php/20220829", ())
+INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1+b1", "8.2.36-1", "/usr/lib/php/20220829")
 Ask = Callable[[Foundation], Ground]
+PAIR = build_ground._Search._pair
 
 
 class FakeArchive:
     """Lists two versions and has the source of the older one, or `held`."""
 
     held = "8.2.32-1"
+    listed: tuple[str, ...] = ("8.2.36-1", "8.2.32-1")
 
     def __init__(self, place: Path, supervisor: Supervisor) -> None:
         self.asked: list[str] = []
@@ -32,7 +34,7 @@ class FakeArchive:
     def refresh(self) -> None: ...
 
     def versions(self, package: str) -> tuple[str, ...]:
-        return ("8.2.36-1", "8.2.32-1")
+        return self.listed
 
     def unpack(self, package: str, version: str, into: Path) -> None:
         if version != self.held:
@@ -54,6 +56,8 @@ def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, progress: FakeProgress)
     monkeypatch.setattr(build_ground, "inspect_php", lambda _: SimpleNamespace(version=INSTALLED.version))
     monkeypatch.setattr(build_ground, "ini_files", lambda _: SimpleNamespace(main="/etc/php/8.2/fpm/php.ini"))
     monkeypatch.setattr(build_ground, "require_packages", lambda _: None)
+    monkeypatch.setattr(build_ground, "configured", lambda *_: ("--enable-fpm", "--with-openssl"))
+    monkeypatch.setattr(build_ground, "modules_of", lambda *_: ("Core",))
     monkeypatch.setattr(build_ground._Search, "_pair", lambda _, installed, version: installed)
     return lambda wanted: find_ground(wanted, Workshop(tmp_path / "cache", progress.note), nobody, progress)
 
@@ -85,6 +89,97 @@ def test_where_the_exact_source_is_missing_an_older_one_is_for_measuring_only(as
     ground = ask(Foundation(alone=alone, extensions=() if alone else None))
     assert (ground.measuring_only, ground.version, ground.package, ground.package_version) == (True, "8.2.32", "", "")
     assert "older than what is installed, for measuring only" in progress.notes[0]
+
+
+def only_newer(monkeypatch: pytest.MonkeyPatch, fetched: list[dict[str, str]], others: tuple[Path, ...] = ()) -> None:
+    """An archive that has 8.2.40 and not the installed version, neither its source nor its binaries."""
+    monkeypatch.setattr(FakeArchive, "held", "8.2.40-1")
+    monkeypatch.setattr(FakeArchive, "listed", ("8.2.40-1",))
+
+    def asked(php: Installed, *_: object) -> tuple[str, ...]:
+        if php.version != "8.2.40":
+            raise DynoError(f"the packages cannot be downloaded: no {php.package_version}")
+        return ("--enable-fpm", "--with-libxml")
+
+    def fetch(_: object, versions: dict[str, str], into: Path) -> None:
+        fetched.append(versions)
+        for path in ("usr/sbin/php-fpm8.2", "usr/lib/php/20220829/opcache.so"):
+            (into / path).parent.mkdir(parents=True, exist_ok=True)
+            (into / path).touch()
+
+    monkeypatch.setattr(build_ground, "configured", asked)
+    monkeypatch.setattr(build_ground, "built_in_source", lambda _: ("php8.2-fpm", "php8.2-xml"))
+    versions = {"php8.2-fpm": "8.2.40-1+b1", "php8.2-xml": "8.2.40-1"}
+    monkeypatch.setattr(build_ground, "versions_built_of", lambda packages, version: {name: versions[name] for name in packages})
+    monkeypatch.setattr(build_ground, "modules_besides", lambda *_: others)
+    monkeypatch.setattr(build_ground, "fetch_packages", fetch)
+    monkeypatch.setattr(build_ground._Search, "_pair", PAIR)
+
+
+def test_where_there_is_a_newer_version_only_it_is_for_measuring_beside_its_own_binaries(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, progress: FakeProgress
+) -> None:
+    fetched: list[dict[str, str]] = []
+    only_newer(monkeypatch, fetched)
+    ground = ask(Foundation())
+    assert fetched == [{"php8.2-fpm": "8.2.40-1+b1", "php8.2-xml": "8.2.40-1"}]
+    assert (ground.version, ground.beside, ground.measuring_only, ground.package) == ("8.2.40", "8.2.40", True, "")
+    # They are configured as those binaries are.
+    assert "--with-libxml" in ground.options
+    assert ground.stock["php"].endswith("/usr/sbin/php-fpm8.2")
+    assert ground.stock["php.extension_dir"] == str(ground.theirs)
+    notice = (
+        "8.2.40-1 is built and compared with its own binaries: newer than what is installed, for measuring only; it is better to upgrade"
+    )
+    assert notice in progress.notes[0]
+    assert progress.notes == [ground.origin.notice]
+
+
+def test_packages_that_compiling_beside_a_newer_version_needs_are_named_and_not_called_a_missing_source(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def require(packages: tuple[str, ...]) -> None:
+        if "libxml2-dev" in packages:
+            raise DynoError("compiling PHP needs libxml2-dev")
+
+    only_newer(monkeypatch, [])
+    monkeypatch.setattr(build_ground, "require_packages", require)
+    with pytest.raises(DynoError, match=r"^compiling PHP needs libxml2-dev$"):
+        ask(Foundation())
+
+
+@pytest.mark.parametrize("more", [{"to_be_kept": True}, {"source": Path("/src")}])
+def test_what_nobody_says_any_more_how_it_was_configured_is_to_be_upgraded(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, more: dict[str, object]
+) -> None:
+    only_newer(monkeypatch, [])
+    said = r"nobody says how php8.2-fpm 8.2.36-1\+b1 was configured: .*no 8.2.36-1\+b1; upgrade it: sudo apt-get update && sudo apt-get up"
+    with pytest.raises(DynoError, match=said):
+        ask(structs.replace(Foundation(), **more))
+
+
+def test_a_pair_has_the_extensions_of_other_packages_too_and_those_that_it_cannot_load_are_named(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, progress: FakeProgress
+) -> None:
+    theirs = tmp_path / "usr" / "lib" / "php" / "20220829"
+    theirs.mkdir(parents=True)
+    (theirs / "apcu.so").touch()
+    only_newer(monkeypatch, [], others=(theirs / "apcu.so",))
+    monkeypatch.setattr(build_ground, "look_at", lambda *_: structs.replace(INSTALLED, extension_dir=str(theirs)))
+    monkeypatch.setattr(
+        build_ground, "modules_of", lambda _, place="": ("Core", "apcu") if place else ("Core", "apcu", "memcached", "redis")
+    )
+
+    def fetch(_: object, __: dict[str, str], into: Path) -> None:
+        (into / "usr" / "sbin").mkdir(parents=True, exist_ok=True)
+        (into / "usr" / "sbin" / "php-fpm8.2").touch()
+
+    monkeypatch.setattr(build_ground, "fetch_packages", fetch)
+    ground = ask(Foundation())
+    assert ground.modules == ("apcu.so",)
+    assert ground.theirs is not None
+    assert (ground.theirs / "apcu.so").readlink() == theirs / "apcu.so"
+    assert progress.notes[0].endswith("; without memcached, redis, which it cannot load")
 
 
 def test_what_is_to_be_kept_is_not_made_of_an_older_source(ask: Ask) -> None:
