@@ -1,4 +1,4 @@
-"""The PHP that is there: which package its php-fpm is of, and how that was configured."""
+"""The PHP that is there: which package its php-fpm is of, how that was configured, whether a build still fits beside it."""
 
 import re
 import shutil
@@ -98,6 +98,21 @@ def upgraded_to(build: Build) -> str:
         return ""
     now = told(["dpkg-query", "-W", "-f", "${Version}", build.package]).stdout.decode()
     return now if is_below(build.package_version, now) else ""
+
+
+def why_outdated(build: Build, version: str) -> str:
+    """Why a build is not to be deployed beside the PHP of this version that is installed now; '' where it may be.
+
+    A drop-in loads the extensions of one version; one that stands alone must not lack what a newer one mended. Neither outlives the package
+    that it was made for. Raises DynoError.
+    """
+    if build.alone and is_below(build.php_version, version):
+        return f"this build is PHP {build.php_version}, older than the installed {version}, which has holes mended"
+    if not build.alone and build.loads != version:
+        return f"this build was made beside PHP {build.loads}, and now {version} is installed: it would step aside"
+    if upgraded := upgraded_to(build):
+        return f"this build was made for {build.package} {build.package_version}, and now {upgraded} is installed: it would step aside"
+    return ""
 
 
 def _package_of(fpm: str) -> str:

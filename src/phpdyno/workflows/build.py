@@ -4,12 +4,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.build.installed import find_fpm, upgraded_to
+from phpdyno.build.installed import find_fpm, why_outdated
 from phpdyno.build.package import make_package
 from phpdyno.build.package_texts import refuse_unpackable
 from phpdyno.build.pipeline import earlier_tests
 from phpdyno.build.training import Course
-from phpdyno.build.versions import is_below
 from phpdyno.build.workshop import finished_builds
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
@@ -82,18 +81,9 @@ def refuse_outdated(build: Build) -> None:
     """Raises DynoError for a finished build that is not to be packaged now: for measuring only, or made for a php-fpm that was upgraded
     since."""
     refuse_unpackable(build)
-    installed = inspect_php(build.like).version
-    if build.alone and is_below(build.php_version, installed):
-        what = f"this build is PHP {build.php_version}, older than the installed {installed}, which has holes mended"
-        raise DynoError(what, where=build.name, next_step="build it anew of a newer source")
-    anew = f"build it anew (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
-    if not build.alone and build.loads != installed:
-        what = f"this build was made beside PHP {build.loads}, and now {installed} is installed: it would step aside"
-        raise DynoError(what, where=build.name, next_step=anew)
-    upgraded = upgraded_to(build)
-    if upgraded:
-        what = f"this build was made for {build.package} {build.package_version}, and now {upgraded} is installed: it would step aside"
-        raise DynoError(what, where=build.name, next_step="build it anew" if build.alone else anew)
+    if why := why_outdated(build, inspect_php(build.like).version):
+        how = "" if build.alone else f" (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
+        raise DynoError(why, where=build.name, next_step=f"build it anew{how}")
 
 
 def refuse_failed(made: Made) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from phpdyno.build.dropin import settings_of
-from phpdyno.build.installed import upgraded_to
-from phpdyno.build.versions import is_below
+from phpdyno.build.installed import why_outdated
 from phpdyno.build.workshop import finished_builds
 from phpdyno.bundle.manifest import PROGRAM
 from phpdyno.bundle.rebuilt import Rebuilt
@@ -37,11 +36,9 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
 
 
 def _stands_in(build: Build, version: str) -> bool:
-    """A drop-in loads the extensions of that version; one that stands alone would have to be deployed, which an older PHP is not. None
-    is made for a package that was upgraded since."""
-    # One that stands alone was not older when it was built; the installed one may have been upgraded since.
-    fits = not build.measuring_only and not is_below(build.php_version, version) if build.alone else build.loads == version
-    return fits and not upgraded_to(build)
+    """Whether a build may be tried beside a PHP of that version. (A drop-in for measuring only stands beside binaries of its own version,
+    which are the control then.)"""
+    return not (build.alone and build.measuring_only) and not why_outdated(build, version)
 
 
 def _knows(build: Build, app: str) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.build import installed
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.workflows import build as workflow
@@ -21,9 +22,9 @@ def test_a_build_whose_package_was_upgraded_since_is_not_packaged_though_php_kep
 ) -> None:
     made = structs.replace(MADE_FOR, alone=alone)
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
-    monkeypatch.setattr(workflow, "upgraded_to", lambda _: "")
+    monkeypatch.setattr(installed, "upgraded_to", lambda _: "")
     workflow.refuse_outdated(made)
-    monkeypatch.setattr(workflow, "upgraded_to", lambda build: "8.2.36-1~deb12u2" if build == made else "")
+    monkeypatch.setattr(installed, "upgraded_to", lambda build: "8.2.36-1~deb12u2" if build == made else "")
     what = "this build was made for php8.2-fpm 8.2.36-1~deb12u1, and now 8.2.36-1~deb12u2 is installed: it would step aside"
     with pytest.raises(DynoError, match=f"pgo-1: {what}; {step}$"):
         workflow.refuse_outdated(made)
