@@ -62,7 +62,7 @@ NO_REQUESTS = RequestOptions()
 class GroundOptions:
     """What a PHP is built of, as typed."""
 
-    like: Annotated[str, Parameter(help="php-fpm that builds stand in for")] = "php-fpm8.2"
+    like: Annotated[str, Parameter(show_default=False, help="php-fpm that builds stand in for; default: the newest installed")] = ""
     source: Annotated[
         Path | None,
         Parameter(show_default=False, help="build of this source of PHP: a tarball, a directory or a git checkout; default: the package's"),

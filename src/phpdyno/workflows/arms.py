@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from phpdyno.apps.source import App
+from phpdyno.build.workshop import finished_builds
 from phpdyno.errors import UsageError
 from phpdyno.knobs.judge import metric_for
 from phpdyno.model.arm import AA, Arm, names_apache
+from phpdyno.model.build import PROGRAM, stock_of
 from phpdyno.model.plan import Metric
 from phpdyno.render.apache import is_apache
 from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
@@ -19,7 +21,8 @@ LOADED_CONTROL = "control, loaded"
 class Arms(Struct, frozen=True):
     """What is compared: the control, the same under the load that throughput wants, the treatments, and the metric of each.
 
-    `notes` say what of a running pool was not taken over.
+    `notes` say what of a running pool was not taken over, `mismatches` which builds stand in for another php-fpm than the control, or than
+    that of the build that the control is.
     """
 
     control: Arm
@@ -27,6 +30,7 @@ class Arms(Struct, frozen=True):
     treatments: tuple[Arm, ...]
     metrics: dict[str, Metric]
     notes: tuple[str, ...] = ()
+    mismatches: tuple[str, ...] = ()
 
 
 def make_arms(
@@ -67,7 +71,21 @@ def make_arms(
         made.append(reader.arm(spec, reader.on_top(bases[metrics[spec]], changed), changed))
     _refuse_other_servers(bases["cpu"], [arm for arm in made if metrics[arm.name] == "cpu"])
     controls = reader.arm(CONTROL, bases["cpu"], {}), reader.arm(LOADED_CONTROL, bases["throughput"], {})
-    return Arms(*controls, tuple(made), metrics, tuple(reader.notes))
+    return Arms(*controls, tuple(made), metrics, tuple(reader.notes), _mismatches(controls[0], made))
+
+
+def _mismatches(control: Arm, arms: Sequence[Arm]) -> tuple[str, ...]:
+    if all(arm.php.fpm == control.php.fpm for arm in arms):
+        return ()
+    builds = {str((place / PROGRAM).resolve()): build for place, build in finished_builds()}
+    own = builds.get(control.php.fpm)
+    theirs = own.like if own else control.php.fpm
+    found = {build.name: build for arm in arms if (build := builds.get(arm.php.fpm)) and build.like != theirs}
+    return tuple(
+        f"{name} is PHP {build.php_version} and stands in for {build.like}, and the control is PHP {control.php.version} of {theirs}: they "
+        f"differ in more than the build; what it stands in for is --control build={stock_of(name)}"
+        for name, build in found.items()
+    )
 
 
 def _refuse_other_servers(control: Mapping[str, str], arms: Sequence[Arm]) -> None:

@@ -107,9 +107,10 @@ def compare(
                     accept(app)
                 plan = make_plan(question, app, arms)
                 journal.append(Planned(plan))
-                for note in arms.notes:
-                    progress.note(note)
-                    journal.append(Incident(0, arms.control.name, "not taken over", note))
+                for kind, notes in (("not taken over", arms.notes), ("another PHP", arms.mismatches)):
+                    for note in notes:
+                        progress.note(note)
+                        journal.append(Incident(0, arms.control.name, kind, note))
                 apps = prepare_commits(definition, app, arms_of(plan), supervisor, progress.phase)
                 measure(RunState(plan), app, supervisor, apps=apps, journal=journal, run=run, progress=progress)
     return run

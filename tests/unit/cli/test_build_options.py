@@ -144,6 +144,11 @@ def test_requests_of_a_file_are_those_of_one_app(tmp_path: Path) -> None:
         wanted_of(options("hello", "wordpress", requests=RequestOptions(from_log=tmp_path / "access.log")), Console(quiet=True))
 
 
+def test_without_a_name_builds_stand_in_for_the_newest_php_fpm() -> None:
+    assert foundation_of(GroundOptions()).like == ""
+    assert foundation_of(GroundOptions(like="php-fpm8.2")).like == "php-fpm8.2"
+
+
 def test_a_build_without_a_recipe_is_by_a_profile() -> None:
     assert wanted_of(options("hello"), Console(quiet=True)).recipe.name == RECIPE
 
