@@ -6,9 +6,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from phpdyno.journal.matrix import MatrixRecord
+from phpdyno.model.build import Build
 from phpdyno.model.matrix import ALL, Cell, ProfileFound
 from phpdyno.model.tune import Ratio
-from phpdyno.report.build_view import BuildView, build_view
+from phpdyno.report.build_view import BuildView, build_view, missing_words
 from phpdyno.report.ladder_view import doubts
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.tune_words import ratio_words
@@ -43,7 +44,7 @@ class MatrixView(Struct, frozen=True, kw_only=True):
 def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str) -> MatrixView:
     """The view of a record and the comparisons of its apps, by their names; those that never began are not there."""
     apps = tuple(each.name for each in record.apps)
-    cells = tuple(_cell(name, build, app, compared.get(app)) for name, build in record.profiles.items() for app in apps)
+    cells = tuple(_cell(name, record.builds[build], app, compared.get(app)) for name, build in record.profiles.items() for app in apps)
     profiles = tuple(profile_found(name, build, cells, record.margin) for name, build in record.profiles.items())
     missing = [f"{each.name}: {each.detail or 'not measured'}" for each in record.apps if each.state != "done"]
     named = {f"build={build}": name for name, build in record.profiles.items()}
@@ -70,8 +71,11 @@ def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str)
     )
 
 
-def _cell(profile: str, build: str, app: str, view: RunView | None) -> Cell:
-    row = next((each for each in view.rows if each.name == f"build={build}"), None) if view else None
+def _cell(profile: str, build: Build, app: str, view: RunView | None) -> Cell:
+    if build.skipped:
+        # Held against the others it would be another recipe in their row.
+        return Cell(profile, app, None, "invalid", "", "; ".join(missing_words(build.recipe.name, build.skipped)))
+    row = next((each for each in view.rows if each.name == f"build={build.name}"), None) if view else None
     if row is None:
         return Cell(profile, app, None, "inconclusive", "", "not measured")
     return Cell(profile, app, _ratio(row), row.kind, row.relevance, row.reason if row.kind == "invalid" else "")

@@ -69,7 +69,7 @@ def _builds(view: StudyView) -> list[str]:
         return []
     head = ("build", "PHP", "compiler", "interpreter", "trained on", "made in")
     rows = [
-        (name, each.php, each.compiler, each.vm_kind, each.trained_on or NOTHING, duration(each.took_s))
+        (" without ".join((name, *each.skipped)), each.php, each.compiler, each.vm_kind, each.trained_on or NOTHING, duration(each.took_s))
         for name, each in view.builds.items()
     ]
     said = (

@@ -18,6 +18,7 @@ from phpdyno.model.build import Build
 from phpdyno.model.matrix import ALL
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
+from phpdyno.report.build_view import missing_words
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, open_site
@@ -54,7 +55,7 @@ class _Made(Struct, frozen=True):
 def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then one comparison for each app; the run's directory.
 
-    Raises UsageError: fewer than two apps, a recipe without a profile. DynoError where a build fails.
+    Raises UsageError: fewer than two apps, a recipe without a profile. DynoError where a build fails, and where none has its whole recipe.
     """
     if len(wish.trainees) < LEAST_APPS:
         raise UsageError("a matrix has two apps at least", where="phpdyno matrix", next_step="give another app")
@@ -125,15 +126,19 @@ def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
         for number, (name, taught) in enumerate(sets, 2):
             progress.phase(f"build {number} of {len(sets) + 1}: {wish.recipe.name}, trained on {name}")
             _, profiled[name] = site.build(wish.recipe, taught)
+    if all(each.skipped for each in profiled.values()):
+        said = "; ".join(dict.fromkeys(each for build in profiled.values() for each in missing_words(wish.recipe.name, build.skipped)))
+        raise DynoError(f"no build has all of its recipe: {said}", where="--recipe", next_step="leave that step out")
     return _Made(without, profiled, tuple(each.app for each in teachings))
 
 
 def question_of(record: MatrixRecord, app: MatrixApp) -> Question:
-    """One app's comparison; the error probability of the matrix is shared out among them."""
+    """One app's comparison; the error probability of the matrix is shared out among them. A build that is without a step of the recipe is
+    no answer to what that does, so it is not measured."""
     return Question(
         source=AppSource(reference=app.reference),
         control=f"build={record.plain}",
-        treatments=tuple(f"build={name}" for name in record.profiles.values()),
+        treatments=tuple(f"build={name}" for name in record.profiles.values() if not record.builds[name].skipped),
         metric="cpu",
         margin=record.margin,
         confidence=1.0 - (1.0 - record.confidence) / len(record.apps),

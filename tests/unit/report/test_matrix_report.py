@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.matrix import ALL, Cell
 from phpdyno.model.tune import Ratio
 from phpdyno.report.matrix_page import matrix_figures, render_matrix
@@ -19,12 +20,12 @@ TRUTH = {"wordpress": (1.09, 0.97, 1.08), "hello": (0.96, 1.06, 1.05)}
 """By app: with the profile of wordpress, of hello, of both."""
 
 
-def view(*apps: str) -> MatrixView:
+def view(*apps: str, record: MatrixRecord = RECORD) -> MatrixView:
     compared = {}
     for app in apps:
         truth = {f"build={build}": ratio for build, ratio in zip(RECORD.profiles.values(), TRUTH[app], strict=True)}
         compared[app] = view_of(journal(app, truth), app)
-    return matrix_view(RECORD, compared, "20260102-matrix-wordpress-hello")
+    return matrix_view(record, compared, "20260102-matrix-wordpress-hello")
 
 
 def test_it_says_where_profiles_hurt_and_which_one_is_safe() -> None:
@@ -64,6 +65,21 @@ def test_what_was_not_measured_is_no_promise() -> None:
     assert held.sentences[-1] == "Outcome: no profile is certain not to cost any of these apps what matters."
     unfinished = structs.replace(RECORD, apps=(RECORD.apps[0], structs.replace(RECORD.apps[1], state="failed", detail="it crashed")))
     assert matrix_view(unfinished, {}, "run").outcome_detail == "hello: it crashed"
+
+
+def test_a_build_without_a_step_of_the_recipe_has_no_figures_beside_the_others_and_says_why() -> None:
+    name = RECORD.profiles[ALL]
+    less = structs.replace(RECORD.builds[name], skipped={"bolt": "it crashed"})
+    held = view("wordpress", "hello", record=structs.replace(RECORD, builds={**RECORD.builds, name: less}))
+    cells = [each for each in held.cells if each.profile == ALL]
+    assert {(each.ratio, each.kind, each.reason) for each in cells} == {(None, "invalid", "pgo: without bolt: it crashed")}
+    assert next(each for each in held.profiles if each.name == ALL).unsafe == ("wordpress", "hello")
+    assert held.sentences[-1] == "Outcome: no profile is certain not to cost any of these apps what matters."
+    page = render_matrix(held).replace("<wbr>", "")
+    assert f"hello, {ALL}: pgo: without bolt: it crashed" in page
+    written = io.StringIO()
+    Console(width=80, file=written).print(matrix_summary(held))
+    assert "without bolt: it crashed" in written.getvalue()
 
 
 def cell(app: str, low: float, high: float) -> Cell:
