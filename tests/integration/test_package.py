@@ -58,7 +58,12 @@ def asked(*argv: str | Path) -> str:
 
 def started(home: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     """What its start script does where it was unpacked."""
-    return subprocess.run([home / "start", *argv], capture_output=True, text=True, check=True, env={"PATH": os.defpath})
+    return subprocess.run([home / "start", *argv], capture_output=True, text=True, check=True, env=environment(home))
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What systemd would tell it."""
+    return {"PATH": os.defpath, "RUNTIME_DIRECTORY": str(home.parent / "run")}
 
 
 def test_the_package_holds_the_build_its_unit_and_a_way_back(tmp_path: Path, installed: Build) -> None:
@@ -100,8 +105,10 @@ def test_one_that_stands_alone_starts_with_the_php_ini_and_its_own_modules(tmp_p
     _, home = pack(structs.replace(installed, alone=True, beside="", ini=ini), tmp_path)
     answer = started(home, "-i")
     assert not answer.stderr
-    files = ini_files_in(answer.stdout)
-    assert files == (ini, f"{home / INI}/phpdyno.ini")
+    theirs = [path.name for path in sorted(Path(ini).with_name("conf.d").glob("*.ini"))]
+    read, scanned = ini_files_in(answer.stdout)
+    assert read == ini
+    assert scanned == [*(f"{home.parent}/run/conf.d/{name}" for name in theirs), f"{home / INI}/phpdyno.ini"]
     modules = started(home, "-m").stdout.split("\n")
     assert {"ctype", "Zend OPcache"} <= set(modules)
     assert "mysqli" not in modules
@@ -115,7 +122,7 @@ def test_it_serves_the_pools_it_is_given(tmp_path: Path, installed: Build, *, al
     pool = f"[www]\nlisten = {socket}\n{user}pm = static\npm.max_children = 1\n"
     settings.write_text(f"[global]\nerror_log = {tmp_path / 'log'}\n{pool}")
     argv: list[str | Path] = [home / "start", "--nodaemonize", "--fpm-config", settings]
-    with subprocess.Popen(argv, env={"PATH": os.defpath}, stderr=subprocess.PIPE, text=True) as master:
+    with subprocess.Popen(argv, env=environment(home), stderr=subprocess.PIPE, text=True) as master:
         try:
             deadline = time.monotonic() + 30.0
             while not socket.is_socket() and master.poll() is None and time.monotonic() < deadline:
@@ -127,7 +134,7 @@ def test_it_serves_the_pools_it_is_given(tmp_path: Path, installed: Build, *, al
     assert served == home / "php-fpm", errors
     # What the distribution's does not take either is said by both.
     settings.write_text(f"[global]\n{pool}no_such_entry = 1\n")
-    refused = subprocess.run(argv, capture_output=True, text=True, check=False, env={"PATH": os.defpath})
+    refused = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment(home))
     assert refused.returncode != 0
     (notice,) = [line for line in refused.stderr.splitlines() if line.startswith("phpdyno: ")]
     assert "this build does not take this configuration: " in notice
@@ -135,7 +142,7 @@ def test_it_serves_the_pools_it_is_given(tmp_path: Path, installed: Build, *, al
     assert f"starting {FPM} instead" in refused.stderr
 
 
-def ini_files_in(text: str) -> tuple[str, str]:
-    """The php.ini and the scanned files of `-i`."""
-    lines = dict(line.split(" => ", 1) for line in text.splitlines() if line.count(" => ") == 1)
-    return lines["Loaded Configuration File"], lines["Additional .ini files parsed"]
+def ini_files_in(text: str) -> tuple[str, list[str]]:
+    """The php.ini and the scanned files of `-i`, which names one a line."""
+    lines = dict(line.split(" => ", 1) for line in text.replace(",\n", ",").splitlines() if line.count(" => ") == 1)
+    return lines["Loaded Configuration File"], lines["Additional .ini files parsed"].split(",")

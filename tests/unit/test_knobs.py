@@ -265,6 +265,15 @@ def test_ini_files_are_proved_by_what_the_worker_read() -> None:
     assert not knob_for("php.scan_dir").proof(facts, "/y")[0]
 
 
+def test_settings_of_a_directory_are_proved_by_the_copies_that_the_worker_read() -> None:
+    ours = ("/etc/php/php.ini", "/live/i1/ini/carried-000-99-own.ini", "/live/i1/ini/phpdyno.ini")
+    facts = msgspec.structs.replace(PLAIN, ini_files=ours)
+    assert knob_for("php.settings_dir").proof(facts, "/etc/php/conf.d")[0]
+    assert not knob_for("php.settings_dir").proof(msgspec.structs.replace(facts, ini_files=ours[::2]), "/etc/php/conf.d")[0]
+    # What it reads besides is in our own directory.
+    assert knob_for("php.scan_dir").proof(facts, "none")[0]
+
+
 def test_a_pool_s_own_ini_setting_has_the_domain_and_the_proof_of_that_setting() -> None:
     with pytest.raises(UsageError, match="it takes a size"):
         check_values({"pool.php_admin_value[memory_limit]": "much"}, where="x")

@@ -9,6 +9,8 @@ from phpdyno.config.spec import NONE
 from phpdyno.errors import DynoError
 
 EXTENSIONS = "extensions"
+BESIDE_INI = "conf.d"
+"""Debian's directory of further ini files, beside php.ini."""
 _VM_KIND = re.compile(r"#define\s+ZEND_VM_KIND\s+ZEND_VM_KIND_(\w+)")
 
 
@@ -40,13 +42,15 @@ def modules_in(distribution: Path) -> tuple[str, ...]:
 
 
 def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:
-    """The build in a directory as an arm's settings. One that stands alone reads no directory of ini files, which load extensions that it
-    has in itself; `ini` is its php.ini ('' for none)."""
+    """The build in a directory as an arm's settings. `ini` is the php.ini of one that stands alone ('' for none). Of the directory beside
+    that it has the settings only: the rest loads extensions that it has in itself."""
     settings = {"php": str(place / "php-fpm"), "php.extension_dir": str(place / EXTENSIONS)}
     if not alone:
         return settings
     modules = {f"ext.{path.stem}": str(path) for path in sorted((place / EXTENSIONS).glob("*.so"))}
-    return {**settings, "php.ini": ini or NONE, "php.scan_dir": NONE, **modules}
+    beside = Path(ini).with_name(BESIDE_INI) if ini else None
+    carried = {"php.settings_dir": str(beside)} if beside is not None and any(beside.glob("*.ini")) else {}
+    return {**settings, "php.ini": ini or NONE, "php.scan_dir": NONE, **carried, **modules}
 
 
 def vm_kind(said: str) -> str:

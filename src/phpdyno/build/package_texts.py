@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from phpdyno.build.dropin import EXTENSIONS
+from phpdyno.build.dropin import BESIDE_INI, EXTENSIONS
 from phpdyno.build.needs import READY
 from phpdyno.build.versions import as_package
 from phpdyno.errors import DynoError
@@ -114,7 +114,7 @@ fi
 faults() {{
   sed -e 's/^\\[[^]]*\\] //' -e 's/ (tried: .*//' | grep -F {words}
 }}
-installed=$("$stock" -n -v 2>/dev/null | sed -n '1s/^PHP \\([^ ]*\\).*/\\1/p')
+{self._carried()}installed=$("$stock" -n -v 2>/dev/null | sed -n '1s/^PHP \\([^ ]*\\).*/\\1/p')
 reason=
 if {self._outdated()}; then
   reason="the distribution has PHP $installed, {self._made_for()}"
@@ -142,11 +142,27 @@ fi
 exec {self._own()} "$@"
 """
 
+    def _carried(self) -> str:
+        """Of one that stands alone: conf.d without what it loads, anew at each start, for the eyes of whoever starts it only."""
+        if not self.build.alone:
+            return ""
+        loading = r"/^[[:blank:]]*(zend_)?extension[[:blank:]]*=/Id"
+        return f"""# The settings of {BESIDE_INI} count; what it loads this program has in itself.
+settings=${{RUNTIME_DIRECTORY:-/run/{self.unit_name}}}/{BESIDE_INI}
+(
+  umask 077
+  rm -rf "$settings"
+  mkdir -p "$settings"
+  for file in {self.configuration}/{BESIDE_INI}/*.ini; do
+    [ ! -f "$file" ] || sed -E '{loading}' "$file" > "$settings/${{file##*/}}"
+  done
+)
+"""
+
     def _own(self) -> str:
         program = '"$home/php-fpm"'
         if self.build.alone:
-            # conf.d loads extensions as modules that this program has in itself.
-            return f'env PHP_INI_SCAN_DIR="$home/{INI}" {program} -c "{self.build.ini or "/dev/null"}"'
+            return f'env PHP_INI_SCAN_DIR="$settings:$home/{INI}" {program} -c "{self.build.ini or "/dev/null"}"'
         return f'{program} -d "extension_dir=$home/{EXTENSIONS}"'
 
     def _outdated(self) -> str:
@@ -189,6 +205,8 @@ exec {self._own()} "$@"
         kind = "notify" if READY in self.build.options else "exec"
         socket = f"/run/php/php-fpm.sock {configuration}/pool.d/www.conf {number}"
         given = f"--nodaemonize --fpm-config {configuration}/php-fpm.conf"
+        # It goes when the unit stops.
+        place = f"RuntimeDirectory={self.unit_name}\n" if self.build.alone else ""
         return f"""[Unit]
 Description=php-fpm {series_of(self.build.php_version)}, rebuilt by phpdyno ({self.build.made_by})
 After=network.target
@@ -196,7 +214,7 @@ Conflicts=php{self.series}-fpm.service
 
 [Service]
 Type={kind}
-ExecStart={self.home}/start {given}
+{place}ExecStart={self.home}/start {given}
 ExecStartPost=-/usr/lib/php/php-fpm-socket-helper install {socket}
 ExecStopPost=-/usr/lib/php/php-fpm-socket-helper remove {socket}
 ExecReload={self.home}/start {CHECK} {given}
@@ -235,8 +253,8 @@ Or for good:      apt remove {self.name}
             )
         read = f"reads {self.build.ini}" if self.build.ini else "reads no php.ini"
         told = (
-            f"Its extensions are compiled in. It uses the pools in {self.configuration} and {read}; files in conf.d do not count,\n"
-            f"those in {self.home}/{INI} do.\n"
+            f"Its extensions are compiled in. It uses the pools in {self.configuration} and {read}. Of files in conf.d the settings\n"
+            f"count, as they are when it starts, and no line that loads an extension; those in {self.home}/{INI} are read last.\n"
         )
         if series_of(self.build.php_version) == self.series:
             return f"{told}Where the distribution has a newer PHP {self.series} when it starts, it {aside}"
@@ -245,7 +263,7 @@ Or for good:      apt remove {self.name}
     def ini(self, loads: Mapping[str, str]) -> str:
         """What one that stands alone loads: its own opcache, and extensions that were added to it."""
         lines = [f"extension_dir={self.home}/{EXTENSIONS}", *(f"{kind}={self.home}/{EXTENSIONS}/{file}" for file, kind in loads.items())]
-        return "; Read after php.ini, in the place of conf.d.\n" + "\n".join(lines) + "\n"
+        return "; Read after php.ini and the settings of conf.d.\n" + "\n".join(lines) + "\n"
 
 
 def series_beside(fpm: str) -> str:

@@ -12,7 +12,7 @@ from phpdyno.config.values import absolute, as_text, check_env_name, flatten, ki
 from phpdyno.errors import UsageError
 
 LAYERS = ("ini", "pool", "web", "env", "os", "php", "build", "ext", "source", "app", "live")
-PHP_NAMES = frozenset({"fpm", "extension_dir", "ini", "scan_dir"})
+PHP_NAMES = frozenset({"fpm", "extension_dir", "ini", "scan_dir", "settings_dir"})
 WHOLE = ("php", "build", "source", "live")
 """Layers whose name alone is a setting."""
 NONE = "none"

@@ -11,6 +11,8 @@ Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
 `contrast` (contrast.py)."""
 
 OPCACHE_OFF = "opcache is off, so this setting does nothing"
+CARRIED = "carried-"
+"""What the name of an ini file begins with that is a copy of another one without the lines that load extensions."""
 
 
 def in_force(name: str, domain: Domain = TEXT) -> Proof:
@@ -162,6 +164,12 @@ def scan_dir(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         return len(places) <= 1, f"ini files scanned in {len(places)} directories"
     missing = [place for place in wanted.split(":") if place and place not in places]
     return not missing, f"nothing read from {', '.join(missing)}" if missing else f"{len(facts.ini_files) - 1} ini files scanned"
+
+
+def settings_dir(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The worker read copies of this directory's ini files, in which no line loads an extension."""
+    read = sum(path.rpartition("/")[2].startswith(CARRIED) for path in facts.ini_files[1:])
+    return read > 0, f"{read} ini files of {wanted} read without the extensions that they load"
 
 
 def accepted(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

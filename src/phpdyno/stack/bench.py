@@ -229,7 +229,7 @@ class Bench:
         ini = {**OWN_INI, "session.save_path": str(self.sessions), **self.placed(app.ini), **arm.layer("ini")}
         ini, preloaded = with_own_preload(ini, arm, app)
         fragment = directory / "ini"
-        fragment.mkdir()
+        fragment.mkdir(exist_ok=True)
         text = render_ini(self.reachable(ini), arm.php.extension_dir, placement.lines, texts)
         write_as_read(fragment / "phpdyno.ini", text)
         return placement.originals | preloaded

@@ -15,7 +15,7 @@ _ENTRIES: tuple[tuple[bytes, Kind], ...] = ((b"zend_extension_entry", "zend_exte
 """What PHP looks up in the file, by kind. One that has both (Xdebug) is loaded as the first."""
 _SHARED_OBJECT = 3
 _SECTION_DYNSYM = 11
-_LOADING = re.compile(r"""^[ \t]*((?:zend_)?extension)[ \t]*=[ \t]*["']?([^"';\r\n]*?)["']?[ \t]*(;.*)?$""", re.MULTILINE)
+_LOADING = re.compile(r"""^[ \t]*((?:zend_)?extension)[ \t]*=[ \t]*["']?([^"';\r\n]*?)["']?[ \t]*(;.*)?$""", re.MULTILINE | re.IGNORECASE)
 
 
 def extension_kind(path: Path, *, where: str) -> Kind:

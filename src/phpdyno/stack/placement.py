@@ -1,4 +1,7 @@
-"""Which ini files and extensions an instance's PHP reads: the operator's own, and copies only of those that must differ or are closed."""
+"""Which ini files and extensions an instance's PHP reads: the operator's own, and copies only of those that must differ or are closed.
+
+A directory of which only the settings count (`php.settings_dir`) is copied without the lines that load extensions.
+"""
 
 import os
 import shutil
@@ -10,6 +13,7 @@ from msgspec import Struct, field
 
 from phpdyno.config.spec import NONE
 from phpdyno.errors import UsageError
+from phpdyno.knobs.proof import CARRIED
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.paths import ServiceUser
@@ -55,7 +59,8 @@ def extension_lines(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def place_php(arm: Arm, files: IniFiles, directory: Path, fragment: Path, user: ServiceUser) -> Placement:
-    """Decide, and write into `directory` (which the servers' account can read) what has to be placed. Raises ArmFailed."""
+    """Decide, and write into `directory` (which the servers' account can read) what has to be placed; copies of files of which only the
+    settings count into `fragment`, where they are read before our own. Raises ArmFailed."""
     placer = _Placer(directory, user)
     try:
         wanted = {name: placer.readable_extension(line) for name, line in extension_lines(arm.settings).items()}
@@ -78,8 +83,21 @@ def place_php(arm: Arm, files: IniFiles, directory: Path, fragment: Path, user: 
         place = scan_path(fragment, str(directory / "conf.d"))
     else:
         place = str(fragment) if scanned == "" else scan_path(fragment, scanned)
+    if settings := arm.settings.get("php.settings_dir"):
+        carry_settings(Path(settings), fragment)
     lines = tuple(line for name, line in wanted.items() if line and name not in placer.loaded)
     return Placement(options, place, lines, placer.originals)
+
+
+def carry_settings(directory: Path, into: Path) -> None:
+    """Copies of a directory's ini files without the lines that load extensions, in the order in which PHP reads them."""
+    into.mkdir(exist_ok=True)
+    for number, path in enumerate(sorted(directory.glob("*.ini"))):
+        try:
+            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError:
+            continue  # PHP, started by the same user, does not read it either
+        write_as_read(into / f"{CARRIED}{number:03d}-{path.name}", with_other_extensions(text, dict.fromkeys(loads(text), "")))
 
 
 def with_own_preload(ini: Mapping[str, str], arm: Arm, app: PreparedApp) -> tuple[dict[str, str], dict[str, str]]:

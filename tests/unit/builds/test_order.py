@@ -78,13 +78,17 @@ def test_a_build_is_named_after_its_recipe_and_all_it_is_made_of() -> None:
 def test_a_drop_in_reads_the_distributions_ini_files_and_one_that_stands_alone_none_but_its_own(tmp_path: Path) -> None:
     assert GROUND.settings(tmp_path) == {"php": f"{tmp_path}/php-fpm", "php.extension_dir": f"{tmp_path}/extensions"}
     (tmp_path / "extensions").mkdir()
-    alone = structs.replace(GROUND, theirs=None, ini="/etc/php/8.2/fpm/php.ini")
-    assert alone.settings(tmp_path) == {
+    (tmp_path / "conf.d").mkdir()
+    alone = structs.replace(GROUND, theirs=None, ini=f"{tmp_path}/php.ini")
+    settings = {
         "php": f"{tmp_path}/php-fpm",
         "php.extension_dir": f"{tmp_path}/extensions",
-        "php.ini": "/etc/php/8.2/fpm/php.ini",
+        "php.ini": f"{tmp_path}/php.ini",
         "php.scan_dir": "none",
     }
+    assert alone.settings(tmp_path) == settings
+    (tmp_path / "conf.d" / "99-own.ini").touch()
+    assert alone.settings(tmp_path) == {**settings, "php.settings_dir": f"{tmp_path}/conf.d"}
     (tmp_path / "extensions" / "opcache.so").touch()
     assert alone.settings(tmp_path)["ext.opcache"] == f"{tmp_path}/extensions/opcache.so"
     assert structs.replace(alone, ini="").settings(tmp_path)["php.ini"] == "none"

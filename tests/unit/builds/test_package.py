@@ -161,7 +161,7 @@ def test_one_that_stands_alone_loads_its_own_modules_and_lies_beside_a_php_of_an
     ready = structs.replace(ALONE, options=BUILD.options)
     assert "Type=notify\n" in package_texts(ready, AMD64)[unit]
     readme = texts[f"usr/share/doc/{name}/README"]
-    assert "reads /etc/php/8.2/fpm/php.ini; files in conf.d do not count" in readme
+    assert "reads /etc/php/8.2/fpm/php.ini. Of files in conf.d the settings\ncount" in readme
     assert "Nobody mends its holes but you" in readme
 
 
@@ -230,6 +230,7 @@ def run_start(
     home, stock, name = tmp_path / "home", tmp_path / "stock", package_name(build)
     text = package_texts(build, AMD64)[f"{HOME}/{name}/start"].replace("/proc/$MAINPID/exe", str(tmp_path / "running"))
     text = text.replace(f"/{HOME}/{name}", str(home)).replace("/usr/sbin/php-fpm8.2", str(stock))
+    text = text.replace("/etc/php/8.2/fpm/conf.d", str(tmp_path / "conf.d"))
     fake(home / "php-fpm", f'case "$*" in *"-m"|*"-t --nodaemonize") {modules};; *) echo "own $*" $PHP_INI_SCAN_DIR;; esac')
     said = f'*-v) [ -z "{installed}" ] || echo "PHP {installed} (fpm-fcgi)";; *-m) {theirs};;'
     fake(stock, f'case "$*" in {said} *) echo "stock $*";; esac')
@@ -239,7 +240,8 @@ def run_start(
     script.write_text(text)
     script.chmod(0o755)
     path = f"{tmp_path / 'bin'}:{os.defpath}"
-    return subprocess.run([str(script), *argv, "--nodaemonize"], capture_output=True, text=True, check=False, env={"PATH": path})
+    env = {"PATH": path, "RUNTIME_DIRECTORY": str(tmp_path / "run")}
+    return subprocess.run([str(script), *argv, "--nodaemonize"], capture_output=True, text=True, check=False, env=env)
 
 
 @pytest.mark.parametrize(
@@ -261,9 +263,9 @@ def run_start(
         (NEWER, "8.2.36", "echo Core", "own -d extension_dir={home}/extensions --nodaemonize", ""),
         (NEWER, "8.2.37", "echo Core", "stock --nodaemonize", "has PHP 8.2.37, and this build was made beside 8.2.36"),
         # Alone it needs no extension of theirs, but must not lack what a newer one mended.
-        (ALONE, "8.2.37", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {home}/ini", ""),
-        (ALONE_8_2, "8.2.9", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {home}/ini", ""),
-        (ALONE_8_2, "", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {home}/ini", ""),
+        (ALONE, "8.2.37", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {run}/conf.d:{home}/ini", ""),
+        (ALONE_8_2, "8.2.9", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {run}/conf.d:{home}/ini", ""),
+        (ALONE_8_2, "", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {run}/conf.d:{home}/ini", ""),
         (ALONE_8_2, "8.2.37", "echo Core", "stock --nodaemonize", "the distribution has PHP 8.2.37, and this build is of 8.2.36"),
         (ALONE, "8.2.36", "exit 1", "stock --nodaemonize", "this build does not run here"),
     ],
@@ -273,7 +275,7 @@ def test_it_steps_aside_where_it_does_not_fit(  # noqa: PLR0917 (a table of case
 ) -> None:
     answer = run_start(tmp_path, build, installed=installed, modules=modules)
     assert answer.returncode == 0
-    assert answer.stdout.strip() == started.format(home=tmp_path / "home")
+    assert answer.stdout.strip() == started.format(home=tmp_path / "home", run=tmp_path / "run")
     assert notice in answer.stderr
     assert bool(answer.stderr) == bool(notice)
 
@@ -294,6 +296,30 @@ def test_it_steps_aside_for_a_revision_that_keeps_the_version_of_its_php(
     # Builds of earlier versions know nothing of it.
     (tmp_path / "earlier").mkdir()
     assert run_start(tmp_path / "earlier", build, package=package).stdout.startswith("own")
+
+
+def test_one_that_stands_alone_has_the_settings_of_conf_d_and_loads_nothing_of_it(tmp_path: Path) -> None:
+    theirs, copies = tmp_path / "conf.d", tmp_path / "run" / "conf.d"
+    theirs.mkdir()
+    (theirs / "10-opcache.ini").write_text("; priority=10\n  Zend_Extension = opcache.so\nopcache.jit=off\n")
+    (theirs / "99-own.ini").write_text("opcache.validate_timestamps=0\n; extension=commented\nextension_dir=/x\n")
+    (theirs / "20-mysqli.ini").write_text("extension=mysqli.so\n")
+    (theirs / "25-gone.ini").symlink_to(tmp_path / "nowhere")
+    copies.mkdir(parents=True)
+    (copies / "98-gone.ini").touch()
+    answer = run_start(tmp_path, ALONE_8_2)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert {path.name: path.read_text() for path in copies.iterdir()} == {
+        "10-opcache.ini": "; priority=10\nopcache.jit=off\n",
+        "20-mysqli.ini": "",
+        "99-own.ini": "opcache.validate_timestamps=0\n; extension=commented\nextension_dir=/x\n",
+    }
+    # A password in it is for nobody else.
+    assert not copies.stat().st_mode & 0o077
+    unit = package_texts(ALONE_8_2, AMD64)["usr/lib/systemd/system/phpdyno-php8.2-pgo-standalone.service"]
+    assert "\nRuntimeDirectory=phpdyno-php8.2-pgo-standalone\n" in unit
+    drop_in = package_texts(BUILD, AMD64)
+    assert not [path for path, text in drop_in.items() if "RuntimeDirectory" in text or "RUNTIME_DIRECTORY" in text]
 
 
 def unloadable(name: str, place: str, *, at: str = "03:04:05") -> str:

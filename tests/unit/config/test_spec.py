@@ -201,6 +201,7 @@ def test_where_php_finds_its_ini_files() -> None:
         "php.scan_dir": ":/base/conf.d:/etc/more",
     }
     assert parse("php.ini=none;php.scan_dir=none") == {"php.ini": "none", "php.scan_dir": "none"}
+    assert parse("php.settings_dir=conf.d") == {"php.settings_dir": "/base/conf.d"}
 
 
 def test_a_running_pool_is_for_the_control_and_comes_before_what_changes_it(tmp_path: Path) -> None:

@@ -114,3 +114,31 @@ def test_a_script_to_preload_is_the_copy_s_or_none(tmp_path: Path) -> None:
     assert preloaded({}, str(live / "none.php")) == ({"opcache.preload": ""}, {})
     assert preloaded({"opcache.preload": str(live / "none.php")}, "")[0] == {"opcache.preload": str(copy / "none.php")}  # php-fpm refuses
     assert preloaded({"opcache.preload": "/srv/other.php"}, named) == ({"opcache.preload": "/srv/other.php"}, {})
+
+
+def test_of_a_directory_of_settings_nothing_is_loaded_and_ours_are_read_last(tmp_path: Path) -> None:
+    theirs, fragment = tmp_path / "conf.d", tmp_path / "i1" / "ini"
+    theirs.mkdir()
+    fragment.parent.mkdir()
+    own = "opcache.validate_timestamps=0\n; extension=commented\nextension_dir=/x\n"
+    for name, text in {
+        "99-own.ini": own,
+        "20-mysqli.ini": "extension=mysqli.so\n",
+        "10-opcache.ini": "; priority=10\r\nZend_Extension = opcache.so ; first\r\nopcache.jit=off\r\n",
+        "00-latin.ini": "",
+        "README": "extension=x\n",
+    }.items():
+        (theirs / name).write_text(text, newline="")
+    (theirs / "00-latin.ini").write_bytes(b"user_agent = \xe9\n")
+    (theirs / "99-own.ini").chmod(0o600)
+    placed = place_php(
+        arm(php__scan_dir="none", php__settings_dir=str(theirs)), IniFiles("", (), "/ext"), fragment.parent, fragment, NOBODY
+    )
+    assert (placed.scan_dir, placed.originals) == (str(fragment), {})
+    copies = [path.name for path in sorted(fragment.iterdir())]
+    assert copies == [f"carried-{name}" for name in ("000-00-latin.ini", "001-10-opcache.ini", "002-20-mysqli.ini", "003-99-own.ini")]
+    assert sorted([*copies, "phpdyno.ini"])[-1] == "phpdyno.ini"
+    assert (fragment / copies[0]).read_bytes() == b"user_agent = \xe9\n"
+    assert (fragment / copies[1]).read_text() == "; priority=10\n\nopcache.jit=off\n"
+    assert (fragment / copies[2]).read_text() == "\n"
+    assert (fragment / copies[3]).read_text() == own

@@ -34,6 +34,7 @@ def knob_for(name: str) -> Knob:
         "php.extension_dir": proof.in_force("extension_dir"),
         "php.ini": proof.ini_file,
         "php.scan_dir": proof.scan_dir,
+        "php.settings_dir": proof.settings_dir,
         "source": proof.commit,
     }
     seen = whole.get(name) or (proofs[layer](rest) if layer in proofs else proof.in_force(rest))
