@@ -77,6 +77,7 @@ class _Texts(Struct, frozen=True):
             f"Description: php-fpm {build.php_version}, rebuilt ({build.made_by})\n"
             f" php-fpm compiled anew{taught}.\n"
             f" It lies beside the distribution's, {uses}, and steps aside when that is upgraded.\n"
+            f" {unhardened(build)}\n"
         )
 
     def postinst(self) -> str:
@@ -233,6 +234,8 @@ Switch to it:     systemctl disable --now php{series}-fpm && systemctl enable --
 The way back:     systemctl disable --now {unit} && systemctl enable --now php{series}-fpm
 Or for good:      apt remove {self.name}
 
+{unhardened(self.build)}
+
 {self._uses()}
 {self._command_line()}"""
 
@@ -272,6 +275,13 @@ def series_beside(fpm: str) -> str:
     if found is None:
         raise DynoError("only a build that stands beside the distribution's php-fpm can be packaged", where=fpm)
     return found[1]
+
+
+def unhardened(build: Build) -> str:
+    """What a deployed build is without: the distribution's flags that make holes harder to use, and one that forgives what C does not."""
+    # What BOLT lays out is linked so.
+    lost = ("-fstack-protector-strong", "-D_FORTIFY_SOURCE", "-fno-strict-aliasing", *(() if build.recipe.bolt else ("-Wl,-z,now",)))
+    return f"It is compiled without the distribution's {', '.join(lost[:-1])} and {lost[-1]}."
 
 
 def home_of(build: Build) -> str:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from phpdyno.build.added import parse_added
+from phpdyno.build.package_texts import unhardened
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.cli.compare import absolute_reference
@@ -181,4 +182,5 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         print_line(console, f"its php-fpm: {each.directory}/php-fpm")
         if each.package:
             print_line(console, f"package: {each.package}")
+            print_line(console, f"before you deploy it: {unhardened(each.build)}")
     return 0

@@ -322,6 +322,20 @@ def test_one_that_stands_alone_has_the_settings_of_conf_d_and_loads_nothing_of_i
     assert not [path for path, text in drop_in.items() if "RuntimeDirectory" in text or "RUNTIME_DIRECTORY" in text]
 
 
+@pytest.mark.parametrize(
+    ("build", "lost"),
+    [
+        (BUILD, "-fstack-protector-strong, -D_FORTIFY_SOURCE, -fno-strict-aliasing and -Wl,-z,now."),
+        (BOLTED, "-fstack-protector-strong, -D_FORTIFY_SOURCE and -fno-strict-aliasing."),
+    ],
+)
+def test_a_package_says_which_of_the_distributions_flags_it_lacks(build: Build, lost: str) -> None:
+    texts = package_texts(build, AMD64)
+    said = f"It is compiled without the distribution's {lost}\n"
+    assert f"\n {said}" in texts["DEBIAN/control"]
+    assert f"\n{said}" in texts[f"usr/share/doc/{package_name(build)}/README"]
+
+
 def unloadable(name: str, place: str, *, at: str = "03:04:05") -> str:
     """What a fake php-fpm does that finds no such extension where it looks."""
     path = f"{place}/{name}.so"

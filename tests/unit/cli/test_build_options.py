@@ -114,6 +114,7 @@ def test_what_the_tests_of_php_find_wrong_is_named_and_not_packaged(
     assert run(Options(train=("hello",), package=tmp_path / "debs", runs=tmp_path, run_tests=True)) == status
     answer = capsys.readouterr()
     assert packaged == (["pgo-1"] if ok else [])
+    assert ("before you deploy it: It is compiled without the distribution's -fstack-protector-strong" in answer.out) is ok
     assert (f"pgo-1: PHP's own tests: {seen}\n" in answer.out) is not ok
     assert ("not packaged: pgo-1" in answer.err) is not ok
 
