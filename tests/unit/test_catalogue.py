@@ -180,6 +180,8 @@ def test_huge_code_pages_are_of_either_kind() -> None:
     assert not prove({name: "1"}, control, asked, {})[0].proved
     for kind in ("hugetlb_kib", "anon_huge_kib"):
         assert prove({name: "1"}, control, structs.replace(asked, **{kind: 2048}), {})[0].proved
+    moved = structs.replace(asked, hugetlb_kib=4096, kernel=structs.replace(asked.kernel, text_kib=1200))
+    assert "; 1200 KiB of the program's code are on small pages; " in prove({name: "1"}, control, moved, {})[0].detail
 
 
 def test_tunables_of_malloc() -> None:

@@ -1,24 +1,44 @@
 """What an ELF program says of its text and of the libraries that it is linked with."""
 
-from operator import attrgetter
+from collections.abc import Sequence
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.constants import P_FLAGS
+from elftools.elf.constants import P_FLAGS, SH_FLAGS
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section
+from elftools.elf.segments import Segment
 
 from phpdyno.errors import DynoError
 
 
 def text_kib(binary: Path) -> int:
-    """KiB of a program's executable segments. Raises DynoError for any other file."""
+    """KiB of a program's code. Raises DynoError for any other file."""
+    return sum(code_kib(binary))
+
+
+def code_kib(binary: Path) -> tuple[int, ...]:
+    """KiB of code in each executable segment of a program, in the order of addresses. Raises DynoError for any other file.
+
+    BOLT puts what it lays out into a segment of its own behind all others, and leaves the code that was there where it is.
+    opcache.huge_code_pages moves the first executable mapping of a file in /proc/self/maps and no other, which is the first of these.
+    """
     try:
         with binary.open("rb") as file:
-            loaded = list(ELFFile(file).iter_segments("PT_LOAD"))
+            program = ELFFile(file)
+            loaded = [each for each in program.iter_segments("PT_LOAD") if each["p_flags"] & P_FLAGS.PF_X]
+            sections = [each for each in program.iter_sections() if each["sh_flags"] & SH_FLAGS.SHF_EXECINSTR]
     except ELFError as error:
         raise DynoError(f"this is no ELF program: {error}", where=str(binary)) from error
-    return -(-sum(each["p_memsz"] for each in loaded if each["p_flags"] & P_FLAGS.PF_X) // 1024)
+    return tuple(_kib_in(segment, sections) for segment in sorted(loaded, key=itemgetter("p_vaddr")))
+
+
+def _kib_in(segment: Segment, sections: Sequence[Section]) -> int:
+    """KiB of the executable sections of a segment, of which BOLT's begins with an empty page of 2 MiB; all of one without sections."""
+    inside = range(segment["p_vaddr"], segment["p_vaddr"] + segment["p_memsz"])
+    return -(-(sum(each["sh_size"] for each in sections if each["sh_addr"] in inside) or len(inside)) // 1024)
 
 
 def libraries_of(binary: Path) -> tuple[str, ...]:

@@ -28,6 +28,14 @@ def any_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[b
     return _compared("huge pages", before, now, more=_switched_on(wanted))
 
 
+def code_moved(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """More huge pages of either kind, and how much of the program's code is not in them: opcache moves its first mapping only, and of that
+    whole pages. What was moved is of no file any more."""
+    shows, read = any_huge(control, treated, wanted)
+    left = treated.kernel.text_kib
+    return shows, f"{read}; {left} KiB of the program's code are on small pages" if shows and _switched_on(wanted) else read
+
+
 def reserved_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """More reserved huge pages in the worker than in the control's; fewer where none is wanted."""
     return _compared("reserved huge pages", control.hugetlb_kib, treated.hugetlb_kib, more=wanted != "0")

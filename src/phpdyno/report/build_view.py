@@ -19,7 +19,9 @@ class BuildView(Struct, frozen=True):
     compiler: Annotated[str, Meta(description="Version of GCC.")]
     vm_kind: Annotated[str, Meta(description="Which interpreter is compiled: HYBRID with global registers, CALL without.")]
     text_kib: Annotated[int, Meta(description="KiB of the code of its php-fpm; 0 where it is not known.")]
-    text_pages: Annotated[int, Meta(description="Whole pages of 2 MiB in it, which huge text pages can hold.")]
+    text_pages: Annotated[
+        int, Meta(description="Whole pages of 2 MiB in it, which huge text pages can hold; 0 after BOLT, of which they hold what it left.")
+    ]
     trained_on: Annotated[str, Meta(description="What trained it; empty where nothing did.")]
     checks: Annotated[tuple[tuple[str, str], ...], Meta(description="What was looked at before it was used: names and what was seen.")]
     took_s: Annotated[float, Meta(description="Seconds that making it took.")]
@@ -35,7 +37,7 @@ def build_view(build: Build) -> BuildView:
         compiler=f"GCC {build.compiler}",
         vm_kind=build.vm_kind,
         text_kib=build.text_kib,
-        text_pages=build.text_kib // PAGE_KIB,
+        text_pages=0 if build.laid_out else build.text_kib // PAGE_KIB,
         trained_on=taught_words(build),
         checks=tuple((each.name, each.seen) for each in build.checks),
         took_s=build.seconds,

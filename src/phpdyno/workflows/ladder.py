@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.build.elf import text_kib
+from phpdyno.build.elf import code_kib
 from phpdyno.build.rungs import knob_steps, steps_of
 from phpdyno.build.training import Course
 from phpdyno.errors import DynoError, Interrupted, UsageError
@@ -127,7 +127,9 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
     notes = tuple(note for note in record.notes if not note.startswith(NOT_ON_TOP))
     try:
         if not record.knobs:
-            record = structs.replace(record, knobs=_on_top(record, climbed.best))
+            knobs, said = _on_top(record, climbed.best)
+            notes = (*notes, *([said] if said else []))
+            record = structs.replace(record, knobs=knobs, notes=notes)
             write_ladder(run, record)
         if record.knobs:
             question = _question_of_knobs(record, climbed.plan)
@@ -143,11 +145,17 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
     return record
 
 
-def _on_top(record: LadderRecord, best: StepFound | None) -> tuple[Step, ...]:
-    """Steps on top of the best build, or of the stock PHP where none is certain to be better."""
+def _on_top(record: LadderRecord, best: StepFound | None) -> tuple[tuple[Step, ...], str]:
+    """Steps on top of the best build, or of the stock PHP where none is certain to be better, and what huge text pages leave out of it (''
+    where all its code is in one mapping)."""
     below = best.step if best is not None else Step(STOCK, f"build={_stock(record)}")
     program = place_of_build(below.spec.removeprefix("build="))["php"]
-    return knob_steps(below, text_kib=text_kib(Path(program)), pages=can_set(PAGES))
+    first, *behind = code_kib(Path(program))
+    said = (
+        f"{below.name}: opcache.huge_code_pages moves the code as it lay before BOLT ({first:,} KiB, of which only what BOLT left in place "
+        f"still runs), and not the {sum(behind):,} KiB that BOLT laid out, which are another mapping"
+    )
+    return knob_steps(below, text_kib=first, pages=can_set(PAGES)), said if behind else ""
 
 
 def _question_of_knobs(record: LadderRecord, plan: Plan) -> Question:

@@ -74,6 +74,8 @@ def test_the_page_holds_both_plots_and_the_builds() -> None:
     assert set(ladder_figures(held)) == {"steps", "totals"}
     page = render_ladder(held)
     assert "5,000 KiB of code (2 whole pages of 2 MiB)" in page
+    assert "5,000 KiB of code (huge text pages hold what BOLT left in place, not what it laid out)" in page
+    assert [(each.name, each.text_pages) for each in held.builds] == [("o2-1a2b3c4d", 2), ("pgo-1a2b3c4d", 2), ("pgo+bolt-1a2b3c4d", 0)]
     for part in ("pgo+bolt-1a2b3c4d", "taken branches", "700,000", "HYBRID interpreter", 'id="totals"', "comparison.html"):
         assert part in page, part
     assert msgspec.json.decode(msgspec.json.encode(held), type=LadderView) == held

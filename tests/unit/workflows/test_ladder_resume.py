@@ -123,3 +123,34 @@ def test_a_build_that_was_made_again_is_not_measured_beside_the_others(measured:
     monkeypatch.setattr(workflow, "_finish", lambda *_, **__: pytest.fail("nothing is measured"))
     with pytest.raises(DynoError, match="3 of a ladder"):
         resumed(measured)
+
+
+@pytest.mark.parametrize(
+    ("code", "pages", "said"),
+    [
+        ((5000,), 3, ()),
+        (
+            (5000, 1200),
+            3,
+            (
+                (
+                    "pgo+bolt: opcache.huge_code_pages moves the code as it lay before BOLT (5,000 KiB, of which only what BOLT left in "
+                    "place still runs), and not the 1,200 KiB that BOLT laid out, which are another mapping"
+                ),
+            ),
+        ),
+    ],
+)
+def test_huge_text_pages_are_counted_for_what_is_moved_into_them_and_what_is_not_is_said(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, code: tuple[int, ...], pages: int, said: tuple[str, ...]
+) -> None:
+    write_ladder(measured, structs.replace(read_ladder(measured), knobs=(), hot=HOT))
+    monkeypatch.setattr(workflow, "place_of_build", lambda _: {"php": "/cache/php-fpm"})
+    monkeypatch.setattr(workflow, "code_kib", lambda _: code)
+    monkeypatch.setattr(workflow, "can_set", lambda _: True)
+    monkeypatch.setattr(workflow, "_is_finished", lambda *_: False)
+    monkeypatch.setattr(workflow, "compare_in", lambda *_, **__: None)
+    record = resumed(measured)
+    assert record.knobs[0].spec == f"ini.opcache.huge_code_pages=1;os.vm.nr_hugepages={pages}"
+    assert record.notes == said
+    assert resumed(measured).notes == said

@@ -3,7 +3,7 @@
 from typing import Any
 
 from phpdyno.knobs import proof, proof_opcache
-from phpdyno.knobs.contrast import any_huge, other_table
+from phpdyno.knobs.contrast import code_moved, other_table
 from phpdyno.knobs.domain import BITS, BOOLEAN, TEXT, Domain, integer
 from phpdyno.knobs.knob import Knob
 from phpdyno.model.facts import HostFacts, OpcacheFacts, WorkerFacts
@@ -140,9 +140,9 @@ OPCACHE = (
         "opcache.huge_code_pages",
         BOOLEAN,
         "profilers and debuggers lose the symbols of the code that was moved",
-        contrast=any_huge,
+        contrast=code_moved,
         seen="more huge pages in the worker than in the control's. php-fpm 8.2 of Debian has 3.1 MiB of code: one page of 2 MiB, or none "
-        "where the address space was drawn badly",
+        "where the address space was drawn badly. Of a program that BOLT laid out it is the code that was left in place",
         tries=_huge_code,
         drawn=True,
         untried="tried where the host has huge pages, reserved or transparent; not in Apache, where it is not heeded",
