@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
@@ -62,6 +63,14 @@ def make_readable(tree: Path) -> None:
                 added = ENTER_ALL if stat.S_ISDIR(mode) else READ_ALL
                 os.chmod(path, (stat.S_IMODE(mode) | added | 0o200) & ~0o022)  # noqa: PTH101
     tree.chmod(0o755)
+
+
+def listed_digest(tree: Path, names: Sequence[str]) -> str:
+    """16 hexadecimal digits that change with these names of files below `tree`, or with what one of them holds."""
+    total = hashlib.sha256()
+    for name in names:
+        total.update(os.fsencode(name) + b"\0" + _content_digest(str(tree / name), str(tree)))
+    return total.hexdigest()[:16]
 
 
 def tree_digest(tree: Path, *, without: str = "") -> str:

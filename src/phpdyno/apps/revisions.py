@@ -4,8 +4,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct, structs
 
@@ -31,6 +32,7 @@ _QUIET = {
     "LC_ALL": "C.UTF-8",
 }
 _NO_FILTER = {"smudge": "", "process": "", "required": "false"}
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -42,7 +44,7 @@ class Repository(Struct, frozen=True):
 
     def commit(self, ref: str, *, where: str) -> str:
         """The full id of the commit that a tag, branch or id names. Raises UsageError with git's words."""
-        answer = _git(self.top, ["rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}"])
+        answer = ask_git(self.top, ["rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}"])
         found = answer.stdout.decode(errors="replace").strip()
         if answer.returncode != 0 or not _COMMIT.fullmatch(found):
             raise UsageError(
@@ -60,7 +62,7 @@ def repository_of(app: App, *, where: str) -> Repository:
             "a built-in app has no commits", where=where, next_step="source=… is for an app.toml or --docroot in a git work tree"
         )
     root = app.described.root.resolve()
-    answer = _git(root, ["rev-parse", "--show-toplevel"])
+    answer = ask_git(root, ["rev-parse", "--show-toplevel"])
     if answer.returncode != 0:
         raise UsageError(
             f"{root} lies in no git work tree: {_words(answer.stderr.decode(errors='replace'))}",
@@ -115,6 +117,19 @@ def _export(supervisor: Supervisor, repository: Repository, commit: str, tree: P
         _give_links(tree, account)
 
 
+def archive_of(place: Path, commit: str) -> bytes:
+    """A commit of the repository in a directory as a tar archive, made by none of the commands that its own configuration names.
+
+    Raises UsageError, DynoError.
+    """
+    answer = ask_git(place, ["archive", "--format=tar", commit], _without_filters(place))
+    if answer.returncode != 0:
+        raise DynoError(
+            f"git cannot export it: {_words(answer.stderr.decode(errors='replace'))}", where=f"commit {commit[:SHORT]} of {place}"
+        )
+    return answer.stdout
+
+
 def _give_links(tree: Path, account: Account) -> None:
     """What a link leads to is read with the rights of its owner, who is not root because root wrote it down."""
     for folder, folders, files in os.walk(tree):
@@ -126,7 +141,7 @@ def _give_links(tree: Path, account: Account) -> None:
 
 def _without_filters(place: Path) -> dict[str, str]:
     """Settings by which git runs none of the commands that the repository's own configuration names for its files (LFS and the like)."""
-    answer = _git(place, ["config", "--null", "--name-only", "--get-regexp", r"^filter\."])
+    answer = ask_git(place, ["config", "--null", "--name-only", "--get-regexp", r"^filter\."])
     names = {key.rpartition(".")[0] for key in os.fsdecode(answer.stdout).split("\0") if key.count(".") > 1}
     settings = [(f"{name}.{key}", value) for name in sorted(names) for key, value in _NO_FILTER.items()]
     pairs = {f"GIT_CONFIG_{kind}_{at}": text for at, pair in enumerate(settings) for kind, text in zip(("KEY", "VALUE"), pair, strict=True)}
@@ -149,11 +164,11 @@ def _command(place: Path, command: Sequence[str]) -> tuple[list[str], dict[str, 
     return argv, {"PATH": program_path(), "HOME": os.devnull, **_QUIET}
 
 
-def _git(place: Path, command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a work tree. Raises UsageError when it belongs to somebody whom git does not trust here; DynoError."""
+def ask_git(place: Path, command: Sequence[str], settings: Mapping[str, str] = NO_SETTINGS) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a work tree, with further variables. Raises UsageError when it is of somebody whom git does not trust here; DynoError."""
     argv, env = _command(place, command)
     try:
-        answer = run_tethered(argv, timeout_s=GIT_TIMEOUT_S, env=env, account=_account(place))
+        answer = run_tethered(argv, timeout_s=GIT_TIMEOUT_S, env={**env, **settings}, account=_account(place))
     except subprocess.TimeoutExpired as error:
         raise DynoError(f"git did not end within {GIT_TIMEOUT_S:.0f} s", where=str(place)) from error
     if answer.returncode != 0 and b"dubious ownership" in answer.stderr:

@@ -1,20 +1,25 @@
 """A source that the user gives: a release as a tarball with its checksum, a directory, a git checkout."""
 
+import os
 import re
 import shutil
 import tarfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps.copies import file_digest, tree_digest
-from phpdyno.apps.unpack import BROKEN
+from phpdyno.apps.copies import file_digest, listed_digest, tree_digest
+from phpdyno.apps.revisions import archive_of, ask_git
+from phpdyno.apps.unpack import BROKEN, unpack
 from phpdyno.build.workshop import Workshop
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Origin
-from phpdyno.stack.programs import told
 
 VERSION_FILE, API_FILE = "main/php_version.h", "Zend/zend_modules.h"
+PARSER = "Zend/zend_language_parser.c"
+"""Made from another file, and in a release already."""
+GIT = ".git"
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
 VERSION = re.compile(r'#define\s+PHP_VERSION\s+"([^"]+)"')
 _API = re.compile(r"#define\s+ZEND_MODULE_API_NO\s+(\d+)")
@@ -36,7 +41,8 @@ def read_source(path: Path, checksum: str, shop: Workshop) -> Given:
     if path.is_dir():
         if checksum:
             raise UsageError("a directory has no checksum", where=f"--checksum {checksum}", next_step="leave it out")
-        return _folder(path)
+        look_into(path)
+        return _checkout(path, shop) or _folder(path)
     return _archive(path, checksum, shop)
 
 
@@ -50,10 +56,75 @@ def check_given(path: Path, *, where: str) -> None:
 
 def _folder(path: Path) -> Given:
     version, api = look_into(path)
-    commit = told(["git", "-C", str(path), "rev-parse", "HEAD"]).stdout.decode().strip() if (path / ".git").exists() else ""
-    clean = bool(commit) and not told(["git", "-C", str(path), "status", "--porcelain", "--untracked-files=no"]).stdout.strip()
-    origin = Origin("git", commit[:12], commit) if clean else Origin("folder", version, tree_digest(path, without=".git"))
-    return Given(path, origin, version, api)
+    return Given(path, Origin("folder", version, tree_digest(path, without=GIT)), version, api)
+
+
+def _checkout(path: Path, shop: Workshop) -> Given | None:
+    """The files of a git checkout without what git ignores, which may be of another branch or of an earlier build: those of its commit, or
+    as they are where something was changed or added since. None where it is no checkout, or one without a commit.
+
+    Raises DynoError, UsageError for one of an account that git does not trust here.
+    """
+    head = ask_git(path, ["rev-parse", "--verify", "--quiet", "HEAD"]) if (path / GIT).exists() else None
+    if head is None or head.returncode != 0:
+        return None
+    if not _told(path, "status", "--porcelain", "--untracked-files=normal").strip():
+        commit = head.stdout.decode().strip()
+        place = shop.made("sources", {"commit": commit}, lambda into: _export(path, commit, into))
+        origin = Origin("git", commit[:12], commit)
+    else:
+        names = tuple(_files(path, _told(path, "ls-files", "-z", "--cached", "--others", "--exclude-standard")))
+        digest = listed_digest(path, names)
+        place = shop.made("sources", {"checkout": digest}, lambda into: _copy(path, names, into))
+        origin = Origin("folder", look_into(path)[0], digest)
+    version, api = look_into(place)
+    return Given(place, origin, version, api)
+
+
+def _told(path: Path, *words: str) -> bytes:
+    """What git answers of a checkout. Raises DynoError where it fails, UsageError for somebody else's."""
+    answer = ask_git(path, words)
+    if answer.returncode != 0:
+        raise DynoError(f"git {words[0]} fails here: {answer.stderr.decode(errors='replace').strip()}", where=str(path))
+    return answer.stdout
+
+
+def _export(path: Path, commit: str, into: Path) -> None:
+    """Each file gets the commit's time, so that none which is made from another one seems to be older than that."""
+    archive = into.with_name(f"{into.name}.tar")
+    shutil.rmtree(into)
+    into.mkdir()
+    try:
+        archive.write_bytes(archive_of(path, commit))
+        unpack(archive, into)
+    finally:
+        archive.unlink(missing_ok=True)
+
+
+def _files(path: Path, listed: bytes) -> Iterator[str]:
+    """Files of git's list that are there, in order; a repository in the repository is listed as one name."""
+    for name in sorted(set(map(os.fsdecode, listed.split(b"\0")))):
+        place = path / name
+        if name and place.is_dir() and not place.is_symlink():
+            yield from sorted(str(each.relative_to(path)) for each in _below(place))
+        elif name and os.path.lexists(place):
+            yield name
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for each in folder.iterdir():
+        if each.is_dir() and not each.is_symlink():
+            yield from _below(each) if each.name != GIT else ()
+        elif each.name != GIT:
+            yield each
+
+
+def _copy(path: Path, names: Sequence[str], into: Path) -> None:
+    shutil.rmtree(into)
+    into.mkdir()
+    for name in names:
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path / name, into / name, follow_symlinks=False)
 
 
 def _archive(path: Path, checksum: str, shop: Workshop) -> Given:
@@ -74,17 +145,22 @@ def _archive(path: Path, checksum: str, shop: Workshop) -> Given:
 
 def unpacked(archive: Path, digest: str, shop: Workshop) -> Path:
     """What a tarball of this SHA-256 holds, in the cache. Raises DynoError."""
+    return shop.made("sources", {"archive": digest}, lambda place: _unpack(archive, place))
 
-    def make(place: Path) -> None:
-        shutil.rmtree(place)
-        place.mkdir()
-        try:
-            with tarfile.open(archive) as tar:
-                tar.extractall(place, filter="data")
-        except BROKEN as error:
-            raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(archive)) from error
 
-    return shop.made("sources", {"archive": digest}, make)
+def _unpack(archive: Path, place: Path) -> None:
+    shutil.rmtree(place)
+    place.mkdir()
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(place, filter="data")
+    except BROKEN as error:
+        raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(archive)) from error
+
+
+def wants_parsers(source: Path) -> bool:
+    """Whether its parsers are still to be made."""
+    return not (source / PARSER).is_file()
 
 
 def look_into(source: Path) -> tuple[str, str]:

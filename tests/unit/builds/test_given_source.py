@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from phpdyno.build.given_source import API_FILE, VERSION_FILE, read_source, unpacked
-from phpdyno.build.workshop import Workshop
+from phpdyno.build.workshop import DONE, Workshop
 from phpdyno.errors import DynoError, UsageError
 
 
@@ -43,17 +43,63 @@ def test_a_directory_is_known_by_its_contents(tmp_path: Path) -> None:
     assert read_source(source, "", shop).origin.digest != found.origin.digest
 
 
-def test_a_checkout_is_known_by_its_commit_as_long_as_nothing_is_changed(tmp_path: Path) -> None:
-    shop = Workshop(tmp_path / "cache", silent)
-    source = fake_source(tmp_path / "source")
+def checkout(place: Path) -> Path:
+    """A clean git checkout in which another branch was configured and compiled: git ignores what that left."""
+    source = fake_source(place)
+    (source / ".gitignore").write_text("configure\n*.lo\n")
+    commit(source)
+    for name in ("configure", "main/main.lo"):
+        (source / name).write_text("of another branch")
+    return source
+
+
+def commit(source: Path) -> None:
     git = ["git", "-C", str(source), "-c", "user.name=n", "-c", "user.email=n@example.org"]
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "first"]):
         subprocess.run([*git, *words], check=True, capture_output=True)
-    found = read_source(source, "", shop).origin
-    assert (found.kind, len(found.digest)) == ("git", 40)
+
+
+def files(place: Path) -> set[str]:
+    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file() and path.name != DONE}
+
+
+def test_a_checkout_is_known_by_its_commit_as_long_as_nothing_is_changed(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    source = checkout(tmp_path / "source")
+    found = read_source(source, "", shop)
+    assert (found.origin.kind, len(found.origin.digest)) == ("git", 40)
+    assert files(found.place) == {".gitignore", VERSION_FILE, API_FILE}
+    assert read_source(source, "", shop) == found
     (source / VERSION_FILE).write_text('#define PHP_VERSION "8.4.3"\n')
     changed = read_source(source, "", shop)
     assert (changed.origin.kind, changed.version) == ("folder", "8.4.3")
+    assert files(changed.place) == files(found.place)
+
+
+def test_what_was_added_to_a_checkout_is_compiled_and_known_and_what_git_ignores_is_neither(tmp_path: Path) -> None:
+    shop = Workshop(tmp_path / "cache", silent)
+    source = checkout(tmp_path / "source")
+    clean = read_source(source, "", shop)
+    (source / "ext").mkdir()
+    (source / "ext" / "more.c").write_text("int more;\n")
+    first = read_source(source, "", shop)
+    assert (first.origin.kind, files(first.place)) == ("folder", {*files(clean.place), "ext/more.c"})
+    (source / "main" / "other.lo").touch()
+    assert read_source(source, "", shop) == first
+    (source / "ext" / "more.c").write_text("int less;\n")
+    assert read_source(source, "", shop).origin.digest != first.origin.digest
+
+
+def test_a_file_that_is_gone_and_a_repository_in_a_checkout_are_as_they_are_there(tmp_path: Path) -> None:
+    source = checkout(tmp_path / "source")
+    (source / ".gitignore").unlink()
+    (source / "configure").unlink()
+    (source / "main" / "main.lo").unlink()
+    (source / "ext" / "apcu" / "tests").mkdir(parents=True)
+    (source / "ext" / "apcu" / "tests" / "001.phpt").touch()
+    commit(source / "ext" / "apcu")
+    found = read_source(source, "", Workshop(tmp_path / "cache", silent))
+    assert files(found.place) == {VERSION_FILE, API_FILE, "ext/apcu/tests/001.phpt"}
 
 
 def test_a_tarball_is_unpacked_when_it_is_the_right_one(tmp_path: Path) -> None:
