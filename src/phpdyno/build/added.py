@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from phpdyno.apps.copies import file_digest, tree_digest
 from phpdyno.build.given_source import check_given, unpacked
+from phpdyno.build.needs import CXX
 from phpdyno.build.standalone import ALWAYS, IN_SOURCE
 from phpdyno.build.workshop import Workshop
 from phpdyno.config.values import absolute
@@ -15,6 +16,7 @@ from phpdyno.errors import UsageError
 
 OPTION = "--with-extension"
 CONFIG = "config.m4"
+IN_CXX = frozenset({".cc", ".cpp", ".cxx"})
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -36,7 +38,7 @@ def parse_added(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
             raise UsageError("this is not NAME=PATH", where=where, next_step="write for instance apcu=apcu-5.1.24.tgz")
         if name in found:
             raise UsageError(f"{name} is given twice", where=where)
-        if name in IN_SOURCE or name in ALWAYS:
+        if name in ALWAYS or (name in IN_SOURCE and IN_SOURCE[name].is_in("")):
             raise UsageError(f"PHP's own source has {name}", where=where, next_step=f"name it with --extension {name}")
         found[name] = absolute(Path(), path, where=where)
     return tuple(found.items())
@@ -55,3 +57,8 @@ def read_added(name: str, path: Path, shop: Workshop) -> Added:
     if not homes:
         raise UsageError(f"this is no source of an extension: it has no {CONFIG}", where=where)
     return Added(name, homes[0], digest)
+
+
+def packages_of(added: Sequence[Added]) -> tuple[str, ...]:
+    """Debian packages that compiling these extensions wants beyond what PHP itself does."""
+    return (CXX,) if any(path.suffix in IN_CXX for each in added for path in each.place.rglob("*")) else ()

@@ -1,12 +1,15 @@
 """Debian packages that compiling PHP wants: the tools, and the headers of what its options name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install
 from phpdyno.stack.programs import told
 
-TOOLS = ("gcc", "make", "pkg-config", "autoconf", "dpkg-dev")
+CXX = "g++"
+"""What is written in C++ wants it: PHP's own intl, and some extensions."""
+TOOLS = ("gcc", "libc6-dev", "make", "pkg-config", "autoconf", "dpkg-dev")
+"""Without what they recommend: gcc then comes without the headers of C itself."""
 OF_A_CHECKOUT = ("bison", "re2c")
 """What a release has made already: the parsers."""
 READY = "--with-fpm-systemd"
@@ -27,6 +30,11 @@ HEADERS = {
     "--with-fpm-selinux": "libselinux1-dev",
 }
 """By configure option. Options of shared extensions are not here: a drop-in leaves these to the distribution."""
+AS_GOOD: Mapping[str, tuple[str, ...]] = {
+    "pkg-config": ("pkgconf",),
+    "libcurl4-openssl-dev": ("libcurl4-gnutls-dev", "libcurl4-nss-dev"),
+}
+"""Packages that do as well as the one that is named."""
 
 
 def needed(options: Sequence[str]) -> tuple[str, ...]:
@@ -35,9 +43,15 @@ def needed(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*TOOLS, *(package for name, package in HEADERS.items() if name in names))))
 
 
+def missing_of(wanted: Sequence[str], installed: Callable[[str], bool] | None = None) -> tuple[str, ...]:
+    """Those of these packages that are not installed, nor one that does as well."""
+    there = installed or is_installed
+    return tuple(package for package in wanted if not any(map(there, (package, *AS_GOOD.get(package, ())))))
+
+
 def require_packages(wanted: Sequence[str], installed: Callable[[str], bool] | None = None) -> None:
     """Raises DynoError with the line that installs those packages which are missing."""
-    missing = [package for package in wanted if not (installed or is_installed)(package)]
+    missing = missing_of(wanted, installed)
     if missing:
         raise DynoError(f"compiling PHP needs {', '.join(missing)}", next_step=f"install it with: {install(*missing)}")
 

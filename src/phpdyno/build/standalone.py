@@ -1,26 +1,48 @@
 """A PHP that stands alone: every extension of the control compiled in, whatever its version. Pure."""
 
+import platform
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from phpdyno.build.needs import READY
+from phpdyno.build.needs import CXX, READY
 from phpdyno.build.options import SERVERS
+from phpdyno.model.build import series_of
+
+THREADS = "--enable-zts"
+SEPARATE = "8.3"
+"""The last series whose source has the extensions that were moved to PECL then."""
+LIBRARIES = f"--with-libdir=lib/{platform.machine()}-linux-gnu"
+"""Where Debian's libraries lie, for those checks of configure that ask no pkg-config."""
 
 
 class Compiled(Struct, frozen=True):
-    """How an extension of php-src is compiled in, and the Debian packages whose headers that wants."""
+    """How an extension of php-src is compiled in, the Debian packages whose headers that wants, and the last series whose source has it,
+    '' where the newest does."""
 
     options: tuple[str, ...]
     packages: tuple[str, ...] = ()
+    until: str = ""
+
+    def is_in(self, version: str) -> bool:
+        """Whether the source of a version has it; '' is the newest."""
+        return not self.until or (version != "" and _key(version) <= _key(self.until))
+
+
+def _key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in series_of(version).split(".") if part.isdigit())
 
 
 def _on(name: str, *packages: str) -> Compiled:
     return Compiled((f"--enable-{name}",), packages)
 
 
-def _with(name: str, *packages: str) -> Compiled:
-    return Compiled((f"--with-{name}",), packages)
+def _with(name: str, *packages: str, until: str = "") -> Compiled:
+    return Compiled((f"--with-{name}",), packages, until)
+
+
+def _pdo(*options: str, packages: tuple[str, ...] = ()) -> Compiled:
+    return Compiled(("--enable-pdo", *options), packages)
 
 
 IN_SOURCE: dict[str, Compiled] = {
@@ -31,6 +53,7 @@ IN_SOURCE: dict[str, Compiled] = {
     "curl": _with("curl", "libcurl4-openssl-dev"),
     "dba": _on("dba"),
     "dom": _on("dom", "libxml2-dev"),
+    "enchant": _with("enchant", "libenchant-2-dev"),
     "exif": _on("exif"),
     "ffi": _with("ffi", "libffi-dev"),
     "fileinfo": _on("fileinfo"),
@@ -43,25 +66,34 @@ IN_SOURCE: dict[str, Compiled] = {
     "gettext": _with("gettext"),
     "gmp": _with("gmp", "libgmp-dev"),
     "iconv": _with("iconv"),
-    "intl": _on("intl", "libicu-dev"),
+    "imap": Compiled(
+        ("--with-imap", "--with-imap-ssl", "--with-kerberos"), ("libc-client2007e-dev", "libkrb5-dev", "libssl-dev"), SEPARATE
+    ),
+    "intl": _on("intl", "libicu-dev", CXX),
     "ldap": _with("ldap", "libldap-dev"),
     "libxml": _with("libxml", "libxml2-dev"),
     "mbstring": _on("mbstring", "libonig-dev"),
-    "mysqli": _with("mysqli"),
-    "mysqlnd": _on("mysqlnd"),
+    "mysqli": _with("mysqli", "zlib1g-dev"),
+    "mysqlnd": _on("mysqlnd", "zlib1g-dev"),
+    "odbc": _with("unixODBC", "unixodbc-dev"),
     "openssl": _with("openssl", "libssl-dev"),
     "pcntl": _on("pcntl"),
     "pdo": _on("pdo"),
-    "pdo_mysql": Compiled(("--enable-pdo", "--with-pdo-mysql")),
-    "pdo_pgsql": Compiled(("--enable-pdo", "--with-pdo-pgsql"), ("libpq-dev",)),
-    "pdo_sqlite": Compiled(("--enable-pdo", "--with-pdo-sqlite"), ("libsqlite3-dev",)),
+    "pdo_dblib": _pdo("--with-pdo-dblib", LIBRARIES, packages=("freetds-dev",)),
+    "pdo_firebird": _pdo("--with-pdo-firebird", packages=("firebird-dev",)),
+    "pdo_mysql": _pdo("--with-pdo-mysql", packages=("zlib1g-dev",)),
+    "pdo_odbc": _pdo("--with-pdo-odbc=unixODBC,/usr", packages=("unixodbc-dev",)),
+    "pdo_pgsql": _pdo("--with-pdo-pgsql", packages=("libpq-dev",)),
+    "pdo_sqlite": _pdo("--with-pdo-sqlite", packages=("libsqlite3-dev",)),
     "pgsql": _with("pgsql", "libpq-dev"),
     "phar": _on("phar"),
     "posix": _on("posix"),
+    "pspell": _with("pspell", "libpspell-dev", until=SEPARATE),
     "readline": _with("libedit", "libedit-dev"),
     "session": _on("session"),
     "shmop": _on("shmop"),
     "simplexml": _on("simplexml", "libxml2-dev"),
+    "snmp": _with("snmp", "libsnmp-dev"),
     "soap": _on("soap", "libxml2-dev"),
     "sockets": _on("sockets"),
     "sodium": _with("sodium", "libsodium-dev"),
@@ -79,16 +111,39 @@ IN_SOURCE: dict[str, Compiled] = {
     "zlib": _with("zlib", "zlib1g-dev"),
 }
 """Extensions of php-src by the name under which PHP lists them, in lower case."""
-ALWAYS = frozenset({"core", "date", "hash", "json", "pcre", "random", "reflection", "spl", "standard", "cgi-fcgi", "zend opcache"})
-"""In every PHP, or built besides."""
+ALWAYS = frozenset(
+    {
+        "core",
+        "date",
+        "hash",
+        "json",
+        "lexbor",
+        "pcre",
+        "random",
+        "reflection",
+        "spl",
+        "standard",
+        "uri",
+        "cgi-fcgi",
+        "zend opcache",
+        "opcache",
+    }
+)
+"""In every PHP of a version that has it, or built besides."""
 
 
-def standalone_options(extensions: Iterable[str], *, zts: bool = False, ready: bool = False) -> tuple[str, ...]:
-    """Configure options of a PHP that has these extensions compiled in; what is not of php-src is left out. `ready`: its php-fpm tells
-    systemd when it is."""
-    named = sorted({name.lower() for name in extensions})
-    chosen = dict.fromkeys(option for name in named if name in IN_SOURCE for option in IN_SOURCE[name].options)
-    return ("--disable-all", *chosen, "--enable-opcache", *SERVERS, *(["--enable-zts"] if zts else []), *([READY] if ready else []))
+def of_source(extensions: Iterable[str], version: str = "") -> tuple[str, ...]:
+    """Those of these extensions that are compiled in from the source of a version ('': the newest), in lower case, each once."""
+    names = dict.fromkeys(name.lower() for name in extensions)
+    return tuple(name for name in names if name in IN_SOURCE and IN_SOURCE[name].is_in(version))
+
+
+def standalone_options(extensions: Iterable[str], *, version: str = "", zts: bool = False, ready: bool = False) -> tuple[str, ...]:
+    """Configure options of a PHP that has these extensions compiled in; what is not of a version's source is left out. `ready`: its php-fpm
+    tells systemd when it is."""
+    named = sorted(of_source(extensions, version))
+    chosen = dict.fromkeys(option for name in named for option in IN_SOURCE[name].options)
+    return ("--disable-all", *chosen, "--enable-opcache", *SERVERS, *([THREADS] if zts else []), *([READY] if ready else []))
 
 
 def packages_for(options: Sequence[str]) -> tuple[str, ...]:
@@ -96,6 +151,8 @@ def packages_for(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(package for each in IN_SOURCE.values() if set(each.options) <= set(options) for package in each.packages))
 
 
-def not_in_source(extensions: Iterable[str]) -> tuple[str, ...]:
-    """Extensions that no PHP source has: they come from packages of their own."""
-    return tuple(sorted(name for name in extensions if name.lower() not in IN_SOURCE and name.lower() not in ALWAYS))
+def not_in_source(extensions: Iterable[str], version: str = "") -> tuple[str, ...]:
+    """Extensions that the source of a version has not: they come from packages of their own."""
+    names = tuple(extensions)
+    found = {*of_source(names, version), *ALWAYS}
+    return tuple(sorted(name for name in names if name.lower() not in found))

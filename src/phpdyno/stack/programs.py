@@ -22,6 +22,8 @@ PACKAGES = {
 }
 SERVERS = frozenset(PACKAGES.values())
 """Packages for which apt-get would start a service on the user's host, or start one again; setup.sh forbids it."""
+TOOL_PACKAGES = {"gcov-tool": "gcc", "dpkg-source": "dpkg-dev"}
+"""Packages of programs that start no service, where the names differ."""
 
 _NO_DATABASE = "only wordpress and an app.toml with `database` need MariaDB"
 WITHOUT = {
@@ -47,7 +49,7 @@ def find_program(name: str) -> str:
     found = shutil.which(name, path=program_path())
     if found:
         return found
-    package = PACKAGES.get(name, name)
+    package = PACKAGES.get(name) or TOOL_PACKAGES.get(name, name)
     command = install_servers(package) if package in SERVERS else install(package)
     hint = WITHOUT.get(name)
     raise DynoError(f"{name} is not installed", next_step=f"install it with: {command}" + (f" ({hint})" if hint else ""))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from phpdyno.build.needs import TOOLS, needed, require_packages
+from phpdyno.build.needs import TOOLS, missing_of, needed, require_packages
 from phpdyno.errors import DynoError
 
 OPTIONS = ("--prefix=/usr", "--with-openssl", "--with-zlib", "--without-mysqli", "--with-fpm-systemd", "--with-zlib-dir=/usr")
@@ -19,3 +19,12 @@ def test_only_what_is_missing_is_to_be_installed() -> None:
         require_packages(needed(OPTIONS), lambda package: package not in {"libssl-dev", "libsystemd-dev"})
     assert "compiling PHP needs libssl-dev, libsystemd-dev" in str(caught.value)
     assert str(caught.value).endswith("libssl-dev libsystemd-dev")
+
+
+def test_gcc_comes_with_the_headers_of_c_that_it_only_recommends() -> None:
+    assert {"gcc", "libc6-dev"} <= set(TOOLS)
+
+
+def test_a_package_that_does_as_well_is_good_enough() -> None:
+    there = {"pkgconf", "libcurl4-gnutls-dev"}
+    assert missing_of(("pkg-config", "libcurl4-openssl-dev", "libzip-dev"), there.__contains__) == ("libzip-dev",)
