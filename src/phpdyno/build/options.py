@@ -19,6 +19,12 @@ OF_THE_COMMAND_LINE = ("--enable-pcntl", "--with-libedit", "--with-readline")
 OF_LIBRARIES = {"libapparmor.so": "--with-fpm-apparmor", "libselinux.so": "--with-fpm-selinux"}
 """Options of php-fpm that its command line's php-config does not tell, by the library that they link it with."""
 SERVERS = ("--enable-cli", "--enable-cgi", "--enable-fpm", "--disable-phpdbg")
+OF_DEBHELPER = ("option-checking", "silent-rules", "maintainer-mode", "dependency-tracking")
+OF_OLD_PHPS = ("hash", "force-cgi-redirect", "fastcgi", "libevent-dir")
+"""Which Debian still gives, and misses as little as debhelper's."""
+UNASKED = frozenset({*OF_DEBHELPER, *OF_OLD_PHPS, "opcache"})
+"""Given whether configure knows them or not; opcache is always there since PHP 8.5."""
+_NAMED = re.compile(r"--(?:(enable|disable)|with|without)-([A-Za-z0-9_-]+)")
 _SHARED = re.compile(r"--(enable|with)-([a-z0-9-]+)=shared(?:,.*)?")
 
 
@@ -63,3 +69,10 @@ def linked_options(libraries: Sequence[str]) -> tuple[str, ...]:
 def _of_server(place: str, server: str) -> str:
     """Debian has a directory of ini files for each server: /etc/php/8.2/cli/conf.d is the command line's."""
     return re.sub(r"(/php/[0-9.]+)/(?:cli|cgi|fpm|apache2|embed)(?=/|$)", rf"\1/{server}", place)
+
+
+def unknown_options(options: Sequence[str], told: str) -> tuple[str, ...]:
+    """Those of these options that `configure --help` (`told`) does not name: configure ignores them, and says so at most in passing."""
+    known = {(bool(kind), name) for kind, name in _NAMED.findall(told)}
+    found = ((option, _NAMED.match(option)) for option in options)
+    return tuple(option for option, named in found if named and named[2] not in UNASKED and (bool(named[1]), named[2]) not in known)

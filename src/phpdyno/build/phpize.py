@@ -2,12 +2,16 @@
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.build.given_source import VERSION, VERSION_FILE, found_in
+from phpdyno.errors import DynoError
 
 _INCLUDED = re.compile(r"^m4_include\(\[build/([^\]]+)\]\)\n", re.MULTILINE)
 _NUMBER = re.compile(r"#define\s+PHP_VERSION_ID\s+(\d+)")
+_OWN = re.compile(r"^(EXTRA_\w+) =(.*)$", re.MULTILINE)
+_COMPILING = "--mode=compile"
 CONFIG = "phpdyno-php-config"
 INCLUDES = ("", "/main", "/TSRM", "/Zend", "/ext", "/ext/date/lib")
 
@@ -49,3 +53,20 @@ def php_config(tree: Path) -> str:
     }
     cases = "\n".join(f"  --{name}) echo '{answer}';;" for name, answer in answers.items())
     return f'#!/bin/sh\ncase "$1" in\n{cases}\n  *) exit 1;;\nesac\n'
+
+
+def flag_words(makefile: str, compiling: Sequence[str], linking: Sequence[str]) -> tuple[str, ...]:
+    """What make is told so that an extension has a recipe's flags behind all others, its own extra ones included.
+
+    PHP's own Makefile has PROF_FLAGS for that, and phpize's has not. What is said on make's command line replaces what the Makefile says.
+    """
+    own = dict(_OWN.findall(makefile))
+    wanted = {"EXTRA_CFLAGS": compiling, "EXTRA_CXXFLAGS": compiling, "EXTRA_LDFLAGS": linking}
+    return tuple(f"{name}={' '.join((*own.get(name, '').split(), *flags))}" for name, flags in wanted.items())
+
+
+def refuse_without(flags: Sequence[str], said: str, *, where: str) -> None:
+    """Raises DynoError where none of the lines by which make compiled an extension has a recipe's flags: it would be another recipe's."""
+    lines = [line.split() for line in said.splitlines() if _COMPILING in line]
+    if lines and not any(set(flags) <= set(line) for line in lines):
+        raise DynoError(f"this extension was compiled without {' '.join(flags)}", where=where)

@@ -10,7 +10,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.build.flags import VM_FILES, Flags
-from phpdyno.build.phpize import phpize
+from phpdyno.build.leftovers import forget_compiling, remove
+from phpdyno.build.phpize import flag_words, phpize, refuse_without
+from phpdyno.build.profiles import PROFILE
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Child, Supervisor
 
@@ -25,6 +27,8 @@ ADDED = "added"
 PLAIN = {"CFLAGS": "-O2", "CXXFLAGS": "-O2", "LDFLAGS": ""}
 SIGNALS = Path(__file__).with_name("profile_signals.c")
 COMPILED = frozenset({".lo", ".o", ".la", ".a"})
+OF_LIBTOOL = ".libs"
+"""Where what modules are linked of lies."""
 POLL_S = 0.5
 LOOK_S = 5.0
 MOST_S = 3600.0
@@ -48,14 +52,19 @@ class Tree:
         self._supervisor = supervisor
         self._tell = tell
 
-    def configure(self, options: Sequence[str]) -> None:
-        """With plain -O2 and no debugging information. Raises DynoError with what is missing."""
-        if not (self.place / "configure").is_file():
+    def configure(self, options: Sequence[str], *, anew: bool = False) -> None:
+        """With plain -O2 and no debugging information; `anew`: configure itself is made once more, for a source whose macros are patched.
+        Raises DynoError with what is missing."""
+        if anew or not (self.place / "configure").is_file():
             self._run("buildconf", ["./buildconf", "--force"], "making configure")
         settings = [word for word in options if "=" in word and not word.startswith("-")]
         env = {**PLAIN, **dict(word.split("=", 1) for word in settings)}
         argv = ["./configure", "--quiet", *(word for word in options if word not in settings)]
         self._run("configure", argv, "configuring", env=env)
+
+    def help(self) -> str:
+        """What configure says of its options. Raises DynoError."""
+        return self._run("configure-help", ["./configure", "--help"], "configuring").said()
 
     def add(self, name: str, source: Path) -> None:
         """Copy an extension's source into the configured tree and configure it there, so that it is compiled as all the rest.
@@ -65,6 +74,7 @@ class Tree:
         home = self.place / ADDED / name
         shutil.rmtree(home, ignore_errors=True)
         shutil.copytree(source, home, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        forget_compiling(home)
         config = phpize(self.place, home)
         for tool in ("autoconf", "autoheader"):
             self._run("phpize", [tool], f"making configure of {name}", cwd=home)
@@ -99,9 +109,9 @@ class Tree:
         words = [f"PROF_FLAGS={' '.join(flags.compile)}", *words]
         self._make(targets, words, what, share)
         for home in self._added():
-            # The libtool of phpize drops flags that it does not know, so what counts must be linked by name.
-            counting = ["-lgcov"] if trainable else []
-            self._make(["build-modules"], [*words, f"EXTRA_LDFLAGS={' '.join((*link, *counting))}"], what, share, cwd=home)
+            extra = flag_words((home / "Makefile").read_text(errors="replace"), flags.compile, link)
+            said = self._make(["build-modules"], extra, what, share, cwd=home).said()
+            refuse_without(flags.compile, said, where=home.name)
         return self._built(shared=shared)
 
     def objects(self) -> int:
@@ -114,12 +124,10 @@ class Tree:
         return self._run("macros", argv, "looking at the interpreter").said()
 
     def clean(self) -> None:
-        """Remove what was compiled; profiles beside the sources stay."""
+        """Remove what was compiled; profiles stay, beside the sources and beside what modules are linked of."""
         for path in list(self.place.rglob("*")):
-            if path.name == ".libs":
-                shutil.rmtree(path)
-            elif path.suffix in COMPILED:
-                path.unlink(missing_ok=True)
+            if path.suffix in COMPILED or (path.parent.name == OF_LIBTOOL and not path.match(PROFILE)):
+                remove(path)
         for path in (*(self.place / name for name in (*PROGRAMS.values(), OPCACHE)), *map(_module_of, self._added())):
             path.unlink(missing_ok=True)
 
@@ -144,9 +152,9 @@ class Tree:
 
     def _make(
         self, targets: Sequence[str], words: Sequence[str], what: str, share: Callable[[], float], *, cwd: Path | None = None
-    ) -> None:
+    ) -> Child:
         jobs = len(os.sched_getaffinity(0))
-        self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share, cwd=cwd)
+        return self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share, cwd=cwd)
 
     def _run(
         self,

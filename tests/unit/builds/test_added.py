@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.build.added import parse_added, read_added
+from phpdyno.build.added import Added, packages_of, parse_added, read_added
 from phpdyno.build.dropin import settings_of
-from phpdyno.build.phpize import php_config, phpize
+from phpdyno.build.phpize import flag_words, php_config, phpize, refuse_without
 from phpdyno.build.workshop import Workshop
-from phpdyno.errors import UsageError
+from phpdyno.errors import DynoError, UsageError
 from tests.support.extension import extension_source
 
 
@@ -42,6 +42,7 @@ def fake_tree(place: Path) -> Path:
         (("apcu=a", "apcu=b"), "apcu is given twice"),
         (("mbstring=a",), "PHP's own source has mbstring"),
         (("json=a",), "PHP's own source has json"),
+        (("opcache=a",), "PHP's own source has opcache"),
     ],
 )
 def test_what_names_no_extension_is_refused(texts: tuple[str, ...], why: str) -> None:
@@ -89,3 +90,33 @@ def test_a_build_that_stands_alone_loads_what_lies_in_its_directory(tmp_path: Pa
     settings = settings_of(tmp_path, alone=True)
     assert settings["ext.answers"] == str(tmp_path / "extensions" / "answers.so")
     assert settings["ext.opcache"] == str(tmp_path / "extensions" / "opcache.so")
+
+
+def test_what_is_written_in_cxx_wants_its_compiler(tmp_path: Path) -> None:
+    plain = Added("answers", extension_source(tmp_path / "answers"), "1")
+    assert packages_of((plain,)) == ()
+    source = extension_source(tmp_path / "swoole")
+    (source / "src").mkdir()
+    (source / "src" / "core.cc").touch()
+    assert packages_of((plain, Added("swoole", source, "2"))) == ("g++",)
+
+
+def test_what_was_moved_to_pecl_may_be_given_by_its_source() -> None:
+    assert parse_added(("imap=/src/imap.tgz",)) == (("imap", Path("/src/imap.tgz")),)
+
+
+def test_flags_come_behind_those_of_the_extension_itself() -> None:
+    makefile = "CFLAGS = -O2\nEXTRA_CFLAGS = -std=gnu11 -O0\nEXTRA_LDFLAGS =\nEXTRA_LIBS = -lm\n"
+    assert flag_words(makefile, ("-O3", "-flto"), ("-Wl,-q",)) == (
+        "EXTRA_CFLAGS=-std=gnu11 -O0 -O3 -flto",
+        "EXTRA_CXXFLAGS=-O3 -flto",
+        "EXTRA_LDFLAGS=-Wl,-q",
+    )
+
+
+def test_lines_that_compile_must_have_the_flags() -> None:
+    said = "libtool --mode=compile cc -O2 -O3 -flto -c a.c\nlibtool --mode=link cc a.lo\n"
+    refuse_without(("-O3", "-flto"), said, where="answers")
+    refuse_without(("-O3",), "make: nothing is said of how\n", where="answers")
+    with pytest.raises(DynoError, match="answers: this extension was compiled without -O3 -march=native"):
+        refuse_without(("-O3", "-march=native"), said, where="answers")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.build.apt_lists import private_options, source_lists
-from phpdyno.build.options import drop_in_options, options_in
+from phpdyno.build.options import drop_in_options, options_in, unknown_options
 from phpdyno.errors import DynoError
 
 # As Debian's php-config8.2 prints them, shortened.
@@ -73,3 +73,25 @@ def test_nothing_of_the_systems_state_is_named() -> None:
     options = private_options(Path("/cache/apt"))
     values = [option.partition("=")[2] for option in options if "=" in option]
     assert all(value in {"/dev/null", "root"} or value.startswith("/cache/apt/") for value in values)
+
+
+HELP = """\
+  --enable-FEATURE[=ARG]  include FEATURE [ARG=yes]
+  --disable-rpath         Disable passing additional runtime library search paths
+  --with-libxml           Include LIBXML support
+  --without-sqlite3[=DIR] Do not include SQLite3 support
+  --with-unixODBC[=DIR]   Include unixODBC support
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "unknown"),
+    [
+        (("--with-libxml", "--with-sqlite3=/usr", "--enable-rpath", "--with-unixODBC", "--prefix=/usr", "CFLAGS=-O2"), ()),
+        (("--with-system-tzdata", "--enable-libxml"), ("--with-system-tzdata", "--enable-libxml")),
+        # What Debian gives to every configure, and what PHP 8.5 needs no more.
+        (("--disable-silent-rules", "--disable-option-checking", "--enable-hash", "--enable-opcache"), ()),
+    ],
+)
+def test_options_that_configure_ignores_are_named(options: tuple[str, ...], unknown: tuple[str, ...]) -> None:
+    assert unknown_options(options, HELP) == unknown
