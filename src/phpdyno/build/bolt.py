@@ -25,6 +25,10 @@ _NOT_READ = re.compile(r"^BOLT-WARNING: failed to post-process indirect branches
 _COPY = re.compile(r"/\d+(?:\(\*\d+\))?$")
 
 
+class BoltError(DynoError):
+    """BOLT fails, or is left without a profile: a build without it may still be one."""
+
+
 class Moved(Struct, frozen=True):
     """A binary that was laid out anew, and what BOLT says of it."""
 
@@ -36,15 +40,12 @@ class Bolt:
     """BOLT's programs of one installation. Raises DynoError with the line that installs them where there is none."""
 
     def __init__(self, supervisor: Supervisor, homes: Path = HOMES) -> None:
-        usable = _usable(homes)
-        if not usable:
-            what = "BOLT's runtime is not installed" if _installed(homes) else "BOLT is not installed"
-            raise DynoError(what, next_step=f"install it with: {install(*PACKAGES)}, or leave `bolt` out of the recipe")
-        self._program = usable[-1]
+        require_bolt(homes)
+        self._program = _usable(homes)[-1]
         self._supervisor = supervisor
 
     def instrument(self, binary: Path, made: Path, profile: Path) -> None:
-        """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends. Raises DynoError."""
+        """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends. Raises BoltError."""
         self._run(
             "instrument",
             [
@@ -60,21 +61,31 @@ class Bolt:
         )
 
     def merge(self, profiles: list[Path], into: Path) -> None:
-        """Several processes' profiles as one. Raises DynoError where there is none."""
+        """Several processes' profiles as one. Raises BoltError where there is none."""
         if not profiles:
-            raise DynoError("training left no profile for BOLT", next_step="the workers must end by themselves, and may write there")
+            raise BoltError("training left no profile for BOLT", next_step="the workers must end by themselves, and may write there")
         self._run("merge", [str(self._program.with_name("merge-fdata")), "-o", str(into), *map(str, profiles)])
 
     def optimise(self, binary: Path, profile: Path, made: Path) -> Moved:
-        """The binary laid out by a profile. Raises DynoError."""
+        """The binary laid out by a profile. Raises BoltError."""
         said = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, *SAYING])
         return Moved(made, LaidOut(binary.name, counts_in(said), not_read_in(said)))
 
     def _run(self, what: str, argv: list[str]) -> str:
-        child = self._supervisor.run(f"build-bolt-{what}", argv, as_service=False, timeout_s=MOST_S)
+        try:
+            child = self._supervisor.run(f"build-bolt-{what}", argv, as_service=False, timeout_s=MOST_S)
+        except DynoError as error:
+            raise BoltError(error.what, where=error.where, next_step=error.next_step) from error
         if child.status != 0:
-            raise DynoError(f"BOLT ({what}) failed: {child.tail(2)}", where=argv[1], next_step=f"see {child.log}")
+            raise BoltError(f"BOLT ({what}) failed: {child.tail(2)}", where=argv[1], next_step=f"see {child.log}")
         return child.said()
+
+
+def require_bolt(homes: Path = HOMES) -> None:
+    """Raises DynoError with the line that installs it where no BOLT is whole."""
+    if not bolt_version(homes):
+        what = "BOLT's runtime is not installed" if _installed(homes) else "BOLT is not installed"
+        raise DynoError(what, next_step=f"install it with: {install(*PACKAGES)}, or leave `bolt` out of the recipe")
 
 
 def bolt_version(homes: Path = HOMES) -> str:

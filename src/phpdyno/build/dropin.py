@@ -7,11 +7,15 @@ from pathlib import Path
 from phpdyno.build.tree import MODULE, Built
 from phpdyno.config.spec import NONE
 from phpdyno.errors import DynoError
+from phpdyno.model.build import Check
 
 EXTENSIONS = "extensions"
 BESIDE_INI = "conf.d"
 """Debian's directory of further ini files, beside php.ini."""
 _VM_KIND = re.compile(r"#define\s+ZEND_VM_KIND\s+ZEND_VM_KIND_(\w+)")
+HYBRID_ON = frozenset({"x86_64", "aarch64"})
+QUICK = frozenset({"HYBRID", "TAILCALL"})
+"""Kinds of interpreter that keep their registers in the processor's."""
 
 
 def assemble(built: Built, place: Path, distribution: Path | None) -> None:
@@ -62,3 +66,8 @@ def vm_kind(said: str) -> str:
     if found is None:
         raise DynoError("these sources do not say which interpreter they have", where="Zend/zend_vm_opcodes.h")
     return found[1]
+
+
+def interpreter(kind: str, machine: str) -> Check:
+    """Whether the interpreter is the kind that GCC makes for a machine (`x86_64`): another one costs more than any recipe brings."""
+    return Check("interpreter", ok=kind in QUICK or machine not in HYBRID_ON, seen=kind)

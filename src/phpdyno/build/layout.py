@@ -6,13 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.build.bolt import Bolt, Moved
+from phpdyno.build.bolt import Bolt, BoltError, Moved
 from phpdyno.build.dropin import assemble
 from phpdyno.build.order import Order
 from phpdyno.build.school import School, Schools
 from phpdyno.build.training import Trained
 from phpdyno.build.tree import Built, Tell
-from phpdyno.errors import DynoError
 from phpdyno.model.build import Lesson
 from phpdyno.stack.supervise import Supervisor
 
@@ -30,7 +29,7 @@ class _Counted(Struct, frozen=True):
 
 
 class Layout:
-    """Lays out what one order compiled. Raises DynoError where BOLT is not installed or fails."""
+    """Lays out what one order compiled. Raises BoltError where BOLT fails, DynoError where there is none, what training raises."""
 
     def __init__(self, supervisor: Supervisor, schools: Schools, tell: Tell) -> None:
         self._bolt = Bolt(supervisor)
@@ -88,7 +87,7 @@ def profiles_of(name: str, folder: Path) -> tuple[Path, ...]:
 
 
 def refuse_fewer(profiles: Sequence[Path], name: str) -> None:
-    """Raises DynoError where a training left fewer profiles of a program than processes wrote one."""
+    """Raises BoltError where a training left fewer profiles of a program than processes wrote one."""
     if len(profiles) < LEAST_WRITERS:
         what = f"training left {len(profiles)} of {name}'s profiles for BOLT, and its master and its worker write one each"
-        raise DynoError(what, next_step="the workers must end by themselves, and may write there")
+        raise BoltError(what, next_step="the workers must end by themselves, and may write there")

@@ -9,13 +9,23 @@ from phpdyno.build.added import Added
 from phpdyno.build.bolt import LAYOUT
 from phpdyno.build.dropin import settings_of
 from phpdyno.build.flags import Flags, flags_of
+from phpdyno.build.standalone import THREADS
 from phpdyno.build.workshop import digest_of
 from phpdyno.model.build import Origin, Teaching
 from phpdyno.model.recipe import Phase, Recipe
 
 Key = dict[str, object]
-METHOD = 2
+METHOD = 3
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
+
+
+class Expected(Struct, frozen=True):
+    """What a build must show beside its control. `compiled_in` are the extensions of one that stands alone, None for a drop-in. `threads`:
+    it is thread-safe. `as_packaged`: it is of the control's own packaged source, patches included, and configured as the control is."""
+
+    compiled_in: tuple[str, ...] | None = None
+    threads: bool = False
+    as_packaged: bool = False
 
 
 class Ground(Struct, frozen=True):
@@ -48,6 +58,15 @@ class Ground(Struct, frozen=True):
         """Whether extensions are compiled in."""
         return self.theirs is None
 
+    @property
+    def expected(self) -> Expected:
+        """What a build of it must show."""
+        return Expected(
+            compiled_in=self.extensions if self.alone else None,
+            threads=THREADS in self.options,
+            as_packaged=self.origin.kind == "debian" and not self.alone,
+        )
+
     def settings(self, place: Path) -> dict[str, str]:
         """How an arm runs what was put together in a directory."""
         return settings_of(place, alone=self.alone, ini=self.ini)
@@ -56,13 +75,14 @@ class Ground(Struct, frozen=True):
 class Order(Struct, frozen=True):
     """What to build on a ground, with these versions of the compiler and of BOLT. `teachings`: one for each app that it is trained on, in
     the user's order; it is examined on the stacks of all of them. `left_out`: steps of the recipe that did not come off, with
-    the reason."""
+    the reason. `machine`: what march=native stands for here, '' where the recipe does not say it."""
 
     recipe: Recipe
     ground: Ground
     compiler: str
     teachings: tuple[Teaching, ...]
     bolt: str = ""
+    machine: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def without(self, steps: Mapping[str, str]) -> "Order":
@@ -86,9 +106,14 @@ class Order(Struct, frozen=True):
         return {"method": METHOD, "source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler, **added}
 
     @property
+    def _machine(self) -> Key:
+        """The same march=native is another recipe on another machine."""
+        return {"machine": self.machine} if self.machine else {}
+
+    @property
     def trainee(self) -> Key:
         """Of the binaries that are trained: BOLT and link-time optimisation come later."""
-        return {**self.tree, "flags": structs.asdict(self.flags("generate"))}
+        return {**self.tree, **self._machine, "flags": structs.asdict(self.flags("generate"))}
 
     def profile(self, teaching: Teaching) -> Key:
         """Of the profile that one app's training leaves; what it weighs beside others does not matter to it."""
@@ -103,7 +128,8 @@ class Order(Struct, frozen=True):
     def compiled(self) -> Key:
         """Of the binaries before BOLT."""
         flags = structs.asdict(self.flags("use" if self.recipe.pgo else "plain"))
-        return {**self.tree, "recipe": self.recipe.name, "flags": flags, "profile": self.profiles if self.recipe.pgo else {}}
+        profile = self.profiles if self.recipe.pgo else {}
+        return {**self.tree, **self._machine, "recipe": self.recipe.name, "flags": flags, "profile": profile}
 
     @property
     def finished(self) -> Key:

@@ -5,20 +5,24 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from phpdyno.build.order import Expected
 from phpdyno.build.training import Trained
 from phpdyno.model.build import Check
+
+TRAINED, EXAMINED = "training", "build"
+"""What the arms of a school that run a build are called; another one is the control's."""
 
 
 class School(Protocol):
     """Trains and examines builds on one app's real stack."""
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
-        """Train the build that these settings of an arm run. Raises WrongAnswer, DynoError."""
+        """Train the build that these settings of an arm run. Raises WrongAnswer, ArmFailed (of the arm TRAINED, or of the control)."""
 
-    def examine(self, settings: dict[str, str], *, compiled_in: Sequence[str] | None) -> Sequence[Check]:
-        """Start it, and look at what it loads, maps and answers; `compiled_in`: the extensions of one that stands alone.
+    def examine(self, settings: dict[str, str], expected: Expected) -> Sequence[Check]:
+        """Start it, and look at what it is, loads, maps and answers.
 
-        Raises DynoError where it does not start.
+        Raises WrongAnswer, ArmFailed (of the arm EXAMINED where the build does not start, or of the control).
         """
 
     def writable(self, name: str) -> Path:

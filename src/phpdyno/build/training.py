@@ -22,7 +22,7 @@ from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Workload
 from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import Instance
+from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.meter import children_of
 
 FORGET = signal.SIGRTMIN + 5
@@ -142,7 +142,7 @@ class Trainer:
 
 
 def _end_gracefully(instance: Instance) -> None:
-    """A worker that is killed writes nothing; one that is asked to quit ends as a program ends. Raises DynoError where it does not."""
+    """A worker that is killed writes nothing; one that is asked to quit ends as a program ends. Raises ArmFailed where it does not."""
     os.kill(instance.php_pid, signal.SIGQUIT)
     if not instance.fpm.wait(QUIT_S):
-        raise DynoError(f"php-fpm did not end within {QUIT_S:.0f} s of being asked to", where=instance.arm.name)
+        raise ArmFailed(instance.arm, f"php-fpm did not end within {QUIT_S:.0f} s of being asked to")

@@ -52,6 +52,26 @@ def fpm_version(fpm: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+class Traits(Struct, frozen=True):
+    """What is compiled into a PHP: whether it is thread-safe, and the version of its time-zone database (`0.system` for the system's)."""
+
+    threads: bool
+    timezones: str
+
+
+def read_traits(fpm: str, extension_dir: str | None = None, *, options: Sequence[str] = (), scan_dir: str | None = None) -> Traits:
+    """What a php-fpm says of itself, started with these options and PHP_INI_SCAN_DIR. Raises DynoError when it does not run."""
+    place = [] if extension_dir is None else ["-d", f"extension_dir={extension_dir}"]
+    return traits_in(_told([fpm, *place, *options, "-i"], scan_dir, "php-fpm"))
+
+
+def traits_in(text: str) -> Traits:
+    """What the output of -i says."""
+    threads = re.search(r"^Thread Safety => (\S+)", text, re.MULTILINE)
+    zones = re.search(r'^"Olson" Timezone Database Version => (.*\S)', text, re.MULTILINE)
+    return Traits(threads=threads is not None and threads[1] == "enabled", timezones=zones[1] if zones else "")
+
+
 class IniFiles(Struct, frozen=True):
     """What this PHP reads by itself: its php.ini ('' when none), the scanned files in order, and where it looks for extensions."""
 

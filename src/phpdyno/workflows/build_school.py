@@ -6,15 +6,22 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.build.order import Expected
+from phpdyno.build.school import EXAMINED, TRAINED
 from phpdyno.build.training import Course, Trained, Trainer
 from phpdyno.build.tree import MODULE, Tell
+from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Check
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.workload import Workload
 from phpdyno.stack.bench import Bench
-from phpdyno.stack.php import inspect_php, read_build_id
+from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.php import Traits, inspect_php, read_build_id, read_traits
 from phpdyno.stack.placement import ini_options
+
+SYSTEM = "system"
+"""In the version of a time-zone database that is the system's, by Debian's patch."""
 
 
 class StackSchool:
@@ -32,17 +39,30 @@ class StackSchool:
         # Not asked what it is: each start of a binary that counts leaves a profile.
         php = structs.replace(self._control.php, fpm=settings["php"], extension_dir=settings["php.extension_dir"], build_id="")
         changed = {**settings, **{f"env.{name}": value for name, value in environment.items()}}
-        arm = Arm("training", php, {**self._control.settings, **changed}, changed)
+        arm = Arm(TRAINED, php, {**self._control.settings, **changed}, changed)
         return self._trainer.train(arm, self._course, self._tell, by_signals=by_signals)
 
-    def examine(self, settings: dict[str, str], *, compiled_in: Sequence[str] | None) -> Sequence[Check]:
-        """Start it beside the control: what it loads, which opcache is mapped, what it answers. Raises ArmFailed when it does not start."""
+    def examine(self, settings: dict[str, str], expected: Expected) -> Sequence[Check]:
+        """Start it beside the control: what it is, loads, maps and answers. Raises WrongAnswer, ArmFailed."""
         self._tell("examining", 0.0)
-        options, scan_dir = ini_options(settings)
-        php = inspect_php(settings["php"], settings["php.extension_dir"], options=options, scan_dir=scan_dir)
-        arm = Arm("build", php, {**self._control.settings, **settings})
+        arm, traits = self._looked_at(settings)
         facts, control = self._trainer.look_at(arm)
-        return checks_of(php, facts, control, compiled_in=compiled_in)
+        options, scan_dir = ini_options(self._control.settings)
+        php = self._control.php
+        beside = read_traits(php.fpm, php.extension_dir, options=options, scan_dir=scan_dir)
+        return (*checks_of(arm.php, facts, control, compiled_in=expected.compiled_in), *checks_of_traits(traits, beside, expected))
+
+    def _looked_at(self, settings: dict[str, str]) -> tuple[Arm, Traits]:
+        """The arm that runs a build, which is asked what it is. Raises ArmFailed where it does not run at all."""
+        options, scan_dir = ini_options(settings)
+        fpm, extensions = settings["php"], settings["php.extension_dir"]
+        arm = Arm(EXAMINED, PhpBuild(fpm, "", extensions), {**self._control.settings, **settings})
+        try:
+            php = inspect_php(fpm, extensions, options=options, scan_dir=scan_dir)
+            traits = read_traits(fpm, extensions, options=options, scan_dir=scan_dir)
+        except DynoError as error:
+            raise ArmFailed(arm, f"{error.where}: {error.what}", next_step=error.next_step) from error
+        return structs.replace(arm, php=php), traits
 
     def writable(self, name: str) -> Path:
         """An empty directory of the workers' account; it goes with the school."""
@@ -69,3 +89,17 @@ def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compil
         Check("opcache", ok=static or facts.opcache_so == own, seen=f"{facts.opcache_so or 'compiled in'} is mapped"),
         Check("version", ok=facts.php_version == php.version, seen=f"PHP {facts.php_version}"),
     )
+
+
+def checks_of_traits(php: Traits, control: Traits, expected: Expected) -> tuple[Check, ...]:
+    """What a build says that it is, beside what the control says."""
+    same = (SYSTEM in php.timezones) == (SYSTEM in control.timezones)
+    beside = "" if same else f"; {_database(control)} in the control"
+    return (
+        Check("threads", ok=php.threads == expected.threads, seen="thread-safe" if php.threads else "not thread-safe"),
+        Check("time zones", ok=same or not expected.as_packaged, seen=f"{_database(php)}{beside}"),
+    )
+
+
+def _database(php: Traits) -> str:
+    return "the system's database" if SYSTEM in php.timezones else f"a database of its own ({php.timezones or 'of no version'})"

@@ -9,7 +9,8 @@ from msgspec import Struct, json, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.build.bolt import bolt_version
+from phpdyno.build.bolt import bolt_version, require_bolt
+from phpdyno.build.native import NATIVE, native_machine
 from phpdyno.build.order import Ground, Order
 from phpdyno.build.pipeline import Pipeline, earlier_tests
 from phpdyno.build.school import School
@@ -89,11 +90,15 @@ class Site:
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
         """The finished build, from the cache or made now, with what PHP's own tests say of it where they were run; `run_tests`: they are.
 
-        Raises UsageError for two apps of one name, DynoError.
+        Raises UsageError for two apps of one name, DynoError: no BOLT for a recipe with it, a step that fails.
         """
         self._refuse_namesakes(teachings)
         compiler = told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip()
-        order = Order(recipe, self._ground, compiler, tuple(teachings), bolt_version() if recipe.bolt else "")
+        if recipe.bolt:
+            # Before an hour of compiling that nothing can be laid out after.
+            require_bolt()
+        bolt, machine = bolt_version() if recipe.bolt else "", native_machine() if recipe.march == NATIVE else ""
+        order = Order(recipe, self._ground, compiler, tuple(teachings), bolt, machine)
         pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
         place, made = pipeline.build(order)
         tested = pipeline.tested(order.without(made.skipped), place) if run_tests else earlier_tests(place)

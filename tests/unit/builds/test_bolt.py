@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from phpdyno.build.bolt import Bolt, counts_in, not_read_in
+from phpdyno.build.bolt import Bolt, BoltError, counts_in, not_read_in, require_bolt
 from phpdyno.build.dropin import EXTENSIONS, assemble, vm_kind
 from phpdyno.build.tree import Built
 from phpdyno.errors import DynoError
@@ -51,6 +51,27 @@ def test_a_missing_bolt_names_the_line_that_installs_it(tmp_path: Path) -> None:
     program.touch()
     with pytest.raises(DynoError, match="BOLT's runtime is not installed"):
         Bolt(NOBODY, tmp_path)
+    runtime = tmp_path / "llvm-19" / "lib" / "libbolt_rt_instr.a"
+    runtime.parent.mkdir()
+    runtime.touch()
+    require_bolt(tmp_path)
+
+
+def test_what_fails_in_bolt_is_a_fault_of_bolts(tmp_path: Path) -> None:
+    def run(name: str, *_: object, **__: object) -> SimpleNamespace:
+        if name.endswith("merge"):
+            raise DynoError("build-bolt-merge did not end within 1800 s")
+        return SimpleNamespace(status=1, tail=lambda _: "BOLT-ERROR: no relocations", log="log")
+
+    for name in ("bin/llvm-bolt", "lib/libbolt_rt_instr.a"):
+        (tmp_path / "llvm-19" / name).parent.mkdir(parents=True)
+        (tmp_path / "llvm-19" / name).touch()
+    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=run)), tmp_path)
+    with pytest.raises(BoltError, match=r"BOLT \(instrument\) failed: BOLT-ERROR: no relocations"):
+        bolt.instrument(tmp_path, tmp_path, tmp_path)
+    for profiles, why in (([], "training left no profile"), ([tmp_path], "did not end within 1800 s")):
+        with pytest.raises(BoltError, match=why):
+            bolt.merge(profiles, tmp_path)
 
 
 def test_a_drop_in_links_the_distributions_extensions_and_has_its_own_opcache(tmp_path: Path) -> None:

@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.build.dropin import interpreter
+from phpdyno.build.order import Expected
 from phpdyno.model.arm import PhpBuild
-from phpdyno.workflows.build_school import checks_of
+from phpdyno.stack.php import Traits, traits_in
+from phpdyno.workflows.build_school import checks_of, checks_of_traits
 from tests.support.facts import PLAIN
 
 CONTROL = structs.replace(PLAIN, extensions=("Core", "mbstring", "mysqli"), php_version="8.2.36")
+DEBIAN, UPSTREAM = Traits(threads=False, timezones="0.system"), Traits(threads=False, timezones="2024.2")
 
 
 def built(tmp_path: Path, *, opcache: bool = True) -> PhpBuild:
@@ -43,3 +47,36 @@ def test_opcache_may_be_compiled_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("compiled_in", "fails"), [((), set()), (("mbstring",), set()), (("mbstring", "intl"), {"extensions"})])
 def test_one_that_stands_alone_has_what_was_compiled_in(tmp_path: Path, compiled_in: tuple[str, ...], fails: set[str]) -> None:
     assert wrong(built(tmp_path), compiled_in, extensions=("Core", "mbstring")) == fails
+
+
+@pytest.mark.parametrize(
+    ("php", "expected", "fails"),
+    [
+        (DEBIAN, Expected(as_packaged=True), set()),
+        # Configured without what the distribution patches in, it differs by more than how it is compiled.
+        (UPSTREAM, Expected(as_packaged=True), {"time zones"}),
+        (UPSTREAM, Expected(), set()),
+        (structs.replace(UPSTREAM, threads=True), Expected((), threads=True), set()),
+        (UPSTREAM, Expected((), threads=True), {"threads"}),
+        (structs.replace(DEBIAN, threads=True), Expected(as_packaged=True), {"threads"}),
+    ],
+)
+def test_what_a_build_says_that_it_is_is_what_was_ordered(php: Traits, expected: Expected, fails: set[str]) -> None:
+    assert {each.name for each in checks_of_traits(php, DEBIAN, expected) if not each.ok} == fails
+
+
+def test_which_database_of_time_zones_a_build_has_is_said_beside_the_controls() -> None:
+    _, zones = checks_of_traits(UPSTREAM, DEBIAN, Expected())
+    assert zones.seen == "a database of its own (2024.2); the system's database in the control"
+    assert checks_of_traits(DEBIAN, DEBIAN, Expected())[1].seen == "the system's database"
+
+
+def test_traits_are_read_from_what_php_prints() -> None:
+    said = 'PHP Version => 8.2.36\nThread Safety => enabled\nThread API => POSIX Threads\n"Olson" Timezone Database Version => 2025.2\n'
+    assert traits_in(said) == Traits(threads=True, timezones="2025.2")
+    assert traits_in("Thread Safety => disabled\n") == Traits(threads=False, timezones="")
+
+
+def test_the_interpreter_is_the_one_that_gcc_makes_where_it_is_known() -> None:
+    assert [interpreter(kind, "x86_64").ok for kind in ("HYBRID", "TAILCALL", "CALL")] == [True, True, False]
+    assert interpreter("CALL", "riscv64").ok

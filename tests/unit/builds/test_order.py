@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build.added import Added
-from phpdyno.build.order import Ground, Order
+from phpdyno.build.order import Expected, Ground, Order
 from phpdyno.build.workshop import digest_of
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.model.build import Origin, Teaching
@@ -44,6 +44,8 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         (order("bolt"), order("bolt", HELLO), {"tree", "trainee", "compiled"}),
         (order("pgo", WORDPRESS, HELLO), order("pgo", WORDPRESS, structs.replace(HELLO, weight=3.0)), {"tree", "trainee"}),
         (order("pgo"), structs.replace(order("pgo"), compiler="13.1.0"), set()),
+        # The same march=native on another processor.
+        (order("march=native+pgo"), structs.replace(order("march=native+pgo"), machine="znver3, 1a2b3c4d"), {"tree"}),
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, theirs=None)), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, added=(Added("apcu", Path("/apcu"), "1"),))), set()),
         (order("pgo"), order("pgo", structs.replace(WORDPRESS, requests="/var/log/access.log")), set(STEPS)),
@@ -92,3 +94,11 @@ def test_a_drop_in_reads_the_distributions_ini_files_and_one_that_stands_alone_n
     (tmp_path / "extensions" / "opcache.so").touch()
     assert alone.settings(tmp_path)["ext.opcache"] == f"{tmp_path}/extensions/opcache.so"
     assert structs.replace(alone, ini="").settings(tmp_path)["php.ini"] == "none"
+
+
+def test_what_a_build_must_show_is_what_its_ground_says() -> None:
+    assert GROUND.expected == Expected(None, threads=False, as_packaged=True)
+    alone = structs.replace(GROUND, theirs=None, extensions=("mbstring",), options=("--enable-fpm", "--enable-zts"))
+    assert alone.expected == Expected(("mbstring",), threads=True, as_packaged=False)
+    given = structs.replace(GROUND, origin=Origin("archive", "8.2.36", "c0de"))
+    assert not given.expected.as_packaged

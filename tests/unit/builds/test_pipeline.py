@@ -1,6 +1,7 @@
 """A step that does not come off is left out, tried again the next time, and both builds are kept."""
 
-from collections.abc import Iterator, Sequence
+import platform
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,29 +11,35 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build import pipeline as module
-from phpdyno.build.bolt import Moved
-from phpdyno.build.order import Ground, Key, Order
+from phpdyno.build.bolt import BoltError, Moved
+from phpdyno.build.order import Expected, Ground, Key, Order
 from phpdyno.build.pipeline import COMPILED, LESSON, TESTED, TESTS, Pipeline, earlier_tests
-from phpdyno.build.school import School
-from phpdyno.build.training import Trained
+from phpdyno.build.school import EXAMINED, TRAINED, School
+from phpdyno.build.training import Trained, WrongAnswer
 from phpdyno.build.tree import Built, Tree
 from phpdyno.build.workshop import DONE, Workshop, read_build
 from phpdyno.errors import DynoError
+from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Build, Check, LaidOut, Lesson
+from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.supervise import Supervisor
+from tests.unit.builds.test_leftovers import files, filled
 from tests.unit.builds.test_order import GROUND, WORDPRESS, order
 from tests.unit.builds.test_workshop import silent
 
 NOBODY = cast(Supervisor, SimpleNamespace())
+CONTROL = Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"))
 LEARNT = Lesson(WORDPRESS, 500, {"/": 500}, 4)
 
 
 class FakeSchool:
-    """Finds `wrong` programs wrong, by what is in them."""
+    """Finds `wrong` programs wrong, by what is in them; those in `fails` fail."""
 
-    def __init__(self, wrong: tuple[str, ...]) -> None:
+    def __init__(self, wrong: tuple[str, ...], fails: Mapping[str, DynoError] | None = None) -> None:
         self._wrong = wrong
+        self._fails = fails or {}
         self.seen: list[str] = []
+        self.expected: list[Expected] = []
 
     @contextmanager
     def open(self, name: str) -> Iterator[School]:
@@ -41,8 +48,11 @@ class FakeSchool:
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
         raise NotImplementedError
 
-    def examine(self, settings: dict[str, str], *, compiled_in: Sequence[str] | None) -> Sequence[Check]:
+    def examine(self, settings: dict[str, str], expected: Expected) -> Sequence[Check]:
         self.seen.append(Path(settings["php"]).read_text())
+        self.expected.append(expected)
+        if self.seen[-1] in self._fails:
+            raise self._fails[self.seen[-1]]
         return (Check("opcache", ok=self.seen[-1] not in self._wrong, seen="theirs is mapped"),)
 
     def writable(self, name: str) -> Path:
@@ -50,16 +60,16 @@ class FakeSchool:
 
 
 class FakeLayout:
-    """Lays out nothing, and `fails` where it is told to."""
+    """Lays out nothing, and raises what it is told to."""
 
-    fails = ""
+    fails: DynoError | None = None
     place = Path()
 
     def __init__(self, *_: object) -> None: ...
 
     def of(self, wanted: Order, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
         if self.fails:
-            raise DynoError(self.fails)
+            raise self.fails
         moved = self.place / "moved"
         moved.write_text("moved")
         return {"php-fpm": Moved(moved, LaidOut("php-fpm", (), ()))}, (LEARNT,)
@@ -81,9 +91,12 @@ class Yard:
         monkeypatch.setattr(Pipeline, "_tree", lambda *_: tree)
         monkeypatch.setattr(Pipeline, "_compiled", lambda *_: (built, ()))
 
-    def build(self, wanted: Order, *, fails: str = "", wrong: tuple[str, ...] = ()) -> tuple[Path, Build]:
-        self._monkeypatch.setattr(FakeLayout, "fails", fails)
-        self.school = FakeSchool(wrong)
+    def build(
+        self, wanted: Order, *, fails: str | DynoError = "", wrong: tuple[str, ...] = (), broken: Mapping[str, DynoError] | None = None
+    ) -> tuple[Path, Build]:
+        """`fails`: what goes wrong while BOLT lays out, a text for what is BOLT's own fault."""
+        self._monkeypatch.setattr(FakeLayout, "fails", BoltError(fails) if isinstance(fails, str) and fails else fails or None)
+        self.school = FakeSchool(wrong, broken)
         return Pipeline(self.shop, NOBODY, self.school.open, lambda *_: None, self.notes.append).build(wanted)
 
 
@@ -150,6 +163,59 @@ def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: Grou
     assert yard.shop.builds() == ()
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        DynoError("mariadbd did not start"),
+        WrongAnswer("what is to be trained answers differently: status 500", where=TRAINED),
+        ArmFailed(CONTROL, "php-fpm does not start"),
+    ],
+)
+def test_what_is_no_fault_of_bolts_is_one_of_the_whole_build(yard: Yard, ground: Ground, fault: DynoError) -> None:
+    with pytest.raises(type(fault), match=fault.what) as raised:
+        yard.build(order("bolt", ground=ground), fails=fault)
+    assert raised.value is fault
+    assert (yard.notes, yard.shop.builds()) == ([], ())
+
+
+def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_either(yard: Yard, ground: Ground) -> None:
+    with pytest.raises(ArmFailed, match="does not start"):
+        yard.build(order("bolt", ground=ground), broken={"moved": ArmFailed(CONTROL, "php-fpm does not start")})
+    assert yard.notes == []
+
+
+@pytest.mark.parametrize(
+    ("fails", "broken"),
+    [
+        (ArmFailed(structs.replace(CONTROL, name=TRAINED), "it ended by SIGSEGV"), {}),
+        ("", {"moved": ArmFailed(structs.replace(CONTROL, name=EXAMINED), "it ended by SIGSEGV")}),
+        ("", {"moved": WrongAnswer("it ended by SIGSEGV", where=EXAMINED)}),
+    ],
+)
+def test_what_bolt_made_and_does_not_run_is_left_out(
+    yard: Yard, ground: Ground, fails: str | DynoError, broken: Mapping[str, DynoError]
+) -> None:
+    place, made = yard.build(order("bolt", ground=ground), fails=fails, broken=broken)
+    assert (place / "php-fpm").read_text() == "compiled"
+    assert "it ended by SIGSEGV" in made.skipped["bolt"]
+
+
+def test_a_slow_interpreter_is_found_before_anything_is_compiled(yard: Yard, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = SimpleNamespace(macros=lambda: "#define ZEND_VM_KIND ZEND_VM_KIND_CALL")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(Pipeline, "_tree", lambda *_: tree)
+    monkeypatch.setattr(Pipeline, "_compiled", lambda *_: pytest.fail("it is compiled"))
+    with pytest.raises(DynoError, match="o2: this build may not be used: interpreter: CALL"):
+        yard.build(order("o2", ground=ground))
+
+
+def test_a_build_records_its_interpreter_and_the_machine_that_it_is_for(yard: Yard, ground: Ground) -> None:
+    _, made = yard.build(structs.replace(order("march=native", ground=ground), machine="znver3, 1a2b3c4d"))
+    seen = {each.name: each.seen for each in made.checks}
+    assert (seen["interpreter"], seen["processor"]) == ("HYBRID", "march=native is znver3, 1a2b3c4d")
+    assert yard.school.expected == [ground.expected]
+
+
 def test_what_the_tests_of_php_said_is_found_beside_the_build_that_they_were_run_with(
     yard: Yard, ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +228,48 @@ def test_what_the_tests_of_php_said_is_found_beside_the_build_that_they_were_run
     assert pipeline.tested(wanted.without(made.skipped), place) == check
     assert earlier_tests(place) == check
     assert earlier_tests(yard.build(wanted)[0]) is None
+
+
+def test_tests_that_failed_are_run_again_and_those_that_passed_are_not(yard: Yard, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [Check("PHP's own tests", ok=ok, seen="said") for ok in (False, True)]
+    monkeypatch.setattr(module, "run_own_tests", lambda *_: said.pop(0))
+    wanted = order("o2", ground=ground)
+    place, _ = yard.build(wanted)
+    pipeline = Pipeline(yard.shop, NOBODY, yard.school.open, lambda *_: None, yard.notes.append)
+    assert [pipeline.tested(wanted, place).ok for _ in range(3)] == [False, True, True]
+    assert earlier_tests(place) == Check("PHP's own tests", ok=True, seen="said")
+
+
+class FakeTree:
+    """Is configured, and knows no option."""
+
+    asked: list[tuple[tuple[str, ...], bool]]
+
+    def __init__(self, place: Path, *_: object) -> None:
+        self.place = place
+
+    def configure(self, options: tuple[str, ...], *, anew: bool) -> None:
+        self.asked.append((options, anew))
+
+    def help(self) -> str:
+        return "--enable-cli"
+
+
+@pytest.mark.parametrize("kind", ["debian", "archive"])
+def test_a_tree_is_a_copy_without_what_was_compiled_in_it_before_and_options_that_it_ignores_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    notes: list[str] = []
+    source = filled(tmp_path / "source", "configure", ".git/HEAD", "config.status", "main/main.lo", "main/main.c")
+    monkeypatch.setattr(FakeTree, "asked", [], raising=False)
+    monkeypatch.setattr(module, "Tree", FakeTree)
+    ground = structs.replace(GROUND, source=source, origin=structs.replace(GROUND.origin, kind=kind))
+    pipeline = Pipeline(Workshop(tmp_path, silent), NOBODY, FakeSchool(()).open, lambda *_: None, notes.append)
+    tree = pipeline._tree(order("o2", ground=ground))
+    assert files(tree.place) == {"configure", "main/main.c", DONE}
+    # Debian's patches are in the macros that its configure was made of.
+    assert FakeTree.asked == [(GROUND.options, kind == "debian")]
+    assert notes == ([] if kind == "debian" else ["the configure of this source ignores what it does not know: --enable-fpm"])
 
 
 @pytest.mark.parametrize("text", [b"{", b'{"name": "\xff"}', b"{}", None])

@@ -12,7 +12,7 @@ from phpdyno.build.order import Order
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import DONE, Workshop
 from phpdyno.config.recipe import parse_recipe
-from phpdyno.errors import UsageError
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Build, Check, Teaching
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.supervise import Supervisor
@@ -96,3 +96,27 @@ def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(site: Si
     (kept / DONE).touch()
     assert site.build(PGO, [taught(site, CART)])[1].checks == (failed,)
     assert [each.ok for each in site.build(PGO, [taught(site, CART)], run_tests=True)[1].checks] == [True]
+
+
+def test_bolt_is_asked_for_before_anything_is_compiled(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise DynoError("BOLT is not installed")
+
+    monkeypatch.setattr(build_site, "require_bolt", missing)
+    monkeypatch.setattr(FakePipeline, "build", lambda *_: pytest.fail("it is built"))
+    with pytest.raises(DynoError, match="BOLT is not installed"):
+        site.build(parse_recipe("pgo+bolt"), [taught(site, CART)])
+
+
+def test_what_is_built_for_this_machine_is_known_by_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordered: list[Order] = []
+
+    def build(_: FakePipeline, order: Order) -> tuple[Path, Build]:
+        ordered.append(order)
+        return Path("/cache/finished/c0de"), BUILD
+
+    monkeypatch.setattr(FakePipeline, "build", build)
+    monkeypatch.setattr(build_site, "native_machine", lambda: "znver3, 1a2b3c4d")
+    for recipe in ("march=native", "march=x86-64-v3"):
+        site.build(parse_recipe(recipe), [taught(site, CART)])
+    assert [each.machine for each in ordered] == ["znver3, 1a2b3c4d", ""]
