@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.build.installed import find_fpm, why_outdated
 from phpdyno.build.package import make_package
@@ -38,7 +38,8 @@ class Wanted(Struct, frozen=True):
 
 def build(wanted: Wanted, *, logs: Path, progress: Progress) -> Made:
     """Build, and return the directory and its record. Raises DynoError."""
-    with open_site(wanted.foundation, logs=logs, progress=progress) as site:
+    foundation = structs.replace(wanted.foundation, laid_out=wanted.recipe.bolt)
+    with open_site(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wanted.course) for each in wanted.trainees]
         return site.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
 

@@ -7,23 +7,25 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.apps.packages import fetch_packages, versions_built_of
-from phpdyno.build.added import OPTION, read_added
+from phpdyno.build.added import OPTION, Added, packages_of, read_added
+from phpdyno.build.bolt import PACKAGES as BOLT
+from phpdyno.build.bolt import bolt_version
 from phpdyno.build.debian_source import SourceArchive, candidates
 from phpdyno.build.dropin import modules_in
 from phpdyno.build.elf import libraries_of
-from phpdyno.build.given_source import Given, read_source
+from phpdyno.build.given_source import Given, read_source, wants_parsers
 from phpdyno.build.installed import Installed, built_in_source, configured, find_fpm, look_at, modules_besides, modules_of
-from phpdyno.build.needs import HEADERS, OF_A_CHECKOUT, READY, TOOLS, is_installed, needed, require_packages
+from phpdyno.build.needs import HEADERS, OF_A_CHECKOUT, READY, is_installed, needed, require_packages
 from phpdyno.build.options import drop_in_options, linked_options
 from phpdyno.build.order import Ground
 from phpdyno.build.package_texts import series_beside
-from phpdyno.build.standalone import IN_SOURCE, not_in_source, packages_for, standalone_options
+from phpdyno.build.standalone import IN_SOURCE, not_in_source, of_source, packages_for, standalone_options
 from phpdyno.build.versions import is_below
 from phpdyno.build.workshop import Workshop, digest_of
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
-from phpdyno.model.build import Origin
+from phpdyno.model.build import Origin, series_of
 from phpdyno.paths import cache_dir
 from phpdyno.stack.php import ini_files, inspect_php
 from phpdyno.stack.supervise import Supervisor
@@ -41,6 +43,7 @@ class Foundation(Struct, frozen=True):
     for threads (`zts`).
 
     What is `to_be_kept` serves a site afterwards, so another source than the installed PHP's, good for measuring only, will not do.
+    `laid_out`: BOLT is wanted after compiling, and asked for before.
     """
 
     like: str = ""
@@ -51,6 +54,7 @@ class Foundation(Struct, frozen=True):
     added: tuple[tuple[str, Path], ...] = ()
     zts: bool = False
     to_be_kept: bool = False
+    laid_out: bool = False
 
 
 def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, progress: Progress) -> Ground:
@@ -81,11 +85,12 @@ class _Search:
         """Configured as the PHP that is there, whose extensions it loads."""
         installed = look_at(self._wanted.like)
         options, why = self._options(installed)
-        require_packages(needed(options))
-        if self._wanted.source is None:
+        given = self._given()
+        if given is not None:
+            _refuse_misfit(given, installed)
+        self._require(needed(options), given)
+        if given is None:
             return self._packaged(installed, options, why)
-        given = self._given(self._wanted.source)
-        _refuse_misfit(given, installed)
         return structs.replace(_drop_in(given.origin, given.place, installed, options), version=given.version)
 
     def alone(self) -> Ground:
@@ -93,25 +98,20 @@ class _Search:
         wanted = self._wanted
         fpm = find_fpm(wanted.like)
         named = modules_of(fpm) if wanted.extensions is None else wanted.extensions
+        given, installed = self._given(), inspect_php(fpm).version
+        version = given.version if given else installed
+        added = tuple(read_added(name, path, self._shop) for name, path in wanted.added)
+        compiled_in = self._compiled_in(named, version, added)
         # What a service manager starts tells it when it is ready.
         ready = wanted.to_be_kept or is_installed(HEADERS[READY])
-        options = standalone_options(named, zts=wanted.zts, ready=ready)
-        added = tuple(read_added(name, path, self._shop) for name, path in wanted.added)
-        given_besides = {each.name for each in added}
-        left_out = [name for name in not_in_source(named) if name.lower() not in given_besides]
-        if left_out and wanted.extensions is not None:
-            what = f"PHP's own source has no {left_out[0]}"
-            raise UsageError(what, where="--extension", next_step=suggestion(left_out[0], tuple(IN_SOURCE)))
-        require_packages(tuple(dict.fromkeys((*TOOLS, *packages_for(options), *needed(options)))))
-        if left_out:
-            self._progress.note(f"{', '.join(left_out)}: not of PHP's own source, so this build is without")
-        extensions = (*(name.lower() for name in named if name.lower() in IN_SOURCE), *(each.name for each in added))
+        options = standalone_options(compiled_in, version=version, zts=wanted.zts, ready=ready)
+        self._require((*needed(options), *packages_for(options), *packages_of(added)), given)
+        extensions = (*compiled_in, *(each.name for each in added))
         ini = ini_files(fpm).main
-        if wanted.source is None:
+        if given is None:
             packaged = self._packaged(look_at(self._wanted.like), options)
             return structs.replace(packaged, theirs=None, modules=(), beside="", ini=ini, extensions=extensions, added=added)
-        given = self._given(wanted.source)
-        outdated = self._outdated(given.version, inspect_php(fpm).version)
+        outdated = self._outdated(given.version, installed)
         return Ground(
             origin=structs.replace(given.origin, notice=outdated),
             source=given.place,
@@ -141,11 +141,30 @@ class _Search:
         fpm = (*FPM_OPTIONS, *linked_options(libraries_of(Path(php.fpm))))
         return drop_in_options(configured(php, self._supervisor, cache_dir()), server="fpm", extensions=PLACEHOLDER, fpm=fpm)
 
-    def _given(self, source: Path) -> Given:
-        given = read_source(source, self._wanted.checksum, self._shop)
-        if not (given.place / "configure").is_file():
-            require_packages(OF_A_CHECKOUT)
-        return given
+    def _given(self) -> Given | None:
+        """The source that the user gives, None for the package's."""
+        source = self._wanted.source
+        return None if source is None else read_source(source, self._wanted.checksum, self._shop)
+
+    def _require(self, packages: Sequence[str], given: Given | None) -> None:
+        """Raises DynoError with one line for all that is missing, before anything is compiled."""
+        parsers = OF_A_CHECKOUT if given is not None and wants_parsers(given.place) else ()
+        bolt = BOLT if self._wanted.laid_out and not bolt_version() else ()
+        require_packages(tuple(dict.fromkeys((*packages, *parsers, *bolt))))
+
+    def _compiled_in(self, named: Sequence[str], version: str, added: Sequence[Added]) -> tuple[str, ...]:
+        """Those of the named extensions that the source of a version has, and that are not given by a source of their own; which of them
+        it has not is noted. Raises UsageError where the user named such a one."""
+        rest = [name for name in named if name.lower() not in {each.name for each in added}]
+        left_out = not_in_source(rest, version)
+        source = f"PHP {series_of(version)}'s own source"
+        if left_out and self._wanted.extensions is not None:
+            near = "" if left_out[0].lower() in IN_SOURCE else suggestion(left_out[0], of_source(IN_SOURCE, version))
+            what = f"{source} has no {left_out[0]}"
+            raise UsageError(what, where="--extension", next_step=near or f"give its source with {OPTION}")
+        if left_out:
+            self._progress.note(f"{', '.join(left_out)}: not of {source}, so this build is without; give the source with {OPTION}")
+        return of_source(rest, version)
 
     def _outdated(self, version: str, installed: str) -> str:
         """What is said of a source that is older than the PHP that is there; '' of another. Raises UsageError where it is to be kept."""
@@ -179,7 +198,7 @@ class _Search:
             except DynoError as error:
                 why = why or str(error)
                 continue
-            require_packages(needed(its_own))
+            self._require(needed(its_own), None)
             return self._near(installed, _drop_in(origin, place, pair, its_own, pair=True), missing)
         why = why or "the archive lists none"
         if self._wanted.to_be_kept:

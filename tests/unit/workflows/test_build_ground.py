@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from msgspec import structs
 
+from phpdyno.build.given_source import PARSER
 from phpdyno.build.installed import Installed
 from phpdyno.build.order import Ground
 from phpdyno.build.workshop import Workshop
@@ -15,6 +16,7 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows import build_ground
 from phpdyno.workflows.build_ground import Foundation, find_ground
+from tests.support.extension import extension_source
 from tests.support.fake_study import FakeProgress
 
 INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1+b1", "8.2.36-1", "/usr/lib/php/20220829")
@@ -235,6 +237,35 @@ def test_what_the_installed_php_fpm_is_linked_with_is_wanted_of_a_drop_in_too(
     monkeypatch.setattr(build_ground, "require_packages", wanted.extend)
     assert "--with-fpm-apparmor" in ask(Foundation(source=source(tmp_path, "8.2.40"))).options
     assert "libapparmor-dev" in wanted
+
+
+def test_all_that_is_missing_is_asked_for_at_once(ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wanted: list[str] = []
+    monkeypatch.setattr(build_ground, "require_packages", wanted.extend)
+    monkeypatch.setattr(build_ground, "bolt_version", lambda: "")
+    extension = extension_source(tmp_path / "answers")
+    (extension / "answers.cpp").touch()
+    unreleased = source(tmp_path / "source", "8.4.24", api="20240924")
+    foundation = Foundation(alone=True, extensions=("mbstring",), added=(("answers", extension),), source=unreleased, laid_out=True)
+    assert ask(foundation).extensions == ("mbstring", "answers")
+    assert {"gcc", "libc6-dev", "libonig-dev", "g++", "bison", "re2c", "bolt-19"} <= set(wanted)
+    assert len(wanted) == len(set(wanted))
+    (unreleased / PARSER).touch()
+    monkeypatch.setattr(build_ground, "bolt_version", lambda: "llvm-19")
+    wanted.clear()
+    ask(structs.replace(foundation, added=()))
+    assert not {"g++", "bison", "re2c", "bolt-19"} & set(wanted)
+
+
+def test_what_the_source_does_not_have_is_refused_by_name_and_left_out_of_the_controls(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, progress: FakeProgress, tmp_path: Path
+) -> None:
+    newer = source(tmp_path, "8.4.24", api="20240924")
+    with pytest.raises(UsageError, match=r"--extension: PHP 8.4's own source has no imap; give its source with --with-extension"):
+        ask(Foundation(alone=True, extensions=("imap",), source=newer))
+    monkeypatch.setattr(build_ground, "modules_of", lambda _: ("imap", "snmp", "Zend OPcache"))
+    assert ask(Foundation(alone=True, source=newer)).extensions == ("snmp",)
+    assert progress.notes == ["imap: not of PHP 8.4's own source, so this build is without; give the source with --with-extension"]
 
 
 def test_a_newer_series_of_its_own_may_be_kept(ask: Ask, tmp_path: Path) -> None:
