@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from phpdyno.build.needs import TOOLS, is_installed
+from phpdyno.build.needs import TOOLS, missing_of
 from phpdyno.paths import cache_path
 from tests.support.command import await_journal, document, fault_of, phpdyno, start
 from tests.support.extension import extension_source
 from tests.support.optional import needs
 
 BOLT = ("bolt-19", "libbolt-19-dev")
-MISSING = [package for package in (*TOOLS, *BOLT) if not is_installed(package)]
+MISSING = missing_of((*TOOLS, *BOLT))
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.slow,
@@ -121,6 +121,14 @@ def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_pac
     assert found == finished
     assert found["build"]["checks"]
     assert all(check["ok"] for check in found["build"]["checks"])
+    seen = {check["name"]: check["seen"] for check in found["build"]["checks"]}
+    assert (seen["threads"], seen["interpreter"]) == ("not thread-safe", "HYBRID")
+    assert "the system's database in the control" in seen["time zones"]
+    # What is compiled as a module has a profile too, that was given by its source included.
+    cache = cache_path() / "builds"
+    assert list(cache.glob("profiles/*/gcda/added/answers/.libs/answers.gcda"))
+    assert list(cache.glob("trees/*/added/answers/.libs/answers.gcda"))
+    assert list(cache.glob("trees/*/ext/opcache/.libs/*.gcda"))
     place = Path(found["directory"])
     assert (place / "php-fpm").is_file()
     loading = ["-n", "-d", f"extension={place / 'extensions' / 'answers.so'}"]
