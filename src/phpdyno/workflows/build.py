@@ -59,7 +59,8 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], l
         raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
     made: dict[Path, Build] = {}
     failed: list[str] = []
-    with open_site(Foundation(like, to_be_kept=True), logs=logs, progress=progress) as site:
+    foundation = Foundation(like, to_be_kept=True, laid_out=any(recipe.bolt for recipe, _ in orders))
+    with open_site(foundation, logs=logs, progress=progress) as site:
         for recipe, teachings in orders:
             if not teachings:
                 # Of builds made before this was recorded.

@@ -113,7 +113,8 @@ def _ground(record: MatrixRecord) -> Ground:
 
 
 def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
-    with open_site(wish.foundation, logs=logs, progress=progress) as site:
+    foundation = structs.replace(wish.foundation, laid_out=wish.recipe.bolt)
+    with open_site(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
         if len({name for name, _ in sets}) < len(sets):

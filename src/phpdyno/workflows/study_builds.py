@@ -29,12 +29,14 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study
     course = Course(seed=wanted.seed)
     for alone in dict.fromkeys(each.alone for each in wanted.builds):
         mine = [each for each in wanted.builds if each.alone == alone]
-        with open_site(Foundation(alone=alone), logs=logs, progress=progress) as site:
+        recipes = {each.name: parse_recipe(each.recipe) for each in mine}
+        foundation = Foundation(alone=alone, laid_out=any(recipe.bolt for recipe in recipes.values()))
+        with open_site(foundation, logs=logs, progress=progress) as site:
             training = dict.fromkeys(app for each in mine for app in each.train)
             taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}
             for each in mine:
                 progress.phase(f"build {len(builds) + 1} of {len(wanted.builds)}: {each.name}")
-                _, builds[each.name] = site.build(parse_recipe(each.recipe), [taught[app] for app in each.train])
+                _, builds[each.name] = site.build(recipes[each.name], [taught[app] for app in each.train])
     names = {name: made.name for name, made in builds.items()}
     # Of a drop-in, if there is one: its binaries are of its own version.
     beside = min(builds.values(), key=lambda build: build.alone)

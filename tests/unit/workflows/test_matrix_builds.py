@@ -14,6 +14,7 @@ from phpdyno.model.build import Build, Teaching
 from phpdyno.model.matrix import ALL
 from phpdyno.model.recipe import Recipe
 from phpdyno.workflows import matrix as workflow
+from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Trainee
 from phpdyno.workflows.matrix import Wish
 from tests.support.builds import BUILD
@@ -30,7 +31,8 @@ class FakeSite:
         self._fails = fails
 
     @contextmanager
-    def open(self, *_: object, **__: object) -> Iterator["FakeSite"]:
+    def open(self, foundation: Foundation, **_: object) -> Iterator["FakeSite"]:
+        assert foundation.laid_out  # BOLT is asked for before anything is compiled
         yield self
 
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:

@@ -80,7 +80,9 @@ def test_orders_that_come_to_the_same_build_give_it_once(monkeypatch: pytest.Mon
 
 def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
     refreshed(monkeypatch, PGO)
-    assert [(each.like, each.to_be_kept) for each in site.foundations] == [("php-fpm8.2", True)]
+    refreshed(monkeypatch, PGO, structs.replace(PGO, name="pgo+bolt-3", recipe=parse_recipe("pgo+bolt")))
+    found = [(each.like, each.to_be_kept, each.laid_out) for each in site.foundations]
+    assert found == [("php-fpm8.2", True, False), ("php-fpm8.2", True, True)]
 
 
 def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
