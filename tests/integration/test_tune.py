@@ -179,8 +179,9 @@ def check_proved(record: TuneRecord, printed: str) -> None:
     screening = record.found.screening
     assert screening is not None
     tracing = {each.name: each for each in screening.effects}["ini.opcache.jit=tracing"]
-    assert tracing.standing == "helps"
     assert tracing.ratio is not None
+    # Of two blocks, which is all that a slow host may have time for, there is no interval; the race decides then.
+    assert tracing.standing == ("open" if tracing.ratio.low is None else "helps")
     assert tracing.ratio.value > 1.5
     assert "improved, relevant" in " ".join(printed.strip().splitlines()[-2:])
 
