@@ -32,7 +32,9 @@ def test_a_large_effect_is_found_with_its_sign_and_everything_is_journaled(tmp_p
     # Three quarters of the loop away, or three loops more: the true ratios are about 4 and 1/4, whatever else a request costs.
     assert row(answer, "env.TURNS=10000")["kind"] == "improved"
     assert row(answer, "env.TURNS=160000")["kind"] == "regressed"
-    assert row(answer, "A/A")["kind"] == "equivalent", row(answer, "A/A")
+    # Far from its neighbours, whatever the host does; a direction may be claimed by chance, but none that matters.
+    assert 0.8 < row(answer, "A/A")["ratio"] < 1.25, row(answer, "A/A")
+    assert row(answer, "A/A")["relevance"] != "relevant"
     records = records_of(runs)
     for kind in (Header, Planned, Proved, Calibrated, BlockDone, Concluded, Ended):
         assert any(isinstance(record, kind) for record in records), kind
