@@ -21,7 +21,7 @@ from phpdyno.cli import EXIT_INTERRUPTED
 from tests.support.traces import wait_for_no_traces
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-LATEST_S = 8.0
+LATEST_S = 9.0
 END_WITHIN_S = 20.0
 STARTING_S = 1.0
 FEW = 9
