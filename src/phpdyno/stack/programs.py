@@ -25,6 +25,8 @@ SERVERS = frozenset(PACKAGES.values())
 TOOL_PACKAGES = {"gcov-tool": "gcc", "dpkg-source": "dpkg-dev"}
 """Packages of programs that start no service, where the names differ."""
 
+_FPM = re.compile(r"php-fpm(\d+\.\d+)")
+
 _NO_DATABASE = "only wordpress and an app.toml with `database` need MariaDB"
 WITHOUT = {
     "nginx": "`--transport fastcgi` measures without nginx",
@@ -49,10 +51,16 @@ def find_program(name: str) -> str:
     found = shutil.which(name, path=program_path())
     if found:
         return found
-    package = PACKAGES.get(name) or TOOL_PACKAGES.get(name, name)
-    command = install_servers(package) if package in SERVERS else install(package)
+    package = package_of(name)
+    command = install_servers(package) if package in SERVERS or _FPM.fullmatch(name) else install(package)
     hint = WITHOUT.get(name)
     raise DynoError(f"{name} is not installed", next_step=f"install it with: {command}" + (f" ({hint})" if hint else ""))
+
+
+def package_of(name: str) -> str:
+    """The package that brings a program: `php8.4-fpm` brings php-fpm8.4."""
+    fpm = _FPM.fullmatch(name)
+    return f"php{fpm[1]}-fpm" if fpm else PACKAGES.get(name) or TOOL_PACKAGES.get(name, name)
 
 
 def told(argv: Sequence[str], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:

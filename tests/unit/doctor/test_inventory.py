@@ -108,6 +108,7 @@ def test_a_host_without_packages_knows_none(programs: Path) -> None:
         ("php-fpm8.2", "sudo sh scripts/setup.sh --packages-only php8.2-fpm"),
         ("strace", "sudo apt-get install --no-install-recommends strace"),
         ("gcov-tool", "sudo apt-get install --no-install-recommends gcc"),
+        ("php-fpm8.4", "sudo sh scripts/setup.sh --packages-only php8.4-fpm"),
         ("php8.2", "sudo sh scripts/setup.sh --packages-only php8.2-cli"),
         ("mariadbd", "sudo sh scripts/setup.sh --packages-only mariadb-server-core (only wordpress and an app.toml with `database`"),
     ],
