@@ -40,8 +40,7 @@ class Bolt:
     """BOLT's programs of one installation. Raises DynoError with the line that installs them where there is none."""
 
     def __init__(self, supervisor: Supervisor, homes: Path = HOMES) -> None:
-        require_bolt(homes)
-        self._program = _usable(homes)[-1]
+        self._program = require_bolt(homes)
         self._supervisor = supervisor
 
     def instrument(self, binary: Path, made: Path, profile: Path) -> None:
@@ -81,11 +80,13 @@ class Bolt:
         return child.said()
 
 
-def require_bolt(homes: Path = HOMES) -> None:
-    """Raises DynoError with the line that installs it where no BOLT is whole."""
-    if not bolt_version(homes):
+def require_bolt(homes: Path = HOMES) -> Path:
+    """The program that lays out. Raises DynoError with the line that installs it where none is whole."""
+    usable = _usable(homes)
+    if not usable:
         what = "BOLT's runtime is not installed" if _installed(homes) else "BOLT is not installed"
         raise DynoError(what, next_step=f"install it with: {install(*PACKAGES)}, or leave `bolt` out of the recipe")
+    return usable[-1]
 
 
 def bolt_version(homes: Path = HOMES) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from phpdyno.apps.copies import file_digest, listed_digest, tree_digest
 from phpdyno.apps.revisions import archive_of, ask_git
 from phpdyno.apps.unpack import BROKEN, unpack
-from phpdyno.build.workshop import Workshop
+from phpdyno.build.workshop import Workshop, empty
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Origin
 
@@ -92,8 +92,7 @@ def _told(path: Path, *words: str) -> bytes:
 def _export(path: Path, commit: str, into: Path) -> None:
     """Each file gets the commit's time, so that none which is made from another one seems to be older than that."""
     archive = into.with_name(f"{into.name}.tar")
-    shutil.rmtree(into)
-    into.mkdir()
+    empty(into)
     try:
         archive.write_bytes(archive_of(path, commit))
         unpack(archive, into)
@@ -120,8 +119,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _copy(path: Path, names: Sequence[str], into: Path) -> None:
-    shutil.rmtree(into)
-    into.mkdir()
+    empty(into)
     for name in names:
         (into / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path / name, into / name, follow_symlinks=False)
@@ -149,8 +147,7 @@ def unpacked(archive: Path, digest: str, shop: Workshop) -> Path:
 
 
 def _unpack(archive: Path, place: Path) -> None:
-    shutil.rmtree(place)
-    place.mkdir()
+    empty(place)
     try:
         with tarfile.open(archive) as tar:
             tar.extractall(place, filter="data")

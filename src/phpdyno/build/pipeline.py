@@ -25,7 +25,7 @@ from phpdyno.build.own_tests import run_own_tests
 from phpdyno.build.school import EXAMINED, TRAINED, Schools
 from phpdyno.build.training import WrongAnswer
 from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
-from phpdyno.build.workshop import DONE, Workshop, read_build, write_build
+from phpdyno.build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.errors import DynoError
 from phpdyno.journal.replacing import replace_record
 from phpdyno.model.build import Binary, Build, Check, Lesson, Teaching
@@ -180,7 +180,7 @@ class Pipeline:
             return places[0] / "gcda", lessons
 
         def make(place: Path) -> None:
-            _empty(place)
+            empty(place)
             weighted = [(each / "gcda", teaching.weight) for each, teaching in zip(places, order.teachings, strict=True)]
             profiles.merge(weighted, place / "gcda", self._supervisor, self._supervisor.live / "merging")
 
@@ -190,7 +190,7 @@ class Pipeline:
         """Where the profile of one app's training lies, with what was learnt."""
 
         def make(place: Path) -> None:
-            _empty(place)
+            empty(place)
             trained_on = self._trainee(order, tree)
             objects = _read(trained_on / COMPILED, _Compiled).objects
             trainee = place / "trainee"
@@ -221,7 +221,7 @@ class Pipeline:
         try:
             return _Assembled(moved, trained, self._put_together(order, built, moved, place))
         except (Unusable, WrongAnswer, ArmFailed) as error:
-            _empty(place)
+            empty(place)
             raise _of_bolt(error) from error
 
     def _moved(self, order: Order, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
@@ -233,7 +233,7 @@ class Pipeline:
 
     def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> tuple[Check, ...]:
         """The build in its directory, examined on the stack of each app. Raises Unusable for one that may not be used, DynoError."""
-        _empty(place)
+        empty(place)
         programs = {name: moved[name].binary if name in moved else path for name, path in built.programs.items()}
         opcache = built.opcache
         if opcache is not None and opcache.name in moved:
@@ -297,12 +297,6 @@ def _kept(place: Path) -> Built:
     opcache = place / MODULE
     added = tuple(sorted(path for path in place.glob("*.so") if path != opcache))
     return Built({name: place / name for name in PROGRAMS}, opcache if opcache.is_file() else None, added)
-
-
-def _empty(place: Path) -> None:
-    """A directory of its own for what is made anew, whatever an interrupted session left there."""
-    shutil.rmtree(place)
-    place.mkdir(mode=0o755)
 
 
 def _files_of(place: Path) -> list[Path]:

@@ -81,6 +81,12 @@ class Workshop:
         return tuple(sorted(found, key=lambda each: _when(each[1])))
 
 
+def empty(place: Path) -> None:
+    """A directory of its own for what is made anew, whatever an interrupted session left there."""
+    shutil.rmtree(place)
+    place.mkdir(mode=0o755)
+
+
 @contextlib.contextmanager
 def _without_empty(place: Path) -> Iterator[None]:
     """What ends before anything lies in `place` leaves no directory."""
