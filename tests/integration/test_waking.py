@@ -15,6 +15,7 @@ from tests.support.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 
+LARGE = 100
 POOLS = [
     {"pool.pm.max_children": "1"},
     {"pool.pm": "dynamic", "pool.pm.max_children": "4", "pool.pm.start_servers": "1"},
@@ -36,3 +37,15 @@ def test_woken_instances_answered_and_are_back_on_the_measured_cores(tmp_path: P
         for instance in instances:
             for pid in (instance.php_pid, *children_of(instance.php_pid)):
                 assert os.sched_getaffinity(pid) == set(bench.cores.measured)
+
+
+def test_a_large_pool_is_all_there_and_none_of_it_has_stayed_on_a_core_of_the_others(tmp_path: Path) -> None:
+    """Its master forks a hundred workers, and the first one answers when the tenth is made."""
+    arms = [plain_arm(f"large {number}", {"pool.pm.max_children": str(LARGE)}) for number in range(2)]
+    with plain_bench(tmp_path, index="<?php echo 'woken';") as bench, bench.running(arms) as instances:
+        targets = native_targets(bench.app.workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
+        wake([Lane(instance, NativeDriver(instance.http, targets, keep_alive=True)) for instance in instances], 1, bench.cores)
+        for instance in instances:
+            pool = children_of(instance.php_pid)
+            assert len(pool) == LARGE
+            assert {tuple(os.sched_getaffinity(pid)) for pid in pool} == {bench.cores.measured}

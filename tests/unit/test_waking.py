@@ -12,9 +12,12 @@ import pytest
 
 from phpdyno.experiment import waking
 from phpdyno.host.cores import Cores, near
+from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import children_of
 
 CORES = sorted(os.sched_getaffinity(0))
+POOL = 100
 several_cores = pytest.mark.skipif(len(CORES) < 2, reason="one core only")
 
 
@@ -30,7 +33,8 @@ def family() -> Iterator[tuple[int, int]]:
 
 
 def fake_lane(pid: int, fetch: Any) -> Any:
-    return SimpleNamespace(instance=SimpleNamespace(php_pid=pid), driver=SimpleNamespace(fetch=fetch))
+    arm = Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"))
+    return SimpleNamespace(instance=SimpleNamespace(php_pid=pid, arm=arm), driver=SimpleNamespace(fetch=fetch))
 
 
 def wake(lanes: list[Any], targets: int, cores: Cores, *, at_once: bool = True) -> Any:
@@ -63,6 +67,31 @@ def test_it_is_back_after_a_failure_too(family: tuple[int, int]) -> None:
     with pytest.raises(KeyboardInterrupt):
         wake([fake_lane(family[0], fetch)], 1, Cores((CORES[-1],), tuple(CORES[:-1])))
     assert affinities(family) == [{CORES[-1]}] * 2
+
+
+@several_cores
+def test_what_is_being_forked_while_it_is_moved_back_is_moved_back_as_well() -> None:
+    """A pool whose first worker answers long before the last one is there."""
+    forking = "sleep 30 &\n" * POOL + "wait"  # no loop, for which it would wait before it forks
+    command = ["taskset", "-c", str(CORES[-1]), "sh", "-c", forking]
+    with subprocess.Popen(command, start_new_session=True) as leader:
+        try:
+            while not children_of(leader.pid):
+                time.sleep(0.001)
+            wake([fake_lane(leader.pid, lambda _: "first")], 1, Cores((CORES[-1],), tuple(CORES[:-1])))
+            pool = children_of(leader.pid)
+            assert len(pool) == POOL
+            assert {tuple(os.sched_getaffinity(pid)) for pid in pool} == {(CORES[-1],)}
+        finally:
+            os.killpg(leader.pid, 9)
+
+
+@several_cores
+def test_one_that_does_not_come_back_is_not_measured(family: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waking, "HOME_S", 0.05)
+    monkeypatch.setattr(waking, "_is_home", lambda *_: False)
+    with pytest.raises(ArmFailed, match="control: its processes are not all on the cores that it is measured on"):
+        wake([fake_lane(family[0], lambda _: "answer")], 1, Cores((CORES[-1],), tuple(CORES[:-1])))
 
 
 def test_answers_come_in_the_order_of_the_lanes_whoever_is_first() -> None:

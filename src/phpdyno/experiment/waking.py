@@ -2,13 +2,19 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from phpdyno.drive.driver import Response
 from phpdyno.experiment.slot import Lane
+from phpdyno.experiment.stage import LiveInstance
 from phpdyno.host.cores import Cores, near
-from phpdyno.stack.meter import children_of
+from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.meter import children_of, is_asleep
+
+HOME_S = 10.0
+POLL_S = 0.001
 
 
 def wake(lanes: Sequence[Lane], targets: int, cores: Cores, *, at_once: bool = True) -> list[list[Response]]:
@@ -16,12 +22,14 @@ def wake(lanes: Sequence[Lane], targets: int, cores: Cores, *, at_once: bool = T
 
     Several lanes `at_once`: meanwhile the instances may use all cores that share the memory of the measured ones (a page stays where it was
     first touched), and are back on the measured cores afterwards. One request at a time otherwise, and where there is one core.
+
+    Raises ArmFailed for an instance whose processes do not come back.
     """
     if not at_once:
         return [[lane.driver.fetch(target) for target in range(targets)] for lane in lanes]
     with contextlib.ExitStack() as stack:
         for lane in lanes:
-            stack.enter_context(_spread(lane.instance.php_pid, near(cores), cores.measured))
+            stack.enter_context(_spread(lane.instance, near(cores), cores.measured))
         threads = ThreadPoolExecutor(max_workers=len({*cores.measured, *cores.helpers}))
         try:
             return list(threads.map(lambda lane: [lane.driver.fetch(target) for target in range(targets)], lanes))
@@ -31,15 +39,42 @@ def wake(lanes: Sequence[Lane], targets: int, cores: Cores, *, at_once: bool = T
 
 
 @contextlib.contextmanager
-def _spread(leader: int, wide: Sequence[int], home: Sequence[int]) -> Iterator[None]:
-    """Let a process and all below it run on the cores `wide` for a while, then on `home` again."""
-    if set(wide) == set(home) or not _move(leader, wide):
+def _spread(instance: LiveInstance, wide: Sequence[int], home: Sequence[int]) -> Iterator[None]:
+    """Let an instance's processes run on the cores `wide` for a while, then on `home` again. Raises ArmFailed."""
+    if set(wide) == set(home) or not _move(instance.php_pid, wide):
         yield
         return
     try:
         yield
-    finally:
+    except BaseException:
+        # An interrupt is what is told then, whatever becomes of its processes.
+        _move(instance.php_pid, home)
+        raise
+    _bring_home(instance, home)
+
+
+def _bring_home(instance: LiveInstance, home: Sequence[int]) -> None:
+    """Move an instance's processes to `home`, those included that its leader is forking just now. Raises ArmFailed when some stay away.
+
+    A large pool is still being forked when its first worker answers, and the fork that is under way while the leader is moved makes a
+    worker with the leader's former cores, which nobody sees yet. (One of a hundred with a core to itself took half of all requests.)
+    Whoever is seen asleep afterwards has no fork under way.
+    """
+    leader, deadline = instance.php_pid, time.monotonic() + HOME_S
+    _move(leader, home)
+    while not (is_asleep(leader) and _is_home(leader, home)):
+        if time.monotonic() > deadline:
+            raise ArmFailed(instance.arm, f"its processes are not all on the cores that it is measured on, {HOME_S:.0f} s after they began")
+        time.sleep(POLL_S)
         _move(leader, home)
+
+
+def _is_home(leader: int, home: Sequence[int]) -> bool:
+    for pid in _tree(leader):
+        with contextlib.suppress(ProcessLookupError):
+            if os.sched_getaffinity(pid) != set(home):
+                return False
+    return True
 
 
 def _move(leader: int, cores: Sequence[int]) -> bool:

@@ -122,6 +122,15 @@ def await_idle(leader: int, timeout_s: float = 0.25, *, itself: bool = False) ->
     return True
 
 
+def is_asleep(pid: int) -> bool:
+    """Whether a process waits for something to happen, or has ended: then it is not in the middle of a fork, where it runs or waits for
+    the kernel."""
+    try:
+        return _stat_fields(pid)[0] in {b"S", b"Z"}
+    except OSError:
+        return True
+
+
 def _is_running(pid: int) -> bool:
     try:
         return _stat_fields(pid)[0] == b"R"
