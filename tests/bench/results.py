@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from phpdyno.build.rungs import RUNGS
 from phpdyno.errors import DynoError
 from phpdyno.model.facts import HostFacts
 from tests.bench.figures import Figure
@@ -81,7 +80,8 @@ class Sizes(Struct, frozen=True):
     tune_seeds: int = 3
     build_app: str = "wordpress"
     build_options: tuple[str, ...] = ()
-    build_recipes: tuple[str, ...] = RUNGS
+    # Those with targets, what they stand on, and what the compiler can save in calls and addresses beyond a profile.
+    build_recipes: tuple[str, ...] = ("o2", "pgo", "no-plt+no-pie+pgo", "pgo+bolt")
     build_again: int = 6
     build_ladder_s: float = 1500.0
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")

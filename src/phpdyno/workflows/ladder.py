@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from phpdyno.build.bolt import require_bolt
 from phpdyno.build.elf import code_kib
 from phpdyno.build.rungs import knob_steps, steps_of
 from phpdyno.build.training import Course
@@ -202,23 +203,42 @@ def _look_inside(climbed: _Climbed, record: LadderRecord, *, progress: Progress)
 
 def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord:
     """Every recipe built, or why it is not. Raises DynoError where none is."""
-    made: dict[str, Build] = {}
-    failed: dict[str, str] = {}
-    question = climb.question
-    trainee = Trainee(question.source.reference, workload=question.workload, requests=question.source.requests)
-    with open_site(climb.foundation, logs=logs, progress=progress) as site:
-        teaching = site.taught_by(trainee, climb.course)
-        for number, recipe in enumerate(climb.recipes):
-            progress.phase(f"build {number + 1} of {len(climb.recipes)}: {recipe.name}")
-            try:
-                _, made[recipe.name] = site.build(recipe, [teaching])
-            except DynoError as error:
-                failed[recipe.name] = str(error)
-                progress.note(f"{recipe.name} is not climbed: {error}")
+    # Said before an hour of compiling: it can still be installed.
+    failed = _without_bolt(climb.recipes)
+    for name, why in failed.items():
+        progress.note(f"{name} is not climbed: {why}")
+    wanted = [recipe for recipe in climb.recipes if recipe.name not in failed]
+    made = _build_each(wanted, failed, climb, logs=logs, progress=progress) if wanted else {}
     steps = steps_of(climb.recipes, made, failed)
     if not any(step.build for step in steps):
         raise DynoError("none of these recipes can be built", where=", ".join(step.name for step in steps), next_step=steps[0].failed)
     climbed = [made[step.name] for step in steps if step.build]
     notes = tuple(dict.fromkeys(build.origin.notice for build in climbed if build.origin.notice))
     builds = {build.name: build for build in climbed}
-    return LadderRecord(LADDER_SCHEMA, steps, builds, notes, question.confidence)
+    return LadderRecord(LADDER_SCHEMA, steps, builds, notes, climb.question.confidence)
+
+
+def _without_bolt(recipes: Sequence[Recipe]) -> dict[str, str]:
+    """The recipes by name that BOLT is missing for, and what to do about it."""
+    try:
+        require_bolt()
+    except DynoError as error:
+        return {recipe.name: str(error) for recipe in recipes if recipe.bolt}
+    return {}
+
+
+def _build_each(recipes: Sequence[Recipe], failed: dict[str, str], climb: Climb, *, logs: Path, progress: Progress) -> dict[str, Build]:
+    """The builds by their recipes' names; why there is none goes into `failed`. Raises DynoError where nothing can be built of."""
+    made: dict[str, Build] = {}
+    question = climb.question
+    trainee = Trainee(question.source.reference, workload=question.workload, requests=question.source.requests)
+    with open_site(climb.foundation, logs=logs, progress=progress) as site:
+        teaching = site.taught_by(trainee, climb.course)
+        for number, recipe in enumerate(recipes):
+            progress.phase(f"build {number + 1} of {len(recipes)}: {recipe.name}")
+            try:
+                _, made[recipe.name] = site.build(recipe, [teaching])
+            except DynoError as error:
+                failed[recipe.name] = str(error)
+                progress.note(f"{recipe.name} is not climbed: {error}")
+    return made

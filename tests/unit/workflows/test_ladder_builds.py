@@ -41,10 +41,18 @@ class FakeSite:
         return Path("/cache"), structs.replace(BUILD, name=f"{recipe.name}-1", recipe=recipe, skipped=NO_BOLT if recipe.bolt else {})
 
 
-def climbed(monkeypatch: pytest.MonkeyPatch, *recipes: str) -> LadderRecord:
+def climbed(monkeypatch: pytest.MonkeyPatch, *recipes: str, bolt: str = "", progress: FakeProgress | None = None) -> LadderRecord:
+    """`bolt`: why that is not there."""
+
+    def ask() -> Path:
+        if bolt:
+            raise DynoError(bolt)
+        return Path("/llvm-bolt")
+
+    monkeypatch.setattr(workflow, "require_bolt", ask)
     monkeypatch.setattr(workflow, "open_site", FakeSite().open)
     climb = Climb(tuple(map(parse_recipe, recipes)), Question(AppSource("wordpress")))
-    return workflow.build_steps(climb, logs=Path("/logs"), progress=FakeProgress())
+    return workflow.build_steps(climb, logs=Path("/logs"), progress=progress or FakeProgress())
 
 
 def test_what_is_without_a_part_of_its_recipe_is_a_step_that_says_why_and_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +68,21 @@ def test_what_is_without_a_part_of_its_recipe_is_a_step_that_says_why_and_is_not
 def test_a_ladder_of_nothing_whole_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DynoError, match=r"bolt, march=z80: none of these recipes can be built; without bolt: BOLT is not installed"):
         climbed(monkeypatch, "bolt", "march=z80")
+
+
+def test_that_bolt_is_not_there_is_said_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = FakeProgress()
+    record = climbed(monkeypatch, "o2", "bolt", "pgo+bolt", bolt="BOLT is not installed", progress=progress)
+    assert {each.name: each.failed for each in record.steps} == {
+        "o2": "",
+        "bolt": "BOLT is not installed",
+        "pgo+bolt": "BOLT is not installed",
+    }
+    assert progress.notes == ["bolt is not climbed: BOLT is not installed", "pgo+bolt is not climbed: BOLT is not installed"]
+    assert progress.phases == ["build 1 of 1: o2"]
+
+
+def test_a_ladder_that_wants_bolt_alone_opens_no_site_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeSite, "open", lambda *_, **__: pytest.fail("a source is fetched"))
+    with pytest.raises(DynoError, match="bolt: none of these recipes can be built; BOLT is not installed"):
+        climbed(monkeypatch, "bolt", bolt="BOLT is not installed")
