@@ -50,6 +50,12 @@ def wait_until_gone(marker: str) -> list[int]:
     return left
 
 
+def test_where_memory_runs_out_what_we_started_is_ended_first(tmp_path: Path) -> None:
+    with Supervisor(tmp_path / "logs") as supervisor:
+        child = supervisor.run("score", ["sh", "-c", "cat /proc/self/oom_score_adj"])
+    assert child.said().strip() == "1000"
+
+
 def test_leaving_ends_children_and_grandchildren_and_removes_the_live_directory(tmp_path: Path) -> None:
     marker = "1000.17"
     with Supervisor(tmp_path / "logs") as supervisor:

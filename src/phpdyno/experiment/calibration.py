@@ -28,8 +28,10 @@ from phpdyno.experiment.schedule import deal, schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
 from phpdyno.experiment.stage import LiveInstance, RequestFailed, Stage
 from phpdyno.host.tree import Tree
-from phpdyno.model.arm import AA
+from phpdyno.model.arm import AA, Arm
+from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.observation import Observation
+from phpdyno.render.php import most_workers
 
 MOST_TRACE = 4096
 SLOTS_PER_TARGET = 20
@@ -38,7 +40,7 @@ CHEAPER = 0.85
 MOST_ALIVE = 4
 MEMORY_SHARE = 0.5
 INSTANCE_KIB = 200 * 1024
-"""What one instance is reckoned with: opcache's shared memory of 128 MiB in full, and its processes."""
+"""What one instance is reckoned with at least: opcache's shared memory of 128 MiB in full, and its processes."""
 SETTLING_NS = 100_000_000
 SEED = 1_000_003
 """Added to the plan's seed, so that calibration draws other requests than the blocks."""
@@ -84,7 +86,7 @@ class Calibrator(Struct, frozen=True):
         driven_ns = sum(each.control.drive_ns for each in aa) / sum(each.control.requests for each in aa) * panel.concurrency
         stretch = driven_ns / warm.request_wall_ns
         arms = 1 + len(crew.treatments)
-        alive = self._alive(self.up_s / arms, each_up_s, arms)
+        alive = self._alive(self.up_s / arms, each_up_s, crew)
         up_s = each_up_s * arms if alive > 1 else self.up_s
         return Calibration(
             slot=slot,
@@ -206,11 +208,24 @@ class Calibrator(Struct, frozen=True):
         finally:
             self.stage.stop(instances)
 
-    def _alive(self, alone_s: float, each_up_s: float, crew: int) -> int:
-        """How many crews to start at once: several where that is cheaper per instance and they fit into the memory."""
+    def _alive(self, alone_s: float, each_up_s: float, crew: Crew) -> int:
+        """How many crews to start at once: several where that is cheaper per instance and they fit into the memory beside this one."""
         if each_up_s > CHEAPER * alone_s:
             return 1
-        return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * (Tree().kib("/proc/meminfo", "MemAvailable") or 0) / (crew * INSTANCE_KIB))))
+        return crews_that_fit(crew, Tree().kib("/proc/meminfo", "MemAvailable") or 0)
+
+
+def crews_that_fit(crew: Crew, free_kib: int) -> int:
+    """How many crews like the one that is up may be up at once, one at least, with so much memory free beside it."""
+    held = (instance_kib(each.instance.arm, crew.warm[name].facts, each.instance.worker_kib()) for name, each in crew.lanes.items())
+    return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * free_kib / sum(held))))
+
+
+def instance_kib(arm: Arm, facts: WorkerFacts, worker_kib: int | None) -> int:
+    """What a warm instance is reckoned with: opcache's memory in full, and what each of its workers holds for itself (None: not known)."""
+    cache = facts.opcache
+    shared_kib = (cache.used_bytes + cache.free_bytes + cache.wasted_bytes) // 1024 if cache else 0
+    return max(INSTANCE_KIB, shared_kib + most_workers(arm) * (worker_kib or 0))
 
 
 def failed(lane: Lane, words: str) -> RequestFailed:

@@ -31,6 +31,8 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_SET_THP_DISABLE = 41
 SETTABLE = ("/proc/sys/vm/nr_hugepages", "/proc/sys/net/core/somaxconn")
 """Settings of the host that are ever changed, and so the only ones that a note may have restored."""
+OWN_OOM_SCORE, ENDED_FIRST = "/proc/self/oom_score_adj", "1000"
+"""Where memory runs out the kernel ends what we have started, before all that lives on this host."""
 KILL_DEADLINE_S = 10.0
 LIVE_PREFIX = "phpdyno-"
 
@@ -187,6 +189,8 @@ class Guardian:
                 step = group
                 Path(group, "cgroup.procs").write_text("0")
             step = request["argv"][0]
+            with contextlib.suppress(OSError):
+                Path(OWN_OOM_SCORE).write_text(ENDED_FIRST)
             if request["cores"]:
                 os.sched_setaffinity(0, request["cores"])
             null = os.open(os.devnull, os.O_RDONLY)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.experiment.calibration import INSTANCE_KIB, MEMORY_SHARE
+from phpdyno.experiment.calibration import INSTANCE_KIB, MEMORY_SHARE, instance_kib
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.records import Calibrated
 from phpdyno.knobs.judge import all_fit
@@ -16,7 +16,6 @@ from phpdyno.model.observation import Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, FixedBlocks, Metric, Plan
 from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
-from phpdyno.render.php import most_workers
 from phpdyno.stats.allocation import Allocation
 from phpdyno.stats.judge import margin_log
 from phpdyno.stats.noise import Noise
@@ -96,9 +95,7 @@ class Lab:
 
     def make_room_for(self, facts: WorkerFacts, worker_kib: int) -> None:
         """Reckon how many arms fit into memory with what an instance of the control holds: opcache's memory, and each worker its own."""
-        cache = facts.opcache
-        shared_kib = (cache.used_bytes + cache.free_bytes + cache.wasted_bytes) // 1024 if cache else 0
-        self.most_arms = self._that_fit(max(INSTANCE_KIB, shared_kib + most_workers(self.control(self.metric)) * worker_kib))
+        self.most_arms = self._that_fit(instance_kib(self.control(self.metric), facts, worker_kib))
 
     def _that_fit(self, instance_kib: int) -> int:
         return max(2, min(MOST_ARMS, int(MEMORY_SHARE * self.memory_kib / instance_kib) - 1))
