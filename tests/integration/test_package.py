@@ -142,6 +142,16 @@ def test_it_serves_the_pools_it_is_given(tmp_path: Path, installed: Build, *, al
     assert f"starting {FPM} instead" in refused.stderr
 
 
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd here")
+@pytest.mark.parametrize("alone", [False, True])
+def test_systemd_takes_its_unit(tmp_path: Path, installed: Build, *, alone: bool) -> None:
+    _, home = pack(structs.replace(installed, alone=alone, ini=ini_files(str(FPM)).main), tmp_path)
+    (unit,) = (tmp_path / "root/usr/lib/systemd/system").glob("*.service")
+    unit.write_text(unit.read_text().replace(f"/{HOME}/{home.name}", str(home)))
+    answer = subprocess.run(["systemd-analyze", "verify", "--recursive-errors=no", unit], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
 def ini_files_in(text: str) -> tuple[str, list[str]]:
     """The php.ini and the scanned files of `-i`, which names one a line."""
     lines = dict(line.split(" => ", 1) for line in text.replace(",\n", ",").splitlines() if line.count(" => ") == 1)

@@ -1,4 +1,5 @@
-"""Whether requests per second of a comparison were limited by what runs beside PHP, so that a difference in PHP may not show. Pure."""
+"""What blocks themselves show against a comparison: requests per second that were limited by what runs beside PHP, so that a difference
+in PHP may not show, and a PHP that ran elsewhere than where it is measured. Pure."""
 
 from collections.abc import Sequence
 
@@ -16,11 +17,19 @@ from phpdyno.report.gather import Gathered
 BESIDE_PHP: frozenset[Kind] = frozenset({"database", "web", "generator", "helpers"})
 """Findings in which nginx, database or generator was full, and PHP's cores were not."""
 
+MOST_OF_CORES = 1.1
+"""What PHP does after its last answer counts in the next slot, whose seconds it did not take."""
+
 Slots = Sequence[tuple[Cost, float]]
 """What an arm took in each block, and the share of that block that was stolen."""
 
 
-def limited_beside_php(gathered: Gathered, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
+def doubts_of_blocks(gathered: Gathered, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
+    """The warnings of a treatment that its blocks give rise to, of those that count."""
+    return (*_limited_beside_php(gathered, arm, counted), *_ran_elsewhere(gathered, counted))
+
+
+def _limited_beside_php(gathered: Gathered, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warning of a throughput treatment, from its blocks that count; none where PHP was the limit or nothing was, and where it cannot
     be told: journals of before the generator's CPU was kept, the operations of a script."""
     plan, host = gathered.plan, gathered.host
@@ -36,6 +45,23 @@ def limited_beside_php(gathered: Gathered, arm: Arm, counted: Sequence[Observati
         return ()
     whose = "" if len(found) == len(sides) else f" of the {next(iter(found))}"
     return (beside_php_words(max(found.values(), key=lambda each: each.shares.helper_cores), whose),)
+
+
+def _ran_elsewhere(gathered: Gathered, counted: Sequence[Observation]) -> tuple[str, ...]:
+    """The warning of a treatment in whose blocks PHP used more CPU than the cores have that it is measured on: some of its processes had
+    others, which the other arm had not."""
+    cores = len(gathered.host.measured_cores) if gathered.host is not None else 0
+    if not cores:
+        return ()
+    sides = [(seen.control, seen.treated) for seen in counted]
+    beyond = sum(any(cost.php_cpu_ns > MOST_OF_CORES * cores * cost.wall_ns > 0 for cost in pair) for pair in sides)
+    if not beyond:
+        return ()
+    had = "the one core has" if cores == 1 else f"the {cores} cores have"
+    return (
+        f"in {beyond} of {len(counted)} blocks PHP used more CPU than {had} that it is measured on: processes of it ran elsewhere, and the "
+        "ratio of such a block is not that of the arms; measure again",
+    )
 
 
 def _limit(plan: Plan, host: HostFacts, arm: Arm, slots: Slots) -> Bottleneck | None:

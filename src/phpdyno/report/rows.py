@@ -10,7 +10,7 @@ from phpdyno.model.plan import UNIT, Unit
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
 from phpdyno.report.costs import arm_cost, whole_stack
 from phpdyno.report.gather import Gathered
-from phpdyno.report.limits import limited_beside_php
+from phpdyno.report.limits import doubts_of_blocks
 from phpdyno.report.shape import ProofRow, Ratio, Row
 from phpdyno.report.words import failures, sentence
 from phpdyno.stats.conclusion import conclude
@@ -52,7 +52,7 @@ def row_of(gathered: Gathered, arm: Arm) -> Row:
             simultaneous_over=len(plan.treatments),
             margin=plan.margin_of(arm.name),
             reason=said.reason,
-            warnings=(*said.warnings, *_beside(gathered, arm), *limited_beside_php(gathered, arm, [] if silent else counted)),
+            warnings=(*said.warnings, *_beside(gathered, arm), *(() if silent else doubts_of_blocks(gathered, arm, counted))),
             proofs=tuple(ProofRow(each.knob, each.value, each.proved, each.detail, each.same_as_control) for each in said.proofs),
             control=None if silent else arm_cost([each.control for each in counted]),
             treated=None if silent else arm_cost([each.treated for each in counted]),

@@ -118,6 +118,18 @@ def test_one_thread_may_be_full_beside_idle_cores() -> None:
     assert "--concurrency" not in warning
 
 
+@pytest.mark.parametrize(("cores", "had"), [(2, "the one core has"), (8, "the 7 cores have")])
+def test_a_php_that_had_more_than_its_cores_is_told(cores: int, had: str) -> None:
+    home, away = cost(cores, php=0.98, web=0.1, generator=0.1), cost(cores, php=1.6, web=0.1, generator=0.1)
+    said = (
+        f"in 14 of 14 blocks PHP used more CPU than {had} that it is measured on: processes of it ran elsewhere, and the ratio of such a "
+        "block is not that of the arms; measure again"
+    )
+    assert warnings(run(cores, home, away)) == (said,)
+    assert warnings(run(cores, away, home)) == (said,)
+    assert warnings(run(cores, home)) == ()
+
+
 def test_nginx_on_phps_cores_is_no_neighbour() -> None:
     records = run(2, cost(2, php=0.41))
     beside_apache = [
