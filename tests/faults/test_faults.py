@@ -167,7 +167,7 @@ def database_app(folder: Path) -> Path:
 
 def test_the_database_killed_mid_block_ends_the_run_and_it_can_be_resumed(tmp_path: Path, runs: Path) -> None:
     # Slots so long that there is time to kill it after the first block.
-    process = start("compare", database_app(tmp_path), "--aa", "--slot", "500", *FEWEST, "--budget", "15s", "--runs", runs)
+    process = start("compare", database_app(tmp_path), "--aa", "--slot", "200", *FEWEST, "--budget", "20s", "--runs", runs)
     await_journal(runs, "block", 1)
     (server,) = [path for path in Path("/proc").glob("[0-9]*") if _is_our_database(path)]
     os.kill(int(server.name), signal.SIGKILL)
