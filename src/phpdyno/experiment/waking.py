@@ -14,6 +14,7 @@ from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import children_of, is_asleep
 
 HOME_S = 10.0
+"""A master that is still forking after so long never ends."""
 POLL_S = 0.001
 
 
@@ -61,12 +62,13 @@ def _bring_home(instance: LiveInstance, home: Sequence[int]) -> None:
     Whoever is seen asleep afterwards has no fork under way.
     """
     leader, deadline = instance.php_pid, time.monotonic() + HOME_S
-    _move(leader, home)
-    while not (is_asleep(leader) and _is_home(leader, home)):
-        if time.monotonic() > deadline:
-            raise ArmFailed(instance.arm, f"its processes are not all on the cores that it is measured on, {HOME_S:.0f} s after they began")
-        time.sleep(POLL_S)
+    while True:
         _move(leader, home)
+        if is_asleep(leader) and _is_home(leader, home):
+            return
+        if time.monotonic() > deadline:
+            raise ArmFailed(instance.arm, f"its processes are not all on the cores that it is measured on after {HOME_S:.0f} s")
+        time.sleep(POLL_S)
 
 
 def _is_home(leader: int, home: Sequence[int]) -> bool:

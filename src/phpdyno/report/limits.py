@@ -54,7 +54,7 @@ def _ran_elsewhere(gathered: Gathered, counted: Sequence[Observation]) -> tuple[
     if not cores:
         return ()
     sides = [(seen.control, seen.treated) for seen in counted]
-    beyond = sum(any(cost.php_cpu_ns > MOST_OF_CORES * cores * cost.wall_ns > 0 for cost in pair) for pair in sides)
+    beyond = sum(any(0 < MOST_OF_CORES * cores * cost.wall_ns < cost.php_cpu_ns for cost in pair) for pair in sides)
     if not beyond:
         return ()
     had = "the one core has" if cores == 1 else f"the {cores} cores have"

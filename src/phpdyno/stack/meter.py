@@ -10,6 +10,7 @@ from phpdyno.host.clock import read_host_cpu
 
 _NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _POLL_S = 0.00002
+_GONE = b""
 
 
 class Meter(Protocol):
@@ -125,14 +126,16 @@ def await_idle(leader: int, timeout_s: float = 0.25, *, itself: bool = False) ->
 def is_asleep(pid: int) -> bool:
     """Whether a process waits for something to happen, or has ended: then it is not in the middle of a fork, where it runs or waits for
     the kernel."""
-    try:
-        return _stat_fields(pid)[0] in {b"S", b"Z"}
-    except OSError:
-        return True
+    return _state_of(pid) in {b"S", b"Z", _GONE}
 
 
 def _is_running(pid: int) -> bool:
+    return _state_of(pid) == b"R"
+
+
+def _state_of(pid: int) -> bytes:
+    """The letter that /proc has for it, _GONE for one that is not there."""
     try:
-        return _stat_fields(pid)[0] == b"R"
+        return _stat_fields(pid)[0]
     except OSError:
-        return False
+        return _GONE

@@ -208,8 +208,8 @@ def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord
     for name, why in failed.items():
         progress.note(f"{name} is not climbed: {why}")
     wanted = [recipe for recipe in climb.recipes if recipe.name not in failed]
-    made = _build_each(wanted, failed, climb, logs=logs, progress=progress) if wanted else {}
-    steps = steps_of(climb.recipes, made, failed)
+    made, broken = _build_each(wanted, climb, logs=logs, progress=progress) if wanted else ({}, {})
+    steps = steps_of(climb.recipes, made, {**failed, **broken})
     if not any(step.build for step in steps):
         raise DynoError("none of these recipes can be built", where=", ".join(step.name for step in steps), next_step=steps[0].failed)
     climbed = [made[step.name] for step in steps if step.build]
@@ -227,9 +227,10 @@ def _without_bolt(recipes: Sequence[Recipe]) -> dict[str, str]:
     return {}
 
 
-def _build_each(recipes: Sequence[Recipe], failed: dict[str, str], climb: Climb, *, logs: Path, progress: Progress) -> dict[str, Build]:
-    """The builds by their recipes' names; why there is none goes into `failed`. Raises DynoError where nothing can be built of."""
+def _build_each(recipes: Sequence[Recipe], climb: Climb, *, logs: Path, progress: Progress) -> tuple[dict[str, Build], dict[str, str]]:
+    """By their recipes' names the builds, and why there is none. Raises DynoError where there is nothing to build of."""
     made: dict[str, Build] = {}
+    failed: dict[str, str] = {}
     question = climb.question
     trainee = Trainee(question.source.reference, workload=question.workload, requests=question.source.requests)
     with open_site(climb.foundation, logs=logs, progress=progress) as site:
@@ -241,4 +242,4 @@ def _build_each(recipes: Sequence[Recipe], failed: dict[str, str], climb: Climb,
             except DynoError as error:
                 failed[recipe.name] = str(error)
                 progress.note(f"{recipe.name} is not climbed: {error}")
-    return made
+    return made, failed

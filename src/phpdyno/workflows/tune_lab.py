@@ -97,8 +97,8 @@ class Lab:
         """Reckon how many arms fit into memory with what an instance of the control holds: opcache's memory, and each worker its own."""
         self.most_arms = self._that_fit(instance_kib(self.control(self.metric), facts, worker_kib))
 
-    def _that_fit(self, instance_kib: int) -> int:
-        return max(2, min(MOST_ARMS, int(MEMORY_SHARE * self.memory_kib / instance_kib) - 1))
+    def _that_fit(self, each_kib: int) -> int:
+        return max(2, min(MOST_ARMS, int(MEMORY_SHARE * self.memory_kib / each_kib) - 1))
 
     @property
     def live(self) -> Imported | None:
