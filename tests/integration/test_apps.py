@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.answers.check import expect
+from phpdyno.apps.databases import INI
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError, UsageError
@@ -92,7 +93,8 @@ def test_a_user_app_with_dump_and_prepare_command(supervisor: Supervisor, cache:
     assert app.docroot == supervisor.live / "app" / "public"
     assert not (supervisor.live / "app" / ".git").exists()
     assert not (store / "warm.txt").exists()
-    assert app.ini == {"mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}", "memory_limit": "64M"}
+    assert app.ini == {**INI, "memory_limit": "64M"}
+    assert app.env["PHPDYNO_DB_SOCKET"] == INI["mysqli.default_socket"] == INI["pdo_mysql.default_socket"] == "{db_socket}"
     with served(supervisor, app) as (port, _):
         answers = fetch(port, app)
     assert [answer.status for answer in answers] == [200, 200]

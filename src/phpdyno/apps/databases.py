@@ -20,8 +20,10 @@ SERVER_LOG = "prepare-mariadb"
 LOAD_LOG = "prepare-sql"
 LOAD_TIMEOUT_S = 3600.0
 DATADIR = "datadir"
-INI = {"mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}"}
-"""For every app with a database: `localhost` then means the private server, never the host's own."""
+INI = {"mysqli.default_host": "localhost", "mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}"}
+"""For every app with a database: `localhost`, and no host at all, then mean the private server, never the host's own."""
+FIXED = frozenset(f"ini.{name}" for name in INI)
+"""The same as names of settings: what a running pool says of them is not taken over."""
 
 
 def database_socket(supervisor: Supervisor) -> Path:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -60,6 +60,20 @@ class FolderApp:
         """The file's `[setting.NAME]` tables."""
         return self.described.settings
 
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The file's `[env]` and `[ini]`, and with a database how that is reached."""
+        ini, env = self._told({})
+        return frozenset((*(f"ini.{name}" for name in ini), *(f"env.{name}" for name in env)))
+
+    def _told(self, defaults: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        """php.ini settings and variables of every arm, these on top of `defaults`."""
+        described = self.described
+        ini, env = dict(described.ini), {**defaults, **described.env}
+        if described.database is None:
+            return ini, env
+        return {**databases.INI, **ini}, {SOCKET_ENV: DB_SOCKET, DATABASE_ENV: described.database, **env}
+
     def prepare(
         self, supervisor: Supervisor, *, cache: Path, progress: Progress, place: str = "app", shared: Path | None = None
     ) -> PreparedApp:
@@ -72,12 +86,11 @@ class FolderApp:
         files = tree_digest(root)
         docroot = root / described.docroot.relative_to(described.root)
         seed = ""
-        datadir, ini, env = None, dict(described.ini), {**default_env(described.settings), **described.env}
+        datadir = None
+        ini, env = self._told(default_env(described.settings))
         if described.database is not None:
             datadir = self._seeded(supervisor, described.database, cache, progress)
             seed = datadir.parent.name
-            ini = {**databases.INI, **ini}
-            env = {SOCKET_ENV: DB_SOCKET, DATABASE_ENV: described.database, **env}
         if described.prepare:
             progress("running the app's prepare command: " + " ".join(described.prepare)[:80])
             if datadir is None:

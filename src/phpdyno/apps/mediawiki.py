@@ -47,6 +47,7 @@ class MediaWiki:
     name = "mediawiki"
     workload = Workload(TARGETS)
     settings = SETTINGS
+    fixed = frozenset[str]()
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """A copy of which only the SQLite files can be written by the servers. Raises DynoError."""

@@ -65,6 +65,11 @@ class ScriptApp:
         """None: a script is configured by its environment."""
         return {}
 
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Nothing: no running pool lies below its arms."""
+        return frozenset()
+
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """Copy the script's directory and ask the script for its operations. Raises UsageError when it returns no callable, DynoError."""
         folder = self.script.parent

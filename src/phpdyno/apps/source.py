@@ -29,6 +29,11 @@ class App(Protocol):
     def settings(self) -> dict[str, AppSetting]:
         """What an arm may set as `app.NAME`, by name."""
 
+    @property
+    def fixed(self) -> frozenset[str]:
+        """What it is told in every arm, by full setting name (`env.DB_HOST`, `ini.mysqli.default_socket`): a running pool's own values
+        of these would lead a copy to the database of the live site."""
+
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """Copy it into the supervisor's live directory and make its database ready. Raises DynoError."""
 

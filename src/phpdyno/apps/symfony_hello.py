@@ -63,6 +63,7 @@ class SymfonyHello:
     name = "symfony-hello"
     workload = Workload(TARGETS)
     settings = SETTINGS
+    fixed = frozenset[str]()
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """A copy of which only `var` can be written by the servers, with the caches of both modes in it. Raises DynoError."""

@@ -36,6 +36,7 @@ class WordPress:
     name = "wordpress"
     workload = Workload(TARGETS)
     settings = SETTINGS
+    fixed = databases.FIXED
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """The document root as a copy that the servers can read but not write, and the cached database. Raises DynoError."""

@@ -40,6 +40,7 @@ PROCESSES = frozenset(
     )
 )
 """Settings that say how many workers a pool has."""
+OF_THE_APP = "the app's own description says it, so that a copy keeps to its own database"
 SCRIPT_LAYERS = ("ini", "env", "php", "ext")
 
 
@@ -71,18 +72,19 @@ class SpecReader:
         where = f"{option} {spec}"
 
         def known(php: Mapping[str, str]) -> KnownNames:
-            imported = self._import(php["live"]) if "live" in php else {}
+            # (No pool is asked for a script, which is refused below.)
+            imported = self._import(php["live"]) if "live" in php and not self._script else {}
             build = self.build({**base, **imported, **{key: value for key, value in php.items() if key != "live"}})
             app = frozenset(self._app.settings) if self._app else frozenset[str]()
             return KnownNames(ini=frozenset(build.ini_names), pool=POOL_NAMES, web=WEB_NAMES, app=app, os=OS_NAMES)
 
-        live = option in {CONTROL_OPTION, ARM_OPTION} and not self._script
+        live = option in {CONTROL_OPTION, ARM_OPTION}
         settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=live, builds=place_of_build)
+        if self._script:
+            _refuse_servers(settings, where=where)
         check_values(settings, where=where)
         settings = {name: knob_for(name).domain.spelled(value) for name, value in settings.items()}
         refuse_host_settings(settings, where=where)
-        if self._script:
-            _refuse_servers(settings, where=where)
         self._check_app(settings, where=where)
         if "source" in settings and self._app is not None:
             settings["source"] = repository_of(self._app, where=where).commit(settings["source"], where=where)
@@ -141,7 +143,7 @@ class SpecReader:
         """The running pool's settings, read once, the files of its extensions found where its PHP looks for them."""
         first = selector not in self._pools
         if first:
-            self._pools[selector] = import_pool(selector)
+            self._pools[selector] = self._without_fixed(import_pool(selector))
             self.notes += self._pools[selector].in_words()
         settings = dict(self._pools[selector].settings)
         options, scan_dir = ini_options(settings)
@@ -156,6 +158,16 @@ class SpecReader:
             if key.startswith("ext.") and "/" not in value:
                 settings[key] = f"{files.extension_dir}/{value.removesuffix('.so')}.so"
         return settings
+
+    def _without_fixed(self, pool: LivePool) -> LivePool:
+        """The pool without what the app's own description says: the live site's database would be the copy's too."""
+        fixed = self._app.fixed if self._app else frozenset[str]()
+        theirs = [key for key in pool.settings if key in fixed or f"ini.{pool_ini(key)}" in fixed]
+        return structs.replace(
+            pool,
+            settings={key: value for key, value in pool.settings.items() if key not in theirs},
+            left_out={**pool.left_out, **dict.fromkeys(theirs, OF_THE_APP)},
+        )
 
     def _is_of_the_app(self, script: str) -> bool:
         return isinstance(self._app, FolderApp) and Path(script).resolve().is_relative_to(self._app.described.root.resolve())

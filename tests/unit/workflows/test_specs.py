@@ -167,8 +167,8 @@ def test_words_are_spelled_as_the_servers_are_told_them(tmp_path: Path) -> None:
 
 def test_a_script_takes_no_settings_of_servers() -> None:
     reader = SpecReader(script=True)
-    with pytest.raises(UsageError):
-        reader.read("live", "--control", {})
+    with pytest.raises(UsageError, match=r"--control live:www: live means nothing to a script; layers of a script: ini, env, php, ext"):
+        reader.read("live:www", "--control", {})
 
 
 def test_one_kind_of_pool_value_replaces_another() -> None:
@@ -194,6 +194,28 @@ def test_a_setting_of_the_app_takes_the_place_of_the_pool_s_variable(app: Folder
     assert made.control.settings["env.MODE"] == "live:www"
     assert "env.MODE" not in made.treatments[0].settings
     assert "env.MODE" not in make_arms("live;app.mode=slow", [], aa=True, app=app).control.settings
+
+
+def test_a_copy_is_not_led_to_the_database_of_the_live_site(app: FolderApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "[env]\nDB_HOST = 'localhost:{db_socket}'\n[ini]\nprecision = '9'\n"
+    (tmp_path / "app.toml").write_text(f"database = 'shop'\n{TOML}{told}")
+    led = {
+        "env.DB_HOST": "live:www",
+        "ini.mysqli.default_host": "db.example",
+        "pool.php_admin_value[mysqli.default_socket]": "/run/live.sock",
+    }
+    theirs = {"php": FPM, "env.OTHER": "live:www", "pool.php_value[precision]": "3", "ini.memory_limit": "1G", **led}
+    monkeypatch.setattr(specs, "import_pool", lambda selector: LivePool("www", theirs, {"user": "why not"}, ()))
+    monkeypatch.setattr(specs, "ini_files", lambda *argv: IniFiles("", (), "/ext"))
+    made = make_arms("live", ["env.DB_HOST=db.example"], app=open_app(str(tmp_path)))
+    assert {"env.OTHER", "ini.memory_limit"} <= made.control.settings.keys()
+    assert not {*led, "pool.php_value[precision]"} & made.control.settings.keys()
+    assert "not taken over from the pool www: user (why not)" in made.notes
+    assert any("env.DB_HOST" in note and "its own database" in note for note in made.notes)
+    # Whoever asks for it by name gets it.
+    assert made.treatments[0].settings["env.DB_HOST"] == "db.example"
+    # Without a database and without a word of it the pool's own count.
+    assert make_arms("live", [], aa=True, app=app).control.settings.keys() > led.keys()
 
 
 def test_values_of_a_pool_that_nothing_can_take_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
