@@ -1,6 +1,7 @@
 """BOLT: a program's functions and blocks laid out anew by what really ran. No branch records in a VM, so the program counts by itself."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install
 from phpdyno.model.build import Counted, LaidOut
 from phpdyno.stack.programs import version_key
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.supervise import Child, Supervisor
 
 HOMES = Path("/usr/lib")
 PACKAGES = ("bolt-19", "libbolt-19-dev")
@@ -22,6 +23,9 @@ SAYING = ("-v=1", "--no-threads")
 MOST_S = 1800.0
 _STAT = re.compile(r"^\s*(\d+)\s*:\s*([a-z][a-z ()-]*[a-z)])(?:\s*\(([-+=][\d.]*)%?\))?\s*$", re.MULTILINE)
 _NOT_READ = re.compile(r"^BOLT-WARNING: failed to post-process indirect branches for (\S+)$", re.MULTILINE)
+_TO_SKIP = re.compile(r"^BOLT-ERROR: .*\bin function (\S+?)\.? Consider adding this function to --skip-funcs", re.MULTILINE)
+MOST_SKIPPED = 16
+"""Functions that BOLT itself asks to be left alone, before it is held to fail."""
 _COPY = re.compile(r"/\d+(?:\(\*\d+\))?$")
 
 
@@ -45,7 +49,7 @@ class Bolt:
 
     def instrument(self, binary: Path, made: Path, profile: Path) -> None:
         """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends. Raises BoltError."""
-        self._run(
+        self._skipping(
             "instrument",
             [
                 str(self._program),
@@ -67,17 +71,40 @@ class Bolt:
 
     def optimise(self, binary: Path, profile: Path, made: Path) -> Moved:
         """The binary laid out by a profile. Raises BoltError."""
-        said = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, *SAYING])
-        return Moved(made, LaidOut(binary.name, counts_in(said), not_read_in(said)))
+        said, left = self._skipping("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, *SAYING])
+        return Moved(made, LaidOut(binary.name, counts_in(said), tuple(sorted({*not_read_in(said), *left}))))
 
-    def _run(self, what: str, argv: list[str]) -> str:
+    def _skipping(self, what: str, argv: list[str]) -> tuple[str, tuple[str, ...]]:
+        """What BOLT says when it has come to its end, without the functions that it asked to be left alone on the way, and those."""
+        left: list[str] = []
+        while True:
+            child = self._asked(what, [*argv, *([_leaving(left)] if left else [])])
+            if child.status == 0:
+                return child.said(), tuple(left)
+            name = to_skip_in(child.said())
+            if not name or name in left or len(left) == MOST_SKIPPED:
+                raise _failed(what, argv, child)
+            left.append(name)
+
+    def _run(self, what: str, argv: list[str]) -> None:
+        child = self._asked(what, argv)
+        if child.status != 0:
+            raise _failed(what, argv, child)
+
+    def _asked(self, what: str, argv: list[str]) -> Child:
         try:
-            child = self._supervisor.run(f"build-bolt-{what}", argv, as_service=False, timeout_s=MOST_S)
+            return self._supervisor.run(f"build-bolt-{what}", argv, as_service=False, timeout_s=MOST_S)
         except DynoError as error:
             raise BoltError(error.what, where=error.where, next_step=error.next_step) from error
-        if child.status != 0:
-            raise BoltError(f"BOLT ({what}) failed: {child.tail(2)}", where=argv[1], next_step=f"see {child.log}")
-        return child.said()
+
+
+def _leaving(functions: Sequence[str]) -> str:
+    """The option that leaves these alone; a local function's name has a number behind a stroke."""
+    return f"--skip-funcs={','.join(f'{name}(/.*)?' for name in functions)}"
+
+
+def _failed(what: str, argv: list[str], child: Child) -> BoltError:
+    return BoltError(f"BOLT ({what}) failed: {child.tail(2)}", where=argv[1], next_step=f"see {child.log}")
 
 
 def require_bolt(homes: Path = HOMES) -> Path:
@@ -111,6 +138,12 @@ def counts_in(said: str) -> tuple[Counted, ...]:
     for number, name, change in _STAT.findall(said):
         (after if change else before).setdefault(name.strip(), int(number))
     return tuple(Counted(name, count, after[name]) for name, count in before.items() if name in after)
+
+
+def to_skip_in(said: str) -> str:
+    """The function for which BOLT gave up, and which it asks to be left alone; '' where it says none."""
+    found = _TO_SKIP.search(said)
+    return _COPY.sub("", found[1]) if found else ""
 
 
 def not_read_in(said: str) -> tuple[str, ...]:

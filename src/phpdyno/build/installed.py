@@ -1,7 +1,9 @@
 """The PHP that is there: which package its php-fpm is of, how that was configured, whether a build still fits beside it."""
 
+import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -39,13 +41,14 @@ def find_fpm(name: str) -> str:
     return str(Path(shutil.which(name) or find_program(name) if name else default_fpm()).resolve())
 
 
-def modules_of(fpm: str, extension_dir: str = "") -> tuple[str, ...]:
-    """Extensions that a php-fpm has with the distribution's ini files, as it names them itself; `extension_dir` is where it looks for them
-    ('' for its own place). Raises DynoError when it does not run."""
+def modules_of(php: str, extension_dir: str = "", *, options: Sequence[str] = (), scan_dir: str | None = None) -> tuple[str, ...]:
+    """Extensions that a php-fpm (or php, php-cgi) has with the ini files that it reads by itself or with PHP_INI_SCAN_DIR and options, as
+    it names them; `extension_dir` is where it looks for them ('' for its own place). Raises DynoError when it does not run."""
     place = ["-d", f"extension_dir={extension_dir}"] if extension_dir else []
-    answer = told([fpm, *NO_PRELOADING, *place, "-m"])
+    env = None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
+    answer = told([php, *NO_PRELOADING, *place, *options, "-m"], env)
     if answer.returncode != 0:
-        raise DynoError("this is not a working php-fpm: it names no extensions", where=fpm)
+        raise DynoError(f"this is not a working {Path(php).name}: it names no extensions", where=php)
     # Between them stand headings in brackets, and what PHP has to say of a file that does not load.
     lines = (line.strip() for line in answer.stdout.decode(errors="replace").splitlines())
     return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("[") and ":" not in line))

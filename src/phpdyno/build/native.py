@@ -5,6 +5,7 @@ import os
 import re
 
 from phpdyno.stack.programs import find_program, told
+from phpdyno.stack.supervise import BASE_PATH
 
 NATIVE = "native"
 _MARCH = re.compile(r"^\s*-march=\s+(\S+)", re.MULTILINE)
@@ -13,7 +14,7 @@ _MARCH = re.compile(r"^\s*-march=\s+(\S+)", re.MULTILINE)
 def native_machine() -> str:
     """GCC's name for this machine's processor, and a digest of all that it switches on and off for it: `znver3, 1a2b3c4d`. '' where GCC
     knows no march=native. Raises DynoError where there is no gcc."""
-    answer = told([find_program("gcc"), f"-march={NATIVE}", "-Q", "--help=target"], {**os.environ, "LC_ALL": "C"})
+    answer = told([find_program("gcc", BASE_PATH), f"-march={NATIVE}", "-Q", "--help=target"], {**os.environ, "LC_ALL": "C"})
     return machine_in(answer.stdout.decode(errors="replace")) if answer.returncode == 0 else ""
 
 

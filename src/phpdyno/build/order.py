@@ -15,8 +15,12 @@ from phpdyno.model.build import Origin, Teaching
 from phpdyno.model.recipe import Phase, Recipe
 
 Key = dict[str, object]
-METHOD = 3
+METHOD = 4
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
+
+
+EXAMINED = ("app", "version", "reference", "targets", "traffic", "requests")
+"""Of a teaching, what a build is examined with, and what its record says of that, whether or not it was trained."""
 
 
 class Expected(Struct, frozen=True):
@@ -147,7 +151,7 @@ class Order(Struct, frozen=True):
         modules = {"modules": ground.modules} if ground.modules else {}
         package = {"package": (ground.package, ground.package_version)} if ground.package else {}
         left_out = {"left out": tuple(self.left_out)} if self.left_out else {}
-        examined = [each.app for each in self.teachings]
+        examined = [{name: getattr(each, name) for name in EXAMINED} for each in self.teachings]
         return {**self.compiled, "lessons": lessons, "examined": examined, **place, **modules, **layout, **package, **left_out}
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from phpdyno.build.dropin import EXTENSIONS
 from phpdyno.build.package_texts import HOME, Contents, package_name, package_texts, version_of
+from phpdyno.build.workshop import DONE, why
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build
 from phpdyno.stack.extensions import extension_kind
@@ -27,19 +28,24 @@ def make_package(place: Path, build: Build, into: Path, supervisor: Supervisor, 
         libraries=_libraries([*sorted(place.glob("php*")), *own], supervisor),
         loads={path.name: extension_kind(path, where=build.name) for path in own} if build.alone else {},
     )
-    shutil.copytree(place, root / HOME / name, symlinks=True, ignore=shutil.ignore_patterns("done.json"))
-    for path, text in package_texts(build, contents).items():
-        file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-        file.chmod(0o755 if path.startswith("DEBIAN/p") or path.endswith("/start") else 0o644)
+    texts = package_texts(build, contents)
     made = into / f"{name}_{version_of(build)}_{architecture}.deb"
     partial = into / f".{made.name}.new"
     try:
+        shutil.copytree(place, root / HOME / name, symlinks=True, ignore=shutil.ignore_patterns(DONE))
+        for path, text in texts.items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            file.chmod(0o755 if path.startswith("DEBIAN/p") or path.endswith("/start") else 0o644)
         _run("build-package", ["dpkg-deb", "--root-owner-group", "--build", str(root), str(partial)], supervisor)
         partial.replace(made)
     except OSError as error:
-        raise DynoError(f"the package cannot be made: {error.strerror}", where=str(made)) from error
+        raise DynoError(
+            f"the package cannot be made: {why(error)}",
+            where=str(made),
+            next_step=f"it is put together in {root}: look at the room of both",
+        ) from error
     finally:
         partial.unlink(missing_ok=True)
     return made

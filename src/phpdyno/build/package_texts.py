@@ -60,6 +60,11 @@ class _Texts(Struct, frozen=True):
     def configuration(self) -> str:
         return configuration_of(self.series)
 
+    @property
+    def _only_one(self) -> str:
+        """What all builds that serve one set of pools are."""
+        return f"phpdyno-php{self.series}-fpm"
+
     def control(self, contents: Contents) -> str:
         build = self.build
         apps = " and ".join(f"{each.requests} requests to {each.teaching.app}" for each in build.lessons)
@@ -74,6 +79,10 @@ class _Texts(Struct, frozen=True):
             "Section: php\n"
             "Priority: optional\n"
             f"Depends: {', '.join([*theirs, *([contents.libraries] if contents.libraries else [])])}\n"
+            # Two of them would listen where the pools say; the one that goes gives the site back to the distribution's.
+            f"Provides: {self._only_one}\n"
+            f"Conflicts: {self._only_one}\n"
+            f"Replaces: {self._only_one}\n"
             f"Description: php-fpm {build.php_version}, rebuilt ({build.made_by})\n"
             f" php-fpm compiled anew{taught}.\n"
             f" It lies beside the distribution's, {uses}, and steps aside when that is upgraded.\n"

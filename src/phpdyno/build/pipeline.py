@@ -144,7 +144,7 @@ class Pipeline:
 
         def make(place: Path) -> None:
             shutil.rmtree(place)
-            shutil.copytree(order.ground.source, place, symlinks=True, ignore=shutil.ignore_patterns(GIT))
+            shutil.copytree(order.ground.source, place, symlinks=True, ignore=shutil.ignore_patterns(GIT, DONE))
             forget_compiling(place)
             tree = Tree(place, self._supervisor, self._tell)
             packaged = order.ground.origin.kind == "debian"
@@ -156,7 +156,9 @@ class Pipeline:
             for each in order.ground.added:
                 tree.add(each.name, each.place)
 
-        return Tree(self._shop.made("trees", order.tree, make), self._supervisor, self._tell)
+        # A Makefile knows where it lies: in a cache that was copied the trees are made anew.
+        key = {**order.tree, "place": str(self._shop.home)}
+        return Tree(self._shop.made("trees", key, make), self._supervisor, self._tell)
 
     def _compiled(self, order: Order, tree: Tree) -> tuple[Built, tuple[Lesson, ...]]:
         recipe = order.recipe
@@ -217,18 +219,23 @@ class Pipeline:
     def _laid_out(self, order: Order, built: Built, place: Path) -> _Assembled:
         """The build in its directory, laid out by BOLT. Raises NotLaidOut, and leaves that directory empty; DynoError for what is no fault
         of BOLT's or of what it made."""
-        moved, trained = self._moved(order, built)
+        moved, trained = self._moved(order, built, place)
         try:
             return _Assembled(moved, trained, self._put_together(order, built, moved, place))
         except (Unusable, WrongAnswer, ArmFailed) as error:
             empty(place)
             raise _of_bolt(error) from error
 
-    def _moved(self, order: Order, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
-        """What BOLT laid out. Raises NotLaidOut, DynoError. What answers wrongly while it counts is compiled wrongly."""
+    def _moved(self, order: Order, built: Built, place: Path) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
+        """What BOLT laid out. Raises NotLaidOut, DynoError. What answers wrongly while it counts is compiled wrongly, unless it answers
+        rightly without counting: that is tried in `place`."""
         try:
             return Layout(self._supervisor, self._schools, self._tell).of(order, built)
         except (BoltError, ArmFailed) as error:
+            raise _of_bolt(error) from error
+        except WrongAnswer as error:
+            self._put_together(order, built, {}, place)
+            empty(place)
             raise _of_bolt(error) from error
 
     def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> tuple[Check, ...]:

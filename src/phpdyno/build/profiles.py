@@ -6,7 +6,7 @@ from pathlib import Path
 
 from phpdyno.errors import DynoError
 from phpdyno.stack.programs import find_program
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.supervise import BASE_PATH, Supervisor
 
 PROFILE = "*.gcda"
 LEAST_SHARE = 0.5
@@ -54,7 +54,7 @@ def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervi
 
     `scratch` is a directory that may be overwritten. Raises DynoError.
     """
-    tool = find_program("gcov-tool")
+    tool = find_program("gcov-tool", BASE_PATH)
     for folder, wanted in folders:
         if not wanted.is_integer():
             raise DynoError(f"gcov-tool adds up by whole numbers, and this profile weighs {wanted:g}", where=str(folder))

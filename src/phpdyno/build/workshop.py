@@ -4,6 +4,7 @@ What is finished has a record in it and never changes; what is not is gone on wi
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import shutil
@@ -60,7 +61,7 @@ class Workshop:
                 make(place)
             (place / DONE).write_text(json.dumps(key, sort_keys=True, indent=1, default=str) + "\n")
         except OSError as error:
-            raise DynoError(f"cannot write the cache: {_why(error)}", where=str(place), next_step="check the disk's room") from error
+            raise _fault(error, place) from error
         return place
 
     def has(self, kind: str, key: Mapping[str, object]) -> bool:
@@ -98,7 +99,16 @@ def _without_empty(place: Path) -> Iterator[None]:
         raise
 
 
-def _why(error: OSError) -> str:
+def _fault(error: OSError, place: Path) -> DynoError:
+    """What went wrong in a step: with the cache, or with a file that it read."""
+    if error.errno == errno.ENOENT:
+        return DynoError(
+            f"a step of a build misses a file: {error.filename}", where=str(place), next_step="remove this directory, try again"
+        )
+    return DynoError(f"cannot write the cache: {why(error)}", where=str(place), next_step="check the disk's room")
+
+
+def why(error: OSError) -> str:
     """One reason: a copied tree tells of every file that it could not write."""
     if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
         *_, reason = error.args[0][0]

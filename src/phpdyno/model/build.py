@@ -102,7 +102,7 @@ class LaidOut(Struct, frozen=True):
 
     binary: Annotated[str, Meta(description="Its file name.")]
     counted: Annotated[tuple[Counted, ...], Meta(description="BOLT's figures over the training.")]
-    not_read: Annotated[tuple[str, ...], Meta(description="Functions that ran, and that BOLT could not read and left as they were.")]
+    not_read: Annotated[tuple[str, ...], Meta(description="Functions that BOLT could not read, or gave up for, and left as they were.")]
 
 
 class Build(Struct, frozen=True):

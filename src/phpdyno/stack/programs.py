@@ -46,9 +46,10 @@ def program_path() -> str:
     )
 
 
-def find_program(name: str) -> str:
-    """Absolute path of a program. Raises DynoError with the line that installs it and what works without it."""
-    found = shutil.which(name, path=program_path())
+def find_program(name: str, path: str | None = None) -> str:
+    """Absolute path of a program, looked for where `path` says (None: where the user's programs are). Raises DynoError with the line that
+    installs it and what works without it."""
+    found = shutil.which(name, path=program_path() if path is None else path)
     if found:
         return found
     package = package_of(name)

@@ -59,23 +59,27 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], l
         raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
     made: dict[Path, Build] = {}
     failed: list[str] = []
+
+    def fails(why: str) -> None:
+        failed.append(why)
+        progress.note(why)
+
     foundation = Foundation(like, to_be_kept=True, laid_out=any(recipe.bolt for recipe, _ in orders))
     with open_site(foundation, logs=logs, progress=progress) as site:
         for recipe, teachings in orders:
             if not teachings:
                 # Of builds made before this was recorded.
-                progress.note(f"it is not known on which app {recipe.name} was examined: give it one with --train")
+                fails(f"it is not known on which app {recipe.name} was examined: give it one with --train")
                 continue
             if any(each.requests for each in teachings):
-                progress.note(f"{recipe.name} was trained on requests of {teachings[0].requests}: build it again with that")
+                fails(f"{recipe.name} was trained on requests of {teachings[0].requests}: build it again with that")
                 continue
             course = Course(teachings[0].seconds, teachings[0].least, teachings[0].seed)
             try:
                 place, build = site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings])
                 made[place] = build
             except DynoError as error:
-                failed.append(f"{recipe.name} is not made anew: {error}")
-                progress.note(failed[-1])
+                fails(f"{recipe.name} is not made anew: {error}")
     return list(made.items()), failed
 
 

@@ -183,7 +183,7 @@ class _Search:
         exact = installed.source_version
         if not options or not self._shop.has("sources", _key(installed.source, exact)):
             self._progress.phase("asking the archive for sources")
-            archive.refresh()
+            why = self._refreshed(archive) or why
         tried = candidates(exact, () if self._wanted.to_be_kept else archive.versions(installed.source))
         for version in tried[0 if options else 1 : MOST_TRIED]:
             try:
@@ -208,6 +208,15 @@ class _Search:
             f"no source of {installed.source} {exact} or of another version can be had: {why}",
             next_step="give one with --source FILE or DIR",
         )
+
+    def _refreshed(self, archive: SourceArchive) -> str:
+        """Why the archive cannot be asked, '' where it was: what was fetched before may do without it."""
+        try:
+            archive.refresh()
+        except DynoError as error:
+            self._progress.note(f"{error}; so what was fetched before has to do")
+            return str(error)
+        return ""
 
     def _near(self, installed: Installed, ground: Ground, missing: Sequence[str] = ()) -> Ground:
         """A ground of another version than the installed one, without these extensions of it; the user is told what that means."""

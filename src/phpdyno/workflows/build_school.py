@@ -1,11 +1,12 @@
 """Where builds are trained and examined: the app's real stack, beside the PHP that is there."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.build.installed import modules_of
 from phpdyno.build.order import Expected
 from phpdyno.build.school import EXAMINED, TRAINED
 from phpdyno.build.training import Course, Trained, Trainer
@@ -18,8 +19,11 @@ from phpdyno.model.workload import Workload
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.php import Traits, inspect_php, read_build_id, read_traits
-from phpdyno.stack.placement import ini_options
+from phpdyno.stack.placement import extension_lines, ini_options
 
+BESIDE_FPM = ("php", "php-cgi")
+OF_THE_SERVER = "cgi-fcgi"
+"""What php-fpm and php-cgi call themselves among their extensions."""
 SYSTEM = "system"
 """In the version of a time-zone database that is the system's, by Debian's patch."""
 
@@ -50,7 +54,11 @@ class StackSchool:
         options, scan_dir = ini_options(self._control.settings)
         php = self._control.php
         beside = read_traits(php.fpm, php.extension_dir, options=options, scan_dir=scan_dir)
-        return (*checks_of(arm.php, facts, control, compiled_in=expected.compiled_in), *checks_of_traits(traits, beside, expected))
+        return (
+            *checks_of(arm.php, facts, control, compiled_in=expected.compiled_in),
+            *checks_of_traits(traits, beside, expected),
+            check_of_programs(settings, facts.extensions),
+        )
 
     def _looked_at(self, settings: dict[str, str]) -> tuple[Arm, Traits]:
         """The arm that runs a build, which is asked what it is. Raises ArmFailed where it does not run at all."""
@@ -99,6 +107,24 @@ def checks_of_traits(php: Traits, control: Traits, expected: Expected) -> tuple[
         Check("threads", ok=php.threads == expected.threads, seen="thread-safe" if php.threads else "not thread-safe"),
         Check("time zones", ok=same or not expected.as_packaged, seen=f"{_database(php)}{beside}"),
     )
+
+
+def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> Check:
+    """Whether the programs beside a php-fpm, which nothing starts here, load what that has `loaded`."""
+    options, scan_dir = ini_options(settings)
+    loading = [word for line in extension_lines(settings).values() for word in ("-d", line.replace(" = ", "="))]
+    said = []
+    for name in BESIDE_FPM:
+        try:
+            has = modules_of(
+                str(Path(settings["php"]).with_name(name)), settings["php.extension_dir"], options=(*options, *loading), scan_dir=scan_dir
+            )
+        except DynoError as error:
+            said.append(str(error))
+            continue
+        if missing := sorted({*loaded} - {*has, OF_THE_SERVER}):
+            said.append(f"{name} without {', '.join(missing)}")
+    return Check("other programs", ok=not said, seen="; ".join(said) or f"{' and '.join(BESIDE_FPM)} load the same")
 
 
 def _database(php: Traits) -> str:

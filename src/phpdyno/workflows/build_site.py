@@ -25,7 +25,7 @@ from phpdyno.model.study import spec_of
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.stack.programs import find_program, told
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.supervise import BASE_PATH, Supervisor
 from phpdyno.workflows.app_stand import app_stand
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation, find_ground
@@ -93,7 +93,8 @@ class Site:
         Raises UsageError for two apps of one name, DynoError: no BOLT for a recipe with it, a step that fails.
         """
         self._refuse_namesakes(teachings)
-        compiler = told([find_program("gcc"), "-dumpfullversion"]).stdout.decode().strip()
+        # What compiles is found there, whatever the user's PATH puts before it.
+        compiler = told([find_program("gcc", BASE_PATH), "-dumpfullversion"]).stdout.decode().strip()
         if recipe.bolt:
             # Before an hour of compiling that nothing can be laid out after.
             require_bolt()

@@ -116,14 +116,23 @@ def compare(
     return run
 
 
-def compare_in(question: Question, place: Path, *, origin: Sequence[str], argv: Sequence[str], progress: Progress) -> None:
+def compare_in(
+    question: Question,
+    place: Path,
+    *,
+    origin: Sequence[str],
+    argv: Sequence[str],
+    progress: Progress,
+    accept: Callable[[PreparedApp], None] | None = None,
+) -> None:
     """The comparison of a larger run, in a directory of its own: gone on with where it was begun there, else begun.
 
-    `origin` is the command line that began the larger run, and so what repeats this; `argv` that of this session.
+    `origin` is the command line that began the larger run, and so what repeats this; `argv` that of this session; `accept` as `compare`
+    has it.
     """
     begun = begun_in(place)
     if begun is None:
-        compare(question, runs=place, argv=origin, progress=progress)
+        compare(question, runs=place, argv=origin, progress=progress, accept=accept)
     elif RunState.replay(read_journal(begun / FILE)).open_treatments():
         resume(begun, argv=argv, progress=progress)
 

@@ -1,6 +1,5 @@
 """Two arms of one app driven in turns while perf looks at their workers: where a request's time goes before and after a change."""
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from phpdyno.apps.registry import open_app
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.schedule import deal
-from phpdyno.experiment.slot import Lane, measure_slot
+from phpdyno.experiment.slot import measure_slot
 from phpdyno.experiment.warmup import warm_up
 from phpdyno.explain.hot_functions import CannotSample, find_perf, hot_pass, sampling
 from phpdyno.host.cores import on_cores
@@ -46,34 +45,32 @@ def look_for_hot_functions(plan: Plan, specs: tuple[str, str], names: tuple[str,
                 make_lane(each, bench, Panel("cpu", each.arm, (), 1), workload=workload, transport=bench.transport, lengths={})
                 for each in instances
             ]
-            warm = [warm_up(lane, meters, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
-            slowest_ns = max(1, *(each.request_cpu_ns for each in warm))
-            requests = max(1, round(SECONDS * 1e9 / TURNS / slowest_ns))
-            decks = [deal(np.random.default_rng(plan.seed + turn), weights, requests) for turn in range(TURNS)]
-            with ExitStack() as looking:
-                looks = [
-                    looking.enter_context(sampling(bench.supervisor, f"arm-{number}", children_of(lane.instance.php_pid)))
-                    for number, lane in enumerate(lanes)
-                ]
-                cpu_ns = [0.0, 0.0]
+            try:
+                warm = [warm_up(lane, meters, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
+                slowest_ns = max(1, *(each.request_cpu_ns for each in warm))
+                requests = max(1, round(SECONDS * 1e9 / TURNS / slowest_ns))
+                decks = [deal(np.random.default_rng(plan.seed + turn), weights, requests) for turn in range(TURNS)]
+                with ExitStack() as looking:
+                    looks = [
+                        looking.enter_context(sampling(bench.supervisor, f"arm-{number}", children_of(lane.instance.php_pid)))
+                        for number, lane in enumerate(lanes)
+                    ]
+                    cpu_ns = [0.0, 0.0]
+                    for lane in lanes:
+                        lane.begin()
+                    for turn, deck in enumerate(decks):
+                        progress.tick(turn, TURNS, "sampling")
+                        for number in (0, 1) if turn % 2 else (1, 0):
+                            reading = measure_slot(lanes[number], meters, deck)
+                            if reading.failures:
+                                raise ArmFailed(lanes[number].instance.arm, f"requests fail while perf looks: {dict(reading.failures)}")
+                            cpu_ns[number] += reading.php_ns
+            finally:
                 for lane in lanes:
-                    lane.begin()
-                for turn, deck in enumerate(decks):
-                    progress.tick(turn, TURNS, "sampling")
-                    for number in (0, 1) if turn % 2 else (1, 0):
-                        reading = measure_slot(lanes[number], meters, deck)
-                        if reading.failures:
-                            raise ArmFailed(lanes[number].instance.arm, f"requests fail while perf looks: {dict(reading.failures)}")
-                        cpu_ns[number] += reading.php_ns
-            _close(lanes)
+                    lane.driver.close()
     total = TURNS * requests
     programs = {Path(arm.php.fpm).name: PROGRAM for arm in arms}
     try:
         return hot_pass(names, (looks[0].samples, looks[1].samples), (cpu_ns[0] / total / 1e3, cpu_ns[1] / total / 1e3), total, programs)
     except ValueError as error:
         raise CannotSample(str(error)) from error
-
-
-def _close(lanes: Sequence[Lane]) -> None:
-    for lane in lanes:
-        lane.driver.close()

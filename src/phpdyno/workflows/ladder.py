@@ -1,6 +1,7 @@
 """phpdyno ladder: build by every recipe, measure all builds in one comparison, then what goes on top of the best of them."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -22,9 +23,10 @@ from phpdyno.report.ladder_view import best_of, found_steps, measured_in
 from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, open_site
-from phpdyno.workflows.compare import Question, compare, compare_in, planned_records, resume
+from phpdyno.workflows.compare import Question, compare, compare_in, planned_records, refuse_changed, resume
 from phpdyno.workflows.hot_pass import look_for_hot_functions
 from phpdyno.workflows.rundir import check_place
+from phpdyno.workflows.session import arms_of
 from phpdyno.workflows.specs import place_of_build
 from phpdyno.workflows.study_builds import refuse_rebuilt
 
@@ -134,7 +136,10 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
             write_ladder(run, record)
         if record.knobs:
             question = _question_of_knobs(record, climbed.plan)
-            compare_in(question, run / KNOBS, origin=climbed.argv, argv=argv, progress=progress)
+            # Totals are products: both factors must be of one app and one PHP.
+            below = climbed.plan
+            accept = partial(refuse_changed, below, arms=arms_of(below))
+            compare_in(question, run / KNOBS, origin=climbed.argv, argv=argv, progress=progress, accept=accept)
     except DynoError as error:
         # What the builds came to is known all the same.
         said = f"{NOT_ON_TOP}{error}".replace(f"{run}/", "")

@@ -9,7 +9,7 @@ from phpdyno.bundle.manifest import PROGRAM
 from phpdyno.bundle.rebuilt import Rebuilt
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm
-from phpdyno.model.build import Build
+from phpdyno.model.build import STOCK_OF, Build
 from phpdyno.tuning.factors import Candidate
 from phpdyno.workflows.specs import place_of_build
 
@@ -23,16 +23,25 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
 
     Raises UsageError where there is none.
     """
-    found = [build for _, build in finished_builds() if build.like == control.php.fpm and _stands_in(build, control.php.version)]
+    made = [build for _, build in finished_builds()]
+    found = [build for build in made if build.like == control.php.fpm and _stands_in(build, control.php.version)]
     best_last = sorted(found, key=lambda build: (not build.skipped, _knows(build, app)))
     fitting = {(build.recipe.name, build.alone): build.name for build in best_last}
     if not fitting:
         raise UsageError(
             f"there is no build that stands in for {control.php.fpm}",
             where=OPTION,
-            next_step="make one with: phpdyno build --train APP",
+            next_step=_how_to_try([build for build in made if build.measuring_only and not build.alone]),
         )
     return tuple(fitting.values())
+
+
+def _how_to_try(pairs: Sequence[Build]) -> str:
+    """What to type where no build stands in for the control, and these stand beside binaries of their own version."""
+    if not pairs:
+        return "make one with: phpdyno build --train APP"
+    newest = max(pairs, key=lambda build: build.made_at).name
+    return f"{newest} stands beside binaries of its own version; begin with those: --control build={newest}{STOCK_OF}"
 
 
 def _stands_in(build: Build, version: str) -> bool:

@@ -61,17 +61,52 @@ def test_what_fails_in_bolt_is_a_fault_of_bolts(tmp_path: Path) -> None:
     def run(name: str, *_: object, **__: object) -> SimpleNamespace:
         if name.endswith("merge"):
             raise DynoError("build-bolt-merge did not end within 1800 s")
-        return SimpleNamespace(status=1, tail=lambda _: "BOLT-ERROR: no relocations", log="log")
+        said = "BOLT-ERROR: no relocations"
+        return SimpleNamespace(status=1, tail=lambda _: said, said=lambda: said, log="log")
 
-    for name in ("bin/llvm-bolt", "lib/libbolt_rt_instr.a"):
-        (tmp_path / "llvm-19" / name).parent.mkdir(parents=True)
-        (tmp_path / "llvm-19" / name).touch()
-    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=run)), tmp_path)
+    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=run)), installed(tmp_path))
     with pytest.raises(BoltError, match=r"BOLT \(instrument\) failed: BOLT-ERROR: no relocations"):
         bolt.instrument(tmp_path, tmp_path, tmp_path)
     for profiles, why in (([], "training left no profile"), ([tmp_path], "did not end within 1800 s")):
         with pytest.raises(BoltError, match=why):
             bolt.merge(profiles, tmp_path)
+
+
+REFUSED = (
+    "BOLT-INFO: enabling relocation mode\n"
+    "BOLT-ERROR: unable to get new address corresponding to input address 0x5c4a60 in function {}. "
+    "Consider adding this function to --skip-funcs=...\n"
+)
+
+
+def installed(home: Path) -> Path:
+    for name in ("bin/llvm-bolt", "lib/libbolt_rt_instr.a"):
+        (home / "llvm-19" / name).parent.mkdir(parents=True)
+        (home / "llvm-19" / name).touch()
+    return home
+
+
+def test_functions_that_bolt_gives_up_for_are_left_alone_and_named(tmp_path: Path) -> None:
+    refused = ["execute_data/1(*2)", "jump_to"]
+    asked: list[list[str]] = []
+
+    def run(_: str, argv: list[str], **__: object) -> SimpleNamespace:
+        asked.append(argv)
+        open_ = [name for name in refused if name.partition("/")[0] not in argv[-1]]
+        said = REFUSED.format(open_[0]) if open_ else SAID
+        return SimpleNamespace(status=int(bool(open_)), said=lambda: said, tail=lambda _: said, log="log")
+
+    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=run)), installed(tmp_path))
+    told = bolt.optimise(Path("php-fpm"), tmp_path, tmp_path).told
+    assert told.not_read == ("execute_data", "jump_to", "zend_mm_chunk_free.isra.0", "zval_ptr_dtor")
+    assert [argv[-1] for argv in asked[1:]] == [
+        "--skip-funcs=execute_data(/.*)?",
+        "--skip-funcs=execute_data(/.*)?,jump_to(/.*)?",
+    ]
+    stubborn = SimpleNamespace(status=1, said=lambda: REFUSED.format("main"), tail=lambda _: "in function main", log="log")
+    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=lambda *_, **__: stubborn)), tmp_path)
+    with pytest.raises(BoltError, match="in function main"):
+        bolt.instrument(tmp_path, tmp_path, tmp_path)
 
 
 def test_a_drop_in_links_the_distributions_extensions_and_has_its_own_opcache(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from msgspec import structs
 from phpdyno.build.dropin import interpreter
 from phpdyno.build.order import Expected
 from phpdyno.model.arm import PhpBuild
+from phpdyno.model.build import Check
 from phpdyno.stack.php import Traits, traits_in
-from phpdyno.workflows.build_school import checks_of, checks_of_traits
+from phpdyno.workflows.build_school import check_of_programs, checks_of, checks_of_traits
 from tests.support.facts import PLAIN
 
 CONTROL = structs.replace(PLAIN, extensions=("Core", "mbstring", "mysqli"), php_version="8.2.36")
@@ -47,6 +48,27 @@ def test_opcache_may_be_compiled_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("compiled_in", "fails"), [((), set()), (("mbstring",), set()), (("mbstring", "intl"), {"extensions"})])
 def test_one_that_stands_alone_has_what_was_compiled_in(tmp_path: Path, compiled_in: tuple[str, ...], fails: set[str]) -> None:
     assert wrong(built(tmp_path), compiled_in, extensions=("Core", "mbstring")) == fails
+
+
+def test_the_other_programs_load_the_same(tmp_path: Path) -> None:
+    settings = {"php": built(tmp_path).fpm, "php.extension_dir": str(tmp_path / "extensions"), "php.ini": "none", "php.scan_dir": "none"}
+
+    def program(name: str, *modules: str) -> None:
+        listed = "\\n".join(("[PHP Modules]", *modules, "", "[Zend Modules]", "Zend OPcache"))
+        given = '[ "$*" = "-d opcache.preload= -d extension_dir=' + str(tmp_path / "extensions") + ' -c /dev/null -m" ]'
+        (tmp_path / name).write_text(f'#!/bin/sh\n{given} && [ "$PHP_INI_SCAN_DIR" = "" ] && printf "{listed}\\n"\n')
+        (tmp_path / name).chmod(0o755)
+
+    loaded = ("Core", "mbstring", "cgi-fcgi", "Zend OPcache")
+    program("php", "Core", "mbstring", "pcntl")
+    program("php-cgi", "Core", "mbstring", "cgi-fcgi")
+    assert check_of_programs(settings, loaded) == Check("other programs", ok=True, seen="php and php-cgi load the same")
+    program("php-cgi", "Core", "cgi-fcgi")
+    assert check_of_programs(settings, loaded).seen == "php-cgi without mbstring"
+    (tmp_path / "php").write_text("#!/bin/sh\nexit 127\n")
+    found = check_of_programs(settings, loaded)
+    assert not found.ok
+    assert "php: this is not a working php: it names no extensions; php-cgi without mbstring" in found.seen
 
 
 @pytest.mark.parametrize(

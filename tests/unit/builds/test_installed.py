@@ -1,7 +1,7 @@
 """What dpkg says of the PHP that is there, and of builds that were made beside it."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, **answers: str) -> list[list[str]
     """Programs answer so, by the last part of their names; what they were asked."""
     asked: list[list[str]] = []
 
-    def told(argv: Sequence[str]) -> CompletedProcess[bytes]:
+    def told(argv: Sequence[str], env: Mapping[str, str] | None = None) -> CompletedProcess[bytes]:
         asked.append(list(argv))
         name = argv[0].rpartition("/")[2].replace("-", "_").replace(".", "__")
         return CompletedProcess(argv, 0, answers[name].encode(), b"")

@@ -146,9 +146,12 @@ def test_a_tune_prefers_what_its_own_app_has_trained(cache: Path) -> None:
     assert fitting_builds(CONTROL, "mediawiki") == ("other",)
 
 
-def test_a_tune_without_a_fitting_build_says_how_to_make_one(cache: Path) -> None:
-    keep(cache, PAIR, OTHER_VERSION)
+def test_a_tune_without_a_fitting_build_says_how_to_make_one_or_what_control_those_have_that_are_there(cache: Path) -> None:
+    keep(cache, OTHER_VERSION)
     with pytest.raises(UsageError, match=r"no build that stands in for /usr/sbin/php-fpm8.2; make one with: phpdyno build"):
+        fitting_builds(CONTROL, "wordpress")
+    keep(cache, structs.replace(PAIR, measuring_only=True))
+    with pytest.raises(UsageError, match=r"pgo-pair stands beside .* own version; begin with those: --control build=pgo-pair/stock"):
         fitting_builds(CONTROL, "wordpress")
 
 

@@ -48,7 +48,16 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         (order("march=native+pgo"), structs.replace(order("march=native+pgo"), machine="znver3, 1a2b3c4d"), {"tree"}),
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, theirs=None)), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, added=(Added("apcu", Path("/apcu"), "1"),))), set()),
-        (order("pgo"), order("pgo", structs.replace(WORDPRESS, requests="/var/log/access.log")), set(STEPS)),
+        # Which file the targets are from is no matter to the profile, and is in the record.
+        (
+            order("pgo"),
+            order("pgo", structs.replace(WORDPRESS, requests="/var/log/access.log")),
+            {"tree", "trainee", "profiles", "compiled"},
+        ),
+        # What is not trained is examined with other targets, and says so.
+        (order("o2"), order("o2", structs.replace(WORDPRESS, targets=(("/", 1.0),))), {"tree", "trainee", "compiled"}),
+        (order("o2"), order("o2", structs.replace(WORDPRESS, version="6.2")), {"tree", "trainee", "compiled"}),
+        (order("o2"), order("o2", structs.replace(WORDPRESS, seconds=3.0)), {"tree", "trainee", "compiled", "finished"}),
         # An extension that was installed since is linked, and nothing is compiled for it.
         (order("pgo"), order("pgo", ground=structs.replace(GROUND, modules=("redis.so",))), {"tree", "trainee", "profiles", "compiled"}),
         # The same targets by name, and other cookies.

@@ -149,6 +149,14 @@ def test_the_unit_excludes_the_distributions_and_the_readme_leads_back() -> None
     assert "Depends: php8.2-fpm, php8.2-opcache, libc6 (>= 2.36)\n" in texts["DEBIAN/control"]
 
 
+def test_of_builds_that_would_listen_where_the_same_pools_say_one_is_installed() -> None:
+    found = []
+    for build in (BUILD, ALONE, structs.replace(BUILD, recipe=parse_recipe("pgo+bolt"))):
+        control = package_texts(build, Contents("amd64"))["DEBIAN/control"]
+        found.append([line for line in control.splitlines() if line.partition(":")[0] in {"Provides", "Conflicts", "Replaces"}])
+    assert found == [[f"{word}: phpdyno-php8.2-fpm" for word in ("Provides", "Conflicts", "Replaces")]] * 3
+
+
 def test_one_that_stands_alone_loads_its_own_modules_and_lies_beside_a_php_of_another_series() -> None:
     name = "phpdyno-php8.4-pgo-standalone"
     texts = package_texts(ALONE, Contents("amd64", loads={"opcache.so": "zend_extension", "apcu.so": "extension"}))

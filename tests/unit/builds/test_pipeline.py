@@ -1,6 +1,7 @@
 """A step that does not come off is left out, tried again the next time, and both builds are kept."""
 
 import platform
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,7 +168,6 @@ def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: Grou
     "fault",
     [
         DynoError("mariadbd did not start"),
-        WrongAnswer("what is to be trained answers differently: status 500", where=TRAINED),
         ArmFailed(CONTROL, "php-fpm does not start"),
     ],
 )
@@ -175,6 +175,15 @@ def test_what_is_no_fault_of_bolts_is_one_of_the_whole_build(yard: Yard, ground:
     with pytest.raises(type(fault), match=fault.what) as raised:
         yard.build(order("bolt", ground=ground), fails=fault)
     assert raised.value is fault
+    assert (yard.notes, yard.shop.builds()) == ([], ())
+
+
+def test_what_answers_wrongly_before_bolt_touched_it_is_no_fault_of_bolts(yard: Yard, ground: Ground) -> None:
+    counting = WrongAnswer("what is to be trained answers differently: status 500", where=TRAINED)
+    compiled = WrongAnswer("what was built answers differently: status 500", where=EXAMINED)
+    with pytest.raises(WrongAnswer) as raised:
+        yard.build(order("bolt", ground=ground), fails=counting, broken={"compiled": compiled})
+    assert raised.value is compiled
     assert (yard.notes, yard.shop.builds()) == ([], ())
 
 
@@ -188,6 +197,8 @@ def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_eith
     ("fails", "broken"),
     [
         (ArmFailed(structs.replace(CONTROL, name=TRAINED), "it ended by SIGSEGV"), {}),
+        # nginx answers for a worker that is gone.
+        (WrongAnswer("status 502: it ended by SIGSEGV", where=TRAINED), {}),
         ("", {"moved": ArmFailed(structs.replace(CONTROL, name=EXAMINED), "it ended by SIGSEGV")}),
         ("", {"moved": WrongAnswer("it ended by SIGSEGV", where=EXAMINED)}),
     ],
@@ -260,7 +271,7 @@ def test_a_tree_is_a_copy_without_what_was_compiled_in_it_before_and_options_tha
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     notes: list[str] = []
-    source = filled(tmp_path / "source", "configure", ".git/HEAD", "config.status", "main/main.lo", "main/main.c")
+    source = filled(tmp_path / "source", "configure", ".git/HEAD", "config.status", "main/main.lo", "main/main.c", DONE)
     monkeypatch.setattr(FakeTree, "asked", [], raising=False)
     monkeypatch.setattr(module, "Tree", FakeTree)
     ground = structs.replace(GROUND, source=source, origin=structs.replace(GROUND.origin, kind=kind))
@@ -270,6 +281,36 @@ def test_a_tree_is_a_copy_without_what_was_compiled_in_it_before_and_options_tha
     # Debian's patches are in the macros that its configure was made of.
     assert FakeTree.asked == [(GROUND.options, kind == "debian")]
     assert notes == ([] if kind == "debian" else ["the configure of this source ignores what it does not know: --enable-fpm"])
+
+
+def test_a_tree_whose_configure_failed_is_configured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source of the cache holds a record that it is whole."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise DynoError("configure failed: no libxml2")
+
+    monkeypatch.setattr(module, "Tree", FakeTree)
+    ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure", DONE))
+    pipeline = Pipeline(Workshop(tmp_path, silent), NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)
+    with monkeypatch.context() as patched:
+        patched.setattr(FakeTree, "configure", fail)
+        with pytest.raises(DynoError, match="no libxml2"):
+            pipeline._tree(order("o2", ground=ground))
+    monkeypatch.setattr(FakeTree, "asked", [], raising=False)
+    pipeline._tree(order("o2", ground=ground))
+    assert len(FakeTree.asked) == 1
+
+
+def test_a_cache_that_was_copied_has_trees_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Tree", FakeTree)
+    monkeypatch.setattr(FakeTree, "asked", [], raising=False)
+    ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure"))
+    for cache in ("one", "two"):
+        shop = Workshop(tmp_path / cache, silent)
+        Pipeline(shop, NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)._tree(order("o2", ground=ground))
+        if cache == "one":
+            shutil.copytree(tmp_path / "one", tmp_path / "two")
+    assert len(FakeTree.asked) == 2
 
 
 @pytest.mark.parametrize("text", [b"{", b'{"name": "\xff"}', b"{}", None])

@@ -27,7 +27,7 @@ class FakeGcovTool:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[str, ...]] = []
-        monkeypatch.setattr(profiles, "find_program", lambda name: f"/usr/bin/{name}")
+        monkeypatch.setattr(profiles, "find_program", lambda name, path: f"/usr/bin/{name}")
 
     def run(self, _: str, argv: Sequence[str], **__: object) -> SimpleNamespace:
         self.asked.append(tuple(argv))

@@ -58,6 +58,11 @@ def test_a_disk_that_is_full_is_one_line_however_many_files_find_it_so(tmp_path:
         Workshop(tmp_path, silent).made("trees", {"version": 1}, copy)
 
 
+def test_a_file_that_is_missing_is_named_and_no_matter_of_the_disk_s_room(tmp_path: Path) -> None:
+    with pytest.raises(DynoError, match=rf"a step of a build misses a file: {tmp_path}/Makefile; remove this directory"):
+        Workshop(tmp_path, silent).made("trees", {"version": 1}, lambda _: (tmp_path / "Makefile").unlink())
+
+
 def test_a_second_process_waits_until_the_first_is_done(tmp_path: Path) -> None:
     told: list[str] = []
     order: list[str] = []

@@ -93,6 +93,25 @@ def test_where_the_exact_source_is_missing_an_older_one_is_for_measuring_only(as
     assert "older than what is installed, for measuring only" in progress.notes[0]
 
 
+@pytest.mark.parametrize("to_be_kept", [False, True])
+def test_what_was_fetched_before_does_without_the_archive(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, progress: FakeProgress, *, to_be_kept: bool
+) -> None:
+    def offline(*_: object) -> None:
+        raise DynoError("apt cannot fetch it: no network")
+
+    fetched = ask(Foundation())
+    monkeypatch.setattr(FakeArchive, "refresh", offline)
+    monkeypatch.setattr(FakeArchive, "unpack", offline)
+    progress.notes.clear()
+    if to_be_kept:
+        with pytest.raises(DynoError, match=r"8.2.36-1 cannot be had, .*: apt cannot fetch it: no network"):
+            ask(Foundation(to_be_kept=True))
+    else:
+        assert ask(Foundation()) == fetched
+        assert progress.notes == ["apt cannot fetch it: no network; so what was fetched before has to do", fetched.origin.notice]
+
+
 def only_newer(monkeypatch: pytest.MonkeyPatch, fetched: list[dict[str, str]], others: tuple[Path, ...] = ()) -> None:
     """An archive that has 8.2.40 and not the installed version, neither its source nor its binaries."""
     monkeypatch.setattr(FakeArchive, "held", "8.2.40-1")

@@ -47,7 +47,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(build_site, "open_app", lambda _: SimpleNamespace(prepare=lambda *_, **__: app))
     monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
     monkeypatch.setattr(build_site, "Pipeline", FakePipeline)
-    monkeypatch.setattr(build_site, "find_program", lambda name: name)
+    monkeypatch.setattr(build_site, "find_program", lambda name, path: name)
     monkeypatch.setattr(build_site, "told", lambda _: SimpleNamespace(stdout=b"12.2.0"))
     supervisor = cast(Supervisor, SimpleNamespace(logs=tmp_path))
     return Site(Workshop(tmp_path, lambda _: None), supervisor, GROUND, FakeProgress())

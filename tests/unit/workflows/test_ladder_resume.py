@@ -13,10 +13,12 @@ from phpdyno.journal.ladder import KNOBS, LadderRecord, read_ladder, write_ladde
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Concluded, Planned, Record
 from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.build import Build
 from phpdyno.model.hot import HotPass
 from phpdyno.model.plan import AppSource
 from phpdyno.model.verdict import Verdict
+from phpdyno.model.workload import Workload
 from phpdyno.workflows import ladder as workflow
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record
 
@@ -96,6 +98,14 @@ def test_the_comparison_of_the_knobs_is_repeated_by_the_command_line_of_the_ladd
     monkeypatch.setattr(workflow, "_look_inside", lambda *_, **__: None)
     workflow.resume_ladder(measured, argv=("ladder", "--resume", str(measured)), progress=SILENT)
     assert asked == [("ladder", "wordpress")]
+
+
+def test_totals_are_no_products_of_two_versions_of_an_app(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgraded = PreparedApp("wordpress", Path("/srv"), Workload(()), version="another")
+    monkeypatch.setattr(workflow, "compare_in", lambda *_, accept, **__: accept(upgraded))
+    monkeypatch.setattr(workflow, "_look_inside", lambda *_, **__: None)
+    (note,) = [each for each in resumed(measured).notes if each.startswith(workflow.NOT_ON_TOP)]
+    assert "the app is not the one that this run began with (now another, then " in note
 
 
 def test_a_run_of_another_command_is_refused_before_anything_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,12 +56,14 @@ def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
     return found
 
 
-def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build) -> FakeProgress:
+def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build) -> list[str]:
+    """Why some are not made."""
     progress = FakeProgress()
     monkeypatch.setattr(workflow, "find_fpm", lambda name: f"/usr/sbin/{name}")
     monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in builds))
-    workflow.refresh("php-fpm8.2", logs=Path("/logs"), progress=progress)
-    return progress
+    _, failed = workflow.refresh("php-fpm8.2", logs=Path("/logs"), progress=progress)
+    assert failed == progress.notes
+    return failed
 
 
 def test_each_is_made_once_for_the_apps_that_it_was_examined_on(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
@@ -87,9 +89,9 @@ def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, site: 
 
 def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
     of_log = structs.replace(PGO, examined=(structs.replace(TEACHING, requests="access.log"),))
-    progress = refreshed(monkeypatch, structs.replace(O2, examined=()), of_log, PGO)
+    failed = refreshed(monkeypatch, structs.replace(O2, examined=()), of_log, PGO)
     assert site.made == [("pgo", ["wordpress=3"])]
-    assert progress.notes == [
+    assert failed == [
         "it is not known on which app o2 was examined: give it one with --train",
         "pgo was trained on requests of access.log: build it again with that",
     ]
