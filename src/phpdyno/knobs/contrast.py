@@ -29,9 +29,10 @@ def any_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[b
 
 
 def code_moved(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """More huge pages of either kind, and how much of the program's code is not in them: opcache moves its first mapping only, and of that
-    whole pages. What was moved is of no file any more."""
-    shows, read = any_huge(control, treated, wanted)
+    """More code on huge pages of either kind, and how much of the program's is not: opcache moves its first mapping only, and of that whole
+    pages. Huge pages of opcache's memory or of the heap prove nothing."""
+    before, now = control.kernel.code_huge_kib, treated.kernel.code_huge_kib
+    shows, read = _compared("code on huge pages", before, now, more=_switched_on(wanted))
     left = treated.kernel.text_kib
     return shows, f"{read}; {left} KiB of the program's code are on small pages" if shows and _switched_on(wanted) else read
 

@@ -57,13 +57,15 @@ class ServerFacts(Struct, frozen=True):
 class KernelFacts(Struct, frozen=True):
     """What the kernel says of a worker's surroundings; None where it cannot be read.
 
-    `thp_off`: transparent huge pages are switched off for this process. `text_kib` is the program's own code, `hugepages` how many huge
+    `thp_off`: transparent huge pages are switched off for this process. `text_kib` is the program's own code on small pages and
+    `code_huge_kib` code on huge pages of either kind, which is of no file any more; the JIT's is left aside. `hugepages` is how many huge
     pages the host reserves, `somaxconn` the longest listen queue of the worker's network namespace. `lazy` are the mapped ELF files that
     leave the binding of their functions for later; read only where LD_BIND_NOW is asked for.
     """
 
     thp_off: bool | None = None
     text_kib: int = 0
+    code_huge_kib: int = 0
     hugepages: int | None = None
     somaxconn: int | None = None
     lazy: tuple[str, ...] | None = None

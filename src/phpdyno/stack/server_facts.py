@@ -1,6 +1,7 @@
 """What pool and web server of an instance show of themselves, and the kernel of a worker."""
 
 import functools
+import re
 import struct
 from pathlib import Path
 
@@ -15,6 +16,8 @@ _ESTABLISHED = "01"
 _DYNAMIC = 2
 _DT_BIND_NOW, _DT_FLAGS, _DT_FLAGS_1 = 24, 30, 0x6FFFFFFB
 _DF_BIND_NOW, _DF_1_NOW = 8, 1
+_MAPPING = re.compile(r"(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) (?P<rights>[-rwxsp]{4}) \S+ \S+ \S+ *(?P<path>.*)")
+_HUGE = ("AnonHugePages:", "Private_Hugetlb:", "Shared_Hugetlb:")
 _ELF64 = b"\x7fELF\x02\x01"
 
 
@@ -80,9 +83,11 @@ def established_at(port: int, table: str) -> int:
 
 def kernel_facts(pid: int, exe: str, mapped: tuple[str, ...], *, lazy: bool) -> KernelFacts:
     """Of a process; `lazy`: look into the mapped files for those that bind their functions later. Raises OSError when it is gone."""
+    mappings = Path(f"/proc/{pid}/smaps").read_text(errors="replace")
     return KernelFacts(
         thp_off=thp_off(Path(f"/proc/{pid}/status").read_text(errors="replace")),
-        text_kib=text_kib(Path(f"/proc/{pid}/maps").read_text(errors="replace"), exe),
+        text_kib=text_kib(mappings, exe),
+        code_huge_kib=code_huge_kib(mappings),
         hugepages=_reserved(),
         somaxconn=_number(Path("/proc/sys/net/core/somaxconn")),
         # A device may be mapped as well, and has no end.
@@ -96,15 +101,25 @@ def thp_off(status: str) -> bool | None:
     return None if found is None else found == "0"
 
 
-def text_kib(maps: str, exe: str) -> int:
-    """KiB of a program's own code, from /proc/PID/maps; 0 where it is no file any more (moved to huge pages as a whole)."""
+def text_kib(mappings: str, exe: str) -> int:
+    """KiB of a program's own code, from /proc/PID/smaps or maps; 0 where it is no file any more (moved to huge pages as a whole)."""
     total = 0
-    for line in maps.splitlines():
-        fields = line.split(None, 5)
-        if len(fields) == 6 and "x" in fields[1] and fields[5] == exe:
-            start, _, end = fields[0].partition("-")
-            total += int(end, 16) - int(start, 16)
+    for line in mappings.splitlines():
+        found = _MAPPING.match(line)
+        if found and "x" in found["rights"] and found["path"] == exe:
+            total += int(found["end"], 16) - int(found["start"], 16)
     return total >> 10
+
+
+def code_huge_kib(mappings: str) -> int:
+    """KiB of private code that is on huge pages, from /proc/PID/smaps. (What the JIT compiles lies in memory that all workers share.)"""
+    total, counts = 0, False
+    for line in mappings.splitlines():
+        if found := _MAPPING.match(line):
+            counts = "x" in found["rights"] and "p" in found["rights"]
+        elif counts and line.startswith(_HUGE):
+            total += int(line.split()[1])
+    return total
 
 
 def _reserved() -> int | None:

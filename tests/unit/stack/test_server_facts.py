@@ -7,7 +7,16 @@ from pathlib import Path
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import ServerFacts
 from phpdyno.stack.instance import names_manager
-from phpdyno.stack.server_facts import binds_later, connected_at, established_at, kernel_facts, server_facts, text_kib, thp_off
+from phpdyno.stack.server_facts import (
+    binds_later,
+    code_huge_kib,
+    connected_at,
+    established_at,
+    kernel_facts,
+    server_facts,
+    text_kib,
+    thp_off,
+)
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36")
 UNIX = """Num       RefCount Protocol Flags    Type St Inode Path
@@ -27,6 +36,21 @@ MAPS = """55d0a0000000-55d0a0100000 r--p 00000000 fe:00 1 /usr/sbin/php-fpm8.2
 7f0000000000-7f0000100000 r-xp 00000000 fe:00 2 /usr/lib/libc.so.6
 7f0000200000-7f0000300000 rw-p 00000000 00:00 0
 """
+SMAPS = """55d0a0100000-55d0a0200000 r-xp 00100000 fe:00 1                          /usr/sbin/php-fpm8.2
+Size:               1024 kB
+AnonHugePages:         0 kB
+VmFlags: rd ex mr mw me
+55d0a0200000-55d0a0400000 r-xp 00000000 00:00 0
+AnonHugePages:      2048 kB
+Shared_Hugetlb:        0 kB
+55d0a0400000-55d0a0800000 r-xp 00000000 00:0f 17                         /anon_hugepage (deleted)
+Shared_Hugetlb:     4096 kB
+Private_Hugetlb:       0 kB
+7f0000000000-7f0004000000 rwxs 00000000 00:0f 18                         /anon_hugepage (deleted)
+Shared_Hugetlb:    65536 kB
+7f0010000000-7f0010200000 rw-p 00000000 00:00 0                          [heap]
+AnonHugePages:      2048 kB
+"""
 
 
 def test_what_the_kernel_s_tables_say() -> None:
@@ -37,6 +61,12 @@ def test_what_the_kernel_s_tables_say() -> None:
     assert thp_off("Name:\tphp\nTHP_enabled:\t1\n") is False
     assert thp_off("THP_enabled:\t0\n") is True
     assert thp_off("Name:\tphp\n") is None
+
+
+def test_code_on_huge_pages_is_that_of_no_shared_memory() -> None:
+    assert code_huge_kib(MAPS) == 0
+    assert code_huge_kib(SMAPS) == 2048 + 4096
+    assert text_kib(SMAPS, "/usr/sbin/php-fpm8.2") == 1024
 
 
 def elf(*entries: tuple[int, int]) -> bytes:
