@@ -11,7 +11,7 @@ from msgspec import structs
 
 from phpdyno.drive.driver import Samples
 from phpdyno.experiment import block as block_module
-from phpdyno.experiment.block import BlockReading, PairReading, is_measurable, lag_fraction, measure_block, observe
+from phpdyno.experiment.block import BlockReading, PairReading, fails_more, is_measurable, lag_fraction, measure_block, observe
 from phpdyno.experiment.schedule import Pair
 from phpdyno.experiment.slot import Lane, SharedMeters, SlotReading
 from phpdyno.model.plan import Metric
@@ -62,11 +62,34 @@ def test_failures_are_counted_by_kind() -> None:
     assert (seen.treated.requests, seen.treated.failed, seen.treated.kinds) == (10, 3, {"wrong_status (502)": 3})
 
 
+@pytest.mark.parametrize(
+    ("control", "treated", "fails"),
+    [
+        ((400, 0), (400, 0), False),
+        ((400, 0), (80, 320), True),
+        ((400, 0), (370, 30), True),
+        ((400, 0), (398, 2), False),
+        # A crowded site fails for both, in bursts.
+        ((160, 240), (100, 300), False),
+        ((100, 300), (400, 0), False),
+    ],
+)
+def test_a_treatment_that_fails_far_more_often_than_its_control_has_failed(
+    control: tuple[int, int], treated: tuple[int, int], fails: bool
+) -> None:
+    pairs = [(slot(valid=control[0], failed=control[1]), slot(valid=treated[0], failed=treated[1]))] * 2
+    said = fails_more(reading(*pairs).pairs)
+    assert bool(said) == fails
+    assert not fails or f"{2 * treated[1]} of 800 ({2 * treated[1]} wrong_status (502)), and of the control's 0 of 800" == said
+
+
 def test_slots_that_cost_php_nothing_yield_no_observation() -> None:
     static = reading((slot(php_ms=0), slot(php_ms=0)), (slot(php_ms=3), slot(php_ms=0)))
     assert not is_measurable(static.pairs, "cpu")
     assert observe(0, AA.name, static, plan=plan(AA), metric="cpu") is None
     assert observe(0, AA.name, reading(), plan=plan(AA), metric="cpu") is None
+    ended = reading((slot(php_ms=-5), slot()), (slot(), slot()))
+    assert observe(0, AA.name, ended, plan=plan(AA), metric="cpu") is None
 
 
 @pytest.mark.parametrize(

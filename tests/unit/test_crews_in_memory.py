@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phpdyno.experiment.calibration import INSTANCE_KIB, MOST_ALIVE, crews_that_fit, instance_kib
+from phpdyno.experiment.calibration import INSTANCE_KIB, MOST_ALIVE, crews_that_fit, instance_kib, pairs_that_fit, portions
 from phpdyno.experiment.crew import Crew
 from phpdyno.experiment.warmup import Warm
 from phpdyno.model.arm import Arm, PhpBuild
@@ -39,6 +39,17 @@ def crew(worker_kib: int | None, *, arms: int = 6, workers: int = 100) -> Crew:
 )
 def test_crews_fit_into_what_is_free_by_what_their_workers_hold(worker_kib: int | None, free_gib: int, crews: int) -> None:
     assert crews_that_fit(crew(worker_kib), free_gib * GIB) == crews
+
+
+@pytest.mark.parametrize(("held_gib", "free_gib", "pairs"), [(1, 16, 4), (4, 16, 1), (100, 16, 1), (1, 0, 1)])
+def test_as_many_pairs_are_up_at_once_as_half_of_what_is_free_holds(held_gib: int, free_gib: int, pairs: int) -> None:
+    assert pairs_that_fit(held_gib * GIB, free_gib * GIB) == pairs
+
+
+def test_portions_hold_every_number_once() -> None:
+    assert [list(each) for each in portions(4, 3)] == [[0, 1, 2], [3]]
+    assert [list(each) for each in portions(2, 8)] == [[0, 1]]
+    assert [list(each) for each in portions(3, 1)] == [[0], [1], [2]]
 
 
 def test_an_instance_is_its_cache_and_its_workers_and_never_less_than_any_one_is() -> None:

@@ -13,6 +13,7 @@ from phpdyno.experiment.stage import RequestFailed
 from phpdyno.model.workload import Target, Workload
 
 PAGE = b"<html><body>" + b"<p>some words of a page</p>" * 40 + b"</body></html>"
+SALE = PAGE.replace(b"</body>", b"<p>Sale!</p></body>")
 
 
 def response(body: bytes = PAGE, outcome: str = "ok", status: int = 200) -> Response:
@@ -72,13 +73,45 @@ def test_a_difference_that_is_gone_when_it_is_asked_alone_is_blamed_on_the_crowd
     assert gate.contended.startswith("/ differs when it is asked for while others are, and not alone: status 500")
 
 
-def test_the_same_of_an_arm_that_was_asked_alone_is_its_own(gate: Gate) -> None:
+def test_the_same_of_an_arm_that_was_asked_alone_is_its_own_when_it_comes_twice(gate: Gate) -> None:
     locked = response(b"locked", "wrong_status", 500)
 
-    outcome = gate.check(lane("treatment", PAGE), lane("control", PAGE), [locked], at_once=False)
+    def equal(*, given: Response = locked, name: str = "treatment") -> bool:
+        return gate.check(lane(name, PAGE), lane("control", PAGE), [given], at_once=False).equal
 
-    assert not outcome.equal
+    assert equal()
+    assert gate.passing() == ["/ differed in a first answer, and not when it was asked again: status 500 instead of 200 ('locked')"]
+    assert equal(name="another treatment")
+    assert not equal()
     assert not gate.contended
+
+
+def test_a_first_answer_that_differs_now_and_then_is_no_fault(gate: Gate) -> None:
+    banner = response(SALE)
+    for given in (banner, response(), banner, response()):
+        assert gate.check(lane("treatment", PAGE), lane("control", PAGE), [given], at_once=False).equal
+    assert len(gate.passing()) == 2
+    assert gate.passing() == []
+
+
+@pytest.mark.parametrize(
+    ("treatment", "control", "differs", "told"),
+    [
+        ((PAGE,), (PAGE,), False, 0),
+        ((SALE,), (PAGE,), True, 0),
+        ((SALE, PAGE, PAGE, SALE, PAGE), (PAGE,), True, 0),
+        ((SALE, PAGE), (PAGE,), False, 1),
+        ((SALE, PAGE), (SALE, PAGE), False, 0),
+        # The control shows it a moment later.
+        ((SALE, SALE, PAGE), (PAGE, SALE, PAGE), False, 0),
+    ],
+)
+def test_after_a_block_an_arm_is_to_blame_for_what_differs_again(
+    gate: Gate, treatment: tuple[bytes, ...], control: tuple[bytes, ...], differs: bool, told: int
+) -> None:
+    found = gate.still_differs(lane("treatment", *treatment), lane("control", *control), 7)
+    assert bool(found) == differs
+    assert len(gate.passing()) == told
 
 
 @pytest.mark.parametrize("at_once", [True, False])

@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from phpdyno.experiment import block as block_file
 from phpdyno.experiment import gate as gate_file
 from phpdyno.experiment import panel as panel_file
 from phpdyno.experiment import runner as runner_file
-from phpdyno.experiment.planning import Wish, make_plan
+from phpdyno.experiment.planning import Wish, fixed_plan, make_plan
 from phpdyno.experiment.runner import Runner
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.stage import RequestFailed
@@ -26,9 +26,11 @@ from phpdyno.host.clock import HostCpu
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Record
 from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.arm import Arm
 from phpdyno.model.plan import FixedBlocks, Metric, Plan
 from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
+from phpdyno.stack.instance import ArmFailed
 from tests.support.fake_stage import MS, FakeInstance, FakeMeter, FakeStage
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import AA, arm, opening, plan
@@ -160,6 +162,46 @@ def test_what_happens_after_a_failed_warm_up_belongs_to_the_same_block(tmp_path:
         runner.measure()
     incidents = [record for record in read_journal(tmp_path / FILE) if isinstance(record, Incident)]
     assert [(each.block, each.kind) for each in incidents] == [(1, FAILED), (1, "clock step")]
+
+
+class CrampedStage(FakeStage):
+    """Has room for a few instances at once, and for fewer where there is not even that."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+        self.asked: list[int] = []
+
+    def start(self, arms: Sequence[Arm]) -> Any:
+        self.asked.append(len(arms))
+        if len(arms) > self.room:
+            raise ArmFailed(arms[1], "the kernel gave 320 of 400 huge pages")
+        return super().start(arms)
+
+
+def crews_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> tuple[list[int], list[Record]]:
+    """How many instances were asked for each time, and the journal, where four crews of two are to be started at once."""
+    stage = CrampedStage(room)
+    monkeypatch.setattr(panel_file, "fixed_plan", lambda *args: structs.replace(fixed_plan(*args), alive=4))
+    with running(THREE, tmp_path, stage) as runner:
+        runner.measure()
+    return stage.asked, read_journal(tmp_path / FILE)
+
+
+def test_crews_that_do_not_start_at_once_are_started_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, records = crews_of(tmp_path, monkeypatch, room=2)
+    # Eight once, and not again.
+    assert asked == [8, 2, 2, 2]
+    (incident,) = [record for record in records if isinstance(record, Incident)]
+    assert (incident.kind, incident.arm) == ("4 crews do not start at once", AA.name)
+    assert [record.block for record in records if isinstance(record, BlockDone)] == [0, 1, 2]
+
+
+def test_an_arm_that_does_not_start_alone_either_is_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, records = crews_of(tmp_path, monkeypatch, room=1)
+    assert asked[:2] == [8, 2]
+    (concluded,) = [record for record in records if isinstance(record, Concluded)]
+    assert (concluded.verdict.kind, concluded.verdict.reason) == ("invalid", "the kernel gave 320 of 400 huge pages")
 
 
 def test_a_control_that_fails_after_a_treatment_failed_in_the_same_block(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ PUNCTUAL = (100, 100, 101, 200, 0)
 WAITED = (100, 150, 152, 400, 0)
 FAILED = (300, 300, 310, 0, 4)
 NEVER_SENT = (900, 0, 0, 0, 7)
+UNDER_WAY = (950, 950, 0, 0, 7)
 
 
 def test_response_time_is_from_the_intended_time_and_only_of_valid_answers() -> None:
@@ -28,7 +29,7 @@ def test_response_time_is_from_the_intended_time_and_only_of_valid_answers() -> 
 
 
 def test_waiting_for_a_connection_is_no_lag_of_the_generator() -> None:
-    samples = fake_samples(PUNCTUAL, WAITED, FAILED, NEVER_SENT)
+    samples = fake_samples(PUNCTUAL, WAITED, FAILED, NEVER_SENT, UNDER_WAY)
     assert lag_ns(samples).tolist() == [1, 2, 10]
     assert queued(samples) == 1
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from phpdyno._native import OUTCOMES
 from phpdyno.experiment import waking
 from phpdyno.host.cores import Cores, near
 from phpdyno.model.arm import Arm, PhpBuild
@@ -32,9 +33,20 @@ def family() -> Iterator[tuple[int, int]]:
         os.killpg(parent.pid, 9)
 
 
+class FakeAnswer(str):
+    """A whole answer; `hangs` stands for none."""
+
+    __slots__ = ()
+
+    @property
+    def outcome(self) -> int:
+        return OUTCOMES.index("timed_out" if self == "hangs" else "ok")
+
+
 def fake_lane(pid: int, fetch: Any) -> Any:
     arm = Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"))
-    return SimpleNamespace(instance=SimpleNamespace(php_pid=pid, arm=arm), driver=SimpleNamespace(fetch=fetch))
+    driver = SimpleNamespace(fetch=lambda target: FakeAnswer(fetch(target)))
+    return SimpleNamespace(instance=SimpleNamespace(php_pid=pid, arm=arm), driver=driver)
 
 
 def wake(lanes: list[Any], targets: int, cores: Cores, *, at_once: bool = True) -> Any:
@@ -122,6 +134,19 @@ def test_one_at_a_time_each_stays_on_the_measured_cores(family: tuple[int, int])
     lanes = [fake_lane(family[0], fetch) for fetch in (slow, fast)]
     assert wake(lanes, 1, Cores((CORES[-1],), tuple(CORES[:-1])), at_once=False) == [["slow"], ["fast"]]
     assert under_way == ["slow begins", "slow ends", "fast"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_hangs_is_waited_for_once(at_once: bool) -> None:
+    asked: list[int] = []
+
+    def fetch(target: int) -> str:
+        asked.append(target)
+        return "hangs" if target == 1 else "answer"
+
+    cores = Cores(tuple(CORES), tuple(CORES))
+    assert wake([fake_lane(os.getpid(), fetch)], 10, cores, at_once=at_once) == [["answer", *["hangs"] * 9]]
+    assert asked == [0, 1]
 
 
 def test_a_process_that_is_gone_disturbs_nobody() -> None:

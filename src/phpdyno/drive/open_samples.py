@@ -29,8 +29,11 @@ def response_ns(samples: OpenSamples) -> NDArray[np.uint64]:
 
 
 def lag_ns(samples: OpenSamples) -> NDArray[np.uint64]:
-    """The generator's own lag for each request that was sent: sent - ready, nanoseconds."""
-    sent = samples.ready_ns > 0
+    """The generator's own lag for each request that was sent and came to an end: sent - ready, nanoseconds.
+
+    A run that is given up leaves requests under way, of which it is not written down when they were sent.
+    """
+    sent = (samples.ready_ns > 0) & (samples.sent_ns > 0)
     lag: NDArray[np.uint64] = samples.sent_ns[sent] - samples.ready_ns[sent]
     return lag
 

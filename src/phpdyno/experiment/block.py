@@ -16,11 +16,16 @@ from phpdyno.host.clock import read_each, stolen_over
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Limits, Metric, Plan
 from phpdyno.stats.block import BlockEstimate, estimate_block
+from phpdyno.stats.exact import share_interval
 from phpdyno.stats.percentile import percentile
 
 CONTROL = ""
 """The control's key among the treatments' names."""
 NOTHING: Mapping[str, int] = MappingProxyType({})
+FAILS_MORE = 0.01
+"""A block in which a treatment is certain to fail more often than twice the control's share and this is a failed block of it."""
+CERTAIN = 0.001
+"""Error probability of that. Failures come in bursts, so they are no independent trials; it takes several such blocks to matter."""
 
 
 class PairReading(Struct, frozen=True):
@@ -61,7 +66,8 @@ def measure_block(
 ) -> BlockReading:
     """Measure the pairs in order; steal is that of those `cores` that have work.
 
-    An arm that fails (a request, for CPU; all requests of a slot, or a server that hangs, for throughput) is driven no further.
+    An arm that fails (a request, for CPU; all requests of a slot, or a server that hangs, for throughput) is driven no further. For
+    throughput a treatment that fails far more often than the control has failed too: it answers another mix, the cheap part of it.
     """
     for lane in (control, *treatments.values()):
         lane.begin()
@@ -86,6 +92,9 @@ def measure_block(
         else:
             done.append(reading)
         tick()
+    if metric == "throughput" and control.instance.arm.name not in failed:
+        told = {name: fails_more([entry for entry in done if entry.pair.treatment == name]) for name in treatments if name not in failed}
+        failed |= {name: words for name, words in told.items() if words}
     step_s = (_clock_offset_ns() - offset_ns) / 1e9
     steal = stolen_over(before, read_each(cores=cores))
     # Half a millisecond for each worker, after the last slot.
@@ -95,6 +104,23 @@ def measure_block(
 
 def _failed(reading: SlotReading, metric: Metric) -> bool:
     return reading.failures.total() > 0 if metric == "cpu" else reading.valid == 0 or GIVEN_UP in reading.failures
+
+
+def fails_more(pairs: Sequence[PairReading]) -> str:
+    """How many requests of a treatment got no valid answer, where that is certain to be more than the control can explain; else ''."""
+    sides = ([entry.control for entry in pairs], [entry.treated for entry in pairs])
+    (before, of_before), (failed, of) = ((sum((slot.failures for slot in side), Counter()), _requests(side)) for side in sides)
+    if not failed:
+        return ""
+    least, _ = share_interval(failed.total(), of, CERTAIN)
+    _, most_before = share_interval(before.total(), of_before, CERTAIN)
+    if least <= 2 * most_before + FAILS_MORE:
+        return ""
+    return f"{failed.total()} of {of} ({in_words(failed)}), and of the control's {before.total()} of {of_before}"
+
+
+def _requests(slots: Sequence[SlotReading]) -> int:
+    return sum(int(slot.samples.outcome.size) for slot in slots)
 
 
 def _clock_offset_ns() -> int:
@@ -117,9 +143,10 @@ def estimate_pairs(pairs: Sequence[PairReading], metric: Metric) -> BlockEstimat
 
 
 def is_measurable(pairs: Sequence[PairReading], metric: Metric) -> bool:
-    """Whether there is anything to compare: a cost on either side. A mix may hold static files, which cost PHP nothing."""
-    control, treated = (sum(slots) for slots in ([e.control.cost_ns(metric) for e in pairs], [e.treated.cost_ns(metric) for e in pairs]))
-    return control > 0.0 and treated > 0.0
+    """Whether there is anything to compare: a cost on either side. A mix may hold static files, which cost PHP nothing. A slot never costs
+    less than nothing, unless a thread ended in it whose CPU no control group has kept."""
+    sides = [e.control.cost_ns(metric) for e in pairs], [e.treated.cost_ns(metric) for e in pairs]
+    return all(sum(slots) > 0.0 and min(slots) >= 0.0 for slots in sides)
 
 
 def observe(block: int, treatment: str, reading: BlockReading, *, plan: Plan, metric: Metric, failure: str = "") -> Observation | None:
@@ -176,7 +203,7 @@ def _cost(readings: Sequence[SlotReading], worker_kib: int | None) -> Cost:
     valid = np.concatenate([service_ns(reading.samples)[reading.samples.outcome == 0] for reading in readings])
     kinds: Counter[str] = sum((reading.failures for reading in readings), Counter())
     return Cost(
-        requests=sum(int(reading.samples.outcome.size) for reading in readings),
+        requests=_requests(readings),
         php_cpu_ns=sum(reading.php_ns for reading in readings),
         web_cpu_ns=sum(reading.web_ns for reading in readings),
         database_cpu_ns=sum(reading.database_ns for reading in readings),

@@ -80,7 +80,7 @@ class Calibrator(Struct, frozen=True):
         slot_overhead_s = self._slot_overhead_s(crew.control)
         trace_s = TRACE_SHARE * spend_s
         slot = fixed_slot(log.plan.slot_requests, panel, wall_ns, trace_s) or self._trace(crew.control, wall_ns, slot_overhead_s, trace_s)
-        aa, each_up_s = self._aa(crew.control, slot, wall_ns, spend_s - trace_s)
+        aa, each_up_s = self._aa(crew, slot, wall_ns, spend_s - trace_s)
         # Driving takes longer than serving where requests are tiny, and the few requests of a warm-up are dear: plan with what the A/A
         # slots really took.
         driven_ns = sum(each.control.drive_ns for each in aa) / sum(each.control.requests for each in aa) * panel.concurrency
@@ -153,20 +153,30 @@ class Calibrator(Struct, frozen=True):
 
     # ---- noise --------------------------------------------------------------------------------
 
-    def _aa(self, first: Lane, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
-        """A/A blocks, each on a pair of the control's instances of its own; and the seconds that one of several started at once took."""
+    def _aa(self, crew: Crew, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
+        """A/A blocks, each on a pair of the control's instances of its own, as many at once as memory holds; and the seconds that one of
+        several started at once took."""
         log, panel, blocks = self.muster.log, self.muster.panel, self.aa_blocks
         pair_s = 2.0 * slot.requests * request_wall_ns / 1e9 / panel.concurrency
         pairs = max(LEAST_PAIRS[panel.metric], int(spend_s / blocks / pair_s))
         log.phase("calibrating: A/A blocks")
-        began = time.monotonic()
-        with self._more(2 * blocks - 1) as instances:
-            each_up_s = (time.monotonic() - began) / len(instances)
-            lanes = [first, *(self.muster.lane(instance) for instance in instances)]
-            self.muster.wake(lanes[1:])
-            for lane in lanes[1:]:
-                self.muster.warm(lane, asked=True)
-            found = [self._aa_block(number, lanes[2 * number], lanes[2 * number + 1], slot, pairs) for number in range(blocks)]
+        first = crew.control
+        held = instance_kib(panel.control, crew.warm[panel.control.name].facts, first.instance.worker_kib())
+        found: list[Observation] = []
+        up_s, started = 0.0, 0
+        for numbers in portions(blocks, pairs_that_fit(held, _free_kib())):
+            began = time.monotonic()
+            # The control that is up already is one of the first pair.
+            with self._more(2 * len(numbers) - (0 in numbers)) as instances:
+                up_s += time.monotonic() - began
+                started += len(instances)
+                fresh = [self.muster.lane(instance) for instance in instances]
+                self.muster.wake(fresh)
+                for lane in fresh:
+                    self.muster.warm(lane, asked=True)
+                lanes = [first, *fresh] if 0 in numbers else fresh
+                beside = zip(numbers, lanes[::2], lanes[1::2], strict=True)
+                found += [self._aa_block(number, one, other, slot, pairs) for number, one, other in beside]
         # Steal comes and goes; a generator that cannot keep up stays so.
         if all(each.lag_fraction > log.plan.limits_of(panel.metric).lag for each in found):
             raise DynoError(
@@ -174,7 +184,7 @@ class Calibrator(Struct, frozen=True):
                 where=first.instance.arm.name,
                 next_step="give more work to each request or operation",
             )
-        return found, each_up_s
+        return found, up_s / started
 
     def _aa_block(self, number: int, control: Lane, other: Lane, slot: SlotChoice, pairs: int) -> Observation:
         plan, metric = self.muster.log.plan, self.muster.panel.metric
@@ -212,13 +222,27 @@ class Calibrator(Struct, frozen=True):
         """How many crews to start at once: several where that is cheaper per instance and they fit into the memory beside this one."""
         if each_up_s > CHEAPER * alone_s:
             return 1
-        return crews_that_fit(crew, Tree().kib("/proc/meminfo", "MemAvailable") or 0)
+        return crews_that_fit(crew, _free_kib())
+
+
+def _free_kib() -> int:
+    return Tree().kib("/proc/meminfo", "MemAvailable") or 0
 
 
 def crews_that_fit(crew: Crew, free_kib: int) -> int:
     """How many crews like the one that is up may be up at once, one at least, with so much memory free beside it."""
     held = (instance_kib(each.instance.arm, crew.warm[name].facts, each.instance.worker_kib()) for name, each in crew.lanes.items())
     return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * free_kib / sum(held))))
+
+
+def pairs_that_fit(held_kib: int, free_kib: int) -> int:
+    """How many pairs of instances that hold so much each may be up at once, one at least, with so much memory free beside what is up."""
+    return max(1, int(MEMORY_SHARE * free_kib / (2 * held_kib)))
+
+
+def portions(count: int, most: int) -> list[range]:
+    """The numbers from 0 on in runs of `most`."""
+    return [range(at, min(count, at + most)) for at in range(0, count, most)]
 
 
 def instance_kib(arm: Arm, facts: WorkerFacts, worker_kib: int | None) -> int:

@@ -145,6 +145,7 @@ class Muster:
                 self._findings.require_database()
                 self._findings.count_failure(block, failure)
                 continue
+            self._tell_passing(name, block)
             if differs:
                 self._findings.invalidate(lane.instance.arm, f"it answers differently from the control after the block: {differs}")
 
@@ -153,6 +154,7 @@ class Muster:
         outcome = self.gate.check(lane, control, given, at_once=at_once)
         if self.gate.contended and not known:
             self.log.incident(lane.instance.arm.name, "first requests one at a time from now on", self.gate.contended)
+        self._tell_passing(lane.instance.arm.name)
         if not outcome.equal:
             self._findings.require_database()
         name = lane.instance.arm.name
@@ -161,6 +163,10 @@ class Muster:
             self.log.record(Answers(name, equal=outcome.equal, detail=outcome.detail, targets=outcome.targets))
         if not outcome.equal:
             raise ArmFailed(lane.instance.arm, f"it answers differently from the control: {outcome.detail}")
+
+    def _tell_passing(self, name: str, block: int | None = None) -> None:
+        for words in self.gate.passing():
+            self.log.incident(name, "one answer differed", words, block=block)
 
     def _prove(self, arm: Arm, control: Warm, warm: Warm) -> None:
         outcomes: tuple[ProofOutcome, ...] = prove(arm.changed, control.facts, warm.facts, self.panel.control.settings)

@@ -15,18 +15,31 @@ from phpdyno.model.workload import Workload
 
 LEARNING_FETCHES = 5
 LEARNING_PAUSE_S = 1.1
+ASKED_AGAIN = 4
+"""How often arm and control are asked once more, in turn, for what differed after a block."""
 COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
 
 
 class Gate:
     """Knows what the control answers. `lengths` holds the length class of each target's label once it is learnt; `contended` says what
-    went wrong with first requests because several instances made theirs at once, '' while nothing did."""
+    went wrong with first requests because several instances made theirs at once, '' while nothing did.
+
+    A page may have a rare variant (a banner, a notice) that was not among the answers learnt, and any arm may be the first to show it: a
+    single answer that differs, and does not again, is told (`passing`) and blamed on nobody.
+    """
 
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
         self._expectation: Expectation | None = None
         self.lengths: dict[str, LengthClass] = {}
         self.contended = ""
+        self._passing: list[str] = []
+        self._once: set[tuple[str, int]] = set()
+
+    def passing(self) -> list[str]:
+        """Answers that differed once and not again, since this was asked last."""
+        told, self._passing = self._passing, []
+        return told
 
     @property
     def learnt(self) -> bool:
@@ -60,8 +73,8 @@ class Gate:
         """What one arm has answered to every target once, compared with the control's answers.
 
         `at_once`: it was asked while others were. An answer that differs only then is noted in `contended`, and the arm is asked again; as
-        first requests are made one at a time from then on, an arm whose first answer always differs is found in the next block. Raises
-        RequestFailed where it gave no answer.
+        first requests are made one at a time from then on, an arm whose first answer always differs is found when it has differed in two
+        blocks one after the other. Raises RequestFailed where it gave no answer.
         """
         answers = [self._judged(lane, control, index, response, at_once=at_once) for index, response in enumerate(given)]
         return self._known.compare(answers)  # not before: asking may extend what is known
@@ -69,7 +82,9 @@ class Gate:
     def _judged(self, lane: Lane, control: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
         first = self.complete(lane, index, response, at_once=at_once)
         found = self._known.differs(index, first)
+        here = (lane.instance.arm.name, index)
         if not found:
+            self._once.discard(here)
             return first
         before = self._known
         alone = self._ask(lane, control, index)
@@ -79,7 +94,13 @@ class Gate:
             self.contended = f"{self._workload.targets[index].label} differs when it is asked for while others are, and not alone: {found}"
             return alone
         # Where the control by now differs as well, the mask learns that instead of blaming the arm.
-        return self._ask(lane, control, index) if self._relearn(control, index) else first
+        if self._relearn(control, index):
+            return self._ask(lane, control, index)
+        if here in self._once:
+            return first
+        self._once.add(here)
+        self._passing.append(f"{self._workload.targets[index].label} differed in a first answer, and not when it was asked again: {found}")
+        return alone
 
     def complete(self, lane: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
         """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended` too."""
@@ -91,11 +112,20 @@ class Gate:
             raise
 
     def still_differs(self, lane: Lane, control: Lane, turn: int) -> str:
-        """One target, another at every turn, asked of an arm that was equal before; what differs, or ''."""
+        """One target, another at every turn, asked of an arm that was equal before; what differs again and again, or ''."""
         index = turn % len(self._workload.targets)
+        label = self._workload.targets[index].label
         answer = self._ask(lane, control, index)  # first: it may extend what is known
         found = self._known.differs(index, answer)
-        return f"{self._workload.targets[index].label}: {found}" if found else ""
+        if not found:
+            return ""
+        for _ in range(ASKED_AGAIN):
+            again = self._known.differs(index, self._ask(lane, control, index))
+            if again and self._known.differs(index, answer):
+                return f"{label}: {again}"
+        if self._known.differs(index, answer):
+            self._passing.append(f"{label} differed once in {ASKED_AGAIN + 1} answers after a block: {found}")
+        return ""
 
     def _ask(self, lane: Lane, control: Lane, index: int) -> Answer:
         """One answer. Where it differs and the control by now differs from itself as well (a clock, a counter), the mask learns that."""

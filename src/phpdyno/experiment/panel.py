@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.block import BlockReading, estimate_pairs, excluded_for, is_measurable, lag_fraction, measure_block, observe
 from phpdyno.experiment.budget import Demand, enough_s, least_s, most_requests
-from phpdyno.experiment.calibration import Calibration, Calibrator
+from phpdyno.experiment.calibration import MOST_ALIVE, Calibration, Calibrator
 from phpdyno.experiment.crew import Crew, Muster
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
@@ -61,6 +61,7 @@ class PanelRunner:
         self._run = run
         self._muster = Muster(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
         self._recent_s: list[float] = []
+        self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
         self._demand: Demand | None = None
 
@@ -184,7 +185,7 @@ class PanelRunner:
         count = self._crews()
         self.log.phase(f"block {self.log.state.next_block + 1}: starting")
         with self._live_crews(count) as crews:
-            up_s = (time.monotonic() - began) / count
+            up_s = (time.monotonic() - began) / len(crews)
             for instances in crews:
                 if not self.open_treatments() or not self.fits():
                     break
@@ -197,7 +198,7 @@ class PanelRunner:
         plan = self.calibrated
         if plan is None:
             return 1
-        return max(1, min(plan.alive, int(self.log.left_s() / (plan.block_s + plan.overhead_s))))
+        return max(1, min(plan.alive, self._at_once, int(self.log.left_s() / (plan.block_s + plan.overhead_s))))
 
     def _one_block(self, instances: Sequence[LiveInstance], up_s: float) -> None:
         block = self.log.state.next_block
@@ -261,14 +262,20 @@ class PanelRunner:
 
     @contextmanager
     def _live_crews(self, count: int) -> Iterator[list[Sequence[LiveInstance]]]:
-        """`count` crews of the control and every open treatment; a treatment that does not start is concluded invalid."""
+        """`count` crews of the control and every open treatment, or one where so many do not start; a treatment that does not start then is
+        concluded invalid."""
         by_name = {arm.name: arm for arm in self.panel.treatments}
         while True:
             arms = [self.panel.control, *(by_name[name] for name in self.open_treatments())]
             try:
                 instances = self._bench.start(arms * count)
             except ArmFailed as failure:
-                self._findings.invalidate(failure.arm, failure.what)
+                if count == 1:
+                    self._findings.invalidate(failure.arm, failure.what)
+                else:
+                    # Memory or huge pages for one may be there, and not for several: no fault of the arm's.
+                    self.log.incident(failure.arm.name, f"{count} crews do not start at once", failure.what)
+                    self._at_once = count = 1
                 continue
             break
         try:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import Response
 from phpdyno.experiment.slot import Lane
 from phpdyno.experiment.stage import LiveInstance
@@ -13,6 +14,8 @@ from phpdyno.host.cores import Cores, near
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import children_of, is_asleep
 
+NO_END = "timed_out"
+"""The outcome of a request that was waited for as long as for any."""
 HOME_S = 10.0
 """A master that is still forking after so long never ends."""
 POLL_S = 0.001
@@ -27,16 +30,27 @@ def wake(lanes: Sequence[Lane], targets: int, cores: Cores, *, at_once: bool = T
     Raises ArmFailed for an instance whose processes do not come back.
     """
     if not at_once:
-        return [[lane.driver.fetch(target) for target in range(targets)] for lane in lanes]
+        return [_first_answers(lane, targets) for lane in lanes]
     with contextlib.ExitStack() as stack:
         for lane in lanes:
             stack.enter_context(_spread(lane.instance, near(cores), cores.measured))
         threads = ThreadPoolExecutor(max_workers=len({*cores.measured, *cores.helpers}))
         try:
-            return list(threads.map(lambda lane: [lane.driver.fetch(target) for target in range(targets)], lanes))
+            return list(threads.map(lambda lane: _first_answers(lane, targets), lanes))
         finally:
             # When we are interrupted, the end of its servers ends a request that hangs.
             threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _first_answers(lane: Lane, targets: int) -> list[Response]:
+    """A fresh instance's answer to every target. One that hangs is asked no further: each request would wait for half a minute, and what
+    it did not answer to the first stands for all."""
+    given: list[Response] = []
+    for target in range(targets):
+        given.append(lane.driver.fetch(target))
+        if OUTCOMES[given[-1].outcome] == NO_END:
+            return given + [given[-1]] * (targets - len(given))
+    return given
 
 
 @contextlib.contextmanager

@@ -46,17 +46,20 @@ class Standing(Struct, frozen=True):
     end: RaceEnd
 
 
-def race(racers: Sequence[Racer], *, alpha: float, margin: float, mixture: float = MIXTURE) -> Standing:
+def race(racers: Sequence[Racer], *, alpha: float, margin: float, mixture: float = MIXTURE, entered: int | None = None) -> Standing:
     """Who is left of `racers` and the control, by all blocks so far.
 
     An arm leaves when it is certain to be worse than another by the margin (a fraction), or at all when the other is no less simple. The
     race ends when one is left, or when all that are left are certain to differ by less than the margin: then the simplest has won, of
-    equally simple ones that with the best estimate. `racers` are all that ever took part, those that left with the blocks that they had:
-    alpha is divided over all their pairs. Raises ValueError: a name twice or the control's, alpha outside (0, 1), a margin below 0.
+    equally simple ones that with the best estimate. `racers` are those that left, with the blocks that they had, and those still in it; of
+    `entered` in all (None: no more than these), whoever was taken out for another reason included. Alpha is divided over all pairs of them.
+    Raises ValueError: a name twice or the control's, fewer entered than race, alpha outside (0, 1), a margin below 0.
     """
     field = _field(racers)
     bound = margin_log(margin)
-    each_alpha = pair_alpha(len(racers), alpha)
+    if entered is not None and entered < len(racers):
+        raise ValueError(f"{len(racers)} race, and {entered} entered")
+    each_alpha = pair_alpha(entered or len(racers), alpha)
     ahead = _differences(field, each_alpha, mixture)
     departed = _departed(field, ahead, bound)
     gone = {each.name for each in departed}

@@ -8,11 +8,13 @@ from phpdyno.stats.sequence import confidence_sequence
 
 
 def stack_log_ratios(observations: Sequence[Observation]) -> list[float]:
-    """log(control / treatment) of the whole stack's CPU per valid request, one for each observation; empty where one lacks a figure."""
+    """log(control / treatment) of the whole stack's CPU per valid request, of each observation that has these figures.
+
+    Where a thread of a server ends within a slot and no control group has counted it, its CPU of before is missing, and a total may be
+    negative: that block says nothing, and the others count.
+    """
     costs = [(_stack_cost(each.control), _stack_cost(each.treated)) for each in observations]
-    if not all(control > 0 and treated > 0 for control, treated in costs):
-        return []
-    return [math.log(control / treated) for control, treated in costs]
+    return [math.log(control / treated) for control, treated in costs if control > 0 and treated > 0]
 
 
 def costs_more(observations: Sequence[Observation], alpha: float, mixture: float) -> bool:

@@ -280,6 +280,10 @@ class Search:
         def running(heats: Heats) -> list[Running]:
             return [Running(each.name, each.parts, by_block(lab.asked.goal, heats.observations, each.name)) for each in entries]
 
+        def standing_of(stand: Sequence[Running]) -> Standing:
+            # Who breaks a guard-rail leaves, and the others are judged no more easily for it.
+            return race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture, entered=len(entries))
+
         def still_open(heats: Heats) -> list[str]:
             broken.update(heats.invalid)
             for each in entries:
@@ -289,13 +293,13 @@ class Search:
             stand = [each for each in running(heats) if each.name not in broken]
             if not stand:
                 return []
-            standing = race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture)
+            standing = standing_of(stand)
             return [name for name in standing.left if name] if standing.end == "open" else []
 
         arms = {arm.name: arm for arm in self.arms(entries)}
         heats = run_heats(lab, stage, arms, known=ground.known, first=first, until_s=until_s, still_open=still_open)
         stand = tuple(each for each in running(heats) if each.name not in broken and each.log_ratios)
-        standing = race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture) if stand else None
+        standing = standing_of(stand) if stand else None
         return _Raced(tuple(entries), heats.blocks, stand, standing, broken, alpha, shape.mixture)
 
 

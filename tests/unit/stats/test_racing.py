@@ -87,6 +87,15 @@ def test_alpha_is_divided_over_all_pairs_the_control_included() -> None:
     assert pair_alpha(3, 0.06) == pytest.approx(0.01)
 
 
+def test_who_was_taken_out_makes_it_no_easier_for_the_others() -> None:
+    arms = racers({"a": 0.0, "ab": 0.03}, 14, 2)
+    alone, of_six = (race(arms, alpha=0.05, margin=MARGIN, entered=entered) for entered in (None, 6))
+    assert alone == race(arms, alpha=0.05, margin=MARGIN, entered=2)
+    assert {each.name for each in alone.departed} > {each.name for each in of_six.departed}
+    with pytest.raises(ValueError, match="2 race, and 1 entered"):
+        race(arms, alpha=0.05, margin=MARGIN, entered=1)
+
+
 @pytest.mark.parametrize(
     ("arms", "margin"),
     [([], 0.0), ([Racer(CONTROL, 1, {})], 0.0), ([Racer("a", 1, {}), Racer("a", 2, {})], 0.0), ([Racer("a", 1, {0: 0.1})], math.nan)],
