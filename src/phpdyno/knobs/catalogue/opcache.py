@@ -141,8 +141,8 @@ OPCACHE = (
         BOOLEAN,
         "profilers and debuggers lose the symbols of the code that was moved",
         contrast=code_moved,
-        seen="more code on huge pages in the worker than in the control's. php-fpm 8.2 of Debian has 3.1 MiB of code: one page of 2 MiB, or "
-        "none where the address space was drawn badly. Of a program that BOLT laid out it is the code that was left in place",
+        seen="more code on huge pages in the worker than in the control's. php-fpm 8.2 of Debian has 3.1 MiB of code: one page of 2 MiB, "
+        "or none where the address space was drawn badly. Of a program that BOLT laid out it is the code that was left in place",
         tries=_huge_code,
         drawn=True,
         untried="tried where the host has huge pages, reserved or transparent; not in Apache, where it is not heeded",
