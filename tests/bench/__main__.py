@@ -20,7 +20,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
-from tests.bench import builds, everyday, load_core, newcomer, runner_share, speed, truth, tuning
+from tests.bench import builds, carry_over, everyday, load_core, newcomer, runner_share, speed, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, Store, still_holds
@@ -40,6 +40,7 @@ TITLES = {
     "load-core": "Load core",
     "runner": "Runner",
     "truth": "Truth",
+    "carry-over": "Carry-over",
     "speed": "Speed for the user",
     "tune": "Tune",
     "builds": "Builds",
@@ -50,6 +51,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "load-core": load_core.measure,
     "runner": runner_share.measure,
     "truth": truth.measure,
+    "carry-over": carry_over.measure,
     "speed": speed.measure,
     "tune": tuning.measure,
     "builds": builds.measure,

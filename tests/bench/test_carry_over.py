@@ -1,0 +1,24 @@
+from types import SimpleNamespace
+from typing import cast
+
+from phpdyno.report.shape import RunView
+from phpdyno.report.shape_measured import CarriedEffect, CarryOverRow
+from tests.bench.carry_over import figures_of
+
+
+def effect(slot: int, ratio: float | None, *, main: bool = False) -> CarriedEffect:
+    low, high = (None, None) if ratio is None else (ratio - 0.01, ratio + 0.01)
+    return CarriedEffect(slot, main, ratio, low, high, (), 8, 7)
+
+
+def test_each_length_is_a_figure_with_its_interval_or_without_one() -> None:
+    effects = (effect(1, 1.08), effect(20, None), effect(54, 1.05, main=True))
+    row = CarryOverRow("jit", "cpu", 0.95, 0.01, effects, differs=True, said="the effect depends on the slot length")
+    found = figures_of("hello", cast(RunView, SimpleNamespace(carry_over=(row,))))
+    assert [(each.estimate, each.low) for each in found] == [(1.08, 1.07), (1.0, None), (1.05, 1.04)]
+    assert [each.name.rpartition("slots of ")[2] for each in found] == [
+        "1 request",
+        "20 requests",
+        "54 requests, which the verdict rests on",
+    ]
+    assert [each.detail for each in found] == ["", "", "the effect depends on the slot length"]
