@@ -17,8 +17,8 @@ from phpdyno.stack.supervise import Supervisor
 
 COUNTED = ("php-fpm",)
 """Programs that are laid out: those that serve the traffic they are trained on. Of modules it is opcache."""
-LEAST_WRITERS = 2
-"""The master and a worker: what the master alone has counted is a start, and no request."""
+LEAST_OF_A_REQUEST = 10
+"""Branches and calls in each of the binaries that are laid out. The smallest page has hundreds."""
 
 
 class _Counted(Struct, frozen=True):
@@ -75,8 +75,8 @@ class Layout:
         opcache = counting.get(built.opcache.name) if built.opcache else None
         assemble(Built(programs, opcache, built.added), trainee, order.ground.theirs)
         trained = school.train(order.ground.settings(trainee), environment={}, by_signals=False)
-        for name in COUNTED:
-            refuse_fewer(profiles_of(name, written), name)
+        for name in originals:
+            refuse_unserved(profiles_of(name, written), name, trained.requests)
         # The directory goes with the school.
         return _Counted(trained, Path(shutil.copytree(written, place / "profiles")))
 
@@ -86,8 +86,16 @@ def profiles_of(name: str, folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(folder.glob(f"{name}.*.fdata")))
 
 
-def refuse_fewer(profiles: Sequence[Path], name: str) -> None:
-    """Raises BoltError where a training left fewer profiles of a program than processes wrote one."""
-    if len(profiles) < LEAST_WRITERS:
-        what = f"training left {len(profiles)} of {name}'s profiles for BOLT, and its master and its worker write one each"
+def refuse_unserved(profiles: Sequence[Path], name: str, requests: int) -> None:
+    """Raises BoltError where no profile of a binary has counted so many requests: what the master alone has counted is a start, and a
+    worker that is ended while it writes leaves less than it counted."""
+    most = max((counts_of(profile) for profile in profiles), default=0)
+    if most < LEAST_OF_A_REQUEST * requests:
+        what = f"no profile that training left of {name} for BOLT has counted its {requests} requests ({most} branches and calls)"
         raise BoltError(what, next_step="the workers must end by themselves, and may write there")
+
+
+def counts_of(profile: Path) -> int:
+    """Branches and calls that one process has counted: the last column of each line, after functions, offsets and mispredictions."""
+    with profile.open("rb") as lines:
+        return sum(int(found) for line in lines if (found := line.rpartition(b" ")[2].strip()).isdigit())

@@ -19,6 +19,8 @@ METHOD = 4
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
 
 
+COUNTING = 2
+"""The same of how programs are trained for BOLT."""
 EXAMINED = ("app", "version", "reference", "targets", "traffic", "requests")
 """Of a teaching, what a build is examined with, and what its record says of that, whether or not it was trained."""
 
@@ -147,7 +149,7 @@ class Order(Struct, frozen=True):
             "ini": ground.ini,
             "measuring only": ground.measuring_only,
         }
-        layout = {"layout": (self.bolt, *LAYOUT)} if self.recipe.bolt else {}
+        layout = {"layout": (self.bolt, COUNTING, *LAYOUT)} if self.recipe.bolt else {}
         modules = {"modules": ground.modules} if ground.modules else {}
         package = {"package": (ground.package, ground.package_version)} if ground.package else {}
         left_out = {"left out": tuple(self.left_out)} if self.left_out else {}

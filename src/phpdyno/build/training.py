@@ -21,6 +21,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Workload
+from phpdyno.render.php import QUIT_S
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.meter import children_of
@@ -30,7 +31,7 @@ WRITE = signal.SIGRTMIN + 6
 """As profile_signals.c knows them."""
 WARM_ROUNDS = 3
 SLOT = 50
-QUIT_S = 60.0
+GRACE_S = 10.0
 
 
 class Course(Struct, frozen=True):
@@ -156,5 +157,5 @@ def _send(instance: Instance, pid: int, number: int) -> None:
 def _end_gracefully(instance: Instance) -> None:
     """A worker that is killed writes nothing; one that is asked to quit ends as a program ends. Raises ArmFailed where it does not."""
     _send(instance, instance.php_pid, signal.SIGQUIT)
-    if not instance.fpm.wait(QUIT_S):
-        raise ArmFailed(instance.arm, f"php-fpm did not end within {QUIT_S:.0f} s of being asked to")
+    if not instance.fpm.wait(QUIT_S + GRACE_S):
+        raise ArmFailed(instance.arm, f"php-fpm did not end within {QUIT_S + GRACE_S:.0f} s of being asked to")

@@ -11,6 +11,9 @@ POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"
 
 SPARES = ("pm.start_servers", "pm.min_spare_servers", "pm.max_spare_servers")
 
+QUIT_S = 60
+"""How long php-fpm waits for workers that it has asked to quit. (SIGTERM, by which servers are stopped, ends them at once.)"""
+
 STATUS_PATH = "/.phpdyno/status"
 """Where php-fpm's status page is, when it is asked for; nginx hands it nothing of that name."""
 
@@ -67,6 +70,8 @@ def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = (),
             "[global]",
             "error_log = /proc/self/fd/2",
             "daemonize = no",
+            # Workers that are asked to quit are waited for; without it php-fpm ends them at once, and what they count dies with them.
+            f"process_control_timeout = {QUIT_S}",
             "[phpdyno]",
             f"listen = {listen}",
             "clear_env = no",

@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 
 from phpdyno.build import profiles
-from phpdyno.build.layout import profiles_of, refuse_fewer
+from phpdyno.build.bolt import BoltError
+from phpdyno.build.layout import profiles_of, refuse_unserved
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
 
@@ -80,8 +81,20 @@ def test_a_weight_of_an_earlier_version_that_is_no_whole_number_is_refused(tool:
 
 
 def test_a_start_alone_trains_no_layout(tmp_path: Path) -> None:
-    leave(tmp_path, "php-fpm.10.fdata", "opcache.so.10.fdata", "opcache.so.11.fdata")
-    with pytest.raises(DynoError, match="training left 1 of php-fpm's profiles for BOLT"):
-        refuse_fewer(profiles_of("php-fpm", tmp_path), "php-fpm")
-    leave(tmp_path, "php-fpm.11.fdata")
-    refuse_fewer(profiles_of("php-fpm", tmp_path), "php-fpm")
+    """What the master has counted, beside a worker that was ended before it had written much."""
+
+    def wrote(process: int, *counts: int) -> None:
+        lines = (f"1 zend_hash_find/1 {number:x} 1 zend_string_equals 0 0 {count}\n" for number, count in enumerate(counts))
+        (tmp_path / f"php-fpm.{process}.fdata").write_text("".join(lines))
+
+    def refuse() -> None:
+        refuse_unserved(profiles_of("php-fpm", tmp_path), "php-fpm", 500)
+
+    with pytest.raises(BoltError, match=r"no profile that training left of php-fpm for BOLT has counted its 500 requests \(0 branches"):
+        refuse()
+    wrote(10, 4000, 900)
+    wrote(11, 12)
+    with pytest.raises(BoltError, match=r"\(4900 branches and calls\)"):
+        refuse()
+    wrote(11, 4000, 1000)
+    refuse()
