@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from phpdyno.journal.records import AllanPoint, Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import REQUESTS_PER_FLIGHT, FixedBlocks, Metric, Panel, Unit
+from phpdyno.model.plan import CARRY_OVER_LENGTHS, REQUESTS_PER_FLIGHT, FixedBlocks, Metric, Panel, Unit
 from phpdyno.stats.allan import allan_deviations, best_length, pair_cost
 from phpdyno.stats.allocation import Allocation, Shape, allocate
 from phpdyno.stats.noise import LEAST_AA_BLOCKS, Noise, estimate_noise, telling
@@ -26,7 +26,6 @@ FEW_AA_BLOCKS, MANY_AA_BLOCKS = 2, 4
 """Of four an interval can be made, of two a spread."""
 AA_STARTS_SHARE = 0.1
 LARGE_BUDGET_S = 60.0
-CARRY_OVER_LENGTHS = (1, 20)
 CARRY_OVER_SHARE = 0.1
 CARRY_OVER_REQUESTS = 20
 

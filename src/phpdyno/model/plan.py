@@ -23,6 +23,9 @@ UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script"
 REQUESTS_PER_FLIGHT = 20
 """With several requests in flight a slot holds 20 for each, so that filling and draining weigh little."""
 
+CARRY_OVER_LENGTHS = (1, 20)
+"""Requests per slot at which an effect on CPU is looked at besides the plan's own length."""
+
 MAX_STEAL = 0.6
 """Share of a block's busy time that the hypervisor may take: more than it leaves. Arms take turns within a block by a coin, so steal makes
 a ratio noisier and not one-sided. Where requests are short and the core sleeps between them, each wake-up waits for the hypervisor: 40 %

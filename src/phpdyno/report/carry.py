@@ -1,10 +1,11 @@
 """The carry-over check: the same effect at other slot lengths, because switching between arms refills what one of them may save."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 from msgspec.structs import replace
 
-from phpdyno.model.plan import Unit
+from phpdyno.model.plan import CARRY_OVER_LENGTHS, UNIT, Unit
 from phpdyno.report.costs import ratio_of
 from phpdyno.report.gather import Gathered
 from phpdyno.report.shape import Row
@@ -19,6 +20,18 @@ def checked(gathered: Gathered, row: Row) -> tuple[Row, CarryOverRow | None]:
     if check is None or not check.differs:
         return row, check
     return replace(row, warnings=(*row.warnings, check.said)), check
+
+
+def not_looked_at(gathered: Gathered, rows: Sequence[Row], checks: Sequence[CarryOverRow]) -> str:
+    """Why no effect on CPU was measured at another slot length; '' where one was, or none is to be looked at."""
+    plan = gathered.plan
+    if checks or plan.fixed or plan.trial or not any(row.metric == "cpu" and row.blocks and row.kind != "invalid" for row in rows):
+        return ""
+    if plan.concurrency > 1:
+        return "not looked at: with several requests in flight a slot of one request is none"
+    short = ", or an operation is too short for it" if plan.transport == "script" else ""
+    slots = f"slots of {' and '.join(map(str, CARRY_OVER_LENGTHS))} {UNIT[plan.transport]}s"
+    return f"not looked at: a tenth of the time goes to {slots}, and measuring ended before it was earned{short}"
 
 
 def _carry_over(gathered: Gathered, row: Row) -> CarryOverRow | None:

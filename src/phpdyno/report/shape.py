@@ -193,5 +193,6 @@ class RunView(Struct, frozen=True, kw_only=True):
     max_lag: Annotated[float, says("Declared beforehand: a block with a larger lag fraction does not count (throughput, scripts).")]
     max_lag_of_cpu: Annotated[float, says("The same where a server's CPU is judged.")]
     carry_over: Annotated[tuple[CarryOverRow, ...], says("Effects at other slot lengths, for the treatments that were measured so.")] = ()
+    carry_over_missing: Annotated[str, says("Why no effect on CPU was measured at another slot length; empty where one was.")] = ""
     incidents: Annotated[tuple[IncidentRow, ...], says("What happened besides numbers.")] = ()
     repeat: Annotated[str, says("Shell command that repeats the measurement.")]

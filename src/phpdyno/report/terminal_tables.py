@@ -78,9 +78,9 @@ def calibration(view: RunView) -> RenderableType | None:
 
 
 def carry_over(view: RunView) -> RenderableType | None:
-    """Effects by slot length; None where none was measured at another length."""
+    """Effects by slot length, or why none was measured at another one; None where none is to be looked at."""
     if not view.carry_over:
-        return None
+        return Text(f"Carry-over: {view.carry_over_missing}", style="dim", overflow="fold") if view.carry_over_missing else None
     lines = [Text("Carry-over: the effect in shorter and longer slots:", style="bold")]
     for check in view.carry_over:
         lines.append(Text(visible(check.treatment), style="bold", overflow="fold"))

@@ -9,7 +9,7 @@ from phpdyno.model.plan import UNIT
 from phpdyno.report import scope
 from phpdyno.report.blocks import block_points, control_points, exclusions, noise_points
 from phpdyno.report.calibrations import calibrations, in_words
-from phpdyno.report.carry import checked
+from phpdyno.report.carry import checked, not_looked_at
 from phpdyno.report.gather import Gathered, gather
 from phpdyno.report.rows import row_of
 from phpdyno.report.shape import SCHEMA, AnswerRow, IncidentRow, Outcome, RunView
@@ -78,6 +78,7 @@ def _with_measurements(view: RunView, gathered: Gathered) -> RunView:
         control_costs=control_points(gathered),
         noise=noise_points(gathered),
         carry_over=tuple(carried),
+        carry_over_missing=not_looked_at(gathered, rows, carried),
         incidents=tuple(IncidentRow(each.block, each.arm, each.kind, each.detail) for each in gathered.incidents),
     )
 

@@ -1,11 +1,15 @@
+import io
 import math
 
 from msgspec.structs import replace
+from rich.console import Console
 
 from phpdyno.journal.records import Calibrated, Concluded, Record
 from phpdyno.model.verdict import Verdict
 from phpdyno.report.figures.forest import carry_over_plot
+from phpdyno.report.page import render_page
 from phpdyno.report.shape_measured import CarryOverRow
+from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
 from tests.support.journals import JIT, blocks, conclusion, opening, plan
 from tests.support.protocol import calibrated, carried
@@ -90,6 +94,22 @@ def test_the_plot_has_one_strip_per_length() -> None:
     dots = [trace for trace in figure["data"] if trace["mode"] == "markers" and trace["marker"]["size"] == 5]
     assert sum(len(trace["x"]) for trace in dots) == 24
     assert all(math.isfinite(value) for trace in dots for value in trace["x"])
+
+
+def test_where_no_other_length_was_measured_it_is_said_why() -> None:
+    nine = blocks({JIT.name: 1.07}, 9)
+    missing = view_of([*opening(MADE), *nine], "run")
+    said = "not looked at: a tenth of the time goes to slots of 1 and 20 requests, and measuring ended before it was earned"
+    assert missing.carry_over_missing == said
+    out = io.StringIO()
+    Console(file=out, width=400).print(summary(missing))
+    assert f"Carry-over: {said}" in out.getvalue()
+    assert f"N{said[1:]}." in render_page(missing)
+    several = view_of([*opening(replace(MADE, concurrency=4)), *nine], "run")
+    assert several.carry_over_missing == "not looked at: with several requests in flight a slot of one request is none"
+    every: list[list[Record]] = [[*nine, *carried(JIT.name, 20, 1.1, 9)], []]
+    for looked in every:
+        assert view_of([*opening(MADE), *looked], "run").carry_over_missing == ""
 
 
 def test_blocks_beyond_the_scale_are_an_arrow_and_not_lost() -> None:
