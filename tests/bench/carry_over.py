@@ -6,6 +6,7 @@ start cold every time, and a site, which does not switch, is nearer to the longe
 
 import shutil
 
+from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.model.plan import AppSource
 from phpdyno.report.shape import RunView
@@ -15,8 +16,8 @@ from phpdyno.workflows.compare import Question, compare
 from tests.bench.figures import Figure
 from tests.bench.results import Room, Say, Sizes
 
-TREATMENT = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"
-SHOWN = "opcache.jit=tracing"
+TREATMENTS = {"hello": "web.socket=tcp", "wordpress": "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"}
+"""The JIT finds nothing to compile on `hello`."""
 
 
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
@@ -24,23 +25,26 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
     shutil.rmtree(room.unfinished, ignore_errors=True)
     found: list[Figure] = []
     for app, budget_s in (("hello", sizes.carry_hello_s), ("wordpress", sizes.carry_wordpress_s)):
-        room.say(f"{app}: {SHOWN} for {budget_s:.0f} s")
-        asked = Question(AppSource(app), treatments=(TREATMENT,), metric="cpu", budget_s=budget_s, settle="never")
+        room.say(f"{app}: {TREATMENTS[app]} for {budget_s:.0f} s")
+        asked = Question(AppSource(app), treatments=(TREATMENTS[app],), metric="cpu", budget_s=budget_s, settle="never")
         run = compare(asked, runs=room.unfinished / app, argv=("bench",), progress=_Told(room.say))
         found += figures_of(app, view_of(read_journal(run / FILE), run.name))
     return found
 
 
 def figures_of(app: str, view: RunView) -> list[Figure]:
-    """One figure for each slot length, and one that says whether they differ."""
-    return [_figure(app, each, check.said) for check in view.carry_over for each in check.effects]
+    """One figure for each slot length; the verdict's own says whether they differ. Raises DynoError where no other length was looked at."""
+    if not view.carry_over:
+        (row,) = view.rows
+        raise DynoError(f"{app}: {row.reason or view.carry_over_missing}")
+    return [_figure(app, check.treatment, each, check.said) for check in view.carry_over for each in check.effects]
 
 
-def _figure(app: str, found: CarriedEffect, said: str) -> Figure:
+def _figure(app: str, treatment: str, found: CarriedEffect, said: str) -> Figure:
     slot = "1 request" if found.slot_requests == 1 else f"{found.slot_requests} requests"
     verdict = ", which the verdict rests on" if found.main else ""
     estimate = 1.0 if found.ratio is None else found.ratio
-    name = f"{app}: CPU per request, without / with {SHOWN}, slots of {slot}{verdict}"
+    name = f"{app}: CPU per request, without / with {treatment.partition(';')[0]}, slots of {slot}{verdict}"
     return Figure(name, "×", estimate, found.low, found.high, f"{found.blocks} blocks", None, said if found.main else "")
 
 
