@@ -6,6 +6,7 @@ start cold every time, and a site, which does not switch, is nearer to the longe
 
 import shutil
 
+from phpdyno.build.rungs import JIT_SPEC
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.model.plan import AppSource
@@ -16,7 +17,7 @@ from phpdyno.workflows.compare import Question, compare
 from tests.bench.figures import Figure
 from tests.bench.results import Room, Say, Sizes
 
-TREATMENTS = {"hello": "web.socket=tcp", "wordpress": "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"}
+TREATMENTS = {"hello": "web.socket=tcp", "wordpress": JIT_SPEC}
 """The JIT finds nothing to compile on `hello`."""
 
 

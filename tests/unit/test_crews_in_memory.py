@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phpdyno.experiment.calibration import INSTANCE_KIB, MOST_ALIVE, crews_that_fit, instance_kib, pairs_that_fit, portions
+from phpdyno.experiment.calibration import INSTANCE_KIB, MOST_ALIVE, crews_that_fit, instance_kib, portions, that_fit
 from phpdyno.experiment.crew import Crew
 from phpdyno.experiment.warmup import Warm
 from phpdyno.model.arm import Arm, PhpBuild
@@ -43,7 +43,7 @@ def test_crews_fit_into_what_is_free_by_what_their_workers_hold(worker_kib: int 
 
 @pytest.mark.parametrize(("held_gib", "free_gib", "pairs"), [(1, 16, 4), (4, 16, 1), (100, 16, 1), (1, 0, 1)])
 def test_as_many_pairs_are_up_at_once_as_half_of_what_is_free_holds(held_gib: int, free_gib: int, pairs: int) -> None:
-    assert pairs_that_fit(held_gib * GIB, free_gib * GIB) == pairs
+    assert that_fit(2 * held_gib * GIB, free_gib * GIB) == pairs
 
 
 def test_portions_hold_every_number_once() -> None:

@@ -10,7 +10,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install
 from phpdyno.model.build import Counted, LaidOut
 from phpdyno.stack.programs import version_key
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 HOMES = Path("/usr/lib")
 PACKAGES = ("bolt-19", "libbolt-19-dev")
@@ -49,7 +49,7 @@ class Bolt:
 
     def instrument(self, binary: Path, made: Path, profile: Path) -> None:
         """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends. Raises BoltError."""
-        self._skipping(
+        self._run(
             "instrument",
             [
                 str(self._program),
@@ -71,40 +71,29 @@ class Bolt:
 
     def optimise(self, binary: Path, profile: Path, made: Path) -> Moved:
         """The binary laid out by a profile. Raises BoltError."""
-        said, left = self._skipping("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, *SAYING])
+        said, left = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, *SAYING])
         return Moved(made, LaidOut(binary.name, counts_in(said), tuple(sorted({*not_read_in(said), *left}))))
 
-    def _skipping(self, what: str, argv: list[str]) -> tuple[str, tuple[str, ...]]:
-        """What BOLT says when it has come to its end, without the functions that it asked to be left alone on the way, and those."""
+    def _run(self, what: str, argv: list[str]) -> tuple[str, tuple[str, ...]]:
+        """What it says when it has come to its end, and the functions that it asked to be left alone on the way. Raises BoltError."""
         left: list[str] = []
         while True:
-            child = self._asked(what, [*argv, *([_leaving(left)] if left else [])])
+            try:
+                leaving = [_leaving(left)] if left else []
+                child = self._supervisor.run(f"build-bolt-{what}", [*argv, *leaving], as_service=False, timeout_s=MOST_S)
+            except DynoError as error:
+                raise BoltError(error.what, where=error.where, next_step=error.next_step) from error
             if child.status == 0:
                 return child.said(), tuple(left)
             name = to_skip_in(child.said())
             if not name or name in left or len(left) == MOST_SKIPPED:
-                raise _failed(what, argv, child)
+                raise BoltError(f"BOLT ({what}) failed: {child.tail(2)}", where=argv[1], next_step=f"see {child.log}")
             left.append(name)
-
-    def _run(self, what: str, argv: list[str]) -> None:
-        child = self._asked(what, argv)
-        if child.status != 0:
-            raise _failed(what, argv, child)
-
-    def _asked(self, what: str, argv: list[str]) -> Child:
-        try:
-            return self._supervisor.run(f"build-bolt-{what}", argv, as_service=False, timeout_s=MOST_S)
-        except DynoError as error:
-            raise BoltError(error.what, where=error.where, next_step=error.next_step) from error
 
 
 def _leaving(functions: Sequence[str]) -> str:
     """The option that leaves these alone; a local function's name has a number behind a stroke."""
     return f"--skip-funcs={','.join(f'{name}(/.*)?' for name in functions)}"
-
-
-def _failed(what: str, argv: list[str], child: Child) -> BoltError:
-    return BoltError(f"BOLT ({what}) failed: {child.tail(2)}", where=argv[1], next_step=f"see {child.log}")
 
 
 def require_bolt(homes: Path = HOMES) -> Path:

@@ -1,6 +1,5 @@
 """The PHP that is there: which package its php-fpm is of, how that was configured, whether a build still fits beside it."""
 
-import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from phpdyno.build.options import options_in
 from phpdyno.build.versions import is_below
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, series_of
-from phpdyno.stack.php import NO_PRELOADING, default_fpm, ini_files, inspect_php
+from phpdyno.stack.php import NO_PRELOADING, default_fpm, ini_files, inspect_php, scanning
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
 
@@ -45,8 +44,7 @@ def modules_of(php: str, extension_dir: str = "", *, options: Sequence[str] = ()
     """Extensions that a php-fpm (or php, php-cgi) has with the ini files that it reads by itself or with PHP_INI_SCAN_DIR and options, as
     it names them; `extension_dir` is where it looks for them ('' for its own place). Raises DynoError when it does not run."""
     place = ["-d", f"extension_dir={extension_dir}"] if extension_dir else []
-    env = None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
-    answer = told([php, *NO_PRELOADING, *place, *options, "-m"], env)
+    answer = told([php, *NO_PRELOADING, *place, *options, "-m"], scanning(scan_dir))
     if answer.returncode != 0:
         raise DynoError(f"this is not a working {Path(php).name}: it names no extensions", where=php)
     # Between them stand headings in brackets, and what PHP has to say of a file that does not load.

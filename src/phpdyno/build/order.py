@@ -17,10 +17,8 @@ from phpdyno.model.recipe import Phase, Recipe
 Key = dict[str, object]
 METHOD = 4
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
-
-
 COUNTING = 2
-"""The same of how programs are trained for BOLT."""
+"""Of training for BOLT, likewise: one more whenever `layout.py` has programs count otherwise."""
 EXAMINED = ("app", "version", "reference", "targets", "traffic", "requests")
 """Of a teaching, what a build is examined with, and what its record says of that, whether or not it was trained."""
 

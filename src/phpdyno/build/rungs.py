@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from phpdyno.knobs.catalogue.host import PAGE_KIB
 from phpdyno.model.build import Build
 from phpdyno.model.ladder import STOCK, Step
 from phpdyno.model.recipe import Recipe
@@ -11,7 +12,6 @@ RUNGS = ("o2", "o3", "march=native", "lto", "pgo", "pgo+lto", "pgo+bolt")
 HUGE, JIT, BOTH = "huge text pages", "JIT", "JIT and huge text pages"
 JIT_SPEC = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"
 HUGE_SPEC = "ini.opcache.huge_code_pages=1"
-PAGE_KIB = 2048
 
 
 def stands_on(recipe: Recipe, others: Sequence[Recipe]) -> str:

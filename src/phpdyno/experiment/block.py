@@ -109,7 +109,7 @@ def _failed(reading: SlotReading, metric: Metric) -> bool:
 def fails_more(pairs: Sequence[PairReading]) -> str:
     """How many requests of a treatment got no valid answer, where that is certain to be more than the control can explain; else ''."""
     sides = ([entry.control for entry in pairs], [entry.treated for entry in pairs])
-    (before, of_before), (failed, of) = ((sum((slot.failures for slot in side), Counter()), _requests(side)) for side in sides)
+    (before, of_before), (failed, of) = ((_failures(side), _requests(side)) for side in sides)
     if not failed:
         return ""
     least, _ = share_interval(failed.total(), of, CERTAIN)
@@ -117,6 +117,10 @@ def fails_more(pairs: Sequence[PairReading]) -> str:
     if least <= 2 * most_before + FAILS_MORE:
         return ""
     return f"{failed.total()} of {of} ({in_words(failed)}), and of the control's {before.total()} of {of_before}"
+
+
+def _failures(slots: Sequence[SlotReading]) -> Counter[str]:
+    return sum((slot.failures for slot in slots), Counter())
 
 
 def _requests(slots: Sequence[SlotReading]) -> int:
@@ -201,7 +205,7 @@ def late(lag: float) -> str:
 
 def _cost(readings: Sequence[SlotReading], worker_kib: int | None) -> Cost:
     valid = np.concatenate([service_ns(reading.samples)[reading.samples.outcome == 0] for reading in readings])
-    kinds: Counter[str] = sum((reading.failures for reading in readings), Counter())
+    kinds = _failures(readings)
     return Cost(
         requests=_requests(readings),
         php_cpu_ns=sum(reading.php_ns for reading in readings),

@@ -164,7 +164,7 @@ class Calibrator(Struct, frozen=True):
         held = instance_kib(panel.control, crew.warm[panel.control.name].facts, first.instance.worker_kib())
         found: list[Observation] = []
         up_s, started = 0.0, 0
-        for numbers in portions(blocks, pairs_that_fit(held, _free_kib())):
+        for numbers in portions(blocks, that_fit(2 * held, _free_kib())):
             began = time.monotonic()
             # The control that is up already is one of the first pair.
             with self._more(2 * len(numbers) - (0 in numbers)) as instances:
@@ -232,12 +232,12 @@ def _free_kib() -> int:
 def crews_that_fit(crew: Crew, free_kib: int) -> int:
     """How many crews like the one that is up may be up at once, one at least, with so much memory free beside it."""
     held = (instance_kib(each.instance.arm, crew.warm[name].facts, each.instance.worker_kib()) for name, each in crew.lanes.items())
-    return max(1, min(MOST_ALIVE, int(MEMORY_SHARE * free_kib / sum(held))))
+    return min(MOST_ALIVE, that_fit(sum(held), free_kib))
 
 
-def pairs_that_fit(held_kib: int, free_kib: int) -> int:
-    """How many pairs of instances that hold so much each may be up at once, one at least, with so much memory free beside what is up."""
-    return max(1, int(MEMORY_SHARE * free_kib / (2 * held_kib)))
+def that_fit(each_kib: int, free_kib: int) -> int:
+    """How many of what holds so much each may be up at once with so much memory free, one at least."""
+    return max(1, int(MEMORY_SHARE * free_kib / each_kib))
 
 
 def portions(count: int, most: int) -> list[range]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from phpdyno.build.rungs import PAGE_KIB
+from phpdyno.knobs.catalogue.host import PAGE_KIB
 from phpdyno.model.build import Build, LaidOut, Teaching
 from phpdyno.report.words import count
 

@@ -113,12 +113,16 @@ def _preload_in(files: IniFiles) -> str:
     return found
 
 
+def scanning(scan_dir: str | None) -> dict[str, str] | None:
+    """The environment of a PHP that is to scan a directory for ini files; None for one that scans the compiled-in one."""
+    return None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
+
+
 def _told(argv: Sequence[str], scan_dir: str | None, kind: str) -> str:
     """What a PHP prints of itself when its standard options are followed by the question, the last word of `argv`."""
     argv = [*argv[:-1], *NO_PRELOADING, argv[-1]]
-    env = None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
     try:
-        answer = run_tethered(argv, timeout_s=30, env=env)
+        answer = run_tethered(argv, timeout_s=30, env=scanning(scan_dir))
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DynoError(f"this {kind} does not run: {error}", where=argv[0]) from error
     output, errors = answer.stdout.decode(errors="replace"), answer.stderr.decode(errors="replace")

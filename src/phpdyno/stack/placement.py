@@ -58,6 +58,11 @@ def extension_lines(settings: Mapping[str, str]) -> dict[str, str]:
     return lines
 
 
+def loading(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Options with which a PHP that is asked something loads the extensions that an arm names. Raises UsageError as `extension_lines`."""
+    return tuple(word for line in extension_lines(settings).values() if line for word in ("-d", line.replace(" = ", "=")))
+
+
 def place_php(arm: Arm, files: IniFiles, directory: Path, fragment: Path, user: ServiceUser) -> Placement:
     """Decide, and write into `directory` (which the servers' account can read) what has to be placed; copies of files of which only the
     settings count into `fragment`, where they are read before our own. Raises ArmFailed."""

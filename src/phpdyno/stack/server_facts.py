@@ -3,10 +3,12 @@
 import functools
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from phpdyno.errors import DynoError
 from phpdyno.host.listen_queue import ListenQueue
+from phpdyno.knobs.catalogue.host import PAGE_KIB
 from phpdyno.model.facts import KernelFacts, ServerFacts
 from phpdyno.stack.meter import children_of
 from phpdyno.stack.pool_status import read_process_manager
@@ -17,6 +19,8 @@ _DYNAMIC = 2
 _DT_BIND_NOW, _DT_FLAGS, _DT_FLAGS_1 = 24, 30, 0x6FFFFFFB
 _DF_BIND_NOW, _DF_1_NOW = 8, 1
 _MAPPING = re.compile(r"(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) (?P<rights>[-rwxsp]{4}) \S+ \S+ \S+ *(?P<path>.*)")
+_NAMELESS = "/anon_hugepage"
+"""What the kernel calls reserved huge pages that are of no file."""
 _HUGE = ("AnonHugePages:", "Private_Hugetlb:", "Shared_Hugetlb:")
 _ELF64 = b"\x7fELF\x02\x01"
 
@@ -83,11 +87,13 @@ def established_at(port: int, table: str) -> int:
 
 def kernel_facts(pid: int, exe: str, mapped: tuple[str, ...], *, lazy: bool) -> KernelFacts:
     """Of a process; `lazy`: look into the mapped files for those that bind their functions later. Raises OSError when it is gone."""
-    mappings = Path(f"/proc/{pid}/smaps").read_text(errors="replace")
+    maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    # Seven times as dear to read, for every instance of every block.
+    smaps = Path(f"/proc/{pid}/smaps").read_text(errors="replace") if may_hold_moved_code(maps) else ""
     return KernelFacts(
         thp_off=thp_off(Path(f"/proc/{pid}/status").read_text(errors="replace")),
-        text_kib=text_kib(mappings, exe),
-        code_huge_kib=code_huge_kib(mappings),
+        text_kib=text_kib(maps, exe),
+        code_huge_kib=code_huge_kib(smaps),
         hugepages=_reserved(),
         somaxconn=_number(Path("/proc/sys/net/core/somaxconn")),
         # A device may be mapped as well, and has no end.
@@ -101,20 +107,28 @@ def thp_off(status: str) -> bool | None:
     return None if found is None else found == "0"
 
 
-def text_kib(mappings: str, exe: str) -> int:
-    """KiB of a program's own code, from /proc/PID/smaps or maps; 0 where it is no file any more (moved to huge pages as a whole)."""
-    total = 0
-    for line in mappings.splitlines():
+def text_kib(maps: str, exe: str) -> int:
+    """KiB of a program's own code, from /proc/PID/maps; 0 where it is no file any more (moved to huge pages as a whole)."""
+    return sum(kib for kib, _, path in _code(maps) if path == exe)
+
+
+def may_hold_moved_code(maps: str) -> bool:
+    """Whether there is private code of no file that has room for a huge page, by /proc/PID/maps."""
+    return any(private and kib >= PAGE_KIB and (path[:1] != "/" or path.startswith(_NAMELESS)) for kib, private, path in _code(maps))
+
+
+def _code(maps: str) -> Iterator[tuple[int, bool, str]]:
+    """Of each executable mapping its size, whether it is private, and the file ('' for none)."""
+    for line in maps.splitlines():
         found = _MAPPING.match(line)
-        if found and "x" in found["rights"] and found["path"] == exe:
-            total += int(found["end"], 16) - int(found["start"], 16)
-    return total >> 10
+        if found and "x" in found["rights"]:
+            yield (int(found["end"], 16) - int(found["start"], 16)) >> 10, "p" in found["rights"], found["path"]
 
 
-def code_huge_kib(mappings: str) -> int:
+def code_huge_kib(smaps: str) -> int:
     """KiB of private code that is on huge pages, from /proc/PID/smaps. (What the JIT compiles lies in memory that all workers share.)"""
     total, counts = 0, False
-    for line in mappings.splitlines():
+    for line in smaps.splitlines():
         if found := _MAPPING.match(line):
             counts = "x" in found["rights"] and "p" in found["rights"]
         elif counts and line.startswith(_HUGE):

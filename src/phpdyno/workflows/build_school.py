@@ -19,7 +19,7 @@ from phpdyno.model.workload import Workload
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.php import Traits, inspect_php, read_build_id, read_traits
-from phpdyno.stack.placement import extension_lines, ini_options
+from phpdyno.stack.placement import ini_options, loading
 
 BESIDE_FPM = ("php", "php-cgi")
 OF_THE_SERVER = "cgi-fcgi"
@@ -112,13 +112,12 @@ def checks_of_traits(php: Traits, control: Traits, expected: Expected) -> tuple[
 def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> Check:
     """Whether the programs beside a php-fpm, which nothing starts here, load what that has `loaded`."""
     options, scan_dir = ini_options(settings)
-    loading = [word for line in extension_lines(settings).values() for word in ("-d", line.replace(" = ", "="))]
+    asked = (*options, *loading(settings))
     said = []
     for name in BESIDE_FPM:
+        program = str(Path(settings["php"]).with_name(name))
         try:
-            has = modules_of(
-                str(Path(settings["php"]).with_name(name)), settings["php.extension_dir"], options=(*options, *loading), scan_dir=scan_dir
-            )
+            has = modules_of(program, settings["php.extension_dir"], options=asked, scan_dir=scan_dir)
         except DynoError as error:
             said.append(str(error))
             continue

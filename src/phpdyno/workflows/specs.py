@@ -24,7 +24,7 @@ from phpdyno.stack.host_settings import refuse_host_settings
 from phpdyno.stack.live_drift import drift_notes
 from phpdyno.stack.live_pool import LivePool, import_pool
 from phpdyno.stack.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
-from phpdyno.stack.placement import extension_lines, ini_options
+from phpdyno.stack.placement import ini_options, loading
 
 CONTROL_OPTION = "--control"
 ARM_OPTION = "--arm"
@@ -102,13 +102,11 @@ class SpecReader:
     def build(self, settings: Mapping[str, str]) -> PhpBuild:
         """The PHP of an arm, asked once with the ini files and the extensions that the arm gives it."""
         options, scan_dir = ini_options(settings)
-        loading = [word for line in extension_lines(settings).values() if line for word in ("-d", line.replace(" = ", "="))]
+        asked = (*options, *loading(settings))
         fpm = settings.get("php") or (default_cli() if self._script else default_fpm())
-        key = (fpm, settings.get("php.extension_dir"), scan_dir, *options, *loading)
+        key = (fpm, settings.get("php.extension_dir"), scan_dir, *asked)
         if key not in self._builds:
-            self._builds[key] = inspect_php(
-                fpm, settings.get("php.extension_dir"), cli=self._script, options=(*options, *loading), scan_dir=scan_dir
-            )
+            self._builds[key] = inspect_php(fpm, settings.get("php.extension_dir"), cli=self._script, options=asked, scan_dir=scan_dir)
         return self._builds[key]
 
     def for_cpu(self, control: Mapping[str, str], workers: int) -> dict[str, str]:

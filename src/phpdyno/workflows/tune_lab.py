@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.experiment.calibration import INSTANCE_KIB, MEMORY_SHARE, instance_kib
+from phpdyno.experiment.calibration import INSTANCE_KIB, instance_kib, that_fit
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.records import Calibrated
 from phpdyno.knobs.judge import all_fit
@@ -98,7 +98,7 @@ class Lab:
         self.most_arms = self._that_fit(instance_kib(self.control(self.metric), facts, worker_kib))
 
     def _that_fit(self, each_kib: int) -> int:
-        return max(2, min(MOST_ARMS, int(MEMORY_SHARE * self.memory_kib / each_kib) - 1))
+        return max(2, min(MOST_ARMS, that_fit(each_kib, self.memory_kib) - 1))
 
     @property
     def live(self) -> Imported | None:

@@ -13,6 +13,7 @@ from phpdyno.stack.server_facts import (
     connected_at,
     established_at,
     kernel_facts,
+    may_hold_moved_code,
     server_facts,
     text_kib,
     thp_off,
@@ -67,6 +68,11 @@ def test_code_on_huge_pages_is_that_of_no_shared_memory() -> None:
     assert code_huge_kib(MAPS) == 0
     assert code_huge_kib(SMAPS) == 2048 + 4096
     assert text_kib(SMAPS, "/usr/sbin/php-fpm8.2") == 1024
+    # For that it is looked into where there may be some.
+    assert may_hold_moved_code(SMAPS)
+    assert not may_hold_moved_code(MAPS)
+    regular = "7f0000000000-7f0000400000 r-xp 00000000 fe:00 9 /usr/bin/large\n7f0000800000-7f0000810000 rwxp 00000000 00:00 0\n"
+    assert not may_hold_moved_code(regular)
 
 
 def elf(*entries: tuple[int, int]) -> bytes:
