@@ -13,7 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from phpdyno.build.flags import USE
 from phpdyno.build.needs import TOOLS, missing_of
+from phpdyno.build.profiles import refuse_unread
+from phpdyno.errors import DynoError
 from phpdyno.paths import cache_path
 from tests.support.command import await_journal, document, fault_of, phpdyno, start
 from tests.support.extension import extension_source
@@ -127,9 +130,7 @@ def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_pac
     # What is compiled as a module has a profile too, that was given by its source included.
     cache = cache_path() / "builds"
     assert list(cache.glob("profiles/*/gcda/added/answers/.libs/answers.gcda"))
-    # There GCC finds it. (One named as the module is, libtool removes when it has linked that.)
-    assert list(cache.glob("trees/*/ext/opcache/.libs/ZendAccelerator.gcda"))
-    assert list(cache.glob("trees/*/ext/opcache/.libs/*.gcda"))
+    assert seen["profiles"].endswith("; the compiler found all of them")
     place = Path(found["directory"])
     assert (place / "php-fpm").is_file()
     loading = ["-n", "-d", f"extension={place / 'extensions' / 'answers.so'}"]
@@ -147,6 +148,15 @@ def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_pac
     else:
         (package,) = (tmp_path / "packages").glob("*.deb")
         assert msgspec.json.decode(packed.stdout)[0]["package"] == str(package)
+
+
+def test_the_compiler_tells_of_a_profile_that_it_does_not_find(tmp_path: Path) -> None:
+    """What a build is refused by rests on the words of this one."""
+    (tmp_path / "answers.c").write_text("int the_answer(void) { return 42; }\n")
+    argv = ["gcc", *USE, "-O2", "-c", str(tmp_path / "answers.c"), "-o", str(tmp_path / "answers.o")]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stderr
+    with pytest.raises(DynoError, match=r"has not found 1 of the 1 profiles"):
+        refuse_unread([Path(".libs/answers.gcda")], said, tmp_path)
 
 
 def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path, tiny: Tiny) -> None:

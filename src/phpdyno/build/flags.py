@@ -15,8 +15,8 @@ USE = (
     "-fprofile-correction",
     "-fprofile-partial-training",
     "-fno-tracer",
-    "-Wno-missing-profile",
-    "-Wno-coverage-mismatch",
+    "-Wmissing-profile",
+    "-Wno-error=coverage-mismatch",
 )
 """Partial training: what the traffic never reached is compiled as without a profile, not for size. Without the tracer, with which GCC 13
 does not come to an end on session.c (php-src GH-18807)."""

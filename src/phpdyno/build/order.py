@@ -15,7 +15,7 @@ from phpdyno.model.build import Origin, Teaching
 from phpdyno.model.recipe import Phase, Recipe
 
 Key = dict[str, object]
-METHOD = 4
+METHOD = 5
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
 COUNTING = 2
 """Of training for BOLT, likewise: one more whenever `layout.py` has programs count otherwise."""

@@ -1,5 +1,6 @@
 """What instrumented processes wrote (GCC's .gcda files): found, counted, put beside the sources, kept, several apps' as one."""
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +10,12 @@ from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import BASE_PATH, Supervisor
 
 PROFILE = "*.gcda"
+OF_LIBTOOL = ".libs"
+"""Where what modules are linked of lies."""
 LEAST_SHARE = 0.5
 """Of the objects that could have written one: a file whose code never ran writes none, and half of the core always runs."""
 MERGE_S = 300.0
+_NOT_FOUND = re.compile(r"[‘'](\S+\.gcda)[’'] profile count data file not found")
 
 
 def written(folder: Path) -> tuple[Path, ...]:
@@ -46,6 +50,19 @@ def forget(tree: Path) -> None:
     """Remove all profiles from a tree: those of another training would be merged in silence."""
     for path in tree.rglob(PROFILE):
         path.unlink()
+
+
+def refuse_unread(given: Sequence[Path], said: str, tree: Path) -> None:
+    """Raises DynoError where the compiler looked for a file's profile elsewhere in the tree than it lies, as what it `said` tells."""
+    missed = {_source_of(Path(name)) for name in _NOT_FOUND.findall(said)}
+    unread = [name for name in given if _source_of(tree / name) in missed]
+    if unread:
+        raise DynoError(f"the compiler has not found {len(unread)} of the {len(given)} profiles, as that of {unread[0]}", where=str(tree))
+
+
+def _source_of(profile: Path) -> Path:
+    """The source that a profile is of, without its suffix: libtool puts what is of a module into a directory beside it."""
+    return profile.with_name(profile.stem) if profile.parent.name != OF_LIBTOOL else profile.parent.parent / profile.stem
 
 
 def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervisor, scratch: Path) -> None:

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec import Struct
 from phpdyno.build.flags import VM_FILES, Flags
 from phpdyno.build.leftovers import forget_compiling, remove
 from phpdyno.build.phpize import flag_words, phpize, refuse_without
-from phpdyno.build.profiles import PROFILE
+from phpdyno.build.profiles import OF_LIBTOOL, PROFILE, refuse_unread, written
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Child, Supervisor
 
@@ -27,12 +27,13 @@ ADDED = "added"
 PLAIN = {"CFLAGS": "-O2", "CXXFLAGS": "-O2", "LDFLAGS": ""}
 SIGNALS = Path(__file__).with_name("profile_signals.c")
 COMPILED = frozenset({".lo", ".o", ".la", ".a"})
-OF_LIBTOOL = ".libs"
-"""Where what modules are linked of lies."""
 POLL_S = 0.5
 LOOK_S = 5.0
 MOST_S = 3600.0
+NEVER = {"programs": "build_libtool_libs", "modules": "build_old_libs"}
+"""What libtool is kept from, by what is made: left to itself it compiles each file for programs and for modules, and one is never used."""
 _OBJECT = re.compile(r"^(\S+\.lo):", re.MULTILINE)
+_OF_MODULES = re.compile(r"^shared_objects_\w+ = (.*)$", re.MULTILINE)
 _ERROR = re.compile(r"(?:error|Error|undefined reference|No space left)[: ].*")
 
 
@@ -42,6 +43,20 @@ class Built(Struct, frozen=True):
     programs: dict[str, Path]
     opcache: Path | None
     added: tuple[Path, ...] = ()
+
+
+class _Rules(Struct, frozen=True):
+    """What a Makefile knows: objects, those that modules are linked of, and whether opcache is a module."""
+
+    objects: frozenset[str]
+    of_modules: frozenset[str]
+    shared: bool
+
+    @classmethod
+    def read(cls, makefile: Path) -> "_Rules":
+        text = makefile.read_text(errors="replace")
+        of_modules = frozenset(name for line in _OF_MODULES.findall(text) for name in line.split())
+        return cls(frozenset(_OBJECT.findall(text)), of_modules, "opcache.la" in text)
 
 
 class Tree:
@@ -82,17 +97,38 @@ class Tree:
 
     def compile(self, flags: Flags, what: str, *, trainable: bool = False) -> Built:
         """All programs and opcache, from nothing but profiles that lie beside the sources; `trainable`: they obey the signals of
-        profile_signals.c. Raises DynoError."""
+        profile_signals.c. Raises DynoError, for a profile that the compiler did not find as well."""
         self.clean()
+        given = written(self.place)
         # Each keeps its counters to itself: a module that found the program's functions first would write those of the program twice.
         signals = [str(self._signals()), "-Wl,--exclude-libs,libgcov.a"] if trainable else []
         link = (*flags.link, *signals)
-        rules = (self.place / "Makefile").read_text(errors="replace")
-        named, shared = set(_OBJECT.findall(rules)), "opcache.la" in rules
-        words = [
-            f"EXTRA_LDFLAGS={' '.join(link)}",
-            f"EXTRA_LDFLAGS_PROGRAM={' '.join((*flags.link, *flags.program, *signals))}",
-        ]
+        rules = _Rules.read(self.place / "Makefile")
+        share = self._share(len(rules.objects))
+        linking = [f"EXTRA_LDFLAGS={' '.join(link)}", f"EXTRA_LDFLAGS_PROGRAM={' '.join((*link, *flags.program))}"]
+        said = [self._make(targets, [*words, *linking], what, share) for targets, words in self._steps(flags, rules)]
+        for home in self._added():
+            extra = flag_words((home / "Makefile").read_text(errors="replace"), flags.compile, link)
+            said.append(self._make(["build-modules"], extra, what, share, cwd=home))
+            refuse_without(flags.compile, said[-1], where=home.name)
+        refuse_unread(given, "\n".join(said), self.place)
+        return self._built(shared=rules.shared)
+
+    def _steps(self, flags: Flags, rules: "_Rules") -> Iterator[tuple[list[str], list[str]]]:
+        """What make makes, and with which words: what is compiled otherwise first, so that it is there already."""
+        apart = VM_FILES if flags.vm_file != flags.compile else ()
+        for kind, objects, targets in (
+            ("programs", rules.objects - rules.of_modules, [*PROGRAMS.values()]),
+            ("modules", rules.of_modules, ["build-modules"] if rules.shared else []),
+        ):
+            libtool = self._libtool(kind)
+            # A PHP without the JIT has fewer.
+            for wanted, by in (([name for name in apart if name in objects], flags.vm_file), (targets, flags.compile)):
+                if wanted:
+                    yield wanted, [libtool, f"PROF_FLAGS={' '.join(by)}"]
+
+    def _share(self, objects: int) -> Callable[[], float]:
+        """What tells which share of so many objects is compiled."""
         made, looked = 0, 0.0
 
         def share() -> float:
@@ -100,19 +136,9 @@ class Tree:
             # A tree has twenty thousand files: looking is work that compiling waits for.
             if time.monotonic() - looked > LOOK_S:
                 made, looked = max(made, self.objects()), time.monotonic()
-            return min(1.0, made / max(1, len(named)))
+            return min(1.0, made / max(1, objects))
 
-        if flags.vm_file != flags.compile:
-            # A PHP without the JIT has fewer.
-            self._make([name for name in VM_FILES if name in named], [f"PROF_FLAGS={' '.join(flags.vm_file)}", *words], what, share)
-        targets = [*PROGRAMS.values(), *(["build-modules"] if shared else [])]
-        words = [f"PROF_FLAGS={' '.join(flags.compile)}", *words]
-        self._make(targets, words, what, share)
-        for home in self._added():
-            extra = flag_words((home / "Makefile").read_text(errors="replace"), flags.compile, link)
-            said = self._make(["build-modules"], extra, what, share, cwd=home).said()
-            refuse_without(flags.compile, said, where=home.name)
-        return self._built(shared=shared)
+        return share
 
     def objects(self) -> int:
         """How many were compiled."""
@@ -130,6 +156,13 @@ class Tree:
                 remove(path)
         for path in (*(self.place / name for name in (*PROGRAMS.values(), OPCACHE)), *map(_module_of, self._added())):
             path.unlink(missing_ok=True)
+
+    def _libtool(self, kind: str) -> str:
+        """How make is told of a libtool that compiles each file once, for programs or for modules."""
+        text = (self.place / "libtool").read_text(errors="replace")
+        made = self.place / f"libtool-{kind}"
+        made.write_text(re.sub(rf"^{NEVER[kind]}=yes$", f"{NEVER[kind]}=no", text, flags=re.MULTILINE))
+        return f"LIBTOOL=$(SHELL) $(top_builddir)/{made.name} --preserve-dup-deps"
 
     def _added(self) -> list[Path]:
         """Directories of the extensions that were added."""
@@ -150,11 +183,10 @@ class Tree:
             raise DynoError(f"compiling ended without an error, and without {', '.join(missing)}", where=str(self.place))
         return Built(programs, opcache, added)
 
-    def _make(
-        self, targets: Sequence[str], words: Sequence[str], what: str, share: Callable[[], float], *, cwd: Path | None = None
-    ) -> Child:
+    def _make(self, targets: Sequence[str], words: Sequence[str], what: str, share: Callable[[], float], *, cwd: Path | None = None) -> str:
+        """What make said. Raises DynoError."""
         jobs = len(os.sched_getaffinity(0))
-        return self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share, cwd=cwd)
+        return self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share, cwd=cwd).said()
 
     def _run(
         self,
