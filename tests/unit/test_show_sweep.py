@@ -7,8 +7,10 @@ import pytest
 
 from phpdyno.cli import show
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.journal.reader import FILE
 from phpdyno.journal.sweep import SWEEP_FILE
 from phpdyno.journal.writer import JournalWriter
+from tests.support.journals import finished
 from tests.support.sweep_runs import full_sweep, records_of
 
 
@@ -44,6 +46,16 @@ def test_a_page_that_cannot_be_written_is_said_after_what_can_be_shown(run: Path
     with pytest.raises(DynoError, match="the page cannot be written"):
         show.report_any(run)
     assert "most throughput at c = " in capsys.readouterr().out
+
+
+def test_the_folder_of_a_part_shows_the_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part = tmp_path / "wordpress" / "20260102-030405-compare-wordpress"
+    part.mkdir(parents=True)
+    with JournalWriter(part / FILE) as journal:
+        for record in finished():
+            journal.append(record)
+    show.report_any(tmp_path / "wordpress")
+    assert str(part / "report.html") in capsys.readouterr().out.replace("\n", "")
 
 
 def test_where_neither_lies_it_is_said(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_another_version_of_an_app_fails_its_parts_only(file: Path, fake: FakeMe
 def test_a_study_that_does_not_say_on_what_it_was_measured_is_not_gone_on_with(file: Path, fake: FakeMeasuring) -> None:
     run, record = begin(file, only="shop-cpu")
     write_study(run, structs.replace(record, ground=None))
-    with pytest.raises(UsageError, match="does not say what its finished parts were measured on"):
+    with pytest.raises(UsageError, match="does not say what parts of it were measured on"):
         again(run)
 
 

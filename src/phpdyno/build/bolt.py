@@ -17,7 +17,8 @@ PACKAGES = ("bolt-19", "libbolt-19-dev")
 LEFT_ALONE = ("execute_ex", "execute_ex.*")
 """The interpreter jumps to computed addresses, which BOLT 19 cannot move (`unable to get new address corresponding to input address`)."""
 SKIP = f"--skip-funcs={','.join(LEFT_ALONE)}"
-LAYOUT = ("-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-split-all-cold", "-icf=1", "-dyno-stats", SKIP)
+# Without -icf: it makes functions of one code one, and PHP tells handlers of objects apart by where they are.
+LAYOUT = ("-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-split-all-cold", "-icf=0", "-dyno-stats", SKIP)
 SAYING = ("-v=1", "--no-threads")
 """It names what it could not read, and no two names run into each other."""
 MOST_S = 1800.0

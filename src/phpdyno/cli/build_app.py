@@ -132,10 +132,16 @@ def matrix(
     training: Training = TRAINING,
     margin: Annotated[str, Parameter(help="relevance margin: the smallest difference that matters")] = "1%",
     confidence: Annotated[str, Parameter(help="confidence of all intervals of the matrix together")] = "95%",
-    budget: Annotated[str, Parameter(help="time for measuring each app, when everything is built")] = "10m",
+    budget: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="time for measuring each app, when everything is built; default: 10m; with --resume: of apps not begun",
+        ),
+    ] = None,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
     runs: Runs = RUNS,
-    resume: Annotated[Path | None, Parameter(help="go on with an interrupted matrix; all else comes from its record")] = None,
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted matrix; all else but --budget comes from its record")] = None,
     json: AsJson = False,
 ) -> int:
     """Train a build on each app and one on all together, and measure each build on every app: where profiles help, where they hurt."""

@@ -9,11 +9,14 @@ from rich.console import Console
 from phpdyno.build.training import Course
 from phpdyno.cli import show
 from phpdyno.cli.build import foundation_of, trainees_of
-from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.options import GroundOptions
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import UsageError
 from phpdyno.workflows.matrix import Wish, matrix, resume_matrix
+
+USUAL_BUDGET = "10m"
 
 
 class Options(Struct, frozen=True):
@@ -25,7 +28,7 @@ class Options(Struct, frozen=True):
     training: str
     margin: str
     confidence: str
-    budget: str
+    budget: str | None
     seed: int
     runs: Path
     resume: Path | None
@@ -33,18 +36,25 @@ class Options(Struct, frozen=True):
 
 
 def run(options: Options) -> int:
-    """Carry out the command."""
+    """Carry out the command; 1 when a comparison is missing."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
     if options.resume is not None:
+        if options.apps:
+            what = "a matrix that is resumed keeps its apps"
+            raise UsageError(what, where=f"--resume with {options.apps[0]}", next_step="leave it out, or start a new matrix")
+        budget_s = None if options.budget is None else seconds(options.budget, option="--budget")
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = resume_matrix(options.resume.absolute(), argv=argv, progress=progress)
+            directory = resume_matrix(options.resume.absolute(), argv=argv, progress=progress, budget_s=budget_s)
     else:
         wish = wish_of(options)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = matrix(wish, runs=options.runs.absolute(), argv=argv, progress=progress)
-    show.report_matrix(directory, json=options.json)
-    return 0
+    view = show.report_matrix(directory, json=options.json)
+    if view.outcome == "finished":
+        return 0
+    print_line(console, f"phpdyno: not finished; go on with: phpdyno matrix --resume {directory}")
+    return 1
 
 
 def wish_of(options: Options) -> Wish:
@@ -57,6 +67,6 @@ def wish_of(options: Options) -> Wish:
         course=Course(seconds=seconds(options.training, option="--training"), seed=options.seed),
         margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
-        budget_s=seconds(options.budget, option="--budget"),
+        budget_s=seconds(options.budget or USUAL_BUDGET, option="--budget"),
         seed=options.seed,
     )

@@ -35,7 +35,9 @@ def report_any(run: Path, *, json: bool = False) -> None:
     elif run.name == SWEEP_FILE or (run / SWEEP_FILE).is_file():
         report_sweep(run, json=json)
     else:
-        report(run, json=json)
+        # The folder of a part of a larger run holds the part's own.
+        part = begun_in(run) if run.is_dir() and not (run / FILE).is_file() else None
+        report(part or run, json=json)
 
 
 def report(run: Path, *, json: bool = False) -> RunView:

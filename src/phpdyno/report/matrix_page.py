@@ -5,17 +5,25 @@ from phpdyno.model.tune import Ratio
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.matrix_view import MatrixView, cell_name, cell_words, decided_words, warmth
+from phpdyno.report.matrix_view import MatrixView, cell_name, cell_words, decided_words, reasons, short_words, tone, warmth
 from phpdyno.report.tune_words import ratio_words, span_words
 
-_FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "warmth": warmth}
+_FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "short": short_words, "warmth": warmth}
 
 
 def render_matrix(view: MatrixView) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
     by_place = {(each.profile, each.app): each for each in view.cells}
     rows = [(profile, [by_place[profile.name, app] for app in view.apps]) for profile in view.profiles]
-    return render_frame("matrix.html.j2", matrix_figures(view), filters=_FILTERS, view=view, rows=rows, decided=decided_words(view))
+    return render_frame(
+        "matrix.html.j2",
+        matrix_figures(view),
+        filters=_FILTERS,
+        view=view,
+        rows=rows,
+        reasons=reasons(view.cells),
+        decided=decided_words(view),
+    )
 
 
 def matrix_figures(view: MatrixView) -> dict[str, Figure]:
@@ -30,4 +38,4 @@ def matrix_figures(view: MatrixView) -> dict[str, Figure]:
 
 def _strip(cell: Cell, ratio: Ratio, margin: float) -> Strip:
     lines = (*wrapped(cell_name(cell), bold=True), *wrapped(cell_words(cell)))
-    return Strip(lines, ratio, margin, (), f"var(--{cell.kind})", f"{cell_name(cell)}: {cell_words(cell)}")
+    return Strip(lines, ratio, margin, (), f"var(--{tone(cell)})", f"{cell_name(cell)}: {cell_words(cell)}")

@@ -5,10 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.model.matrix import Cell
-from phpdyno.report.build_view import missing_words
-from phpdyno.report.matrix_view import MatrixView, decided_words
+from phpdyno.report.matrix_view import MatrixView, decided_words, reasons, short_words, tone
 from phpdyno.report.terminal_parts import STYLE, inert, labelled
-from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.words import duration, visible
 
 
@@ -18,8 +16,7 @@ def matrix_summary(view: MatrixView) -> Group:
     ended = f"{view.run}, {view.outcome} after {duration(view.elapsed_s)}{detail}"
     facts = [("run", inert(ended, "" if view.outcome == "finished" else "yellow")), ("decided", inert(decided_words(view)))]
     parts: list[RenderableType] = [Text(visible(view.title), style="bold"), labelled(facts), Text(), _heat(view), Text()]
-    for build in view.builds:
-        parts += [inert(each, "yellow") for each in missing_words(build.name, build.skipped)]
+    parts += [inert(each, "yellow") for each in reasons(view.cells)]
     parts += [inert(f"note: {each}", "dim") for each in view.warnings]
     parts += [inert(each, "dim") for each in view.scopes]
     said = view.sentences[len(view.cells) :]
@@ -38,4 +35,4 @@ def _heat(view: MatrixView) -> Table:
 
 
 def _cell(cell: Cell) -> Text:
-    return inert(ratio_words(cell.ratio) if cell.ratio else cell.kind, STYLE[cell.kind])
+    return inert(short_words(cell), STYLE[tone(cell)])

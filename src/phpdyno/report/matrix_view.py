@@ -7,15 +7,20 @@ from msgspec import Meta, Struct
 
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.build import Build
-from phpdyno.model.matrix import ALL, Cell, ProfileFound
+from phpdyno.model.matrix import Cell, ProfileFound
 from phpdyno.model.tune import Ratio
+from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.build_view import BuildView, build_view, missing_words
 from phpdyno.report.ladder_view import doubts
+from phpdyno.report.scope import repeat
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.words import count, percent
 
 SCHEMA = "phpdyno.matrix/1"
+NOT_MEASURED = "not measured"
+LEAST_TOLD = 1.0005
+"""A gain below that is 0.0 % in words."""
 
 
 class MatrixView(Struct, frozen=True, kw_only=True):
@@ -39,6 +44,7 @@ class MatrixView(Struct, frozen=True, kw_only=True):
     sentences: Annotated[tuple[str, ...], Meta(description="What was found, in words; the last one is the outcome.")]
     warnings: Annotated[tuple[str, ...], Meta(description="What casts doubt on it.")]
     argv: Annotated[tuple[str, ...], Meta(description="The command, without `phpdyno`.")]
+    repeat: Annotated[str, Meta(description="The command that does it again, quoted for a shell.")]
 
 
 def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str) -> MatrixView:
@@ -65,9 +71,10 @@ def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str)
         cells=cells,
         builds=tuple(build_view(record.builds[name]) for name in (record.plain, *record.profiles.values())),
         scopes=tuple(compared[app].scope for app in apps if app in compared),
-        sentences=(*(f"{cell_name(each)}: {cell_words(each)}" for each in cells), *outcome_words(profiles)),
+        sentences=(*(f"{cell_name(each)}: {cell_words(each)}" for each in cells), *outcome_words(profiles, cells)),
         warnings=(*host, *record.notes, *doubted),
         argv=record.argv,
+        repeat=repeat(record.argv, record.seed, "matrix"),
     )
 
 
@@ -77,7 +84,7 @@ def _cell(profile: str, build: Build, app: str, view: RunView | None) -> Cell:
         return Cell(profile, app, None, "invalid", "", "; ".join(missing_words(build.recipe.name, build.skipped)))
     row = next((each for each in view.rows if each.name == f"build={build.name}"), None) if view else None
     if row is None:
-        return Cell(profile, app, None, "inconclusive", "", "not measured")
+        return Cell(profile, app, None, "inconclusive", "", NOT_MEASURED)
     return Cell(profile, app, _ratio(row), row.kind, row.relevance, row.reason if row.kind == "invalid" else "")
 
 
@@ -86,10 +93,12 @@ def _ratio(row: Row) -> Ratio | None:
 
 
 def profile_found(name: str, build: str, cells: Sequence[Cell], margin: float) -> ProfileFound:
-    """What a profile comes to over its cells: unsafe where the interval goes below 1 / (1 + margin), or is not there."""
+    """What a profile comes to over its cells: unsafe where the interval goes below 1 / (1 + margin), or is not there, and where the whole
+    stack certainly pays more for what PHP saves."""
     mine = [each for each in cells if each.profile == name]
-    lows = {each.app: None if each.ratio is None else each.ratio.low for each in mine}
-    unsafe = tuple(app for app, low in lows.items() if low is None or low < 1.0 / (1.0 + margin))
+    lows = {each.app: _low(each) for each in mine}
+    elsewhere = {each.app for each in mine if each.relevance == "spent elsewhere"}
+    unsafe = tuple(app for app, low in lows.items() if low is None or low < 1.0 / (1.0 + margin) or app in elsewhere)
     known = [low for low in lows.values() if low is not None]
     return ProfileFound(
         name=name,
@@ -106,15 +115,65 @@ def safest(profiles: Sequence[ProfileFound]) -> ProfileFound | None:
     return max(safe, key=lambda pair: pair[0])[1] if safe else None
 
 
-def outcome_words(profiles: Sequence[ProfileFound]) -> tuple[str, ...]:
-    """Where profiles hurt, and which one is safe; the last one is the outcome."""
-    said = [f"The profile of {each.name} makes {' and '.join(each.hurts)} slower." for each in profiles if each.hurts]
+def outcome_words(profiles: Sequence[ProfileFound], cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Where profiles hurt, what else stands against them, and which one is safe; the last one is the outcome."""
+    by_place = {(each.profile, each.app): each for each in cells}
+    said = []
+    for profile in profiles:
+        if profile.hurts:
+            said.append(f"The profile of {profile.name} makes {' and '.join(profile.hurts)} slower.")
+        against = [by_place[profile.name, app] for app in profile.unsafe if app not in profile.hurts]
+        said += [f"The profile of {profile.name}, on {each.app}: {_doubt(each)}." for each in against if each.reason != NOT_MEASURED]
+    return (*said, f"Outcome: {_outcome(profiles, cells)}.")
+
+
+def _outcome(profiles: Sequence[ProfileFound], cells: Sequence[Cell]) -> str:
     best = safest(profiles)
-    if best is None:
-        return (*said, "Outcome: no profile is certain not to cost any of these apps what matters.")
-    whose = "The profile of all together" if best.name == ALL else f"The profile of {best.name}"
-    worst = f", and helps each of them by {100 * (best.worst - 1):.1f} % at least" if best.worst is not None and best.worst > 1.0 else ""
-    return (*said, f"Outcome: {whose[0].lower()}{whose[1:]} is safe to ship to all: no app loses what matters{worst}.")
+    if best is not None:
+        gains = best.worst is not None and best.worst >= LEAST_TOLD
+        worst = f", and helps each of them by {100 * (best.worst - 1):.1f} % at least" if gains and best.worst is not None else ""
+        return f"the profile of {best.name} is safe to ship to all: no app loses what matters{worst}"
+    missing = dict.fromkeys(each.app for each in cells if each.reason == NOT_MEASURED)
+    if missing:
+        return f"open, since {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not measured"
+    decided = {(each.profile, each.app) for each in cells if _is_decided(each)}
+    undecided = [each.name for each in profiles if decided.isdisjoint((each.name, app) for app in each.unsafe)]
+    longer = f"; longer measuring may decide about that of {' and '.join(undecided)}" if undecided else ""
+    return f"no profile is certain not to cost any of these apps what matters{longer}"
+
+
+def _doubt(cell: Cell) -> str:
+    """Why an app is not certain to keep its speed, where it is not certain to lose some."""
+    if cell.ratio is None or cell.ratio.low is None:
+        return f"no number{f' ({cell.reason})' if cell.reason else ''}"
+    if cell.relevance == "spent elsewhere":
+        return "what PHP saves the other servers pay, and more"
+    return f"a loss that matters cannot be ruled out, {ratio_words(cell.ratio)}"
+
+
+def _is_decided(cell: Cell) -> bool:
+    """Whether longer measuring changes nothing: it loses for certain, or it can have no number."""
+    return cell.kind == "invalid" or tone(cell) == "regressed"
+
+
+def _low(cell: Cell) -> float | None:
+    return None if cell.ratio is None else cell.ratio.low
+
+
+def tone(cell: Cell) -> VerdictKind:
+    """The verdict whose colour it has, as `words.tone` gives it."""
+    return "regressed" if cell.relevance == "spent elsewhere" else cell.kind
+
+
+def short_words(cell: Cell) -> str:
+    """What a table says of it: the ratio, or why there is none in a word or two."""
+    return ratio_words(cell.ratio) if cell.ratio is not None else NOT_MEASURED if cell.reason == NOT_MEASURED else cell.kind
+
+
+def reasons(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Why cells have no number, those aside of which the run says it."""
+    said = (f"{cell_name(each)}: {each.reason}" for each in cells if each.reason and each.reason != NOT_MEASURED)
+    return tuple(dict.fromkeys(said))
 
 
 def cell_name(cell: Cell) -> str:
@@ -140,6 +199,8 @@ def warmth(cell: Cell) -> int:
     ratio = cell.ratio
     if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1.0 <= ratio.high:
         return 0
+    if tone(cell) == "regressed" and ratio.value > 1.0:
+        return -1  # whatever PHP gains
     size = abs(ratio.value - 1.0)
     steps = 1 + (size >= 0.03) + (size >= 0.1)
     return steps if ratio.value > 1.0 else -steps

@@ -82,7 +82,7 @@ class Site:
             reference=trainee.reference,
             weight=trainee.weight,
             requests=trainee.requests,
-            traffic=hashlib.sha256(json.encode(workload)).hexdigest()[:16],
+            traffic=traffic_digest(workload),
         )
         self._subjects[app.name] = Subject(definition, workload, teaching)
         return teaching
@@ -133,6 +133,11 @@ def open_site(foundation: Foundation, *, logs: Path, progress: Progress) -> Iter
     shop = Workshop(cache_dir(), progress.note)
     with shop.alone(), MeasuringLock(), Supervisor(logs) as supervisor:
         yield Site(shop, supervisor, find_ground(foundation, shop, supervisor, progress), progress)
+
+
+def traffic_digest(workload: Workload) -> str:
+    """16 hexadecimal digits of everything that is asked."""
+    return hashlib.sha256(json.encode(workload)).hexdigest()[:16]
 
 
 def parse_trainee(text: str) -> Trainee:

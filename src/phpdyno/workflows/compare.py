@@ -125,15 +125,17 @@ def compare_in(
     progress: Progress,
     accept: Callable[[PreparedApp], None] | None = None,
 ) -> None:
-    """The comparison of a larger run, in a directory of its own: gone on with where it was begun there, else begun.
+    """The comparison of a larger run, in a directory of its own: gone on with where blocks of it were measured there, else begun.
 
     `origin` is the command line that began the larger run, and so what repeats this; `argv` that of this session; `accept` as `compare`
     has it.
     """
     begun = begun_in(place)
-    if begun is None:
+    state = RunState.replay(read_journal(begun / FILE)) if begun is not None else None
+    if begun is None or state is None or not (state.next_block or state.verdicts):
+        # Its plan binds nothing yet; a budget that was too small would be too small again.
         compare(question, runs=place, argv=origin, progress=progress, accept=accept)
-    elif RunState.replay(read_journal(begun / FILE)).open_treatments():
+    elif state.open_treatments():
         resume(begun, argv=argv, progress=progress)
 
 

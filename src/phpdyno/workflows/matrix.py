@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -9,11 +10,12 @@ from msgspec import Struct, structs
 from phpdyno import __version__
 from phpdyno.apps.registry import open_app
 from phpdyno.build.training import Course
-from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
 from phpdyno.journal.study import Ground
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.build import Build
 from phpdyno.model.matrix import ALL
 from phpdyno.model.plan import AppSource
@@ -21,7 +23,7 @@ from phpdyno.model.recipe import Recipe
 from phpdyno.report.build_view import missing_words
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import LOGS, Trainee, open_site
+from phpdyno.workflows.build_site import LOGS, Trainee, open_site, traffic_digest
 from phpdyno.workflows.compare import Question, compare_in
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.study_builds import refuse_rebuilt
@@ -61,8 +63,7 @@ def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -
         raise UsageError("a matrix has two apps at least", where="phpdyno matrix", next_step="give another app")
     if not wish.recipe.trained:
         raise UsageError("this recipe learns nothing from an app", where="--recipe", next_step="give one with pgo or bolt")
-    for each in wish.trainees:
-        open_app(each.reference)
+    _refuse_namesakes(wish.trainees)
     runs = check_place(runs)
     made = _build(wish, logs=runs / LOGS, progress=progress)
     record = MatrixRecord(
@@ -88,8 +89,8 @@ def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -
     return run
 
 
-def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with the comparisons that are not done.
+def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress, budget_s: float | None = None) -> Path:
+    """Go on with the comparisons that are not done; `budget_s`, where it is given, is the budget of those of which no block is measured.
 
     Raises UsageError where there is none, also where code, host or servers are not those of the finished ones; DynoError where a build is
     another one now.
@@ -101,8 +102,17 @@ def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress) -> Path
     refuse_rebuilt(record.builds.values(), of=COMMAND)
     ground = _ground(record)
     refuse_changed(run, record, ground)
-    _measure(run, structs.replace(record, ground=ground), argv=argv, progress=progress)
+    record = structs.replace(record, ground=ground, budget_s=record.budget_s if budget_s is None else budget_s)
+    _measure(run, record, argv=argv, progress=progress)
     return run
+
+
+def _refuse_namesakes(trainees: Sequence[Trainee]) -> None:
+    """Profiles and columns go by the names of the apps. Raises UsageError."""
+    names = [open_app(each.reference).name for each in trainees]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError("two of these apps have one name", where=twice, next_step="give each its own name in app.toml")
 
 
 def _ground(record: MatrixRecord) -> Ground:
@@ -117,8 +127,6 @@ def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
     with open_site(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
-        if len({name for name, _ in sets}) < len(sets):
-            raise UsageError("two of these apps have one name", where=", ".join(each.app for each in teachings))
         # The same recipe without what it learns: nothing else may be in a cell.
         plain = structs.replace(wish.recipe, pgo=False, bolt=False)
         progress.phase(f"build 1 of {len(sets) + 1}: {plain.name}")
@@ -135,7 +143,8 @@ def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
 
 def question_of(record: MatrixRecord, app: MatrixApp) -> Question:
     """One app's comparison; the error probability of the matrix is shared out among them. A build that is without a step of the recipe is
-    no answer to what that does, so it is not measured."""
+    no answer to what that does, so it is not measured. Profiles are held against each other, so none is left off when it is known to help:
+    its interval would end at the margin then, whatever it gains."""
     return Question(
         source=AppSource(reference=app.reference),
         control=f"build={record.plain}",
@@ -145,7 +154,19 @@ def question_of(record: MatrixRecord, app: MatrixApp) -> Question:
         confidence=1.0 - (1.0 - record.confidence) / len(record.apps),
         budget_s=record.budget_s,
         seed=record.seed,
+        settle="never",
     )
+
+
+def _refuse_retrained(record: MatrixRecord, app: PreparedApp) -> None:
+    """What is measured is what has trained. Raises DynoError."""
+    taught = next((each for each in record.builds[record.plain].examined if each.app == app.name), None)
+    if taught is not None and (taught.version, taught.traffic) != (app.version, traffic_digest(app.workload)):
+        raise DynoError(
+            "this app is not the one that the builds were trained on: its version or its requests changed",
+            where=app.name,
+            next_step="start a new matrix",
+        )
 
 
 def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: Progress) -> None:
@@ -155,8 +176,19 @@ def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: 
             if each.state == "done":
                 continue
             try:
-                compare_in(question_of(record, each), run / each.name, origin=record.argv, argv=argv, progress=progress)
+                compare_in(
+                    question_of(record, each),
+                    run / each.name,
+                    origin=record.argv,
+                    argv=argv,
+                    progress=progress,
+                    accept=partial(_refuse_retrained, record),
+                )
                 done = structs.replace(each, state="done", detail="")
+            except BudgetTooSmall as error:
+                said = f"{error.what}; go on with a larger one for what is not measured: --resume with --budget {error.enough_s}s at least"
+                progress.note(f"{each.name}: {said}")
+                done = structs.replace(each, state="failed", detail=said)
             except DynoError as error:
                 progress.note(f"{each.name}: {error}")
                 done = structs.replace(each, state="failed", detail=str(error).replace(f"{run}/", ""))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from phpdyno.errors import DynoError, UsageError
 
+MOST_OF_NAME = 120
+"""Characters: a matrix has many apps, and file systems take 255 bytes for a name."""
 ELSEWHERE = "name another place with --runs DIR"
 
 
@@ -19,7 +21,7 @@ def make_run_dir(parent: Path, command: str, app: str) -> Path:
     Raises UsageError where others could put something else in its place, DynoError where it cannot be made.
     """
     parent = check_place(parent)
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", app).strip("-") or "app"
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", app)[:MOST_OF_NAME].strip("-") or "app"
     base = f"{time.strftime('%Y%m%d-%H%M%S')}-{command}-{slug}"
     for suffix in ("", *(f"-{number}" for number in range(2, 100))):
         run = parent / (base + suffix)

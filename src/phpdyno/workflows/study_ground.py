@@ -8,6 +8,8 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.cgroup import cpu_source, find_cpu_groups
 from phpdyno.host.checkup.readings import read_host_files
 from phpdyno.journal.matrix import MatrixRecord
+from phpdyno.journal.reader import FILE, begun_in, read_journal
+from phpdyno.journal.records import BlockDone
 from phpdyno.journal.study import Ground, StudyRecord
 from phpdyno.model.arm import PhpBuild
 from phpdyno.stack.mariadb import Database
@@ -38,20 +40,29 @@ def read_ground(builds: Iterable[PhpBuild]) -> Ground:
 
 
 def refuse_changed(run: Path, record: StudyRecord | MatrixRecord, now: Ground) -> None:
-    """Where a part is finished, code, host and servers must be those it was measured on. Raises UsageError naming what changed."""
+    """Where a part is finished, or blocks of it are measured, code, host and servers must be the same as then.
+
+    Raises UsageError naming what changed.
+    """
     kind, parts = ("study", record.parts) if isinstance(record, StudyRecord) else ("matrix", record.apps)
-    if not any(part.state == "done" for part in parts):
+    if not any(part.state == "done" or _has_blocks(run / part.name) for part in parts):
         return
     if record.ground is None:
-        what = f"this {kind} does not say what its finished parts were measured on, so others may not be added to them"
+        what = f"this {kind} does not say what parts of it were measured on, so others may not be added to them"
         raise UsageError(what, where=str(run), next_step=f"start a new {kind}")
     then = record.ground
     changed = [*_changed(then.host, now.host), *_changed(then.servers, now.servers)]
     if then.code != now.code:
         changed.append(f"phpdyno's measuring code {then.code} ({record.phpdyno}), now {now.code}")
     if changed:
-        what = f"this is not what the finished parts of the {kind} were measured on: {'; '.join(changed)}"
+        what = f"this is not what parts of the {kind} were measured on: {'; '.join(changed)}"
         raise UsageError(what, where=str(run), next_step=f"start a new {kind}")
+
+
+def _has_blocks(place: Path) -> bool:
+    """Whether a comparison in there has measured any."""
+    begun = begun_in(place)
+    return begun is not None and any(isinstance(record, BlockDone) for record in read_journal(begun / FILE))
 
 
 def _changed(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from phpdyno.model.matrix import ALL, Cell
 from phpdyno.model.tune import Ratio
 from phpdyno.report.matrix_page import matrix_figures, render_matrix
 from phpdyno.report.matrix_terminal import matrix_summary
-from phpdyno.report.matrix_view import MatrixView, matrix_view, outcome_words, profile_found, safest, warmth
+from phpdyno.report.matrix_view import NOT_MEASURED, MatrixView, matrix_view, outcome_words, profile_found, safest, tone, warmth
 from phpdyno.report.view import view_of
 from tests.support.ladders import journal, matrix_record
 
@@ -62,7 +62,7 @@ def test_what_was_not_measured_is_no_promise() -> None:
     assert held.outcome == "finished"
     missing = [each for each in held.cells if each.app == "hello"]
     assert all((each.ratio, each.reason) == (None, "not measured") for each in missing)
-    assert held.sentences[-1] == "Outcome: no profile is certain not to cost any of these apps what matters."
+    assert held.sentences[-1] == "Outcome: open, since hello is not measured."
     unfinished = structs.replace(RECORD, apps=(RECORD.apps[0], structs.replace(RECORD.apps[1], state="failed", detail="it crashed")))
     assert matrix_view(unfinished, {}, "run").outcome_detail == "hello: it crashed"
 
@@ -76,7 +76,7 @@ def test_a_build_without_a_step_of_the_recipe_has_no_figures_beside_the_others_a
     assert next(each for each in held.profiles if each.name == ALL).unsafe == ("wordpress", "hello")
     assert held.sentences[-1] == "Outcome: no profile is certain not to cost any of these apps what matters."
     page = render_matrix(held).replace("<wbr>", "")
-    assert f"hello, {ALL}: pgo: without bolt: it crashed" in page
+    assert f"hello, trained on {ALL}: pgo: without bolt: it crashed" in page
     written = io.StringIO()
     Console(width=80, file=written).print(matrix_summary(held))
     assert "without bolt: it crashed" in written.getvalue()
@@ -93,7 +93,43 @@ def test_a_profile_is_safe_where_no_interval_holds_a_loss_that_matters() -> None
     assert unsafe.unsafe == ("x",)
     assert safest([unsafe]) is None
     assert safest([unsafe, safe]) == safe
-    assert outcome_words([unsafe])[-1].startswith("Outcome: no profile is certain")
+
+
+def said_of(**changed: object) -> tuple[str, ...]:
+    """What is said where all is well on x, and on y is this."""
+    cells = [cell("x", 1.02, 1.04), structs.replace(cell("y", 0.985, 1.02), **changed)]
+    return outcome_words([profile_found("a", "pgo-a", cells, 0.01)], cells)
+
+
+def test_what_stands_against_a_profile_is_said() -> None:
+    nothing = "Outcome: no profile is certain not to cost any of these apps what matters"
+    assert said_of(kind="inconclusive") == (
+        "The profile of a, on y: a loss that matters cannot be ruled out, 1.002 (0.985 to 1.020).",
+        f"{nothing}; longer measuring may decide about that of a.",
+    )
+    assert said_of(kind="invalid", ratio=None, reason="it answers otherwise") == (
+        "The profile of a, on y: no number (it answers otherwise).",
+        f"{nothing}.",
+    )
+    assert said_of(kind="regressed") == ("The profile of a makes y slower.", f"{nothing}.")
+    assert said_of(relevance="spent elsewhere", ratio=Ratio(1.05, 1.04, 1.06, 20)) == (
+        "The profile of a, on y: what PHP saves the other servers pay, and more.",
+        f"{nothing}.",
+    )
+    assert said_of(kind="inconclusive", ratio=None, reason=NOT_MEASURED) == ("Outcome: open, since y is not measured.",)
+    assert said_of(ratio=Ratio(1.002, 1.0001, 1.004, 20)) == (
+        "Outcome: the profile of a is safe to ship to all: no app loses what matters.",
+    )
+
+
+def test_what_is_spent_elsewhere_is_no_gain_in_colour_either() -> None:
+    paid = structs.replace(cell("y", 1.04, 1.06), relevance="spent elsewhere")
+    assert (warmth(paid), tone(paid)) == (-1, "regressed")
+
+
+def test_the_command_that_repeats_it_is_quoted() -> None:
+    view = matrix_view(structs.replace(RECORD, argv=("matrix", "my app", "hello")), {}, "run")
+    assert view.repeat == "phpdyno matrix 'my app' hello"
 
 
 @pytest.mark.parametrize(
