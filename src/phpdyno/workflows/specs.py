@@ -9,7 +9,7 @@ from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.revisions import repository_of
 from phpdyno.apps.source import App
 from phpdyno.build.dropin import settings_of
-from phpdyno.build.workshop import named_build
+from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.bundle.live_place import basis_of_live
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
@@ -96,7 +96,7 @@ class SpecReader:
             if key.startswith("ext.") and value != "off":
                 settings[key] = str(Path(value).resolve())  # as /proc/PID/maps shows it
         if "php" in settings:
-            settings["php"] = self.build({**base, **settings}).fpm
+            settings["php"] = self.build({**without_build(base, settings), **settings}).fpm
         return settings
 
     def build(self, settings: Mapping[str, str]) -> PhpBuild:
@@ -123,8 +123,8 @@ class SpecReader:
         return {"pool.pm.max_children": str(workers), **{name: value for name, value in control.items() if name not in theirs}}
 
     def on_top(self, base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-        """The settings of a treatment with these changes."""
-        return overlaid(base, changes, self._variables())
+        """The settings of a treatment with these changes. One with another PHP has nothing of the build that the control is."""
+        return overlaid(without_build(base, changes), changes, self._variables())
 
     def _variables(self) -> dict[str, str]:
         """The environment variable of each setting of the app, by full setting name."""
@@ -191,6 +191,19 @@ def place_of_build(name: str) -> dict[str, str]:
     it stands beside. Raises UsageError."""
     place, build = named_build(name.removesuffix(STOCK_OF))
     return build.stock if name.endswith(STOCK_OF) else settings_of(place, alone=build.alone, ini=build.ini)
+
+
+def without_build(base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+    """`base` without what belongs to the finished build that it runs, or to the PHP beside that, where `changes` name another PHP: its
+    extensions and its php.ini would be loaded by that one."""
+    own = base.get("php", "")
+    if not own or changes.get("php", own) == own:
+        return dict(base)
+    for place, build in finished_builds():
+        for mine in (settings_of(place, alone=build.alone, ini=build.ini), build.stock):
+            if mine["php"] == own:
+                return {key: value for key, value in base.items() if mine.get(key) != value}
+    return dict(base)
 
 
 def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:

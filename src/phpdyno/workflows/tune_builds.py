@@ -14,26 +14,32 @@ from phpdyno.tuning.factors import Candidate
 from phpdyno.workflows.specs import place_of_build
 
 OPTION = "--with-builds"
+PROGRAM_FILE = "php-fpm"
 
 
 def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
     """Names of the finished builds that stand beside this control's PHP, one of each recipe as a drop-in and one that stands alone: the
     newest that was made for this app alone, else the newest that was made for it and others, else the newest; one that is without a step
-    of its recipe only where no other is there. Nothing is compiled for a tune.
+    of its recipe only where no other is there. The most promising come first, since there may be time for some of them only: those that
+    have learnt more, and more of this app. Nothing is compiled for a tune.
 
     Raises UsageError where there is none.
     """
     made = [build for _, build in finished_builds()]
-    found = [build for build in made if build.like == control.php.fpm and _stands_in(build, control.php.version)]
+    found = [
+        build
+        for place, build in finished_builds()
+        if build.like == control.php.fpm and _stands_in(build, control.php.version) and (place / PROGRAM_FILE).is_file()
+    ]
     best_last = sorted(found, key=lambda build: (not build.skipped, _knows(build, app)))
-    fitting = {(build.recipe.name, build.alone): build.name for build in best_last}
+    fitting = {(build.recipe.name, build.alone): build for build in best_last}
     if not fitting:
         raise UsageError(
             f"there is no build that stands in for {control.php.fpm}",
             where=OPTION,
             next_step=_how_to_try([build for build in made if build.measuring_only and not build.alone]),
         )
-    return tuple(fitting.values())
+    return tuple(build.name for build in sorted(fitting.values(), key=lambda build: _promise(build, app), reverse=True))
 
 
 def _how_to_try(pairs: Sequence[Build]) -> str:
@@ -48,6 +54,12 @@ def _stands_in(build: Build, version: str) -> bool:
     """Whether a build may be tried beside a PHP of that version. (A drop-in for measuring only stands beside binaries of its own version,
     which are the control then.)"""
     return not (build.alone and build.measuring_only) and not why_outdated(build, version)
+
+
+def _promise(build: Build, app: str) -> tuple[int, ...]:
+    """What to sort builds by: the higher, the more it is likely to bring."""
+    recipe = build.recipe
+    return (not build.skipped, recipe.bolt, recipe.pgo, recipe.lto, _knows(build, app), recipe.level == "3")
 
 
 def _knows(build: Build, app: str) -> int:

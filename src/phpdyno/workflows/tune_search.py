@@ -10,7 +10,7 @@ from statistics import fmean
 
 from msgspec import Struct, structs
 
-from phpdyno.errors import BudgetTooSmall, DynoError, UsageError
+from phpdyno.errors import BudgetTooSmall, DynoError
 from phpdyno.experiment.state import RunState
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.knobs.judge import candidates, in_control
@@ -156,7 +156,7 @@ class Search:
             for each in batch:
                 try:
                     arms.append(lab.arm(each.name, each.settings, lab.metric))
-                except UsageError as error:
+                except DynoError as error:  # a PHP that does not run is one of them
                     refused[each.name] = error.what
             if not arms:
                 continue
@@ -245,7 +245,7 @@ class Search:
         for each in entries:
             try:
                 made.append(self.lab.arm(each.name, each.settings, self.lab.metric))
-            except UsageError as error:
+            except DynoError as error:
                 self.note(f"{each.name} is left out: {error.what}")
         return made
 

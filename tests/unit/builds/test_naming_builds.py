@@ -13,7 +13,7 @@ from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.workflows.build_site import Trainee, parse_trainee
-from phpdyno.workflows.specs import place_of_build
+from phpdyno.workflows.specs import place_of_build, without_build
 from phpdyno.workflows.tune_builds import build_candidates, fitting_builds, rebuilt_in
 from tests.support.builds import BUILD
 from tests.unit.builds.test_workshop import silent
@@ -40,6 +40,7 @@ def keep(cache: Path, *builds: Build) -> None:
         place = Workshop(cache, silent).home / "finished" / build.name
         place.mkdir(parents=True)
         write_build(place, build)
+        (place / "php-fpm").touch()
 
 
 def test_a_build_is_named_by_itself_or_by_its_recipe_for_the_newest(cache: Path) -> None:
@@ -122,6 +123,25 @@ def test_a_tune_tries_the_newest_of_each_recipe_that_stands_in_for_its_control(c
     found = build_candidates(("pgo-new", "o3-1"))
     assert [each.name for each in found] == ["build=pgo-new", "build=o3-1"]
     assert all(each.settings["php"].endswith("/php-fpm") for each in found)
+
+
+def test_what_has_learnt_most_is_tried_first_and_what_lost_its_program_not_at_all(cache: Path) -> None:
+    less = structs.replace(BUILD, name="bolt-1-without-bolt", recipe=parse_recipe("bolt"), skipped={"bolt": "it crashed"})
+    bolted, lost = (structs.replace(BUILD, name=f"{text}-1", recipe=parse_recipe(text)) for text in ("pgo+bolt", "lto"))
+    keep(cache, less, O3, NEWER, bolted, lost)
+    (cache / "builds" / "finished" / lost.name / "php-fpm").unlink()
+    assert fitting_builds(CONTROL, "wordpress") == (bolted.name, NEWER.name, O3.name, less.name)
+
+
+@pytest.mark.parametrize("control", ["pgo-new", "pgo-alone", "pgo-pair/stock"])
+def test_another_php_has_nothing_of_the_build_that_the_control_is(cache: Path, control: str) -> None:
+    keep(cache, NEWER, structs.replace(ALONE, ini="/etc/php.ini"), PAIR)
+    base = {**place_of_build(control), "ini.opcache.jit": "tracing", "ext.apcu": "/mine/apcu.so"}
+    own = {"ini.opcache.jit": "tracing", "ext.apcu": "/mine/apcu.so"}
+    assert without_build(base, {"php": "/usr/sbin/php-fpm8.2"}) == own
+    assert without_build(base, {"ini.opcache.jit": "off"}) == base
+    assert without_build(base, {"php": base["php"]}) == base
+    assert without_build({**own, "php": "/mine/php-fpm", "php.ini": "/mine.ini"}, {"php": "/usr/sbin/php-fpm8.2"})["php.ini"] == "/mine.ini"
 
 
 def test_a_drop_in_and_one_that_stands_alone_are_both_tried(cache: Path) -> None:
