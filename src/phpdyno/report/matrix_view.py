@@ -83,7 +83,7 @@ def _cell(profile: str, build: Build, app: str, view: RunView | None) -> Cell:
         # Held against the others it would be another recipe in their row.
         return Cell(profile, app, None, "invalid", "", "; ".join(missing_words(build.recipe.name, build.skipped)))
     row = next((each for each in view.rows if each.name == f"build={build.name}"), None) if view else None
-    if row is None:
+    if row is None or (row.kind == "inconclusive" and not row.blocks):
         return Cell(profile, app, None, "inconclusive", "", NOT_MEASURED)
     return Cell(profile, app, _ratio(row), row.kind, row.relevance, row.reason if row.kind == "invalid" else "")
 

@@ -102,7 +102,9 @@ def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress, budget_
     refuse_rebuilt(record.builds.values(), of=COMMAND)
     ground = _ground(record)
     refuse_changed(run, record, ground)
-    record = structs.replace(record, ground=ground, budget_s=record.budget_s if budget_s is None else budget_s)
+    apps = tuple(each if each.state == "done" else MatrixApp(each.reference, each.name) for each in record.apps)
+    record = structs.replace(record, apps=apps, ground=ground, budget_s=record.budget_s if budget_s is None else budget_s)
+    write_matrix(run, record)
     _measure(run, record, argv=argv, progress=progress)
     return run
 

@@ -63,6 +63,8 @@ def test_what_was_not_measured_is_no_promise() -> None:
     missing = [each for each in held.cells if each.app == "hello"]
     assert all((each.ratio, each.reason) == (None, "not measured") for each in missing)
     assert held.sentences[-1] == "Outcome: open, since hello is not measured."
+    begun = view_of(journal("hello", dict.fromkeys((f"build={name}" for name in RECORD.profiles.values()), 1.0), blocks=0), "hello")
+    assert {each.reason for each in matrix_view(RECORD, {"hello": begun}, "run").cells} == {NOT_MEASURED}
     unfinished = structs.replace(RECORD, apps=(RECORD.apps[0], structs.replace(RECORD.apps[1], state="failed", detail="it crashed")))
     assert matrix_view(unfinished, {}, "run").outcome_detail == "hello: it crashed"
 

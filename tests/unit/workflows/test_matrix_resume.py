@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build.workshop import write_build
-from phpdyno.errors import BudgetTooSmall, DynoError, UsageError
+from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.journal.matrix import MatrixRecord, read_matrix, write_matrix
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.study import Ground
@@ -37,7 +37,7 @@ class FakeHost:
         self.compared: list[str] = []
         self.origins: list[tuple[str, ...]] = []
         self.budgets: list[float] = []
-        self.fails: dict[str, DynoError] = {}
+        self.fails: dict[str, BaseException] = {}
         self.app = SimpleNamespace(name="hello", version="6.1", workload=Workload((Target("/"),)))
 
     def keep(self, build: Build) -> None:
@@ -156,9 +156,15 @@ def test_a_budget_that_was_too_small_is_said_and_can_be_raised(tmp_path: Path, h
     assert app.detail == (
         "no interval can become finite; go on with a larger one for what is not measured: --resume with --budget 840s at least"
     )
+    # It is remembered when that is interrupted, and what was said is not.
+    host.fails = {"hello": KeyboardInterrupt()}
+    with pytest.raises(Interrupted):
+        resumed(tmp_path / "run", 840.0)
+    (_, app) = read_matrix(tmp_path / "run").apps
+    assert (app.state, app.detail) == ("open", "")
     host.fails = {}
-    assert {each.state for each in resumed(tmp_path / "run", 840.0).apps} == {"done"}
-    assert host.budgets == [600.0, 840.0]
+    assert {each.state for each in resumed(tmp_path / "run").apps} == {"done"}
+    assert host.budgets == [600.0, 840.0, 840.0]
 
 
 @pytest.mark.parametrize("changed", [{"version": "6.2"}, {"workload": Workload((Target("/other"),))}])
