@@ -5,8 +5,9 @@ from phpdyno.model.tune import Ratio
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.matrix_view import MatrixView, cell_name, cell_words, decided_words, reasons, short_words, tone, warmth
+from phpdyno.report.matrix_view import MatrixView, cell_name, cell_words, decided_words, reasons, short_words, warmth
 from phpdyno.report.tune_words import ratio_words, span_words
+from phpdyno.report.words import tone
 
 _FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "short": short_words, "warmth": warmth}
 

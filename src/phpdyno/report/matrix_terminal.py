@@ -5,9 +5,9 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.model.matrix import Cell
-from phpdyno.report.matrix_view import MatrixView, decided_words, reasons, short_words, tone
+from phpdyno.report.matrix_view import MatrixView, decided_words, reasons, short_words
 from phpdyno.report.terminal_parts import STYLE, inert, labelled
-from phpdyno.report.words import duration, visible
+from phpdyno.report.words import duration, tone, visible
 
 
 def matrix_summary(view: MatrixView) -> Group:

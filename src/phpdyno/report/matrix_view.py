@@ -9,13 +9,12 @@ from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.build import Build
 from phpdyno.model.matrix import Cell, ProfileFound
 from phpdyno.model.tune import Ratio
-from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.build_view import BuildView, build_view, missing_words
 from phpdyno.report.ladder_view import doubts
 from phpdyno.report.scope import repeat
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.tune_words import ratio_words
-from phpdyno.report.words import count, percent
+from phpdyno.report.words import count, percent, tone
 
 SCHEMA = "phpdyno.matrix/1"
 NOT_MEASURED = "not measured"
@@ -158,11 +157,6 @@ def _is_decided(cell: Cell) -> bool:
 
 def _low(cell: Cell) -> float | None:
     return None if cell.ratio is None else cell.ratio.low
-
-
-def tone(cell: Cell) -> VerdictKind:
-    """The verdict whose colour it has, as `words.tone` gives it."""
-    return "regressed" if cell.relevance == "spent elsewhere" else cell.kind
 
 
 def short_words(cell: Cell) -> str:

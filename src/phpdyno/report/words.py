@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable
 from typing import get_args
 
+from phpdyno.model.matrix import Cell
 from phpdyno.model.plan import Metric, Transport, Unit
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.shape import ArmCost, ProofRow, Row, RunView
@@ -88,7 +89,7 @@ def verdict(row: Row) -> str:
     return f"{words} ({row.reason})" if row.reason and row.kind != "invalid" else words
 
 
-def tone(row: Row) -> VerdictKind:
+def tone(row: Row | Cell) -> VerdictKind:
     """The verdict whose colour it has: what is gained in PHP and lost in the whole is no good news."""
     return "regressed" if row.relevance == "spent elsewhere" else row.kind
 

@@ -131,12 +131,14 @@ def compare_in(
     has it.
     """
     begun = begun_in(place)
-    state = RunState.replay(read_journal(begun / FILE)) if begun is not None else None
-    if begun is None or state is None or not (state.next_block or state.verdicts):
-        # Its plan binds nothing yet; a budget that was too small would be too small again.
-        compare(question, runs=place, argv=origin, progress=progress, accept=accept)
-    elif state.open_treatments():
-        resume(begun, argv=argv, progress=progress)
+    if begun is not None:
+        state = RunState.replay(read_journal(begun / FILE))
+        if state.next_block or state.verdicts:
+            if state.open_treatments():
+                resume(begun, argv=argv, progress=progress)
+            return
+    # A plan without a block binds nothing; a budget that was too small would be too small again.
+    compare(question, runs=place, argv=origin, progress=progress, accept=accept)
 
 
 def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:

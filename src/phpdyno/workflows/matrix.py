@@ -187,14 +187,18 @@ def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: 
                     accept=partial(_refuse_retrained, record),
                 )
                 done = structs.replace(each, state="done", detail="")
-            except BudgetTooSmall as error:
-                said = f"{error.what}; go on with a larger one for what is not measured: --resume with --budget {error.enough_s}s at least"
-                progress.note(f"{each.name}: {said}")
-                done = structs.replace(each, state="failed", detail=said)
             except DynoError as error:
-                progress.note(f"{each.name}: {error}")
-                done = structs.replace(each, state="failed", detail=str(error).replace(f"{run}/", ""))
+                said = _told(error)
+                progress.note(f"{each.name}: {said}")
+                done = structs.replace(each, state="failed", detail=said.replace(f"{run}/", ""))
             record = record.with_app(done)
             write_matrix(run, record)
     except KeyboardInterrupt:
         raise Interrupted(str(run), COMMAND) from None
+
+
+def _told(error: DynoError) -> str:
+    """What happened, and what a matrix can do about it."""
+    if isinstance(error, BudgetTooSmall):
+        return f"{error.what}; go on with a larger one for what is not measured: --resume with --budget {error.enough_s}s at least"
+    return str(error)

@@ -17,7 +17,7 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, pool_ini
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import STOCK_OF
+from phpdyno.model.build import STOCK_OF, Build
 from phpdyno.render.php import SPARES, without_unfit_spares
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.host_settings import refuse_host_settings
@@ -190,7 +190,12 @@ def place_of_build(name: str) -> dict[str, str]:
     """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with `/stock` behind the name: the PHP that
     it stands beside. Raises UsageError."""
     place, build = named_build(name.removesuffix(STOCK_OF))
-    return build.stock if name.endswith(STOCK_OF) else settings_of(place, alone=build.alone, ini=build.ini)
+    return build.stock if name.endswith(STOCK_OF) else settings_of_build(place, build)
+
+
+def settings_of_build(place: Path, build: Build) -> dict[str, str]:
+    """How an arm runs a finished build that lies in `place`."""
+    return settings_of(place, alone=build.alone, ini=build.ini)
 
 
 def without_build(base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
@@ -200,7 +205,7 @@ def without_build(base: Mapping[str, str], changes: Mapping[str, str]) -> dict[s
     if not own or changes.get("php", own) == own:
         return dict(base)
     for place, build in finished_builds():
-        for mine in (settings_of(place, alone=build.alone, ini=build.ini), build.stock):
+        for mine in (settings_of_build(place, build), build.stock):
             if mine["php"] == own:
                 return {key: value for key, value in base.items() if mine.get(key) != value}
     return dict(base)

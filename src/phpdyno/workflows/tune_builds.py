@@ -1,8 +1,8 @@
 """Builds as changes of a tune: those in the cache that stand in for the control's PHP."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from phpdyno.build.dropin import settings_of
 from phpdyno.build.installed import why_outdated
 from phpdyno.build.workshop import finished_builds
 from phpdyno.bundle.manifest import PROGRAM
@@ -11,10 +11,9 @@ from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.build import STOCK_OF, Build
 from phpdyno.tuning.factors import Candidate
-from phpdyno.workflows.specs import place_of_build
+from phpdyno.workflows.specs import place_of_build, settings_of_build
 
 OPTION = "--with-builds"
-PROGRAM_FILE = "php-fpm"
 
 
 def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
@@ -25,12 +24,8 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
 
     Raises UsageError where there is none.
     """
-    made = [build for _, build in finished_builds()]
-    found = [
-        build
-        for place, build in finished_builds()
-        if build.like == control.php.fpm and _stands_in(build, control.php.version) and (place / PROGRAM_FILE).is_file()
-    ]
+    made = [build for place, build in finished_builds() if Path(settings_of_build(place, build)[PROGRAM]).is_file()]
+    found = [build for build in made if build.like == control.php.fpm and _stands_in(build, control.php.version)]
     best_last = sorted(found, key=lambda build: (not build.skipped, _knows(build, app)))
     fitting = {(build.recipe.name, build.alone): build for build in best_last}
     if not fitting:
@@ -71,7 +66,7 @@ def _knows(build: Build, app: str) -> int:
 def rebuilt_in(settings: Mapping[str, str]) -> Rebuilt | None:
     """The build that these settings run; None for the PHP that was there."""
     for place, build in finished_builds():
-        mine = settings_of(place, alone=build.alone, ini=build.ini)
+        mine = settings_of_build(place, build)
         if settings.get(PROGRAM) == mine[PROGRAM]:
             return Rebuilt(build, mine)
     return None
