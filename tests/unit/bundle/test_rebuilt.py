@@ -105,5 +105,10 @@ def test_the_distributions_own_command_line_is_no_obstacle(tmp_path: Path) -> No
 
 def test_apply_says_that_the_package_comes_first(tmp_path: Path) -> None:
     made = bundle(tmp_path, settings={**JIT, **RUN_BY}, rebuilt=Rebuilt(PGO, RUN_BY))
+    # A host may have this very package, so its program is looked for where nobody has one.
+    absent, manifest = str(tmp_path / "php-fpm"), made.manifest
+    manifest = structs.replace(
+        manifest, php=structs.replace(manifest.php, executable=absent), settings={**manifest.settings, "php": absent}
+    )
     with pytest.raises(UsageError, match="phpdyno build pgo-1a2b3c4d --package"):
-        Checker(made, Tree(Path("/"))).refuse_other_php()
+        Checker(structs.replace(made, manifest=manifest), Tree(Path("/"))).refuse_other_php()
