@@ -3,6 +3,7 @@
 The source comes from the distribution's archive, and is compiled without any extension but opcache: minutes instead of tens of them.
 """
 
+import itertools
 import os
 import signal
 import subprocess
@@ -148,6 +149,36 @@ def test_a_finished_build_is_found_again_and_one_for_measuring_only_is_never_pac
     else:
         (package,) = (tmp_path / "packages").glob("*.deb")
         assert msgspec.json.decode(packed.stdout)[0]["package"] == str(package)
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_matrix_that_was_interrupted_goes_on_and_has_every_profile_on_every_app(tmp_path: Path, tiny: Tiny) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "index.php").write_text(
+        "<?php for ($n = 0, $all = []; $n < 2000; $n++) { $all[] = md5((string) $n); } echo implode(' ', $all);\n"
+    )
+    (shop / "app.toml").write_text('name = "shop"\ndocroot = "."\n\n[[target]]\npath = "/"\n')
+    runs = tmp_path / "runs"
+    crossing = start("matrix", "hello", shop / "app.toml", *tiny, "--recipe", "pgo", "--budget", "90s", "--runs", runs, "--json")
+    await_journal(runs, "block", timeout_s=15 * MINUTE_S)
+    crossing.send_signal(signal.SIGINT)
+    _, errors = crossing.communicate(timeout=MINUTE_S)
+    (matrix,) = [each for each in runs.iterdir() if "matrix" in each.name]
+    assert crossing.returncode == 130
+    assert f"phpdyno: interrupted; go on with: phpdyno matrix --resume {matrix}" in errors
+    answer = phpdyno("matrix", "--resume", matrix, "--json", timeout_s=6 * MINUTE_S)
+    assert answer.returncode == 0, answer.stderr
+    said = document(answer)
+    profiles = ["hello", "shop", "all together"]
+    assert [each["name"] for each in said["profiles"]] == profiles
+    assert {(each["profile"], each["app"]) for each in said["cells"]} == set(itertools.product(profiles, said["apps"]))
+    assert said["outcome"] == "finished"
+    assert {each["kind"] for each in said["cells"]} <= {"improved", "regressed", "equivalent", "inconclusive"}
+    assert all(each["ratio"] for each in said["cells"]), said["cells"]
+    taught = [each["trained_on"] for each in said["builds"]]
+    assert [[app for app in said["apps"] if app in words] for words in taught] == [[], ["hello"], ["shop"], ["hello", "shop"]]
+    assert (matrix / "report.html").is_file()
 
 
 def test_the_compiler_tells_of_a_profile_that_it_does_not_find(tmp_path: Path) -> None:

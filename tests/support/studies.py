@@ -135,10 +135,10 @@ def counts() -> tuple[SyscallCounts, ...]:
     return (SyscallCounts("shop", "no opcache", 500, 2, off), SyscallCounts("shop", "control", 500, 2, on))
 
 
-def loaded_journal() -> list[Record]:
-    """A finished comparison by throughput: opcache off costs ten times, TCP a little with failures, both together is invalid."""
+def loaded_journal(number: int = 14) -> list[Record]:
+    """`number` blocks by throughput: opcache off costs ten times, TCP a little with failures, both together is invalid."""
     made = _plan("throughput", NO_OPCACHE, TCP, BOTH)
-    done = loaded_blocks({NO_OPCACHE: 0.1, TCP: 0.9}, 14, failing={TCP: 12})
+    done = loaded_blocks({NO_OPCACHE: 0.1, TCP: 0.9}, number, failing={TCP: 12})
     return _journal(made, done, "throughput", slot=400)
 
 

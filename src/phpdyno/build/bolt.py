@@ -48,9 +48,10 @@ class Bolt:
         self._program = require_bolt(homes)
         self._supervisor = supervisor
 
-    def instrument(self, binary: Path, made: Path, profile: Path) -> None:
-        """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends. Raises BoltError."""
-        self._run(
+    def instrument(self, binary: Path, made: Path, profile: Path) -> tuple[str, ...]:
+        """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends; gives the functions that BOLT asked to be
+        left alone. Raises BoltError."""
+        _, left = self._run(
             "instrument",
             [
                 str(self._program),
@@ -63,9 +64,10 @@ class Bolt:
                 SKIP,
             ],
         )
+        return left
 
     def merge(self, profiles: list[Path], into: Path) -> None:
-        """Several processes' profiles as one. Raises BoltError where there is none."""
+        """Several processes' profiles as one, their counts summed. Raises BoltError where there is none."""
         if not profiles:
             raise BoltError("training left no profile for BOLT", next_step="the workers must end by themselves, and may write there")
         self._run("merge", [str(self._program.with_name("merge-fdata")), "-o", str(into), *map(str, profiles)])

@@ -5,7 +5,7 @@ One configured tree serves all recipes: it is configured with plain -O2, and a r
 
 from msgspec import Struct
 
-from phpdyno.config.recipe import FIXED, FLAGS, WHOLE_FUNCTIONS
+from phpdyno.config.recipe import FIXED, FLAGS, TRAINED_ONLY, WHOLE_FUNCTIONS
 from phpdyno.model.recipe import Phase, Recipe
 
 GENERATE = ("-fprofile-generate", "-fprofile-update=atomic")
@@ -49,8 +49,8 @@ def flags_of(recipe: Recipe, phase: Phase) -> Flags:
     common = (
         f"-O{recipe.level}",
         *((f"-march={recipe.march}",) if recipe.march else ()),
-        *(FLAGS[word] for word in recipe.words),
         *(GENERATE if phase == "generate" else USE if phase == "use" else ()),
+        *(FLAGS[word] for word in recipe.words if word != TRAINED_ONLY or phase == "use"),
         *((FLAGS[WHOLE_FUNCTIONS],) if recipe.bolt and WHOLE_FUNCTIONS not in recipe.words else ()),
     )
     # What is compiled to be trained is never shipped, so it need not be small or quick.

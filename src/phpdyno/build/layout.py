@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.build.bolt import Bolt, BoltError, Moved
 from phpdyno.build.dropin import assemble
@@ -22,10 +22,11 @@ LEAST_OF_A_REQUEST = 10
 
 
 class _Counted(Struct, frozen=True):
-    """What a training left, in a directory of ours."""
+    """What a training left, in a directory of ours, and the functions of each binary that could not be made to count."""
 
     trained: Trained
     profiles: Path
+    left: dict[str, tuple[str, ...]]
 
 
 class Layout:
@@ -40,7 +41,7 @@ class Layout:
         self._work.mkdir()
 
     def of(self, order: Order, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
-        """Binaries by file name, and what was learnt. BOLT has no weights: apps count by their traffic."""
+        """Binaries by file name, and what was learnt. Beside what it weighs an app counts by its traffic: a dear page has more branches."""
         originals = {name: built.programs[name] for name in COUNTED}
         if built.opcache is not None:
             originals[built.opcache.name] = built.opcache
@@ -54,8 +55,14 @@ class Layout:
         for name, binary in originals.items():
             self._tell(f"bolt: laying out {name}", 0.5)
             profile = self._work / f"{name}.fdata"
-            self._bolt.merge([path for each in found for path in profiles_of(name, each.profiles)], profile)
-            moved[name] = self._bolt.optimise(binary, profile, self._work / f"{name}.moved")
+            # Counts are summed, those of a file that is named twice too.
+            weighed = zip(order.teachings, found, strict=True)
+            self._bolt.merge(
+                [path for teaching, each in weighed for path in profiles_of(name, each.profiles) * int(teaching.weight)], profile
+            )
+            laid = self._bolt.optimise(binary, profile, self._work / f"{name}.moved")
+            uncounted = {function for each in found for function in each.left[name]}
+            moved[name] = Moved(laid.binary, structs.replace(laid.told, not_read=tuple(sorted({*laid.told.not_read, *uncounted}))))
         lessons = (
             Lesson(teaching, each.trained.requests, each.trained.targets, sum(1 for _ in each.profiles.iterdir()))
             for teaching, each in zip(order.teachings, found, strict=True)
@@ -65,11 +72,11 @@ class Layout:
     def _count(self, school: School, order: Order, built: Built, originals: dict[str, Path], place: Path) -> _Counted:
         """Train binaries that count, in a directory of their own."""
         written = school.writable("bolt-profiles")
-        counting = {}
+        counting, left = {}, {}
         for name, binary in originals.items():
             self._tell(f"bolt: instrumenting {name}", 0.0)
             counting[name] = place / f"{name}.counting"
-            self._bolt.instrument(binary, counting[name], written / name)
+            left[name] = self._bolt.instrument(binary, counting[name], written / name)
         programs = {**built.programs, **{name: counting[name] for name in COUNTED}}
         trainee = place / "trainee"
         opcache = counting.get(built.opcache.name) if built.opcache else None
@@ -78,7 +85,7 @@ class Layout:
         for name in originals:
             refuse_unserved(profiles_of(name, written), name, trained.requests)
         # The directory goes with the school.
-        return _Counted(trained, Path(shutil.copytree(written, place / "profiles")))
+        return _Counted(trained, Path(shutil.copytree(written, place / "profiles")), left)
 
 
 def profiles_of(name: str, folder: Path) -> tuple[Path, ...]:

@@ -17,8 +17,10 @@ from phpdyno.model.recipe import Phase, Recipe
 Key = dict[str, object]
 METHOD = 5
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
-COUNTING = 2
+COUNTING = 3
 """Of training for BOLT, likewise: one more whenever `layout.py` has programs count otherwise."""
+EXAMINING = 2
+"""Of looking at a build, likewise: one more whenever its record tells more of what was seen."""
 EXAMINED = ("app", "version", "reference", "targets", "traffic", "requests")
 """Of a teaching, what a build is examined with, and what its record says of that, whether or not it was trained."""
 
@@ -152,7 +154,17 @@ class Order(Struct, frozen=True):
         package = {"package": (ground.package, ground.package_version)} if ground.package else {}
         left_out = {"left out": tuple(self.left_out)} if self.left_out else {}
         examined = [{name: getattr(each, name) for name in EXAMINED} for each in self.teachings]
-        return {**self.compiled, "lessons": lessons, "examined": examined, **place, **modules, **layout, **package, **left_out}
+        return {
+            **self.compiled,
+            "lessons": lessons,
+            "examining": EXAMINING,
+            "examined": examined,
+            **place,
+            **modules,
+            **layout,
+            **package,
+            **left_out,
+        }
 
     @property
     def name(self) -> str:

@@ -10,11 +10,14 @@ from phpdyno.build.needs import READY
 from phpdyno.build.versions import as_package
 from phpdyno.errors import DynoError
 from phpdyno.model.build import BUILD_FILE, Build, configuration_of, series_of
+from phpdyno.render.php import ini_value
 from phpdyno.stack.php import NO_PRELOADING
 
 HOME = "usr/lib/phpdyno"
 INI = "ini"
 """The directory of what one that stands alone loads besides its php.ini."""
+PLACES = "places"
+"""The directory of what any package's php-fpm must be told of the distribution."""
 IF_SYSTEMD = "if [ -d /run/systemd/system ]; then"
 ASKING = " ".join((*NO_PRELOADING, "-d error_log= -d display_errors=1 -d display_startup_errors=1"))
 """Of a php-fpm that is only asked: it preloads nothing, and says what is wrong to whoever asks, not to a log."""
@@ -24,6 +27,7 @@ CHECK = "--check"
 """To the start script: say whether it would start this build, and start nothing."""
 _UNFIT = re.compile(r"[^a-z0-9.+-]+")
 _PACKAGED = re.compile(r"/usr/sbin/php-fpm(\d+\.\d+)")
+"""As `packaged_fpm` writes it."""
 
 
 class Contents(Struct, frozen=True):
@@ -113,7 +117,7 @@ class _Texts(Struct, frozen=True):
 # The rebuilt php-fpm where it fits what is installed now, else the distribution's own, with a notice.
 # {CHECK}: whether the one that runs may take its configuration anew, for which php-fpm executes itself and not this script.
 home={self.home}
-stock=/usr/sbin/php-fpm{self.series}
+stock={packaged_fpm(self.series)}
 check=
 if [ "$1" = {CHECK} ]; then
   shift
@@ -171,9 +175,12 @@ settings=${{RUNTIME_DIRECTORY:-/run/{self.unit_name}}}/{BESIDE_INI}
 
     def _own(self) -> str:
         program = '"$home/php-fpm"'
+        told = f"$home/{PLACES}:" if self.build.places else ""
         if self.build.alone:
-            return f'env PHP_INI_SCAN_DIR="$settings:$home/{INI}" {program} -c "{self.build.ini or "/dev/null"}"'
-        return f'{program} -d "extension_dir=$home/{EXTENSIONS}"'
+            return f'env PHP_INI_SCAN_DIR="{told}$settings:$home/{INI}" {program} -c "{self.build.ini or "/dev/null"}"'
+        # Behind the colon stands what it reads by itself.
+        scanning = f'env PHP_INI_SCAN_DIR="{told}$PHP_INI_SCAN_DIR" ' if told else ""
+        return f'{scanning}{program} -d "extension_dir=$home/{EXTENSIONS}"'
 
     def _outdated(self) -> str:
         """A test of the shell: extensions of another version than the program's may not load; of two PHPs of one series the older one lacks
@@ -246,7 +253,14 @@ Or for good:      apt remove {self.name}
 {unhardened(self.build)}
 
 {self._uses()}
-{self._command_line()}"""
+{self._told()}{self._command_line()}"""
+
+    def _told(self) -> str:
+        if not self.build.places:
+            return ""
+        names = ", ".join(sorted(self.build.places))
+        where = f"{self.home}/{PLACES}"
+        return f"The distribution's php-fpm knows by itself: {names}. This one is told in {where}, which counts above php.ini.\n\n"
 
     def _command_line(self) -> str:
         if self.build.alone:
@@ -272,10 +286,20 @@ Or for good:      apt remove {self.name}
             return f"{told}Where the distribution has a newer PHP {self.series} when it starts, it {aside}"
         return f"{told}Nobody mends its holes but you: build it anew whenever its source is.\n"
 
+    def places(self) -> str:
+        """Above php.ini, below conf.d: the files of both leave these out, or the build would not differ."""
+        lines = [f"{name}={ini_value(value, as_text=True)}" for name, value in sorted(self.build.places.items())]
+        return "; The distribution's php-fpm has these compiled in. Read after php.ini and before conf.d.\n" + "\n".join(lines) + "\n"
+
     def ini(self, loads: Mapping[str, str]) -> str:
         """What one that stands alone loads: its own opcache, and extensions that were added to it."""
         lines = [f"extension_dir={self.home}/{EXTENSIONS}", *(f"{kind}={self.home}/{EXTENSIONS}/{file}" for file, kind in loads.items())]
         return "; Read after php.ini and the settings of conf.d.\n" + "\n".join(lines) + "\n"
+
+
+def packaged_fpm(series: str) -> str:
+    """Where the distribution has its php-fpm: `/usr/sbin/php-fpm8.2`."""
+    return f"/usr/sbin/php-fpm{series}"
 
 
 def series_beside(fpm: str) -> str:
@@ -334,6 +358,7 @@ def package_texts(build: Build, contents: Contents) -> dict[str, str]:
         "DEBIAN/prerm": texts.prerm(),
         "DEBIAN/postrm": _script(f"{IF_SYSTEMD} systemctl daemon-reload || true; fi"),
         f"{HOME}/{texts.name}/start": texts.start(),
+        **({f"{HOME}/{texts.name}/{PLACES}/{PLACES}.ini": texts.places()} if build.places else {}),
         **({f"{HOME}/{texts.name}/{INI}/phpdyno.ini": texts.ini(contents.loads)} if build.alone else {}),
         f"usr/lib/systemd/system/{texts.unit_name}.service": texts.unit(),
         f"usr/share/doc/{texts.name}/README": texts.readme(),

@@ -22,7 +22,7 @@ from phpdyno.build.leftovers import forget_compiling
 from phpdyno.build.options import unknown_options
 from phpdyno.build.order import Order
 from phpdyno.build.own_tests import run_own_tests
-from phpdyno.build.school import EXAMINED, TRAINED, Schools
+from phpdyno.build.school import EXAMINED, TRAINED, Found, Schools
 from phpdyno.build.training import WrongAnswer
 from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
 from phpdyno.build.workshop import DONE, Workshop, empty, read_build, write_build
@@ -56,11 +56,11 @@ class Unusable(DynoError):  # noqa: N818 (it names what is the matter)
 
 
 class _Assembled(Struct, frozen=True):
-    """A build in its directory: what BOLT laid out, what was learnt, what was looked at."""
+    """A build in its directory: what BOLT laid out, what was learnt, what was found."""
 
     moved: dict[str, Moved]
     lessons: tuple[Lesson, ...]
-    checks: tuple[Check, ...]
+    found: Found
 
 
 class Pipeline:
@@ -128,7 +128,7 @@ class Pipeline:
             compiler=order.compiler,
             vm_kind=kind,
             binaries=tuple(_binary(place, path) for path in _files_of(place)),
-            checks=(*made.checks, *_known_before(order, kind, lessons)),
+            checks=(*made.found.checks, *_known_before(order, kind, lessons)),
             seconds=time.monotonic() - began,
             made=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
             lessons=lessons or made.lessons,
@@ -137,6 +137,7 @@ class Pipeline:
             measuring_only=order.ground.measuring_only,
             package=order.ground.package,
             package_version=order.ground.package_version,
+            places=dict(made.found.places),
         )
 
     def _tree(self, order: Order) -> Tree:
@@ -238,7 +239,7 @@ class Pipeline:
             empty(place)
             raise _of_bolt(error) from error
 
-    def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> tuple[Check, ...]:
+    def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> Found:
         """The build in its directory, examined on the stack of each app. Raises Unusable for one that may not be used, DynoError."""
         empty(place)
         programs = {name: moved[name].binary if name in moved else path for name, path in built.programs.items()}
@@ -248,12 +249,14 @@ class Pipeline:
         assemble(Built(programs, opcache, built.added), place, order.ground.theirs)
         several = len(order.teachings) > 1
         checks: list[Check] = []
+        places: dict[str, str] = {}
         for teaching in order.teachings:
             with self._schools(teaching.app) as school:
                 found = school.examine(order.ground.settings(place), order.ground.expected)
-            checks += [structs.replace(each, name=f"{each.name}, {teaching.app}") if several else each for each in found]
+            checks += [structs.replace(each, name=f"{each.name}, {teaching.app}") if several else each for each in found.checks]
+            places |= found.places
         _refuse_wrong(checks, order)
-        return tuple(checks)
+        return Found(tuple(checks), places)
 
 
 def _known_before(order: Order, kind: str, lessons: Sequence[Lesson]) -> Iterator[Check]:

@@ -51,7 +51,10 @@ IN_SOURCE: dict[str, Compiled] = {
     "calendar": _on("calendar"),
     "ctype": _on("ctype"),
     "curl": _with("curl", "libcurl4-openssl-dev"),
-    "dba": _on("dba"),
+    "dba": Compiled(
+        ("--enable-dba", "--with-db4=/usr", "--with-qdbm=/usr", "--with-lmdb=/usr", "--enable-inifile", "--enable-flatfile"),
+        ("libdb-dev", "libqdbm-dev", "liblmdb-dev"),
+    ),
     "dom": _on("dom", "libxml2-dev"),
     "enchant": _with("enchant", "libenchant-2-dev"),
     "exif": _on("exif"),
@@ -59,10 +62,7 @@ IN_SOURCE: dict[str, Compiled] = {
     "fileinfo": _on("fileinfo"),
     "filter": _on("filter"),
     "ftp": _on("ftp", "libssl-dev"),
-    "gd": Compiled(
-        ("--enable-gd", "--with-jpeg", "--with-webp", "--with-freetype"),
-        ("libgd-dev", "libpng-dev", "libjpeg-dev", "libwebp-dev", "libfreetype-dev"),
-    ),
+    "gd": Compiled(("--enable-gd", "--with-external-gd"), ("libgd-dev",)),
     "gettext": _with("gettext"),
     "gmp": _with("gmp", "libgmp-dev"),
     "iconv": _with("iconv"),
@@ -110,7 +110,7 @@ IN_SOURCE: dict[str, Compiled] = {
     "zip": _with("zip", "libzip-dev"),
     "zlib": _with("zlib", "zlib1g-dev"),
 }
-"""Extensions of php-src by the name under which PHP lists them, in lower case."""
+"""Extensions of php-src by the name under which PHP lists them, in lower case; each with all that the distribution's own can."""
 ALWAYS = frozenset(
     {
         "core",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, structs
 
 from phpdyno.build.dropin import EXTENSIONS
-from phpdyno.build.package_texts import INI, home_of, package_name, refuse_unpackable, series_beside, unit_name, version_of
+from phpdyno.build.package_texts import INI, PLACES, home_of, package_name, refuse_unpackable, series_beside, unit_name, version_of
 from phpdyno.bundle.manifest import PROGRAM, REBUILT, ByHand, PhpPlace
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, configuration_of
@@ -35,9 +35,12 @@ class Rebuilt(Struct, frozen=True):
         # Compiled elsewhere than the distribution's, it does not know its configuration by itself.
         read = ("-y", stock.config)
         own = structs.replace(stock, version=build.php_version, executable=f"{home}/php-fpm", unit=unit_name(build))
+        told = f"{home}/{PLACES}:" if build.places else ""
         if build.alone:
-            return structs.replace(own, ini_dir=f"{home}/{INI}", scan_dir=f"{home}/{INI}", options=("-c", build.ini or "/dev/null", *read))
-        return structs.replace(own, options=("-d", f"extension_dir={home}/{EXTENSIONS}", *read))
+            return structs.replace(
+                own, ini_dir=f"{home}/{INI}", scan_dir=f"{told}{home}/{INI}", options=("-c", build.ini or "/dev/null", *read)
+            )
+        return structs.replace(own, scan_dir=told, options=("-d", f"extension_dir={home}/{EXTENSIONS}", *read))
 
     def adopted(self, settings: Mapping[str, str], stock: PhpPlace) -> dict[str, str]:
         """What was adopted, as it is once the package is there: the build is one setting, its program. Without a package it is left out."""

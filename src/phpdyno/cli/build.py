@@ -1,6 +1,8 @@
 """`phpdyno build`: options checked, built, shown."""
 
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct, json, structs
@@ -11,6 +13,7 @@ from phpdyno.build.added import parse_added
 from phpdyno.build.package_texts import unhardened
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import finished_builds, named_build
+from phpdyno.bundle.manifest import PROGRAM
 from phpdyno.cli.compare import absolute_reference
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.options import INSTALLED, NO_REQUESTS, RECIPE, RUNS, TRAINING, GroundOptions, RequestOptions
@@ -23,10 +26,12 @@ from phpdyno.model.build import Build, Check
 from phpdyno.report.build_view import missing_words, taught_words
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
-from phpdyno.workflows.build import Wanted, build, directory_for, package, refresh, refuse_failed, refuse_outdated
+from phpdyno.stack.placement import ini_options, loading
+from phpdyno.workflows.build import Made, Wanted, build, directory_for, of_one_package, package, refresh, refuse_failed, refuse_outdated
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
 from phpdyno.workflows.rundir import check_place
+from phpdyno.workflows.specs import settings_of_build
 
 NO_EXTENSIONS = "none"
 
@@ -65,26 +70,32 @@ def run(options: Options) -> int:
         _refuse_other_options(options)
     checked_seed(options.seed)
     logs = check_place(options.runs.absolute()) / LOGS
-    if options.finished:
+    if options.finished and not options.refresh:
         return _package_finished(options, logs)
     wanted = None if options.refresh else wanted_of(options, Console(stderr=True))
     into = directory_for(options.package) if options.package else None
     with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
         if wanted is None:
-            made, failed = refresh(options.ground.like, logs=logs, progress=progress)
+            made, failed = refresh(options.ground.like, only=options.finished, logs=logs, progress=progress)
         else:
             made, failed = [build(wanted, logs=logs, progress=progress)], []
-    # What PHP's own tests find wrong deploys nowhere.
-    packed = {place: str(package((place, each), into, logs=logs)) if into and not wrong_in(each) else "" for place, each in made}
-    _show([Listed(str(place), each, packed[place]) for place, each in made], as_json=options.json)
-    wrong = [each.name for _, each in made if wrong_in(each)]
-    # With --json nothing was said of them on the way.
-    unsaid = failed if options.json else []
-    if wrong and into:
-        unsaid = [*unsaid, f"not packaged: {', '.join(wrong)}"]
-    for each in unsaid:
+    packed, unpacked = _packed(made, into, logs) if into else ({}, [])
+    _show([Listed(str(place), each, packed.get(place, "")) for place, each in made], as_json=options.json)
+    # With --json nothing was said on the way.
+    for each in (*(failed if options.json else ()), *unpacked):
         print_line(Console(stderr=True), each)
-    return 1 if wrong or failed else 0
+    return 1 if failed or unpacked or any(wrong_in(each) for _, each in made) else 0
+
+
+def _packed(made: Sequence[Made], into: Path, logs: Path) -> tuple[dict[Path, str], list[str]]:
+    """The packages of builds, by their directories, and why others have none: what PHP's own tests find wrong deploys nowhere, and of two
+    that are one package the later one would win. Raises DynoError."""
+    wrong = [each.name for _, each in made if wrong_in(each)]
+    several = of_one_package([each for _, each in made])
+    why = [f"not packaged: {', '.join(wrong)}"] if wrong else []
+    why += [f"not packaged: {' and '.join(names)} would be one package, {name}: package one by its name" for name, names in several.items()]
+    left = {*wrong, *(name for names in several.values() for name in names)}
+    return {place: str(package((place, each), into, logs=logs)) for place, each in made if each.name not in left}, why
 
 
 def wrong_in(build: Build) -> tuple[Check, ...]:
@@ -158,6 +169,14 @@ def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trai
     return found
 
 
+def started(place: Path, build: Build) -> str:
+    """What a shell starts the php-fpm of a finished build with, so that it finds its extensions and reads its ini files."""
+    settings = settings_of_build(place, build)
+    options, scan_dir = ini_options(settings)
+    words = (settings[PROGRAM], "-d", f"extension_dir={settings['php.extension_dir']}", *options, *loading(settings))
+    return f"{'PHP_INI_SCAN_DIR= ' if scan_dir == '' else ''}{shlex.join(words)}"
+
+
 def _show(found: list[Listed], *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json.format(json.encode(found), indent=2).decode() + "\n")
@@ -179,7 +198,7 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         for check in wrong_in(each.build):
             print_line(console, f"{each.build.name}: {check.name}: {check.seen}")
         print_line(console, f"use it: build={each.build.name}")
-        print_line(console, f"its php-fpm: {each.directory}/php-fpm")
+        print_line(console, f"its php-fpm: {started(Path(each.directory), each.build)}")
         if each.package:
             print_line(console, f"package: {each.package}")
             print_line(console, f"before you deploy it: {unhardened(each.build)}")

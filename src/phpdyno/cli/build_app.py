@@ -24,7 +24,10 @@ Training = Annotated[str, Parameter(help="how long traffic trains a build")]
 
 def build(
     finished: Annotated[
-        str, Parameter(name="BUILD", show_default=False, help="a finished build, by its name: with --package, it is packaged")
+        str,
+        Parameter(
+            name="BUILD", show_default=False, help="a finished build, by its name: with --package it is packaged, with --refresh made anew"
+        ),
     ] = "",
     /,
     *,

@@ -12,12 +12,15 @@ FIXED = "no-pie"
 """The program runs at one address; its modules are as they are."""
 WHOLE_FUNCTIONS = "whole-functions"
 """BOLT cannot split again what the compiler has split."""
+TRAINED_ONLY = "trained-only"
+"""Only together with a profile: what no training has reached is compiled for size and put elsewhere."""
 FLAGS = {
     "no-semantic-interposition": "-fno-semantic-interposition",
     "no-plt": "-fno-plt",
     "no-stack-protector": "-fno-stack-protector",
     FIXED: "-fno-pie",
     WHOLE_FUNCTIONS: "-fno-reorder-blocks-and-partition",
+    TRAINED_ONLY: "-fno-profile-partial-training",
 }
 """Words that stand for one flag of the compiler."""
 MARCH = "march="
@@ -44,6 +47,10 @@ def parse_recipe(text: str, *, where: str = "--recipe") -> Recipe:
         raise UsageError(f"{machine!r} is no machine", where=where, next_step="give one that gcc knows, for instance march=x86-64-v3")
     if {"bolt", FIXED} <= seen:
         raise UsageError(f"BOLT wants a program that runs at any address, and {FIXED} makes none", where=where, next_step="leave one out")
+    if TRAINED_ONLY in seen and "pgo" not in seen:
+        raise UsageError(
+            f"{TRAINED_ONLY} says how a profile is used, and this recipe has none", where=where, next_step="add pgo, or leave it out"
+        )
     return Recipe(
         level=next((LEVELS[word] for word in words if word in LEVELS), "2"),
         march=machine,

@@ -115,6 +115,9 @@ class Build(Struct, frozen=True):
     `package` is the distribution's of `like`, `package_version` its version then: recorded where the build loads its extensions or is of
     its source, and is not for measuring only.
 
+    `places` are php.ini settings for which that php-fpm has a place of the distribution's compiled in, and this build has not: its package
+    tells it.
+
     `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
     """
 
@@ -141,6 +144,7 @@ class Build(Struct, frozen=True):
     examined: tuple[Teaching, ...] = ()
     package: str = ""
     package_version: str = ""
+    places: dict[str, str] = field(default_factory=dict)
     schema: int = BUILD_SCHEMA
 
     @property

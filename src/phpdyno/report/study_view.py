@@ -1,5 +1,6 @@
 """From a study's record and its parts' journals to the view that page and terminal show. Pure: no files, no clock."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -26,6 +27,8 @@ from phpdyno.report.study_sweeps import sweep_figures
 
 SCHEMA: Final = "phpdyno.study/1"
 PER = 1000
+_PLACE = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
+"""The directory of an absolute path: a page is shown to others, to whom it says nothing."""
 _FAMILY = {
     **dict.fromkeys(("open", "openat"), "open, openat"),
     **dict.fromkeys(("stat", "lstat", "fstat", "newfstatat", "statx"), "stat, lstat, fstat, newfstatat"),
@@ -94,14 +97,15 @@ def side_of(ours: Ratio, reference: float) -> Side:
 
 
 def _contrasts(study: Study, comparisons: Sequence[ComparisonFigures]) -> tuple[ContrastFigures, ...]:
-    """Each contrast once per app and metric, from the first comparison that measured both arms: never from two."""
+    """Each contrast once per app and metric, from the first comparison that has an interval for both arms: never from two."""
     found: dict[tuple[str, str, str], ContrastFigures] = {}
     for contrast in study.contrasts:
         reference = _reference_ratio(study.reference, contrast.arm, contrast.against)
         for comparison in comparisons:
             arms = {each.arm: each for each in comparison.arms}
             key = (contrast.title, comparison.app, comparison.metric)
-            if contrast.arm not in arms or contrast.against not in arms or key in found:
+            told = key in found and found[key].ours is not None
+            if contrast.arm not in arms or contrast.against not in arms or told:
                 continue
             ours = quotient(arms[contrast.arm], arms[contrast.against])
             loaded = comparison.metric == "throughput"
@@ -136,7 +140,7 @@ def _warnings(runs: Sequence[Gathered], sweeps: Sequence[Sweep], builds: Mapping
     said = [warning for run in runs for warning in run.preflight_warnings]
     said += [warning for sweep in sweeps for each in sweep.hosts for warning in each.warnings]
     made = [build.origin.notice for build in builds.values() if build.origin.notice]
-    made += [each for name, build in builds.items() for each in missing_words(name, build.skipped)]
+    made += [_PLACE.sub("", each) for name, build in builds.items() for each in missing_words(name, build.skipped)]
     return tuple(dict.fromkeys([*made, *said]))
 
 

@@ -5,10 +5,10 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from phpdyno.config.fpm_conf import Variables, ini_text
 from phpdyno.errors import DynoError, UsageError
@@ -17,6 +17,7 @@ from phpdyno.stack.programs import find_program, newest_program, program_path
 from phpdyno.stack.tethered import run_tethered
 
 _INI_LINE = re.compile(r"^([a-z_][a-z0-9_.]*) => .* => ", re.IGNORECASE | re.MULTILINE)
+_SETTING = re.compile(r"^([a-z_][a-z0-9_.]*) => (.*?) => .*$", re.IGNORECASE | re.MULTILINE)
 _PRELOAD_LINE = re.compile(r"^[ \t]*opcache\.preload[ \t]*=([^\r\n]*)", re.MULTILINE)
 _NT_GNU_BUILD_ID = 3
 NO_PRELOADING = ("-d", "opcache.preload=")
@@ -53,10 +54,12 @@ def fpm_version(fpm: str) -> tuple[int, int]:
 
 
 class Traits(Struct, frozen=True):
-    """What is compiled into a PHP: whether it is thread-safe, and the version of its time-zone database (`0.system` for the system's)."""
+    """What a PHP says of itself: whether it is thread-safe, the version of its time-zone database (`0.system` for the system's), and the
+    value of every php.ini setting that it knows, '' where it has none."""
 
     threads: bool
     timezones: str
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_traits(fpm: str, extension_dir: str | None = None, *, options: Sequence[str] = (), scan_dir: str | None = None) -> Traits:
@@ -69,7 +72,8 @@ def traits_in(text: str) -> Traits:
     """What the output of -i says."""
     threads = re.search(r"^Thread Safety => (\S+)", text, re.MULTILINE)
     zones = re.search(r'^"Olson" Timezone Database Version => (.*\S)', text, re.MULTILINE)
-    return Traits(threads=threads is not None and threads[1] == "enabled", timezones=zones[1] if zones else "")
+    values = {name: "" if value == "no value" else value for name, value in _SETTING.findall(text)}
+    return Traits(threads=threads is not None and threads[1] == "enabled", timezones=zones[1] if zones else "", values=values)
 
 
 class IniFiles(Struct, frozen=True):

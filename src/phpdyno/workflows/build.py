@@ -1,15 +1,16 @@
 """phpdyno build: the PHP that is there, rebuilt for an app or several."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from phpdyno.build.installed import find_fpm, why_outdated
 from phpdyno.build.package import make_package
-from phpdyno.build.package_texts import refuse_unpackable
+from phpdyno.build.package_texts import package_name, refuse_unpackable
 from phpdyno.build.pipeline import earlier_tests
 from phpdyno.build.training import Course
-from phpdyno.build.workshop import finished_builds
+from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
@@ -44,19 +45,23 @@ def build(wanted: Wanted, *, logs: Path, progress: Progress) -> Made:
         return site.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
 
 
-def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], list[str]]:
-    """Builds that stood in for a php-fpm, made anew for what it is now; those that still fit are found in the cache. One that cannot be
-    made is noted, and the others go on; gives those that are made, and why the others are not.
+def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tuple[list[Made], list[str]]:
+    """Builds that stood in for a php-fpm, made anew for what it is now; `only` one of them, by its name. Those that still fit are found in
+    the cache. One that cannot be made is noted, and the others go on; gives those that are made, and why the others are not.
 
     Raises UsageError where there are none, DynoError where there is no such php-fpm.
     """
+    if only:
+        like = named_build(only)[1].like
     fpm = find_fpm(like)
-    made_before = (build for _, build in finished_builds() if build.like == fpm)
-    packaged = [build for build in made_before if build.origin.kind == "debian" and not build.alone and not build.measuring_only]
+    stood_in = [build for _, build in finished_builds() if build.like == fpm and only in {"", build.name} and not build.measuring_only]
+    packaged = [build for build in stood_in if build.origin.kind == "debian" and not build.alone]
     orders = dict.fromkeys((build.recipe, build.known) for build in packaged)
     if not any(teachings for _, teachings in orders):
         what = f"there is no build that stood in for {fpm}"
-        raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
+        raise UsageError(
+            what, where=only or "--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP"
+        )
     made: dict[Path, Build] = {}
     failed: list[str] = []
 
@@ -64,9 +69,13 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], l
         failed.append(why)
         progress.note(why)
 
+    for build in stood_in:
+        if build not in packaged:
+            fails(f"{build.name} {'stands alone' if build.alone else 'is of a source of its own'}: build it again as you did")
     foundation = Foundation(like, to_be_kept=True, laid_out=any(recipe.bolt for recipe, _ in orders))
     with open_site(foundation, logs=logs, progress=progress) as site:
-        for recipe, teachings in orders:
+        for number, (recipe, teachings) in enumerate(orders, 1):
+            progress.phase(f"build {number} of {len(orders)}: {recipe.name}")
             if not teachings:
                 # Of builds made before this was recorded.
                 fails(f"it is not known on which app {recipe.name} was examined: give it one with --train")
@@ -81,6 +90,14 @@ def refresh(like: str, *, logs: Path, progress: Progress) -> tuple[list[Made], l
             except DynoError as error:
                 fails(f"{recipe.name} is not made anew: {error}")
     return list(made.items()), failed
+
+
+def of_one_package(builds: Sequence[Build]) -> dict[str, list[str]]:
+    """The builds that would be the same package, by its name, where they are several: whoever installs both has the later one."""
+    found: dict[str, list[str]] = {}
+    for each in builds:
+        found.setdefault(package_name(each), []).append(each.name)
+    return {name: several for name, several in found.items() if len(several) > 1}
 
 
 def refuse_outdated(build: Build) -> None:

@@ -1,5 +1,6 @@
 """Where builds are trained and examined: the app's real stack, beside the PHP that is there."""
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from msgspec import structs
 
 from phpdyno.build.installed import modules_of
 from phpdyno.build.order import Expected
-from phpdyno.build.school import EXAMINED, TRAINED
+from phpdyno.build.school import EXAMINED, TRAINED, Found
 from phpdyno.build.training import Course, Trained, Trainer
 from phpdyno.build.tree import MODULE, Tell
 from phpdyno.errors import DynoError
@@ -18,12 +19,15 @@ from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.workload import Workload
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
-from phpdyno.stack.php import Traits, inspect_php, read_build_id, read_traits
+from phpdyno.stack.php import Traits, ini_files, inspect_php, read_build_id, read_traits
 from phpdyno.stack.placement import ini_options, loading
 
 BESIDE_FPM = ("php", "php-cgi")
 OF_THE_SERVER = "cgi-fcgi"
 """What php-fpm and php-cgi call themselves among their extensions."""
+OWN_PLACE = "extension_dir"
+"""Every build has its own."""
+_SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=", re.MULTILINE)
 SYSTEM = "system"
 """In the version of a time-zone database that is the system's, by Debian's patch."""
 
@@ -46,7 +50,7 @@ class StackSchool:
         arm = Arm(TRAINED, php, {**self._control.settings, **changed}, changed)
         return self._trainer.train(arm, self._course, self._tell, by_signals=by_signals)
 
-    def examine(self, settings: dict[str, str], expected: Expected) -> Sequence[Check]:
+    def examine(self, settings: dict[str, str], expected: Expected) -> Found:
         """Start it beside the control: what it is, loads, maps and answers. Raises WrongAnswer, ArmFailed."""
         self._tell("examining", 0.0)
         arm, traits = self._looked_at(settings)
@@ -54,11 +58,15 @@ class StackSchool:
         options, scan_dir = ini_options(self._control.settings)
         php = self._control.php
         beside = read_traits(php.fpm, php.extension_dir, options=options, scan_dir=scan_dir)
-        return (
+        scanned = ini_files(php.fpm, options, scan_dir).scanned if expected.compiled_in is not None else ()
+        places = places_of(traits, beside, set_in=[Path(path).read_text(errors="replace") for path in scanned])
+        checks = (
             *checks_of(arm.php, facts, control, compiled_in=expected.compiled_in),
             *checks_of_traits(traits, beside, expected),
+            check_of_places(places),
             check_of_programs(settings, facts.extensions),
         )
+        return Found(checks, places)
 
     def _looked_at(self, settings: dict[str, str]) -> tuple[Arm, Traits]:
         """The arm that runs a build, which is asked what it is. Raises ArmFailed where it does not run at all."""
@@ -107,6 +115,23 @@ def checks_of_traits(php: Traits, control: Traits, expected: Expected) -> tuple[
         Check("threads", ok=php.threads == expected.threads, seen="thread-safe" if php.threads else "not thread-safe"),
         Check("time zones", ok=same or not expected.as_packaged, seen=f"{_database(php)}{beside}"),
     )
+
+
+def places_of(php: Traits, control: Traits, *, set_in: Sequence[str] = ()) -> dict[str, str]:
+    """Settings for which the control has a place of the distribution's compiled in (where sessions are kept, the database's socket) and a
+    build that reads the same files has not, with the control's values. `set_in` are files that only the control has read here."""
+    told = {name for text in set_in for name in _SET.findall(text)}
+    return {
+        name: value
+        for name, value in control.values.items()
+        if "/" in value and php.values.get(name, value) != value and name not in told and name != OWN_PLACE
+    }
+
+
+def check_of_places(places: Mapping[str, str]) -> Check:
+    """What a build's package tells it, since its source does not."""
+    said = ", ".join(f"{name} is {value}" for name, value in places.items())
+    return Check("places", ok=True, seen=f"compiled into the control alone, told by a package: {said}" if said else "as in the control")
 
 
 def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> Check:

@@ -12,7 +12,7 @@ from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.tune import Confirmed, Found, Goal, PartFound, Ratio
 from phpdyno.report.tune_words import confirmed_words, part_words
 from phpdyno.workflows.specs import Imported
-from phpdyno.workflows.tune_builds import rebuilt_in
+from phpdyno.workflows.tune_builds import rebuilt_in, site_fpm
 
 
 def make_tune_bundle(
@@ -29,7 +29,7 @@ def make_tune_bundle(
     """Write it. `control` is what the settings were proved on top of, `live` the running pool that it was read from, `preload_root` where
     the preload script looks for the app ('': nowhere yet). Raises DynoError, UsageError."""
     php = record.control.php
-    place = place_of_live(live.pool, live.files, php.version) if live else debian_place(php.version, php.fpm)
+    place = place_of_live(live.pool, live.files, php.version) if live else debian_place(php.version, site_fpm(php))
     together = [each for each in found.confirmations if each.decision == "adopted" and _adopted(each.settings, found.settings)]
     return write_bundle(
         directory,

@@ -103,6 +103,7 @@ def test_functions_that_bolt_gives_up_for_are_left_alone_and_named(tmp_path: Pat
         "--skip-funcs=execute_data(/.*)?",
         "--skip-funcs=execute_data(/.*)?,jump_to(/.*)?",
     ]
+    assert bolt.instrument(Path("php-fpm"), tmp_path, tmp_path) == ("execute_data", "jump_to")
     stubborn = SimpleNamespace(status=1, said=lambda: REFUSED.format("main"), tail=lambda _: "in function main", log="log")
     bolt = Bolt(cast(Supervisor, SimpleNamespace(run=lambda *_, **__: stubborn)), tmp_path)
     with pytest.raises(BoltError, match="in function main"):

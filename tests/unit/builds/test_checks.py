@@ -10,7 +10,7 @@ from phpdyno.build.order import Expected
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Check
 from phpdyno.stack.php import Traits, traits_in
-from phpdyno.workflows.build_school import check_of_programs, checks_of, checks_of_traits
+from phpdyno.workflows.build_school import check_of_places, check_of_programs, checks_of, checks_of_traits, places_of
 from tests.support.facts import PLAIN
 
 CONTROL = structs.replace(PLAIN, extensions=("Core", "mbstring", "mysqli"), php_version="8.2.36")
@@ -93,7 +93,33 @@ def test_which_database_of_time_zones_a_build_has_is_said_beside_the_controls() 
     assert checks_of_traits(DEBIAN, DEBIAN, Expected())[1].seen == "the system's database"
 
 
+def test_a_place_that_only_the_control_knows_is_told_by_a_package() -> None:
+    values = {
+        "session.save_path": "/var/lib/php/sessions",
+        "include_path": ".:/usr/share/php",
+        "mysqli.default_socket": "/run/mysqld.sock",
+        "extension_dir": "/usr/lib/php/20220829",
+        "apc.serializer": "php",
+        "precision": "14",
+        "zip.of_the_control": "/only/there",
+    }
+    control = structs.replace(DEBIAN, values=values)
+    own = {"session.save_path": "", "include_path": ".:/usr/local/lib/php", "mysqli.default_socket": "", "precision": "17"}
+    php = structs.replace(UPSTREAM, values={**own, "extension_dir": "/build/extensions", "apc.serializer": ""})
+    found = places_of(php, control, set_in=["; mysqli.default_socket is\n  mysqli.default_socket = /run/mysqld.sock\n"])
+    assert found == {"session.save_path": "/var/lib/php/sessions", "include_path": ".:/usr/share/php"}
+    assert check_of_places(found) == Check(
+        "places",
+        ok=True,
+        seen="compiled into the control alone, told by a package: "
+        "session.save_path is /var/lib/php/sessions, include_path is .:/usr/share/php",
+    )
+    assert check_of_places(places_of(control, control)).seen == "as in the control"
+
+
 def test_traits_are_read_from_what_php_prints() -> None:
+    printed = "session.save_path => no value => no value\ninclude_path => .:/a => b => .:/a => b\n"
+    assert traits_in(printed).values == {"session.save_path": "", "include_path": ".:/a"}
     said = 'PHP Version => 8.2.36\nThread Safety => enabled\nThread API => POSIX Threads\n"Olson" Timezone Database Version => 2025.2\n'
     assert traits_in(said) == Traits(threads=True, timezones="2025.2")
     assert traits_in("Thread Safety => disabled\n") == Traits(threads=False, timezones="")

@@ -2,7 +2,7 @@
 
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ from phpdyno.build import pipeline as module
 from phpdyno.build.bolt import BoltError, Moved
 from phpdyno.build.order import Expected, Ground, Key, Order
 from phpdyno.build.pipeline import COMPILED, LESSON, TESTED, TESTS, Pipeline, earlier_tests
-from phpdyno.build.school import EXAMINED, TRAINED, School
+from phpdyno.build.school import EXAMINED, TRAINED, Found, School
 from phpdyno.build.training import Trained, WrongAnswer
 from phpdyno.build.tree import Built, Tree
 from phpdyno.build.workshop import DONE, Workshop, read_build
@@ -49,12 +49,14 @@ class FakeSchool:
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
         raise NotImplementedError
 
-    def examine(self, settings: dict[str, str], expected: Expected) -> Sequence[Check]:
+    def examine(self, settings: dict[str, str], expected: Expected) -> Found:
         self.seen.append(Path(settings["php"]).read_text())
         self.expected.append(expected)
         if self.seen[-1] in self._fails:
             raise self._fails[self.seen[-1]]
-        return (Check("opcache", ok=self.seen[-1] not in self._wrong, seen="theirs is mapped"),)
+        return Found(
+            (Check("opcache", ok=self.seen[-1] not in self._wrong, seen="theirs is mapped"),), {"session.save_path": "/var/sessions"}
+        )
 
     def writable(self, name: str) -> Path:
         raise NotImplementedError
@@ -116,6 +118,7 @@ def ground(tmp_path: Path) -> Ground:
 def test_what_bolt_laid_out_is_the_build(yard: Yard, ground: Ground) -> None:
     place, made = yard.build(order("bolt", ground=ground))
     assert (place / "php-fpm").read_text() == "moved"
+    assert made.places == {"session.save_path": "/var/sessions"}
     assert (made.skipped, made.lessons, [each.binary for each in made.laid_out]) == ({}, (LEARNT,), ["php-fpm"])
 
 

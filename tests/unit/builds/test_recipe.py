@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phpdyno.build.flags import GENERATE, LTO, PROGRAM_UNDER_BOLT, USE, WHOLE_PAGES, flags_of
-from phpdyno.config.recipe import FIXED, FLAGS, parse_recipe
+from phpdyno.config.recipe import FIXED, FLAGS, TRAINED_ONLY, parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.recipe import Recipe
 
@@ -17,7 +17,7 @@ RECIPES = st.builds(
     pgo=st.booleans(),
     bolt=st.booleans(),
     words=st.sets(st.sampled_from(list(FLAGS))).map(lambda words: tuple(word for word in FLAGS if word in words)),
-).filter(lambda recipe: not (recipe.bolt and FIXED in recipe.words))
+).filter(lambda recipe: not (recipe.bolt and FIXED in recipe.words) and (recipe.pgo or TRAINED_ONLY not in recipe.words))
 
 
 @given(RECIPES)
@@ -44,6 +44,7 @@ def test_the_order_of_words_does_not_matter(text: str, name: str) -> None:
         ("march=a+march=b", "says twice what its march is"),
         ("march=", "'' is no machine"),
         ("march=native;rm", "is no machine"),
+        ("trained-only+o3", "trained-only says how a profile is used"),
         ("bolt+no-pie", "BOLT wants a program that runs at any address"),
     ],
 )
@@ -75,6 +76,15 @@ def test_what_writes_a_profile_does_not_use_one(recipe: Recipe) -> None:
     assert not set(LTO) & set(before.compile)
     assert set(USE) <= set(after.compile)
     assert not set(GENERATE) & set(after.compile)
+
+
+def test_what_was_not_trained_is_compiled_for_size_where_the_recipe_says_so() -> None:
+    flag = FLAGS[TRAINED_ONLY]
+    used = flags_of(parse_recipe("trained-only+pgo"), "use").compile
+    # Of two of a kind the later one counts.
+    assert used.index(flag) > used.index("-fprofile-partial-training")
+    # What is trained is the same for both, so one training serves both.
+    assert flags_of(parse_recipe("trained-only+pgo"), "generate") == flags_of(parse_recipe("pgo"), "generate")
 
 
 @given(RECIPES)

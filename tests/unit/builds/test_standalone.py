@@ -10,7 +10,7 @@ LISTED = ("Core", "mbstring", "mysqli", "pdo_mysql", "Zend OPcache", "apcu", "SP
 def test_what_the_control_has_is_compiled_in() -> None:
     options = standalone_options(LISTED)
     assert options[0] == "--disable-all"
-    assert {"--enable-mbstring", "--with-mysqli", "--enable-pdo", "--with-pdo-mysql", "--with-webp", "--enable-fpm"} <= set(options)
+    assert {"--enable-mbstring", "--with-mysqli", "--enable-pdo", "--with-pdo-mysql", "--with-external-gd", "--enable-fpm"} <= set(options)
     assert "--enable-zts" not in options
     assert "--enable-zts" in standalone_options(LISTED, zts=True)
     assert len(options) == len(set(options))

@@ -100,6 +100,20 @@ def test_a_contrast_is_never_made_of_two_comparisons(tmp_path: Path) -> None:
     assert len(made.contrasts) == 2
 
 
+def test_a_contrast_is_of_the_first_comparison_that_has_an_interval_for_it(tmp_path: Path) -> None:
+    study = small_study(tmp_path)
+    loaded, *rest = study.comparisons
+    twice = structs.replace(study, comparisons=(loaded, structs.replace(loaded, name="again"), *rest))
+    alone = study_view(record_of(study), {"shop-throughput": loaded_journal()})
+    for journals in (
+        {"shop-throughput": loaded_journal(3), "again": loaded_journal()},
+        {"shop-throughput": loaded_journal(), "again": loaded_journal(3)},
+    ):
+        made = study_view(record_of(twice), journals)
+        assert made.contrasts == alone.contrasts
+        assert made.contrasts[0].ours is not None
+
+
 def test_the_data_choose_the_notes(view: StudyView, tmp_path: Path) -> None:
     assert view.notes == ("Always said.", "Ours is smaller.")
     study = small_study(tmp_path)
@@ -244,6 +258,10 @@ def test_builds_are_shown_with_what_trained_them_and_what_must_be_known_of_them(
     lesser = study_view(structs.replace(record_of(study), builds={"bolted": less}), {})
     assert "bolted: without bolt: BOLT is not installed" in lesser.warnings
     assert "| bolted without bolt | 8.2.36 |" in study_page(lesser)
+    why = "/var/cache/phpdyno/1a2b/opcache.so: BOLT (optimise) failed: 3/4 of it; see /tmp/runs/build-logs/build-bolt.log"
+    placed = structs.replace(less, skipped={"bolt": why})
+    said = study_view(structs.replace(record_of(study), builds={"bolted": placed}), {}).warnings
+    assert said == ("bolted: without bolt: opcache.so: BOLT (optimise) failed: 3/4 of it; see build-bolt.log",)
     assert "## Builds" not in study_page(study_view(record_of(study), journals_of(study)))
 
 

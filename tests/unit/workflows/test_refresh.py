@@ -56,12 +56,13 @@ def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
     return found
 
 
-def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build) -> list[str]:
+def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build, only: str = "") -> list[str]:
     """Why some are not made."""
     progress = FakeProgress()
-    monkeypatch.setattr(workflow, "find_fpm", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(workflow, "find_fpm", lambda name: f"/usr/sbin/{Path(name).name}")
     monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in builds))
-    _, failed = workflow.refresh("php-fpm8.2", logs=Path("/logs"), progress=progress)
+    monkeypatch.setattr(workflow, "named_build", lambda name: next((Path("/cache"), each) for each in builds if each.name == name))
+    _, failed = workflow.refresh("php-fpm8.2", only=only, logs=Path("/logs"), progress=progress)
     assert failed == progress.notes
     return failed
 
@@ -95,6 +96,27 @@ def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch
         "it is not known on which app o2 was examined: give it one with --train",
         "pgo was trained on requests of access.log: build it again with that",
     ]
+
+
+def test_what_only_its_builder_can_make_again_is_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    alone = structs.replace(PGO, name="pgo-7", alone=True)
+    given = structs.replace(PGO, name="pgo-8", origin=structs.replace(PGO.origin, kind="git"))
+    assert refreshed(monkeypatch, alone, PGO, given) == [
+        "pgo-7 stands alone: build it again as you did",
+        "pgo-8 is of a source of its own: build it again as you did",
+    ]
+    assert site.made == [("pgo", ["wordpress=3"])]
+
+
+def test_one_of_them_is_made_anew_by_its_name(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    assert not refreshed(monkeypatch, O2, PGO, structs.replace(PGO, name="pgo-7", alone=True), only=O2.name)
+    assert site.made == [("o2", ["wordpress=3"])]
+
+
+def test_two_builds_may_be_one_package() -> None:
+    other = structs.replace(PGO, name="pgo-2", examined=(structs.replace(TEACHING, app="mediawiki"),))
+    assert workflow.of_one_package([O2, PGO, other]) == {"phpdyno-php8.2-pgo": [PGO.name, "pgo-2"]}
+    assert not workflow.of_one_package([O2, PGO])
 
 
 def test_one_whose_app_is_gone_is_noted_and_the_others_are_made(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:

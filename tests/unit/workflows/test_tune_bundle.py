@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 from phpdyno.bundle.manifest import Evidence
 from phpdyno.model.plan import AppSource
 from phpdyno.model.tune import Asked, Found
+from phpdyno.workflows import tune_builds
 from phpdyno.workflows.tune_bundle import evidence, make_tune_bundle
+from tests.support.builds import BUILD
 from tests.support.tunes import BOTH, FOUND, JIT, STAMPS, confirmed, record
 
 
@@ -44,6 +47,18 @@ def test_what_it_was_judged_by_is_the_goal(tmp_path: Path) -> None:
     assert manifest.together is not None
     assert manifest.together.metric == "memory"
     assert manifest.control == {"pool.pm.max_children": "1"}
+
+
+def test_a_bundle_is_for_the_php_of_the_site_where_another_binary_stood_in_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = "/var/cache/phpdyno/builds/pairs/1a2b/usr/sbin/php-fpm8.2"
+    mine = structs.replace(BUILD, like=pair, measuring_only=True)
+    monkeypatch.setattr(tune_builds, "finished_builds", lambda: ((tmp_path, mine),))
+    for fpm, told in ((pair, "/usr/sbin/php-fpm8.2"), ("/opt/php/sbin/php-fpm", "/opt/php/sbin/php-fpm")):
+        known = record(FOUND)
+        control = structs.replace(known.control, php=structs.replace(known.control.php, fpm=fpm, version="8.2.32"))
+        asked = structs.replace(known, control=control)
+        manifest = make_tune_bundle(tmp_path / told.replace("/", "-"), "run", asked, FOUND, control={"php": fpm})
+        assert (manifest.php.executable, manifest.php.version, manifest.php.unit) == (told, "8.2.32", "php8.2-fpm")
 
 
 def test_a_confirmation_of_what_is_not_in_the_bundle_is_not_that_of_all_together(tmp_path: Path) -> None:
