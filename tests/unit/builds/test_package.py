@@ -31,6 +31,11 @@ ALONE_8_2 = structs.replace(BUILD, alone=True, ini="/etc/php/8.2/fpm/php.ini")
 ALONE = structs.replace(ALONE_8_2, options=("--enable-fpm",), php_version="8.4.24", origin=Origin("archive", "8.4.24", "c0de"))
 
 
+def told(build: Build) -> Build:
+    """One of another source than the distribution's."""
+    return structs.replace(build, places={"session.save_path": "/var/lib/php/sessions", "include_path": ".:/usr/share/php"})
+
+
 def test_a_package_is_named_after_php_and_recipe() -> None:
     assert package_name(BUILD) == "phpdyno-php8.2-pgo"
     assert package_name(structs.replace(BUILD, recipe=parse_recipe("o3+march=x86-64-v3+lto"))) == "phpdyno-php8.2-o3+march-x86-64-v3+lto"
@@ -110,6 +115,19 @@ def test_what_dpkg_does_not_take_for_a_version_is_neither_below_nor_above(versio
     with pytest.raises(DynoError, match=rf"^{version}: dpkg does not compare this version with {other}: .*bad syntax") as caught:
         is_below(version, other)
     assert "\n" not in str(caught.value)
+
+
+def test_a_package_tells_its_php_fpm_what_the_distributions_knows_by_itself() -> None:
+    texts, name = package_texts(told(BUILD), AMD64), package_name(BUILD)
+    place = f"{HOME}/{name}/places/places.ini"
+    assert texts[place].splitlines()[1:] == ["include_path='.:/usr/share/php'", "session.save_path='/var/lib/php/sessions'"]
+    said = "The distribution's php-fpm knows by itself: include_path, session.save_path. This one is told in"
+    readme = f"usr/share/doc/{name}/README"
+    assert f"{said} /{HOME}/{name}/places, which counts above php.ini.\n" in texts[readme]
+    # One of the distribution's own source knows all of it.
+    untold = package_texts(BUILD, AMD64)
+    assert place not in untold
+    assert "knows by itself" not in untold[readme]
 
 
 class FakePackager:
@@ -276,6 +294,9 @@ def run_start(
         (ALONE_8_2, "", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {run}/conf.d:{home}/ini", ""),
         (ALONE_8_2, "8.2.37", "echo Core", "stock --nodaemonize", "the distribution has PHP 8.2.37, and this build is of 8.2.36"),
         (ALONE, "8.2.36", "exit 1", "stock --nodaemonize", "this build does not run here"),
+        # Behind the colon is what PHP scans by itself; conf.d counts above what only the distribution's php-fpm knows.
+        (told(BUILD), "8.2.36", "echo Core", "own -d extension_dir={home}/extensions --nodaemonize {home}/places:", ""),
+        (told(ALONE), "8.2.36", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {home}/places:{run}/conf.d:{home}/ini", ""),
     ],
 )
 def test_it_steps_aside_where_it_does_not_fit(  # noqa: PLR0917 (a table of cases)

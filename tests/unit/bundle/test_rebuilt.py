@@ -70,6 +70,14 @@ def test_one_that_stands_alone_reads_its_own_directory_of_ini_files(tmp_path: Pa
     assert manifest.settings == {"php": f"{HOME}-standalone/php-fpm", **JIT}
 
 
+def test_what_the_package_is_told_of_the_distribution_is_read_when_its_configuration_is_asked_for(tmp_path: Path) -> None:
+    found = []
+    for build in (PGO, structs.replace(PGO, alone=True)):
+        told = structs.replace(build, places={"include_path": ".:/usr/share/php"})
+        found.append(bundle(tmp_path / str(build.alone), settings={**JIT, **RUN_BY}, rebuilt=Rebuilt(told, RUN_BY)).manifest.php.scan_dir)
+    assert found == [f"{HOME}/places:", f"{HOME}-standalone/places:{HOME}-standalone/ini"]
+
+
 def test_what_is_for_measuring_only_is_left_and_the_rest_is_for_the_php_that_is_there(tmp_path: Path) -> None:
     older = structs.replace(PGO, measuring_only=True, php_version="8.2.30")
     manifest = bundle(tmp_path, settings={**JIT, **RUN_BY}, rebuilt=Rebuilt(older, RUN_BY)).manifest
