@@ -1,6 +1,7 @@
 """Builds on a tiny PHP, from its source to a comparison: compiled to count, trained, compiled by its profile, laid out, climbed.
 
-The source comes from the distribution's archive, and is compiled without any extension but opcache: minutes instead of tens of them.
+The source comes from the distribution's archive, and is compiled without any extension but opcache: minutes instead of tens of them. One
+is whole: a drop-in.
 """
 
 import itertools
@@ -21,7 +22,7 @@ from phpdyno.errors import DynoError
 from phpdyno.paths import cache_path
 from tests.support.command import await_journal, document, fault_of, phpdyno, start
 from tests.support.extension import extension_source
-from tests.support.optional import needs
+from tests.support.optional import absent, needs
 
 BOLT = ("bolt-19", "libbolt-19-dev")
 MISSING = missing_of((*TOOLS, *BOLT))
@@ -59,8 +60,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory, tiny: Tiny) -> dict[str, 
     return built(tmp_path_factory.mktemp("finished"), tiny)
 
 
-def built(runs: Path, tiny: Tiny) -> dict[str, Any]:
-    answer = phpdyno("build", "--train", "hello", *tiny, "--recipe", RECIPE, "--runs", runs, "--json", timeout_s=25 * MINUTE_S)
+def built(runs: Path, tiny: Tiny, *, recipe: str = RECIPE) -> dict[str, Any]:
+    answer = phpdyno("build", "--train", "hello", *tiny, "--recipe", recipe, "--runs", runs, "--json", timeout_s=25 * MINUTE_S)
     assert answer.returncode == 0, answer.stderr
     (found,) = msgspec.json.decode(answer.stdout)
     told: dict[str, Any] = found
@@ -179,6 +180,32 @@ def test_a_matrix_that_was_interrupted_goes_on_and_has_every_profile_on_every_ap
     taught = [each["trained_on"] for each in said["builds"]]
     assert [[app for app in said["apps"] if app in words] for words in taught] == [[], ["hello"], ["shop"], ["hello", "shop"]]
     assert (matrix / "report.html").is_file()
+
+
+def test_a_php_for_threads_answers_as_the_control_does(tmp_path: Path, tiny: Tiny) -> None:
+    found = built(tmp_path, (*tiny, "--zts"), recipe="o2")
+    seen = {check["name"]: check["seen"] for check in found["build"]["checks"]}
+    assert seen["threads"] == "thread-safe"
+    said = subprocess.run([Path(found["directory"]) / "php", "-n", "-v"], capture_output=True, text=True, check=True).stdout
+    assert "ZTS" in said
+
+
+def test_a_drop_in_has_its_own_opcache_and_every_other_extension_is_the_distributions(tmp_path: Path) -> None:
+    """The whole PHP: the same options as the one that is there, but for what is a shared extension."""
+    argv = ("build", "--train", "hello", "--recipe", "o2", "--training", "3s", "--runs", tmp_path, "--json")
+    answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
+    if "compiling PHP needs" in answer.stderr:
+        absent(answer.stderr.splitlines()[-1])
+    assert answer.returncode == 0, answer.stderr
+    (found,) = msgspec.json.decode(answer.stdout)
+    build, extensions = found["build"], Path(found["directory"]) / "extensions"
+    assert all(check["ok"] for check in build["checks"])
+    seen = {check["name"]: check["seen"] for check in build["checks"]}
+    assert seen["opcache"] == f"{extensions}/opcache.so is mapped"
+    assert (seen["time zones"], seen["places"]) == ("the system's database", "as in the control")
+    assert seen["other programs"] == "php and php-cgi load the same"
+    assert {path.name for path in extensions.iterdir() if not path.is_symlink()} == {"opcache.so"}
+    assert {"mysqli.so", "mbstring.so"} <= {path.name for path in extensions.iterdir() if path.is_file()}
 
 
 def test_the_compiler_tells_of_a_profile_that_it_does_not_find(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord
 from phpdyno.journal.records import SCHEMA, BlockDone, Ended, Header, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import Binary, Build, Check, Counted, LaidOut, Lesson, Teaching
+from phpdyno.model.build import Binary, Build, Check, CodeSection, Counted, LaidOut, Lesson, Teaching
 from phpdyno.model.matrix import ALL
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
@@ -26,6 +26,7 @@ LAID_OUT = (
     LaidOut("php-fpm", (Counted("taken branches", 1_000_000, 700_000),), ("zval_ptr_dtor",)),
     LaidOut("opcache.so", (Counted("taken branches", 50_000, 10_000),), ()),
 )
+CODE = (CodeSection(".plt", 3, 0), CodeSection(".text", 4997, 1234))
 RECIPES = tuple(parse_recipe(text) for text in ("o2", "lto", "pgo", "pgo+bolt"))
 
 
@@ -38,7 +39,7 @@ def build(recipe: str, *apps: str) -> Build:
         name=f"{parsed.name}-{'-'.join(apps) or '1a2b3c4d'}",
         recipe=parsed,
         compiler="12.2.0",
-        binaries=(Binary("php-cgi", "c0de", "", 4000), Binary("php-fpm", "c0de", "", 5000)),
+        binaries=(Binary("php-cgi", "c0de", "", 4000, CODE), Binary("php-fpm", "c0de", "", 5000, CODE)),
         checks=(Check("extensions", ok=True, seen="all 34 of them"),),
         seconds=431.0,
         lessons=taught if parsed.trained else (),

@@ -91,7 +91,8 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 | code | means |
 |---|---|
 | 0 | done, whatever was found |
-| 1 | a fault, or a budget that decides nothing; also a part of a study or an app of a matrix that failed, a target that a selfcheck \
+| 1 | a fault, or a budget that decides nothing; also a part of a study or an app of a matrix that failed, what goes on top of \
+a ladder that was not measured, a target that a selfcheck \
 did not reach, a test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
 something essential that `doctor` misses, a setting that `bundle verify` refutes |
 | 2 | a command line or a file that cannot be used |

@@ -12,7 +12,7 @@ _LINE = re.compile(r"^\s*deb(?:-src)?\s+(.*\S)\s*$", re.MULTILINE)
 def source_lists(texts: Mapping[str, str]) -> dict[str, str]:
     """The same archives for source packages, by file name; `texts` are the system's lists. Files that name no archive are left out.
 
-    Whom to trust (`Signed-By`, `[signed-by=…]`) is kept.
+    Whom to trust (`Signed-By`, `[signed-by=…]`) is kept, and that of somebody who trusts an archive by hand (`Trusted`, `[trusted=yes]`).
     """
     found = {name: _stanzas(text) if name.endswith(".sources") else _lines(text) for name, text in texts.items()}
     return {name: text for name, text in found.items() if text}
@@ -43,5 +43,9 @@ def private_options(place: Path) -> tuple[str, ...]:
         "Dir::State::Lists": str(place / "lists"),
         "Dir::Cache": str(place / "cache"),
         "APT::Sandbox::User": "root",
+        # What is compiled runs the site: whatever the host allows otherwise, an archive without a signature is not believed.
+        "APT::Get::AllowUnauthenticated": "false",
+        "Acquire::AllowInsecureRepositories": "false",
+        "Acquire::AllowDowngradeToInsecureRepositories": "false",
     }
     return tuple(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))

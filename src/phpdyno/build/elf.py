@@ -1,5 +1,7 @@
 """What an ELF program says of its text and of the libraries that it is linked with."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -8,10 +10,14 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import Section
+from elftools.elf.sections import Section, SymbolTableSection
 from elftools.elf.segments import Segment
 
 from phpdyno.errors import DynoError
+from phpdyno.model.build import CodeSection
+
+_SPLIT_OFF = re.compile(r"\.cold(\.\d+)?$")
+"""What GCC and BOLT call the part of a function that hardly ever runs."""
 
 
 def text_kib(binary: Path) -> int:
@@ -33,6 +39,25 @@ def code_kib(binary: Path) -> tuple[int, ...]:
     except ELFError as error:
         raise DynoError(f"this is no ELF program: {error}", where=str(binary)) from error
     return tuple(_kib_in(segment, sections) for segment in sorted(loaded, key=itemgetter("p_vaddr")))
+
+
+def code_sections(binary: Path) -> tuple[CodeSection, ...]:
+    """Sections of a program's code of a KiB or more, in the order of addresses. Raises DynoError for any other file."""
+    try:
+        with binary.open("rb") as file:
+            program = ELFFile(file)
+            sections = [each for each in program.iter_sections() if each["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and each["sh_size"] >= 1024]
+            symbols = program.get_section_by_name(".symtab")
+            split = Counter[int]()
+            if isinstance(symbols, SymbolTableSection):
+                for symbol in symbols.iter_symbols():
+                    if symbol["st_info"]["type"] == "STT_FUNC" and _SPLIT_OFF.search(symbol.name):
+                        split[symbol["st_shndx"]] += symbol["st_size"]
+            numbers = {int(program.get_section_index(each.name) or 0): each for each in sections}
+    except ELFError as error:
+        raise DynoError(f"this is no ELF program: {error}", where=str(binary)) from error
+    placed = sorted(numbers.items(), key=lambda each: int(each[1]["sh_addr"]))
+    return tuple(CodeSection(each.name, -(-each["sh_size"] // 1024), -(-split[number] // 1024)) for number, each in placed)
 
 
 def _kib_in(segment: Segment, sections: Sequence[Section]) -> int:

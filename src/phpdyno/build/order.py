@@ -19,7 +19,7 @@ METHOD = 5
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
 COUNTING = 3
 """Of training for BOLT, likewise: one more whenever `layout.py` has programs count otherwise."""
-EXAMINING = 2
+EXAMINING = 3
 """Of looking at a build, likewise: one more whenever its record tells more of what was seen."""
 EXAMINED = ("app", "version", "reference", "targets", "traffic", "requests")
 """Of a teaching, what a build is examined with, and what its record says of that, whether or not it was trained."""

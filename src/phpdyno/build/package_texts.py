@@ -128,7 +128,7 @@ fi
 faults() {{
   sed -e 's/^\\[[^]]*\\] //' -e 's/ (tried: .*//' | grep -F {words}
 }}
-{self._carried()}installed=$("$stock" -n -v 2>/dev/null | sed -n '1s/^PHP \\([^ ]*\\).*/\\1/p')
+{self._prepared()}installed=$("$stock" -n -v 2>/dev/null | sed -n '1s/^PHP \\([^ ]*\\).*/\\1/p')
 reason=
 if {self._outdated()}; then
   reason="the distribution has PHP $installed, {self._made_for()}"
@@ -156,28 +156,48 @@ fi
 exec {self._own()} "$@"
 """
 
-    def _carried(self) -> str:
-        """Of one that stands alone: conf.d without what it loads, anew at each start, for the eyes of whoever starts it only."""
-        if not self.build.alone:
+    @property
+    def _keeps_ini_files(self) -> bool:
+        """Whether it has ini files made anew at each start."""
+        return self.build.alone or bool(self.build.places)
+
+    def _prepared(self) -> str:
+        """Its own ini files, anew at each start, for the eyes of whoever starts it only."""
+        if not self._keeps_ini_files:
             return ""
-        loading = r"/^[[:blank:]]*(zend_)?extension[[:blank:]]*=/Id"
-        return f"""# The settings of {BESIDE_INI} count; what it loads this program has in itself.
-settings=${{RUNTIME_DIRECTORY:-/run/{self.unit_name}}}/{BESIDE_INI}
+        steps = (self._told_places() if self.build.places else "") + (self._carried() if self.build.alone else "")
+        return f"""run=${{RUNTIME_DIRECTORY:-/run/{self.unit_name}}}
 (
   umask 077
-  rm -rf "$settings"
-  mkdir -p "$settings"
+  rm -rf "$run/{PLACES}" "$run/{BESIDE_INI}"
+{steps})
+"""
+
+    def _told_places(self) -> str:
+        """What only the distribution's php-fpm knows: a scanned file counts above php.ini, so what that sets is left out."""
+        ini = (self.build.ini or "/dev/null") if self.build.alone else f"{self.configuration}/php.ini"
+        return f"""  # Told as if it were compiled in: what php.ini sets counts.
+  mkdir -p "$run/{PLACES}"
+  while IFS= read -r line; do
+    grep -Eqs "^[[:blank:]]*${{line%%=*}}[[:blank:]]*=[[:blank:]]*[^[:space:];]" {ini} || printf '%s\\n' "$line"
+  done < "$home/{PLACES}/{PLACES}.ini" > "$run/{PLACES}/{PLACES}.ini"
+"""
+
+    def _carried(self) -> str:
+        """Of one that stands alone: conf.d without what it loads."""
+        loading = r"/^[[:blank:]]*(zend_)?extension[[:blank:]]*=/Id"
+        return f"""  # The settings of {BESIDE_INI} count; what it loads this program has in itself.
+  mkdir -p "$run/{BESIDE_INI}"
   for file in {self.configuration}/{BESIDE_INI}/*.ini; do
-    [ ! -f "$file" ] || sed -E '{loading}' "$file" > "$settings/${{file##*/}}"
+    [ ! -f "$file" ] || sed -E '{loading}' "$file" > "$run/{BESIDE_INI}/${{file##*/}}"
   done
-)
 """
 
     def _own(self) -> str:
         program = '"$home/php-fpm"'
-        told = f"$home/{PLACES}:" if self.build.places else ""
+        told = f"$run/{PLACES}:" if self.build.places else ""
         if self.build.alone:
-            return f'env PHP_INI_SCAN_DIR="{told}$settings:$home/{INI}" {program} -c "{self.build.ini or "/dev/null"}"'
+            return f'env PHP_INI_SCAN_DIR="{told}$run/{BESIDE_INI}:$home/{INI}" {program} -c "{self.build.ini or "/dev/null"}"'
         # Behind the colon stands what it reads by itself.
         scanning = f'env PHP_INI_SCAN_DIR="{told}$PHP_INI_SCAN_DIR" ' if told else ""
         return f'{scanning}{program} -d "extension_dir=$home/{EXTENSIONS}"'
@@ -223,7 +243,7 @@ settings=${{RUNTIME_DIRECTORY:-/run/{self.unit_name}}}/{BESIDE_INI}
         socket = f"/run/php/php-fpm.sock {configuration}/pool.d/www.conf {number}"
         given = f"--nodaemonize --fpm-config {configuration}/php-fpm.conf"
         # It goes when the unit stops.
-        place = f"RuntimeDirectory={self.unit_name}\n" if self.build.alone else ""
+        place = f"RuntimeDirectory={self.unit_name}\n" if self._keeps_ini_files else ""
         return f"""[Unit]
 Description=php-fpm {series_of(self.build.php_version)}, rebuilt by phpdyno ({self.build.made_by})
 After=network.target
@@ -260,14 +280,16 @@ Or for good:      apt remove {self.name}
             return ""
         names = ", ".join(sorted(self.build.places))
         where = f"{self.home}/{PLACES}"
-        return f"The distribution's php-fpm knows by itself: {names}. This one is told in {where}, which counts above php.ini.\n\n"
+        return f"The distribution's php-fpm knows by itself: {names}. This one is told in {where}, where php.ini does not say.\n\n"
 
     def _command_line(self) -> str:
+        places = f"{self.home}/{PLACES}:" if self.build.places else ""
         if self.build.alone:
-            told, how = "must be told what to load", f"PHP_INI_SCAN_DIR={self.home}/{INI} {self.home}/php -m"
+            told, how = "must be told what to load", f"PHP_INI_SCAN_DIR={places}{self.home}/{INI} {self.home}/php -m"
         else:
             told = f"read the ini files of {self.configuration}, and must be told where extensions are"
-            how = f"{self.home}/php -d extension_dir={self.home}/{EXTENSIONS} -m"
+            scanning = f"PHP_INI_SCAN_DIR={places} " if places else ""
+            how = f"{scanning}{self.home}/php -d extension_dir={self.home}/{EXTENSIONS} -m"
         return f"The programs php and php-cgi of the same build, which nothing starts, {told}:\n{how}\n"
 
     def _uses(self) -> str:
@@ -287,9 +309,13 @@ Or for good:      apt remove {self.name}
         return f"{told}Nobody mends its holes but you: build it anew whenever its source is.\n"
 
     def places(self) -> str:
-        """Above php.ini, below conf.d: the files of both leave these out, or the build would not differ."""
+        """A line each, as the start script takes them."""
         lines = [f"{name}={ini_value(value, as_text=True)}" for name, value in sorted(self.build.places.items())]
-        return "; The distribution's php-fpm has these compiled in. Read after php.ini and before conf.d.\n" + "\n".join(lines) + "\n"
+        return (
+            "; The distribution's php-fpm has these compiled in. They count where php.ini and conf.d do not set them.\n"
+            + "\n".join(lines)
+            + "\n"
+        )
 
     def ini(self, loads: Mapping[str, str]) -> str:
         """What one that stands alone loads: its own opcache, and extensions that were added to it."""

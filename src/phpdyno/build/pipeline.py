@@ -15,7 +15,7 @@ from phpdyno.apps.copies import file_digest
 from phpdyno.build import profiles
 from phpdyno.build.bolt import BoltError, Moved
 from phpdyno.build.dropin import EXTENSIONS, assemble, interpreter, vm_kind
-from phpdyno.build.elf import text_kib
+from phpdyno.build.elf import code_sections, text_kib
 from phpdyno.build.given_source import GIT
 from phpdyno.build.layout import Layout
 from phpdyno.build.leftovers import forget_compiling
@@ -28,7 +28,7 @@ from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
 from phpdyno.build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.errors import DynoError
 from phpdyno.journal.replacing import replace_record
-from phpdyno.model.build import Binary, Build, Check, Lesson, Teaching
+from phpdyno.model.build import Binary, Build, Check, CodeSection, Lesson, Teaching
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.php import read_build_id
@@ -316,7 +316,7 @@ def _files_of(place: Path) -> list[Path]:
 
 
 def _binary(place: Path, path: Path) -> Binary:
-    size = 0
+    size, sections = 0, tuple[CodeSection, ...]()
     with suppress(DynoError):  # of a processor of 32 bits
-        size = text_kib(path)
-    return Binary(str(path.relative_to(place)), file_digest(path), read_build_id(path), size)
+        size, sections = text_kib(path), code_sections(path)
+    return Binary(str(path.relative_to(place)), file_digest(path), read_build_id(path), size, sections)

@@ -52,7 +52,7 @@ IN_SOURCE: dict[str, Compiled] = {
     "ctype": _on("ctype"),
     "curl": _with("curl", "libcurl4-openssl-dev"),
     "dba": Compiled(
-        ("--enable-dba", "--with-db4=/usr", "--with-qdbm=/usr", "--with-lmdb=/usr", "--enable-inifile", "--enable-flatfile"),
+        (LIBRARIES, "--enable-dba", "--with-db4=/usr", "--with-qdbm=/usr", "--with-lmdb=/usr", "--enable-inifile", "--enable-flatfile"),
         ("libdb-dev", "libqdbm-dev", "liblmdb-dev"),
     ),
     "dom": _on("dom", "libxml2-dev"),

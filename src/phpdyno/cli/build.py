@@ -27,9 +27,11 @@ from phpdyno.report.build_view import missing_words, taught_words
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
 from phpdyno.stack.placement import ini_options, loading
-from phpdyno.workflows.build import Made, Wanted, build, directory_for, of_one_package, package, refresh, refuse_failed, refuse_outdated
+from phpdyno.workflows.build import Made, Wanted, build, directory_for, of_one_package, package, refuse_failed, refuse_outdated
 from phpdyno.workflows.build_ground import Foundation
+from phpdyno.workflows.build_school import OWN_PLACE
 from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
+from phpdyno.workflows.refresh import refresh
 from phpdyno.workflows.rundir import check_place
 from phpdyno.workflows.specs import settings_of_build
 
@@ -64,8 +66,9 @@ class Listed(Struct, frozen=True):
 
 def run(options: Options) -> int:
     """Carry out the command."""
-    if options.listed and not options.finished:
-        return _show([Listed(str(place), each) for place, each in finished_builds()], as_json=options.json)
+    if options.listed:
+        _refuse_beside_listing(options)
+        return _show([Listed(str(place), each) for place, each in finished_builds()], as_json=options.json, listed=True)
     if options.refresh:
         _refuse_other_options(options)
     checked_seed(options.seed)
@@ -91,7 +94,7 @@ def _packed(made: Sequence[Made], into: Path, logs: Path) -> tuple[dict[Path, st
     """The packages of builds, by their directories, and why others have none: what PHP's own tests find wrong deploys nowhere, and of two
     that are one package the later one would win. Raises DynoError."""
     wrong = [each.name for _, each in made if wrong_in(each)]
-    several = of_one_package([each for _, each in made])
+    several = of_one_package([each for _, each in made if not wrong_in(each)])
     why = [f"not packaged: {', '.join(wrong)}"] if wrong else []
     why += [f"not packaged: {' and '.join(names)} would be one package, {name}: package one by its name" for name, names in several.items()]
     left = {*wrong, *(name for names in several.values() for name in names)}
@@ -110,6 +113,18 @@ def _refuse_other_options(options: Options) -> None:
     if options != alone:
         what = "builds are made anew as they were made, for the apps that they were made for"
         raise UsageError(what, where="--refresh", next_step="leave all other options out but --like, --package, --runs and --json")
+    if options.finished and options.ground.like:
+        raise UsageError(
+            "a build has its own php-fpm", where=f"--like {options.ground.like}", next_step=f"leave it out, or {options.finished}"
+        )
+
+
+def _refuse_beside_listing(options: Options) -> None:
+    """Raises UsageError."""
+    if options != Options(listed=True, json=options.json, runs=options.runs):
+        raise UsageError(
+            "--list shows what is there, and does nothing else", where="--list", next_step="leave all other options out but --json"
+        )
 
 
 def _package_finished(options: Options, logs: Path) -> int:
@@ -170,14 +185,17 @@ def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trai
 
 
 def started(place: Path, build: Build) -> str:
-    """What a shell starts the php-fpm of a finished build with, so that it finds its extensions and reads its ini files."""
+    """What a shell starts the php-fpm of a finished build with, so that it finds its extensions, reads its php.ini, and knows what only the
+    distribution's knows. Of conf.d one that stands alone has nothing then: that loads extensions which it has in itself."""
     settings = settings_of_build(place, build)
     options, scan_dir = ini_options(settings)
-    words = (settings[PROGRAM], "-d", f"extension_dir={settings['php.extension_dir']}", *options, *loading(settings))
+    given = {OWN_PLACE: settings["php.extension_dir"], **build.places}
+    told = [word for name, value in given.items() for word in ("-d", f"{name}={value}")]
+    words = (settings[PROGRAM], *told, *options, *loading(settings))
     return f"{'PHP_INI_SCAN_DIR= ' if scan_dir == '' else ''}{shlex.join(words)}"
 
 
-def _show(found: list[Listed], *, as_json: bool) -> int:
+def _show(found: list[Listed], *, as_json: bool, listed: bool = False) -> int:
     if as_json:
         sys.stdout.write(json.format(json.encode(found), indent=2).decode() + "\n")
         return 0
@@ -198,7 +216,8 @@ def _show(found: list[Listed], *, as_json: bool) -> int:
         for check in wrong_in(each.build):
             print_line(console, f"{each.build.name}: {check.name}: {check.seen}")
         print_line(console, f"use it: build={each.build.name}")
-        print_line(console, f"its php-fpm: {started(Path(each.directory), each.build)}")
+        where = f"it is in: {each.directory}" if listed else f"its php-fpm: {started(Path(each.directory), each.build)}"
+        print_line(console, where)
         if each.package:
             print_line(console, f"package: {each.package}")
             print_line(console, f"before you deploy it: {unhardened(each.build)}")

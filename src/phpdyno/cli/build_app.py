@@ -96,12 +96,18 @@ def ladder(
     training: Training = TRAINING,
     margin: Annotated[str, Parameter(help="relevance margin: the smallest step worth taking")] = "1%",
     confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
-    budget: Annotated[str, Parameter(help="time for measuring, when everything is built")] = "15m",
+    budget: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="time for measuring, when everything is built; default: 15m; with --resume: of what goes on top, if that has not begun",
+        ),
+    ] = None,
     transport: Through = "http",
     requests: RequestOptions = NO_REQUESTS,
     seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
     runs: Runs = RUNS,
-    resume: Annotated[Path | None, Parameter(help="go on with an interrupted ladder; all else comes from its record")] = None,
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted ladder; all else but --budget comes from its record")] = None,
     json: AsJson = False,
 ) -> int:
     """Climb from the installed PHP to the best build of it for an app, with a verdict on each step."""

@@ -11,6 +11,7 @@ from phpdyno.build.training import Course
 from phpdyno.cli import show
 from phpdyno.cli.build import foundation_of
 from phpdyno.cli.compare import app_source
+from phpdyno.cli.endings import ended
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import GroundOptions, RequestOptions
 from phpdyno.cli.requests import refuse_with_resume, with_requests
@@ -21,6 +22,8 @@ from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
 from phpdyno.workflows.compare import Question
 from phpdyno.workflows.ladder import Climb, ladder, resume_ladder
+
+USUAL_BUDGET = "15m"
 
 
 class Options(Struct, frozen=True):
@@ -34,7 +37,7 @@ class Options(Struct, frozen=True):
     training: str
     margin: str
     confidence: str
-    budget: str
+    budget: str | None
     transport: Transport
     seed: int
     runs: Path
@@ -43,19 +46,22 @@ class Options(Struct, frozen=True):
 
 
 def run(options: Options) -> int:
-    """Carry out the command."""
+    """Carry out the command; 1 when what goes on top of the builds is not measured."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
     if options.resume is not None:
         refuse_with_resume(options.requests)
+        if options.reference:
+            what = "a ladder that is resumed keeps its app"
+            raise UsageError(what, where=f"--resume with {options.reference}", next_step="leave it out, or start a new ladder")
+        budget_s = None if options.budget is None else seconds(options.budget, option="--budget")
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = resume_ladder(options.resume.absolute(), argv=argv, progress=progress)
+            directory = resume_ladder(options.resume.absolute(), argv=argv, progress=progress, budget_s=budget_s)
     else:
         climb = climb_of(options, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = ladder(climb, runs=options.runs.absolute(), argv=argv, progress=progress)
-    show.report_ladder(directory, json=options.json)
-    return 0
+    return ended(show.report_ladder(directory, json=options.json).outcome, "ladder", directory, console)
 
 
 def climb_of(options: Options, console: Console) -> Climb:
@@ -67,7 +73,7 @@ def climb_of(options: Options, console: Console) -> Climb:
         source=app_source(options.reference, None, ()),
         margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
-        budget_s=seconds(options.budget, option="--budget"),
+        budget_s=seconds(options.budget or USUAL_BUDGET, option="--budget"),
         seed=options.seed,
         transport=options.transport,
     )

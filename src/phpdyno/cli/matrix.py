@@ -9,7 +9,8 @@ from rich.console import Console
 from phpdyno.build.training import Course
 from phpdyno.cli import show
 from phpdyno.cli.build import foundation_of, trainees_of
-from phpdyno.cli.live import LiveProgress, print_line
+from phpdyno.cli.endings import ended
+from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import GroundOptions
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.config.recipe import parse_recipe
@@ -50,11 +51,7 @@ def run(options: Options) -> int:
         wish = wish_of(options)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = matrix(wish, runs=options.runs.absolute(), argv=argv, progress=progress)
-    view = show.report_matrix(directory, json=options.json)
-    if view.outcome == "finished":
-        return 0
-    print_line(console, f"phpdyno: not finished; go on with: phpdyno matrix --resume {directory}")
-    return 1
+    return ended(show.report_matrix(directory, json=options.json).outcome, "matrix", directory, console)
 
 
 def wish_of(options: Options) -> Wish:

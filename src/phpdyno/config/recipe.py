@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec import structs
+
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import UsageError
 from phpdyno.model.recipe import Level, Recipe
@@ -25,6 +27,11 @@ FLAGS = {
 """Words that stand for one flag of the compiler."""
 MARCH = "march="
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9_.+-]*")
+
+
+def untrained(recipe: Recipe) -> Recipe:
+    """The same without what it learns of an app."""
+    return structs.replace(recipe, pgo=False, bolt=False, words=tuple(word for word in recipe.words if word != TRAINED_ONLY))
 
 
 def parse_recipe(text: str, *, where: str = "--recipe") -> Recipe:

@@ -10,6 +10,8 @@ from phpdyno.model.recipe import Recipe
 BUILD_FILE = "build.json"
 PROGRAM = "php-fpm"
 """The file of a build that serves requests."""
+BESIDE_FPM = ("php", "php-cgi")
+"""Programs of a build that serve none."""
 BUILD_SCHEMA = 1
 
 
@@ -31,13 +33,23 @@ def configuration_of(series: str) -> str:
     return f"/etc/php/{series}/fpm"
 
 
+class CodeSection(Struct, frozen=True):
+    """A section of a program's code, in the order of addresses."""
+
+    name: Annotated[str, Meta(description="Its name; after BOLT `.bolt.org.text` is what was left in place, `.text` what was laid out.")]
+    kib: Annotated[int, Meta(description="KiB of it.")]
+    split_off_kib: Annotated[int, Meta(description="KiB in it of parts of functions that were split off because they hardly ever run.")]
+
+
 class Binary(Struct, frozen=True):
-    """One file of a build, relative to its directory; `text_kib` is the size of its code, 0 where it is not known."""
+    """One file of a build, relative to its directory; `text_kib` is the size of its code, 0 where it is not known, `sections` how that is
+    laid out."""
 
     path: str
     sha256: str
     build_id: str
     text_kib: int = 0
+    sections: tuple[CodeSection, ...] = ()
 
 
 class Origin(Struct, frozen=True):

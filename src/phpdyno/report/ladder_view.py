@@ -165,5 +165,7 @@ def outcome_words(steps: Sequence[StepFound], confidence: float) -> str:
         return "Outcome: no step is certainly better than the PHP that is there."
     earned = [each.step.name for each in steps if each.earned]
     climb = f"; steps that earned their place: {', '.join(earned)}" if earned else ""
+    others = [f"{each.step.name} ({'no number' if each.kind == 'invalid' else standing(each)})" for each in steps if not each.earned]
+    tried = f"; tried, and did not: {', '.join(others)}" if others else ""
     said = f"{ratio_words(best.total)} times less CPU per request than the stock PHP, {percent(confidence)} CI"
-    return f"Outcome: {best.step.name}: {said}{climb}."
+    return f"Outcome: {best.step.name}: {said}{climb}{tried}."

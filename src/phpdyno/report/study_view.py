@@ -27,7 +27,7 @@ from phpdyno.report.study_sweeps import sweep_figures
 
 SCHEMA: Final = "phpdyno.study/1"
 PER = 1000
-_PLACE = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
+_PLACE = re.compile(r"(?<![\w.:/])/(?:[^/\s'\":,;]+/)+")
 """The directory of an absolute path: a page is shown to others, to whom it says nothing."""
 _FAMILY = {
     **dict.fromkeys(("open", "openat"), "open, openat"),

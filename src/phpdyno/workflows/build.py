@@ -5,14 +5,13 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.build.installed import find_fpm, why_outdated
+from phpdyno.build.installed import why_outdated
 from phpdyno.build.package import make_package
 from phpdyno.build.package_texts import package_name, refuse_unpackable
 from phpdyno.build.pipeline import earlier_tests
 from phpdyno.build.training import Course
-from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.config.values import absolute
-from phpdyno.errors import DynoError, UsageError
+from phpdyno.errors import DynoError
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build
@@ -21,7 +20,8 @@ from phpdyno.stack.php import inspect_php
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Trainee, open_site
+from phpdyno.workflows.build_school import PLACES
+from phpdyno.workflows.build_site import Trainee, open_site, refuse_unknown
 
 Made = tuple[Path, Build]
 """A finished build and its directory."""
@@ -39,57 +39,15 @@ class Wanted(Struct, frozen=True):
 
 def build(wanted: Wanted, *, logs: Path, progress: Progress) -> Made:
     """Build, and return the directory and its record. Raises DynoError."""
+    refuse_unknown(each.reference for each in wanted.trainees)
     foundation = structs.replace(wanted.foundation, laid_out=wanted.recipe.bolt)
     with open_site(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wanted.course) for each in wanted.trainees]
         return site.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
 
 
-def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tuple[list[Made], list[str]]:
-    """Builds that stood in for a php-fpm, made anew for what it is now; `only` one of them, by its name. Those that still fit are found in
-    the cache. One that cannot be made is noted, and the others go on; gives those that are made, and why the others are not.
-
-    Raises UsageError where there are none, DynoError where there is no such php-fpm.
-    """
-    if only:
-        like = named_build(only)[1].like
-    fpm = find_fpm(like)
-    stood_in = [build for _, build in finished_builds() if build.like == fpm and only in {"", build.name} and not build.measuring_only]
-    packaged = [build for build in stood_in if build.origin.kind == "debian" and not build.alone]
-    orders = dict.fromkeys((build.recipe, build.known) for build in packaged)
-    if not any(teachings for _, teachings in orders):
-        what = f"there is no build that stood in for {fpm}"
-        raise UsageError(
-            what, where=only or "--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP"
-        )
-    made: dict[Path, Build] = {}
-    failed: list[str] = []
-
-    def fails(why: str) -> None:
-        failed.append(why)
-        progress.note(why)
-
-    for build in stood_in:
-        if build not in packaged:
-            fails(f"{build.name} {'stands alone' if build.alone else 'is of a source of its own'}: build it again as you did")
-    foundation = Foundation(like, to_be_kept=True, laid_out=any(recipe.bolt for recipe, _ in orders))
-    with open_site(foundation, logs=logs, progress=progress) as site:
-        for number, (recipe, teachings) in enumerate(orders, 1):
-            progress.phase(f"build {number} of {len(orders)}: {recipe.name}")
-            if not teachings:
-                # Of builds made before this was recorded.
-                fails(f"it is not known on which app {recipe.name} was examined: give it one with --train")
-                continue
-            if any(each.requests for each in teachings):
-                fails(f"{recipe.name} was trained on requests of {teachings[0].requests}: build it again with that")
-                continue
-            course = Course(teachings[0].seconds, teachings[0].least, teachings[0].seed)
-            try:
-                place, build = site.build(recipe, [site.taught_by(Trainee(each.reference, each.weight), course) for each in teachings])
-                made[place] = build
-            except DynoError as error:
-                fails(f"{recipe.name} is not made anew: {error}")
-    return list(made.items()), failed
+def _looked_for_places(build: Build) -> bool:
+    return any(check.name.partition(",")[0] == PLACES for check in build.checks)
 
 
 def of_one_package(builds: Sequence[Build]) -> dict[str, list[str]]:
@@ -101,9 +59,12 @@ def of_one_package(builds: Sequence[Build]) -> dict[str, list[str]]:
 
 
 def refuse_outdated(build: Build) -> None:
-    """Raises DynoError for a finished build that is not to be packaged now: for measuring only, or made for a php-fpm that was upgraded
-    since."""
+    """Raises DynoError for a finished build that is not to be packaged now: for measuring only, made for a php-fpm that was upgraded
+    since, or by an earlier version that did not look for what its package must tell it."""
     refuse_unpackable(build)
+    if not (_looked_for_places(build) or (build.origin.kind == "debian" and not build.alone)):
+        what = "this build was made before places were looked for that only the distribution's php-fpm knows"
+        raise DynoError(what, where=build.name, next_step="build it anew")
     if why := why_outdated(build, inspect_php(build.like).version):
         how = "" if build.alone else f" (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
         raise DynoError(why, where=build.name, next_step=f"build it anew{how}")

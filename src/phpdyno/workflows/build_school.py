@@ -14,7 +14,7 @@ from phpdyno.build.training import Course, Trained, Trainer
 from phpdyno.build.tree import MODULE, Tell
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import Check
+from phpdyno.model.build import BESIDE_FPM, Check
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.workload import Workload
 from phpdyno.stack.bench import Bench
@@ -22,12 +22,14 @@ from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.php import Traits, ini_files, inspect_php, read_build_id, read_traits
 from phpdyno.stack.placement import ini_options, loading
 
-BESIDE_FPM = ("php", "php-cgi")
 OF_THE_SERVER = "cgi-fcgi"
 """What php-fpm and php-cgi call themselves among their extensions."""
 OWN_PLACE = "extension_dir"
 """Every build has its own."""
-_SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=", re.MULTILINE)
+PLACES = "places"
+"""The check of what a package tells of the distribution."""
+_SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=[ \t]*[^\s;]", re.MULTILINE)
+"""A line without a value leaves some settings as they are compiled in."""
 SYSTEM = "system"
 """In the version of a time-zone database that is the system's, by Debian's patch."""
 
@@ -131,7 +133,7 @@ def places_of(php: Traits, control: Traits, *, set_in: Sequence[str] = ()) -> di
 def check_of_places(places: Mapping[str, str]) -> Check:
     """What a build's package tells it, since its source does not."""
     said = ", ".join(f"{name} is {value}" for name, value in places.items())
-    return Check("places", ok=True, seen=f"compiled into the control alone, told by a package: {said}" if said else "as in the control")
+    return Check(PLACES, ok=True, seen=f"compiled into the control alone, told by a package: {said}" if said else "as in the control")
 
 
 def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> Check:

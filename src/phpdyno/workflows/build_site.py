@@ -1,7 +1,7 @@
 """Where builds are made: the PHP that is there, its source, the apps that train it. Servers run only while something needs them."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -133,6 +133,12 @@ def open_site(foundation: Foundation, *, logs: Path, progress: Progress) -> Iter
     shop = Workshop(cache_dir(), progress.note)
     with shop.alone(), MeasuringLock(), Supervisor(logs) as supervisor:
         yield Site(shop, supervisor, find_ground(foundation, shop, supervisor, progress), progress)
+
+
+def refuse_unknown(references: Iterable[str]) -> None:
+    """Raises UsageError, DynoError for an app that cannot be opened: before a source is fetched for it."""
+    for each in references:
+        open_app(each)
 
 
 def traffic_digest(workload: Workload) -> str:

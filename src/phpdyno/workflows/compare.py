@@ -13,7 +13,7 @@ from phpdyno.apps.revisions import prepare_commit
 from phpdyno.apps.script import ScriptApp
 from phpdyno.apps.source import App
 from phpdyno.drive.descriptors import require_descriptors
-from phpdyno.errors import DynoError, UsageError
+from phpdyno.errors import BudgetTooSmall, DynoError, UsageError
 from phpdyno.experiment.kept import check_kept
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
@@ -139,6 +139,13 @@ def compare_in(
             return
     # A plan without a block binds nothing; a budget that was too small would be too small again.
     compare(question, runs=place, argv=origin, progress=progress, accept=accept)
+
+
+def why_missing(error: DynoError) -> str:
+    """Why `compare_in` has measured nothing, and what the larger run can do about it."""
+    if isinstance(error, BudgetTooSmall):
+        return f"{error.what}; go on with a larger one for what is not measured: --resume with --budget {error.enough_s}s at least"
+    return str(error)
 
 
 def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:

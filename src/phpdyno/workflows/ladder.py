@@ -22,8 +22,8 @@ from phpdyno.model.recipe import Recipe
 from phpdyno.report.ladder_view import best_of, found_steps, measured_in
 from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import LOGS, Trainee, open_site
-from phpdyno.workflows.compare import Question, compare, compare_in, planned_records, refuse_changed, resume
+from phpdyno.workflows.build_site import LOGS, Trainee, open_site, refuse_unknown
+from phpdyno.workflows.compare import Question, compare, compare_in, planned_records, refuse_changed, resume, why_missing
 from phpdyno.workflows.hot_pass import look_for_hot_functions
 from phpdyno.workflows.rundir import check_place
 from phpdyno.workflows.session import arms_of
@@ -55,6 +55,7 @@ def ladder(climb: Climb, *, runs: Path, argv: Sequence[str], progress: Progress)
     A recipe that cannot be built is a step that says why. Raises DynoError where none can.
     """
     runs = check_place(runs)
+    refuse_unknown([climb.question.source.reference])
     record = build_steps(climb, logs=runs / LOGS, progress=progress)
     question = climb.question
     if climb.knobs:
@@ -68,14 +69,20 @@ def ladder(climb: Climb, *, runs: Path, argv: Sequence[str], progress: Progress)
     return run
 
 
-def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with a ladder whose measuring was interrupted. Raises UsageError where nothing is left to do."""
+def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress, budget_s: float | None = None) -> Path:
+    """Go on with a ladder whose measuring was interrupted; `budget_s`, where it is given, is the budget of the knobs as long as no block of
+    theirs is measured. Raises UsageError where nothing is left to do, or no budget is."""
     run = check_place(run)
     record = read_ladder(run)
     going = _open(run)
     if not going and _is_finished(run, record):
         raise UsageError("this ladder is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     refuse_rebuilt(record.builds.values(), of=COMMAND)
+    if budget_s is not None:
+        if not record.knob_budget_s:
+            what = "this ladder has no knobs, and its builds keep their budget"
+            raise UsageError(what, where="--resume with --budget", next_step="leave it out")
+        write_ladder(run, structs.replace(record, knob_budget_s=budget_s))
     if going:
         resume(run, argv=argv, progress=progress)
     _finish(run, argv=argv, progress=progress)
@@ -142,7 +149,7 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
             compare_in(question, run / KNOBS, origin=climbed.argv, argv=argv, progress=progress, accept=accept)
     except DynoError as error:
         # What the builds came to is known all the same.
-        said = f"{NOT_ON_TOP}{error}".replace(f"{run}/", "")
+        said = f"{NOT_ON_TOP}{why_missing(error)}".replace(f"{run}/", "")
         progress.note(said)
         notes = (*notes, said)
     if notes != record.notes:

@@ -10,7 +10,8 @@ from msgspec import Struct, structs
 from phpdyno import __version__
 from phpdyno.apps.registry import open_app
 from phpdyno.build.training import Course
-from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
+from phpdyno.config.recipe import untrained
+from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
@@ -24,7 +25,7 @@ from phpdyno.report.build_view import missing_words
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, open_site, traffic_digest
-from phpdyno.workflows.compare import Question, compare_in
+from phpdyno.workflows.compare import Question, compare_in, why_missing
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.study_builds import refuse_rebuilt
 from phpdyno.workflows.study_ground import read_ground, refuse_changed
@@ -130,7 +131,7 @@ def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
         teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
         # The same recipe without what it learns: nothing else may be in a cell.
-        plain = structs.replace(wish.recipe, pgo=False, bolt=False)
+        plain = untrained(wish.recipe)
         progress.phase(f"build 1 of {len(sets) + 1}: {plain.name}")
         _, without = site.build(plain, teachings)
         profiled = {}
@@ -188,17 +189,10 @@ def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: 
                 )
                 done = structs.replace(each, state="done", detail="")
             except DynoError as error:
-                said = _told(error)
+                said = why_missing(error)
                 progress.note(f"{each.name}: {said}")
                 done = structs.replace(each, state="failed", detail=said.replace(f"{run}/", ""))
             record = record.with_app(done)
             write_matrix(run, record)
     except KeyboardInterrupt:
         raise Interrupted(str(run), COMMAND) from None
-
-
-def _told(error: DynoError) -> str:
-    """What happened, and what a matrix can do about it."""
-    if isinstance(error, BudgetTooSmall):
-        return f"{error.what}; go on with a larger one for what is not measured: --resume with --budget {error.enough_s}s at least"
-    return str(error)

@@ -75,7 +75,7 @@ def rebuilt_in(settings: Mapping[str, str]) -> Rebuilt | None:
 
 def site_fpm(php: PhpBuild) -> str:
     """The php-fpm of the site that this one was measured for: the distribution's, where a build's pair stood in for it."""
-    stood_in = any(build.measuring_only and build.like == php.fpm for _, build in finished_builds())
+    stood_in = any(build.measuring_only and not build.alone and build.like == php.fpm for _, build in finished_builds())
     return packaged_fpm(series_of(php.version)) if stood_in else php.fpm
 
 

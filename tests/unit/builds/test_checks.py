@@ -106,7 +106,9 @@ def test_a_place_that_only_the_control_knows_is_told_by_a_package() -> None:
     control = structs.replace(DEBIAN, values=values)
     own = {"session.save_path": "", "include_path": ".:/usr/local/lib/php", "mysqli.default_socket": "", "precision": "17"}
     php = structs.replace(UPSTREAM, values={**own, "extension_dir": "/build/extensions", "apc.serializer": ""})
-    found = places_of(php, control, set_in=["; mysqli.default_socket is\n  mysqli.default_socket = /run/mysqld.sock\n"])
+    found = places_of(
+        php, control, set_in=["session.save_path =\n; mysqli.default_socket is\n  mysqli.default_socket = /run/mysqld.sock\n"]
+    )
     assert found == {"session.save_path": "/var/lib/php/sessions", "include_path": ".:/usr/share/php"}
     assert check_of_places(found) == Check(
         "places",

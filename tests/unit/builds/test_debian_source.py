@@ -1,5 +1,9 @@
 """Asking the archive for sources, with what the system says of archives and proxies now."""
 
+import hashlib
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -7,6 +11,7 @@ from typing import cast
 import pytest
 
 from phpdyno.build import debian_source as module
+from phpdyno.build.apt_lists import private_options
 from phpdyno.build.debian_source import SourceArchive, candidates
 from phpdyno.stack.supervise import Supervisor
 
@@ -52,6 +57,30 @@ def test_sources_come_through_the_same_proxy_as_binaries(tmp_path: Path, apt: Fa
     assert isinstance(env, dict)
     assert env["https_proxy"] == "http://proxy:3128"
     assert all(name.lower().endswith("_proxy") for name in env)
+
+
+def test_an_archive_without_a_signature_is_refused_though_the_host_allows_it(tmp_path: Path) -> None:
+    """By the real apt; one that is trusted by hand is believed."""
+    if shutil.which("apt-get") is None:
+        pytest.skip("there is no apt here")
+    archive, place, allowing = tmp_path / "archive", tmp_path / "apt", tmp_path / "apt.conf"
+    archive.mkdir()
+    (archive / "Sources").touch()
+    (archive / "Release").write_text("Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n " + hashlib.sha256(b"").hexdigest() + " 0 Sources\n")
+    for name in ("lists.d", "lists/partial", "cache/archives/partial"):
+        (place / name).mkdir(parents=True)
+    allowing.write_text('Acquire::AllowInsecureRepositories "true";\nAPT::Get::AllowUnauthenticated "true";\n')
+
+    def update(options: str) -> subprocess.CompletedProcess[str]:
+        (place / "lists.d" / "own.list").write_text(f"deb-src {options} file:{archive} ./\n")
+        argv = ["apt-get", *private_options(place), "update", "--error-on=any"]
+        env = {**os.environ, "APT_CONFIG": str(allowing), "LC_ALL": "C"}
+        return subprocess.run(argv, check=False, capture_output=True, text=True, env=env)
+
+    refused = update("")
+    assert refused.returncode != 0
+    assert "is not signed" in refused.stderr
+    assert update("[trusted=yes]").returncode == 0
 
 
 def test_what_is_nearest_is_tried_first_and_what_is_older_before_what_is_newer() -> None:

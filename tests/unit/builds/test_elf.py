@@ -1,12 +1,13 @@
 """What is read of programs that are there on any Debian, and of files that are none."""
 
 import struct
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from phpdyno.build.elf import code_kib, libraries_of, text_kib
+from phpdyno.build.elf import code_kib, code_sections, libraries_of, text_kib
 from phpdyno.errors import DynoError
 
 SHELL = Path("/bin/sh")
@@ -15,6 +16,24 @@ SHELL = Path("/bin/sh")
 def test_a_program_names_its_libraries_and_the_size_of_its_text() -> None:
     assert "libc.so.6" in libraries_of(SHELL)
     assert 0 < text_kib(SHELL) <= SHELL.stat().st_size // 1024
+
+
+def test_sections_of_code_tell_what_was_split_off_in_them(tmp_path: Path) -> None:
+    """By a program of the real compiler: what is marked as cold is a part of its own."""
+    source = "int seldom(int, int); int often(int n) { if (__builtin_expect(n == 7, 0)) { __builtin_trap(); } return n * 3; }\n"
+    filler = "".join(f'asm(".skip 2048, 0x90"); int number_{n}(void) {{ return {n}; }}\n' for n in range(2))
+    cold = "int (*volatile call)(int, int);\n" + "".join(
+        f"int branch_{n}(int n) {{ if (__builtin_expect(n == {n}, 0)) {{ {'n += call(n, 1) * 3; ' * 40} }} return n; }}\n" for n in range(3)
+    )
+    (tmp_path / "program.c").write_text(f"{source}{cold}{filler}int main(void) {{ return often(1) + branch_0(2); }}\n")
+    flags = ("-O2", "-freorder-blocks-and-partition", "-fno-inline")
+    subprocess.run(["gcc", *flags, "program.c", "-o", "program"], cwd=tmp_path, check=True)
+    (text,) = code_sections(tmp_path / "program")
+    assert text.name == ".text"
+    assert text.kib >= 4
+    assert 1 <= text.split_off_kib < text.kib
+    subprocess.run(["strip", "program"], cwd=tmp_path, check=True)
+    assert [(each.name, each.split_off_kib) for each in code_sections(tmp_path / "program")] == [(".text", 0)]
 
 
 @pytest.mark.parametrize("size", [0, 3, 20, 63])

@@ -31,7 +31,7 @@ ALONE_8_2 = structs.replace(BUILD, alone=True, ini="/etc/php/8.2/fpm/php.ini")
 ALONE = structs.replace(ALONE_8_2, options=("--enable-fpm",), php_version="8.4.24", origin=Origin("archive", "8.4.24", "c0de"))
 
 
-def told(build: Build) -> Build:
+def told_places(build: Build) -> Build:
     """One of another source than the distribution's."""
     return structs.replace(build, places={"session.save_path": "/var/lib/php/sessions", "include_path": ".:/usr/share/php"})
 
@@ -118,12 +118,14 @@ def test_what_dpkg_does_not_take_for_a_version_is_neither_below_nor_above(versio
 
 
 def test_a_package_tells_its_php_fpm_what_the_distributions_knows_by_itself() -> None:
-    texts, name = package_texts(told(BUILD), AMD64), package_name(BUILD)
+    texts, name = package_texts(told_places(BUILD), AMD64), package_name(BUILD)
     place = f"{HOME}/{name}/places/places.ini"
     assert texts[place].splitlines()[1:] == ["include_path='.:/usr/share/php'", "session.save_path='/var/lib/php/sessions'"]
     said = "The distribution's php-fpm knows by itself: include_path, session.save_path. This one is told in"
     readme = f"usr/share/doc/{name}/README"
-    assert f"{said} /{HOME}/{name}/places, which counts above php.ini.\n" in texts[readme]
+    assert f"{said} /{HOME}/{name}/places, where php.ini does not say.\n" in texts[readme]
+    assert f"\nPHP_INI_SCAN_DIR=/{HOME}/{name}/places: /{HOME}/{name}/php -d extension_dir=" in texts[readme]
+    assert f"RuntimeDirectory={name}\n" in texts[f"usr/lib/systemd/system/{name}.service"]
     # One of the distribution's own source knows all of it.
     untold = package_texts(BUILD, AMD64)
     assert place not in untold
@@ -254,9 +256,12 @@ def run_start(
     """Run the start script beside a fake of the build's php-fpm, which does `modules` when it is asked, and one of the distribution's,
     which does `theirs`; `running` is the one that a reload is about. dpkg knows a `package` of this version, or none."""
     home, stock, name = tmp_path / "home", tmp_path / "stock", package_name(build)
+    if build.places:
+        (home / "places").mkdir(parents=True)
+        (home / "places" / "places.ini").write_text(package_texts(build, AMD64)[f"{HOME}/{name}/places/places.ini"])
     text = package_texts(build, AMD64)[f"{HOME}/{name}/start"].replace("/proc/$MAINPID/exe", str(tmp_path / "running"))
     text = text.replace(f"/{HOME}/{name}", str(home)).replace("/usr/sbin/php-fpm8.2", str(stock))
-    text = text.replace("/etc/php/8.2/fpm/conf.d", str(tmp_path / "conf.d"))
+    text = text.replace("/etc/php/8.2/fpm/conf.d", str(tmp_path / "conf.d")).replace(" /etc/php/8.2/fpm/php.ini ", f" {tmp_path}/php.ini ")
     fake(home / "php-fpm", f'case "$*" in *"-m"|*"-t --nodaemonize") {modules};; *) echo "own $*" $PHP_INI_SCAN_DIR;; esac')
     said = f'*-v) [ -z "{installed}" ] || echo "PHP {installed} (fpm-fcgi)";; *-m) {theirs};;'
     fake(stock, f'case "$*" in {said} *) echo "stock $*";; esac')
@@ -294,9 +299,15 @@ def run_start(
         (ALONE_8_2, "", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {run}/conf.d:{home}/ini", ""),
         (ALONE_8_2, "8.2.37", "echo Core", "stock --nodaemonize", "the distribution has PHP 8.2.37, and this build is of 8.2.36"),
         (ALONE, "8.2.36", "exit 1", "stock --nodaemonize", "this build does not run here"),
-        # Behind the colon is what PHP scans by itself; conf.d counts above what only the distribution's php-fpm knows.
-        (told(BUILD), "8.2.36", "echo Core", "own -d extension_dir={home}/extensions --nodaemonize {home}/places:", ""),
-        (told(ALONE), "8.2.36", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {home}/places:{run}/conf.d:{home}/ini", ""),
+        # Behind the colon is what PHP scans by itself: conf.d counts above what only the distribution's php-fpm knows.
+        (told_places(BUILD), "8.2.36", "echo Core", "own -d extension_dir={home}/extensions --nodaemonize {run}/places:", ""),
+        (
+            told_places(ALONE),
+            "8.2.36",
+            "echo Core",
+            "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {run}/places:{run}/conf.d:{home}/ini",
+            "",
+        ),
     ],
 )
 def test_it_steps_aside_where_it_does_not_fit(  # noqa: PLR0917 (a table of cases)
@@ -349,6 +360,23 @@ def test_one_that_stands_alone_has_the_settings_of_conf_d_and_loads_nothing_of_i
     assert "\nRuntimeDirectory=phpdyno-php8.2-pgo-standalone\n" in unit
     drop_in = package_texts(BUILD, AMD64)
     assert not [path for path, text in drop_in.items() if "RuntimeDirectory" in text or "RUNTIME_DIRECTORY" in text]
+
+
+@pytest.mark.parametrize(
+    ("ini", "told"),
+    [
+        ("", {"include_path", "session.save_path"}),
+        ("; session.save_path = /x\nsession.save_path =\ninclude_path= ; none\n", {"include_path", "session.save_path"}),
+        ("session.save_handler = redis\n  session.save_path= tcp://127.0.0.1\n", {"include_path"}),
+    ],
+)
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_php_ini_sets_counts_above_what_a_package_tells(tmp_path: Path, ini: str, told: set[str], *, alone: bool) -> None:
+    (tmp_path / "php.ini").write_text(ini)
+    answer = run_start(tmp_path, told_places(ALONE_8_2 if alone else BUILD))
+    assert (answer.returncode, answer.stderr) == (0, "")
+    written = (tmp_path / "run" / "places" / "places.ini").read_text()
+    assert {line.partition("=")[0] for line in written.splitlines() if not line.startswith(";")} == told
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def options(*train: str, requests: RequestOptions | None = None, ground: GroundO
     return Options(train=train, ground=ground or GroundOptions(), requests=requests or RequestOptions())
 
 
-@pytest.mark.parametrize("other", [{"recipe": "o3"}, {"train": ("hello",)}, {"listed": True}, {"package": None}])
+@pytest.mark.parametrize("other", [{"recipe": "o3"}, {"train": ("hello",)}, {"package": None}])
 def test_a_finished_build_is_packaged_as_it_is(tmp_path: Path, other: dict[str, object]) -> None:
     given = structs.replace(Options(finished="pgo-1a2b3c4d", package=tmp_path), **other)
     with pytest.raises(UsageError, match=r"packaged as it is; write: phpdyno build pgo-1a2b3c4d --package DIR"):
@@ -65,6 +65,49 @@ def test_what_is_made_anew_is_made_as_it_was(other: dict[str, object]) -> None:
     given = structs.replace(Options(refresh=True, ground=GroundOptions(like="php-fpm8.4")), **other)
     with pytest.raises(UsageError, match=r"--refresh: builds are made anew as they were made.*--like, --package"):
         run(given)
+
+
+def test_a_build_that_is_made_anew_has_its_own_php_fpm() -> None:
+    with pytest.raises(UsageError, match=r"--like php-fpm8.4: a build has its own php-fpm; leave it out, or pgo-1"):
+        run(Options(finished="pgo-1", refresh=True, ground=GroundOptions(like="php-fpm8.4")))
+
+
+@pytest.mark.parametrize("other", [{"refresh": True}, {"finished": "pgo-1"}, {"train": ("hello",)}, {"package": Path("/debs")}])
+def test_a_list_does_nothing_else(other: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=r"--list: --list shows what is there, and does nothing else"):
+        run(structs.replace(Options(listed=True), **other))
+
+
+def test_a_list_shows_the_builds_and_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "finished_builds", lambda: ((tmp_path, BUILD),))
+    assert run(Options(listed=True)) == 0
+    said = capsys.readouterr().out
+    assert "use it: build=pgo-1\n" in said
+    assert f"it is in: {tmp_path}\n" in said.replace("\n" + str(tmp_path), f" {tmp_path}")
+    assert run(Options(listed=True, json=True)) == 0
+    assert json.decode(capsys.readouterr().out)[0]["directory"] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("build", "command_line"),
+    [
+        (BUILD, "{place}/php-fpm -d extension_dir={place}/extensions"),
+        (
+            structs.replace(BUILD, places={"include_path": ".:/usr/share/my php"}),
+            "{place}/php-fpm -d extension_dir={place}/extensions -d 'include_path=.:/usr/share/my php'",
+        ),
+        (
+            structs.replace(BUILD, alone=True, ini="/etc/php/8.2/fpm/php.ini"),
+            "PHP_INI_SCAN_DIR= {place}/php-fpm -d extension_dir={place}/extensions -c /etc/php/8.2/fpm/php.ini",
+        ),
+    ],
+)
+def test_a_build_is_started_with_all_that_it_must_be_told(tmp_path: Path, build: Build, command_line: str) -> None:
+    (tmp_path / "php-fpm").touch()
+    (tmp_path / "extensions").mkdir()
+    assert command.started(tmp_path, build) == command_line.format(place=tmp_path)
 
 
 def test_a_refresh_takes_the_php_fpm_and_where_packages_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,6 +160,27 @@ def test_what_the_tests_of_php_find_wrong_is_named_and_not_packaged(
     assert ("before you deploy it: It is compiled without the distribution's -fstack-protector-strong" in answer.out) is ok
     assert (f"pgo-1: PHP's own tests: {seen}\n" in answer.out) is not ok
     assert ("not packaged: pgo-1" in answer.err) is not ok
+
+
+def test_a_build_that_is_not_packaged_anyway_is_no_namesake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = structs.replace(BUILD, name="pgo-2", checks=(Check("PHP's own tests", ok=False, seen="1 failed"),))
+    both = [(tmp_path / "1", BUILD), (tmp_path / "2", failed)]
+    monkeypatch.setattr(command, "refresh", lambda *_, **__: (both, []))
+    monkeypatch.setattr(command, "package", lambda each, into, **_: into / f"{each[1].name}.deb")
+    given = Options(refresh=True, package=tmp_path / "debs", runs=tmp_path, json=True)
+    assert run(given) == 1
+    answer = capsys.readouterr()
+    assert [each["package"] for each in json.decode(answer.out)] == [str(tmp_path / "debs" / "pgo-1.deb"), ""]
+    assert answer.err == "not packaged: pgo-2\n"
+    both[1] = (tmp_path / "2", structs.replace(BUILD, name="pgo-2"))
+    assert run(given) == 1
+    answer = capsys.readouterr()
+    assert [each["package"] for each in json.decode(answer.out)] == ["", ""]
+    assert "not packaged: pgo-1 and pgo-2 would be one package, phpdyno-php8.2-pgo: package one by its name" in answer.err.replace(
+        "\n", " "
+    )
 
 
 def test_what_the_tests_of_php_found_wrong_before_is_not_packaged_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,16 @@ def test_each_step_says_what_it_stands_on_and_whether_it_earns_its_place() -> No
     assert any(line.startswith("pgo on o2: 1.0") and ": it earns its place; 1.0" in line for line in said)
     assert "lto on o2: no number (compiling lto failed: internal compiler error)" in said
     assert any(line.startswith("JIT and huge text pages on JIT: ") and "no effect that matters" in line for line in said)
-    assert "earned their place: pgo, pgo+bolt, JIT." in said[-1]
+    assert "earned their place: pgo, pgo+bolt, JIT; tried, and did not: " in said[-1]
+    # What was tried is named with what came of it, wherever only the last line is read.
+    tried = said[-1].partition("did not: ")[2]
+    assert [each.partition(" (")[0] for each in tried.rstrip(".").split("), ")] == [
+        "o2",
+        "lto",
+        "huge text pages",
+        "JIT and huge text pages",
+    ]
+    assert "lto (no number)" in tried
 
 
 def test_what_goes_on_top_of_a_build_is_held_against_it_and_in_all_against_the_stock_php() -> None:
@@ -86,7 +95,18 @@ def test_the_code_of_a_build_of_an_earlier_version_has_no_size() -> None:
     builds = {name: structs.replace(build, binaries=()) for name, build in record.builds.items()}
     held = ladder_view(structs.replace(record, builds=builds), measured_in(ladder_journal(record), "run"))
     assert {(each.text_kib, each.text_pages) for each in held.builds} == {(0, 0)}
-    assert "KiB of code" not in render_ladder(held)
+    page = render_ladder(held)
+    assert "KiB of code" not in page
+    assert "How its code is laid out" not in page
+
+
+def test_the_page_shows_how_the_code_that_serves_is_laid_out() -> None:
+    held = view()
+    assert [[each.file for each in build.code] for build in held.builds] == [["php-fpm"]] * 3
+    page = render_ladder(held).replace("<wbr>", "")
+    assert page.count("<td>php-fpm</td><td>.text</td><td>4,997</td><td>1,234</td>") == 3
+    assert page.count("<code>.bolt.org.text</code> is the code as it was") == 1
+    assert "<td>php-cgi</td>" not in page
 
 
 def test_the_page_says_of_each_binary_what_bolt_changed_and_what_it_could_not_read() -> None:

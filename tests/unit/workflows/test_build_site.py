@@ -1,6 +1,7 @@
 """What an app teaches, and whose servers it is taught on; compiling is replaced by a fake here."""
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -8,7 +9,7 @@ from typing import cast
 import pytest
 from msgspec import json, structs
 
-from phpdyno.build.order import Order
+from phpdyno.build.order import Ground, Order
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import DONE, Workshop
 from phpdyno.config.recipe import parse_recipe
@@ -17,6 +18,7 @@ from phpdyno.model.build import Build, Check, Teaching
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows import build_site
+from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Site, Trainee
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
@@ -51,6 +53,28 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(build_site, "told", lambda _: SimpleNamespace(stdout=b"12.2.0"))
     supervisor = cast(Supervisor, SimpleNamespace(logs=tmp_path))
     return Site(Workshop(tmp_path, lambda _: None), supervisor, GROUND, FakeProgress())
+
+
+def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    @contextlib.contextmanager
+    def lock() -> Iterator[None]:
+        seen.append("held")
+        yield
+        seen.append("free")
+
+    def fake_find(*_: object) -> Ground:
+        seen.append("looked for a source")
+        return GROUND
+
+    monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
+    monkeypatch.setattr(build_site, "MeasuringLock", lock)
+    monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
+    monkeypatch.setattr(build_site, "find_ground", fake_find)
+    with build_site.open_site(Foundation(), logs=tmp_path, progress=FakeProgress()):
+        seen.append("open")
+    assert seen == ["held", "looked for a source", "open", "free"]
 
 
 def taught(site: Site, target: Target, reference: str = "shop") -> Teaching:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.journal.ladder import KNOBS, LadderRecord, read_ladder, write_ladder
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Concluded, Planned, Record
@@ -20,6 +20,7 @@ from phpdyno.model.plan import AppSource
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Workload
 from phpdyno.workflows import ladder as workflow
+from phpdyno.workflows.compare import Question
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record
 
 SILENT: Any = SimpleNamespace(phase=lambda _: None, note=lambda _: None, tick=lambda *_: None)
@@ -90,6 +91,24 @@ def test_that_knobs_are_not_measured_is_said_until_they_are(measured: Path, monk
         assert resumed(measured).notes == ("older than installed", f"{workflow.NOT_ON_TOP}too little time")
     monkeypatch.setattr(workflow, "look_for_hot_functions", lambda *_, **__: HOT)
     assert resumed(measured).notes == ("older than installed",)
+
+
+def test_knobs_for_which_the_budget_was_too_small_take_another_one(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def refuse(question: Question, *_: object, **__: object) -> None:
+        given.append(question.budget_s)
+        raise BudgetTooSmall("no interval can become finite", budget_s=question.budget_s, enough_s=840)
+
+    monkeypatch.setattr(workflow, "_look_inside", lambda *_, **__: None)
+    monkeypatch.setattr(workflow, "compare_in", refuse)
+    said = "no interval can become finite; go on with a larger one for what is not measured: --resume with --budget 840s at least"
+    assert resumed(measured).notes == (f"{workflow.NOT_ON_TOP}{said}",)
+    workflow.resume_ladder(measured, argv=(), progress=SILENT, budget_s=900.0)
+    assert given == [300.0, 900.0]
+    write_ladder(measured, structs.replace(read_ladder(measured), knob_budget_s=0.0))
+    with pytest.raises(UsageError, match="--resume with --budget: this ladder has no knobs"):
+        workflow.resume_ladder(measured, argv=(), progress=SILENT, budget_s=900.0)
 
 
 def test_the_comparison_of_the_knobs_is_repeated_by_the_command_line_of_the_ladder(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:

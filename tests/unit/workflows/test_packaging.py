@@ -8,11 +8,16 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build import installed
+from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import PhpBuild
+from phpdyno.model.build import Build, Check, Origin
 from phpdyno.workflows import build as workflow
 from tests.support.builds import BUILD
 
+LOOKED = (Check("places, wordpress", ok=True, seen="as in the control"),)
+O2 = structs.replace(BUILD, name="o2-1", recipe=parse_recipe("o2"))
+ALONE = structs.replace(BUILD, alone=True, checks=LOOKED)
 MADE_FOR = structs.replace(BUILD, package="php8.2-fpm", package_version="8.2.36-1~deb12u1")
 
 
@@ -20,7 +25,7 @@ MADE_FOR = structs.replace(BUILD, package="php8.2-fpm", package_version="8.2.36-
 def test_a_build_whose_package_was_upgraded_since_is_not_packaged_though_php_kept_its_version(
     monkeypatch: pytest.MonkeyPatch, step: str, *, alone: bool
 ) -> None:
-    made = structs.replace(MADE_FOR, alone=alone)
+    made = structs.replace(MADE_FOR, alone=alone, checks=LOOKED)
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
     monkeypatch.setattr(installed, "upgraded_to", lambda _: "")
     workflow.refuse_outdated(made)
@@ -48,3 +53,31 @@ def test_nothing_is_measured_while_a_build_is_packaged(monkeypatch: pytest.Monke
     monkeypatch.setattr(workflow, "make_package", fake_package)
     workflow.package((tmp_path, BUILD), tmp_path, logs=tmp_path)
     assert seen == ["held", "packaged", "free"]
+
+
+def test_two_builds_may_be_one_package() -> None:
+    other = structs.replace(BUILD, name="pgo-2")
+    assert workflow.of_one_package([O2, BUILD, other]) == {"phpdyno-php8.2-pgo": [BUILD.name, "pgo-2"]}
+    assert not workflow.of_one_package([O2, BUILD])
+
+
+@pytest.mark.parametrize(
+    ("build", "installed", "reason"),
+    [
+        (BUILD, "8.2.36", ""),
+        (BUILD, "8.2.37", r"made beside PHP 8.2.36, and now 8.2.37 is installed.*--refresh --like php-fpm8.2"),
+        (structs.replace(BUILD, php_version="8.2.40", beside="8.2.36"), "8.2.36", ""),
+        (ALONE, "8.2.36", ""),
+        (ALONE, "8.2.37", r"PHP 8.2.36, older than the installed 8.2.37"),
+        (structs.replace(ALONE, php_version="8.4.1"), "8.2.37", ""),
+        (structs.replace(ALONE, checks=()), "8.2.36", "pgo-1: this build was made before places were looked for.*; build it anew"),
+        (structs.replace(BUILD, origin=Origin("git", "deadbeef0123", "c0de")), "8.2.36", "before places were looked for"),
+        (structs.replace(BUILD, measuring_only=True), "8.2.36", "for measuring only"),
+    ],
+)
+def test_what_was_made_for_a_php_that_was_upgraded_since_is_not_packaged(
+    monkeypatch: pytest.MonkeyPatch, build: Build, installed: str, reason: str
+) -> None:
+    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, installed))
+    with pytest.raises(DynoError, match=reason) if reason else contextlib.nullcontext():
+        workflow.refuse_outdated(build)

@@ -1,7 +1,7 @@
 """Builds made anew for what the installed PHP is now: which of them, and on which apps."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,11 +9,11 @@ from msgspec import structs
 
 from phpdyno.build.training import Course
 from phpdyno.config.recipe import parse_recipe
-from phpdyno.errors import DynoError, UsageError
+from phpdyno.errors import UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.model.recipe import Recipe
-from phpdyno.workflows import build as workflow
+from phpdyno.workflows import refresh as workflow
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Trainee
 from tests.support.builds import BUILD
@@ -53,6 +53,7 @@ class FakeSite:
 def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
     found = FakeSite()
     monkeypatch.setattr(workflow, "open_site", found.open)
+    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
     return found
 
 
@@ -61,7 +62,9 @@ def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build, only: str = "") -
     progress = FakeProgress()
     monkeypatch.setattr(workflow, "find_fpm", lambda name: f"/usr/sbin/{Path(name).name}")
     monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in builds))
-    monkeypatch.setattr(workflow, "named_build", lambda name: next((Path("/cache"), each) for each in builds if each.name == name))
+    monkeypatch.setattr(
+        workflow, "named_build", lambda name: next((Path("/cache"), each) for each in builds if name in {each.name, each.recipe.name})
+    )
     _, failed = workflow.refresh("php-fpm8.2", only=only, logs=Path("/logs"), progress=progress)
     assert failed == progress.notes
     return failed
@@ -93,30 +96,39 @@ def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch
     failed = refreshed(monkeypatch, structs.replace(O2, examined=()), of_log, PGO)
     assert site.made == [("pgo", ["wordpress=3"])]
     assert failed == [
-        "it is not known on which app o2 was examined: give it one with --train",
-        "pgo was trained on requests of access.log: build it again with that",
+        "it is not known on which app o2-1 was examined: give it one with --train",
+        f"{of_log.name} was trained on requests of access.log: build it again with that",
     ]
 
 
-def test_what_only_its_builder_can_make_again_is_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
-    alone = structs.replace(PGO, name="pgo-7", alone=True)
-    given = structs.replace(PGO, name="pgo-8", origin=structs.replace(PGO.origin, kind="git"))
-    assert refreshed(monkeypatch, alone, PGO, given) == [
-        "pgo-7 stands alone: build it again as you did",
-        "pgo-8 is of a source of its own: build it again as you did",
-    ]
-    assert site.made == [("pgo", ["wordpress=3"])]
+ALONE = structs.replace(PGO, name="pgo-7", alone=True)
+GIVEN = structs.replace(PGO, name="pgo-8", origin=structs.replace(PGO.origin, kind="git"))
+
+
+def test_what_only_its_builder_can_make_again_is_named_once_it_does_not_fit_any_more(
+    monkeypatch: pytest.MonkeyPatch, site: FakeSite
+) -> None:
+    assert not refreshed(monkeypatch, ALONE, PGO, GIVEN)
+    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.37"))
+    said = ["pgo-7 stands alone: build it again as you did", "pgo-8 is of a source of its own: build it again as you did"]
+    assert refreshed(monkeypatch, ALONE, PGO, GIVEN) == said
+    assert site.made == [("pgo", ["wordpress=3"])] * 2
+    # Where there are no others, nothing is fetched for them.
+    assert refreshed(monkeypatch, ALONE, GIVEN) == said
+    assert len(site.foundations) == 2
 
 
 def test_one_of_them_is_made_anew_by_its_name(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
-    assert not refreshed(monkeypatch, O2, PGO, structs.replace(PGO, name="pgo-7", alone=True), only=O2.name)
-    assert site.made == [("o2", ["wordpress=3"])]
+    assert not refreshed(monkeypatch, O2, PGO, ALONE, only=O2.name)
+    assert not refreshed(monkeypatch, O2, PGO, ALONE, only="o2")
+    assert site.made == [("o2", ["wordpress=3"])] * 2
 
 
-def test_two_builds_may_be_one_package() -> None:
-    other = structs.replace(PGO, name="pgo-2", examined=(structs.replace(TEACHING, app="mediawiki"),))
-    assert workflow.of_one_package([O2, PGO, other]) == {"phpdyno-php8.2-pgo": [PGO.name, "pgo-2"]}
-    assert not workflow.of_one_package([O2, PGO])
+def test_one_that_is_named_and_cannot_be_made_anew_says_why(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    assert refreshed(monkeypatch, O2, ALONE, only="pgo-7") == ["pgo-7 stands alone: build it again as you did"]
+    with pytest.raises(UsageError, match="pgo-9: this build is for measuring only: it was made beside another PHP"):
+        refreshed(monkeypatch, O2, structs.replace(PGO, name="pgo-9", measuring_only=True), only="pgo-9")
+    assert not site.foundations
 
 
 def test_one_whose_app_is_gone_is_noted_and_the_others_are_made(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
@@ -136,7 +148,6 @@ def test_one_whose_app_is_gone_is_noted_and_the_others_are_made(monkeypatch: pyt
     [
         structs.replace(PGO, measuring_only=True),
         structs.replace(PGO, alone=True),
-        structs.replace(O2, examined=()),
         structs.replace(PGO, like="/usr/sbin/php-fpm8.4"),
     ],
 )
@@ -149,23 +160,3 @@ def test_others_are_none_to_be_made_anew(monkeypatch: pytest.MonkeyPatch, site: 
 def test_recipes_that_were_made_for_another_php_fpm_are_left_to_it(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
     refreshed(monkeypatch, structs.replace(O2, like="/usr/sbin/php-fpm8.4"), PGO)
     assert site.made == [("pgo", ["wordpress=3"])]
-
-
-@pytest.mark.parametrize(
-    ("build", "installed", "reason"),
-    [
-        (PGO, "8.2.36", ""),
-        (PGO, "8.2.37", r"made beside PHP 8.2.36, and now 8.2.37 is installed.*--refresh --like php-fpm8.2"),
-        (structs.replace(PGO, php_version="8.2.40", beside="8.2.36"), "8.2.36", ""),
-        (structs.replace(PGO, alone=True), "8.2.36", ""),
-        (structs.replace(PGO, alone=True), "8.2.37", r"PHP 8.2.36, older than the installed 8.2.37"),
-        (structs.replace(PGO, alone=True, php_version="8.4.1"), "8.2.37", ""),
-        (structs.replace(PGO, measuring_only=True), "8.2.36", "for measuring only"),
-    ],
-)
-def test_what_was_made_for_a_php_that_was_upgraded_since_is_not_packaged(
-    monkeypatch: pytest.MonkeyPatch, build: Build, installed: str, reason: str
-) -> None:
-    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, installed))
-    with pytest.raises(DynoError, match=reason) if reason else nullcontext():
-        workflow.refuse_outdated(build)

@@ -1,0 +1,95 @@
+"""phpdyno build --refresh: builds made anew for what the installed PHP is now."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno.build.installed import find_fpm, why_outdated
+from phpdyno.build.training import Course
+from phpdyno.build.workshop import finished_builds, named_build
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.experiment.progress import Progress
+from phpdyno.model.build import Build, Teaching
+from phpdyno.model.recipe import Recipe
+from phpdyno.stack.php import inspect_php
+from phpdyno.workflows.build import Made
+from phpdyno.workflows.build_ground import Foundation
+from phpdyno.workflows.build_site import Trainee, open_site
+
+
+class _Renewal(Struct, frozen=True):
+    """What is to be made anew: a recipe, and what it is trained on."""
+
+    recipe: Recipe
+    teachings: tuple[Teaching, ...]
+
+    @property
+    def course(self) -> Course:
+        """As it was."""
+        first = self.teachings[0]
+        return Course(first.seconds, first.least, first.seed)
+
+
+def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tuple[list[Made], list[str]]:
+    """Builds that stood in for a php-fpm, made anew for what it is now; `only` one of them, by its name or its recipe's. Those that still
+    fit are found in the cache. One that cannot be made is noted, and the others go on; gives those that are made, and why the others are
+    not.
+
+    Raises UsageError where there are none, DynoError where there is no such php-fpm.
+    """
+    if only:
+        only, like = _named(only)
+    fpm = find_fpm(like)
+    failed: list[str] = []
+
+    def fails(why: str) -> None:
+        failed.append(why)
+        progress.note(why)
+
+    stood_in = [build for _, build in finished_builds() if build.like == fpm and only in {"", build.name} and not build.measuring_only]
+    renewals = _renewals(stood_in, inspect_php(fpm).version, fails, named=bool(only))
+    if not renewals and not failed:
+        what = f"there is no build that stood in for {fpm}"
+        raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
+    made: dict[Path, Build] = {}
+    if renewals:
+        foundation = Foundation(like, to_be_kept=True, laid_out=any(each.recipe.bolt for each in renewals))
+        with open_site(foundation, logs=logs, progress=progress) as site:
+            for number, each in enumerate(renewals, 1):
+                progress.phase(f"build {number} of {len(renewals)}: {each.recipe.name}")
+                try:
+                    taught = [site.taught_by(Trainee(one.reference, one.weight), each.course) for one in each.teachings]
+                    place, build = site.build(each.recipe, taught)
+                    made[place] = build
+                except DynoError as error:
+                    fails(f"{each.recipe.name} is not made anew: {error}")
+    return list(made.items()), failed
+
+
+def _named(name: str) -> tuple[str, str]:
+    """The whole name of a build, and the php-fpm that it stood in for. Raises UsageError."""
+    _, build = named_build(name)
+    if build.measuring_only:
+        what = "this build is for measuring only: it was made beside another PHP than the installed one"
+        raise UsageError(what, where=build.name, next_step="build it again as you did")
+    return build.name, build.like
+
+
+def _renewals(stood_in: Sequence[Build], installed: str, fails: Callable[[str], None], *, named: bool) -> list[_Renewal]:
+    """What is to be made of these builds, each once. What only its builder can make again `fails`, unless it still fits the `installed`
+    version and was not `named`."""
+    found: dict[_Renewal, None] = {}
+    for build in stood_in:
+        known = build.known
+        if build.alone or build.origin.kind != "debian":
+            if named or why_outdated(build, installed):
+                fails(f"{build.name} {'stands alone' if build.alone else 'is of a source of its own'}: build it again as you did")
+        elif not known:
+            # Of builds made before this was recorded.
+            fails(f"it is not known on which app {build.name} was examined: give it one with --train")
+        elif any(each.requests for each in known):
+            fails(f"{build.name} was trained on requests of {known[0].requests}: build it again with that")
+        else:
+            found[_Renewal(build.recipe, known)] = None
+    return list(found)
