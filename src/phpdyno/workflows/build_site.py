@@ -65,6 +65,7 @@ class Site:
         self._ground = ground
         self._progress = progress
         self._subjects: dict[str, Subject] = {}
+        self._title = ""
 
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
         """What a training by this app consists of. Raises UsageError, DynoError."""
@@ -87,12 +88,15 @@ class Site:
         self._subjects[app.name] = Subject(definition, workload, teaching)
         return teaching
 
-    def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, run_tests: bool = False) -> tuple[Path, Build]:
+    def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str = "", run_tests: bool = False) -> tuple[Path, Build]:
         """The finished build, from the cache or made now, with what PHP's own tests say of it where they were run; `run_tests`: they are.
+        `title` is what it is called while it is made.
 
         Raises UsageError for two apps of one name, DynoError: no BOLT for a recipe with it, a step that fails.
         """
         self._refuse_namesakes(teachings)
+        self._title = title or f"build: {recipe.name}"
+        self._progress.phase(self._title)
         # What compiles is found there, whatever the user's PATH puts before it.
         compiler = told([find_program("gcc", BASE_PATH), "-dumpfullversion"]).stdout.decode().strip()
         if recipe.bolt:
@@ -116,6 +120,8 @@ class Site:
         """On servers of its own, which end with it."""
         subject = self._subjects[name]
         with app_stand(subject.definition, logs=self._supervisor.logs, progress=self._progress) as stand:
+            # What was prepared for the servers is done.
+            self._progress.phase(self._title)
             control = make_arms(spec_of(self._ground.stock), (), aa=True, app=subject.definition).control
             taught = subject.teaching
             yield StackSchool(stand.bench, subject.workload, control, Course(taught.seconds, taught.least, taught.seed), self._tell)

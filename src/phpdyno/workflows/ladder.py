@@ -248,9 +248,9 @@ def _build_each(recipes: Sequence[Recipe], climb: Climb, *, logs: Path, progress
     with open_site(climb.foundation, logs=logs, progress=progress) as site:
         teaching = site.taught_by(trainee, climb.course)
         for number, recipe in enumerate(recipes):
-            progress.phase(f"build {number + 1} of {len(recipes)}: {recipe.name}")
+            title = f"build {number + 1} of {len(recipes)}: {recipe.name}"
             try:
-                _, made[recipe.name] = site.build(recipe, [teaching])
+                _, made[recipe.name] = site.build(recipe, [teaching], title=title)
             except DynoError as error:
                 failed[recipe.name] = str(error)
                 progress.note(f"{recipe.name} is not climbed: {error}")

@@ -132,12 +132,11 @@ def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
         # The same recipe without what it learns: nothing else may be in a cell.
         plain = untrained(wish.recipe)
-        progress.phase(f"build 1 of {len(sets) + 1}: {plain.name}")
-        _, without = site.build(plain, teachings)
+        _, without = site.build(plain, teachings, title=f"build 1 of {len(sets) + 1}: {plain.name}")
         profiled = {}
         for number, (name, taught) in enumerate(sets, 2):
-            progress.phase(f"build {number} of {len(sets) + 1}: {wish.recipe.name}, trained on {name}")
-            _, profiled[name] = site.build(wish.recipe, taught)
+            title = f"build {number} of {len(sets) + 1}: {wish.recipe.name}, trained on {name}"
+            _, profiled[name] = site.build(wish.recipe, taught, title=title)
     if all(each.skipped for each in profiled.values()):
         said = "; ".join(dict.fromkeys(each for build in profiled.values() for each in missing_words(wish.recipe.name, build.skipped)))
         raise DynoError(f"no build has all of its recipe: {said}", where="--recipe", next_step="leave that step out")

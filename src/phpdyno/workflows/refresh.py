@@ -57,10 +57,10 @@ def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tup
         foundation = Foundation(like, to_be_kept=True, laid_out=any(each.recipe.bolt for each in renewals))
         with open_site(foundation, logs=logs, progress=progress) as site:
             for number, each in enumerate(renewals, 1):
-                progress.phase(f"build {number} of {len(renewals)}: {each.recipe.name}")
+                title = f"build {number} of {len(renewals)}: {each.recipe.name}"
                 try:
                     taught = [site.taught_by(Trainee(one.reference, one.weight), each.course) for one in each.teachings]
-                    place, build = site.build(each.recipe, taught)
+                    place, build = site.build(each.recipe, taught, title=title)
                     made[place] = build
                 except DynoError as error:
                     fails(f"{each.recipe.name} is not made anew: {error}")

@@ -35,8 +35,8 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study
             training = dict.fromkeys(app for each in mine for app in each.train)
             taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}
             for each in mine:
-                progress.phase(f"build {len(builds) + 1} of {len(wanted.builds)}: {each.name}")
-                _, builds[each.name] = site.build(recipes[each.name], [taught[app] for app in each.train])
+                title = f"build {len(builds) + 1} of {len(wanted.builds)}: {each.name}"
+                _, builds[each.name] = site.build(recipes[each.name], [taught[app] for app in each.train], title=title)
     names = {name: made.name for name, made in builds.items()}
     # Of a drop-in, if there is one: its binaries are of its own version.
     beside = min(builds.values(), key=lambda build: build.alone)

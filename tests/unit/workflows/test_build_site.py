@@ -132,6 +132,28 @@ def test_bolt_is_asked_for_before_anything_is_compiled(site: Site, monkeypatch: 
         site.build(parse_recipe("pgo+bolt"), [taught(site, CART)])
 
 
+def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = FakeProgress()
+    made = Site(Workshop(tmp_path, lambda _: None), cast(Supervisor, SimpleNamespace(logs=tmp_path)), GROUND, progress)
+
+    @contextlib.contextmanager
+    def stand(*_: object, progress: FakeProgress, **__: object) -> Iterator[SimpleNamespace]:
+        progress.phase("copying the shop")
+        yield SimpleNamespace(bench=None)
+
+    monkeypatch.setattr(build_site, "app_stand", stand)
+    monkeypatch.setattr(build_site, "make_arms", lambda *_, **__: SimpleNamespace(control=None))
+    monkeypatch.setattr(build_site, "StackSchool", lambda *_: None)
+    made.build(PGO, [taught(made, CART)], title="build 2 of 3: pgo")
+    with made._school("shop"):
+        pass
+    assert progress.phases == ["build 2 of 3: pgo", "copying the shop", "build 2 of 3: pgo"]
+    made.build(PGO, [taught(made, CART)])
+    assert progress.phases[-1] == "build: pgo"
+
+
 def test_what_is_built_for_this_machine_is_known_by_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ordered: list[Order] = []
 

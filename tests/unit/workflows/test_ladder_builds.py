@@ -29,13 +29,15 @@ class FakeSite:
     """Has no BOLT, and no march=z80."""
 
     @contextmanager
-    def open(self, *_: object, **__: object) -> Iterator["FakeSite"]:
+    def open(self, *_: object, progress: FakeProgress, **__: object) -> Iterator["FakeSite"]:
+        self._progress = progress
         yield self
 
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
         return TEACHING
 
-    def build(self, recipe: Recipe, teachings: Sequence[Teaching]) -> tuple[Path, Build]:
+    def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
+        self._progress.phase(title)
         if recipe.march:
             raise DynoError("no such machine")
         return Path("/cache"), structs.replace(BUILD, name=f"{recipe.name}-1", recipe=recipe, skipped=NO_BOLT if recipe.bolt else {})

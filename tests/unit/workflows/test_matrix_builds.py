@@ -38,7 +38,7 @@ class FakeSite:
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
         return structs.replace(TEACHING, app=trainee.reference, reference=trainee.reference)
 
-    def build(self, recipe: Recipe, teachings: Sequence[Teaching]) -> tuple[Path, Build]:
+    def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
         apps = [each.app for each in teachings]
         fails = recipe.bolt and not set(self._fails).isdisjoint(apps)
         return Path("/cache"), structs.replace(BUILD, name="-".join((recipe.name, *apps)), recipe=recipe, skipped=CRASHED if fails else {})

@@ -44,7 +44,7 @@ class FakeSite:
         self.courses.append(course)
         return structs.replace(TEACHING, reference=trainee.reference, weight=trainee.weight)
 
-    def build(self, recipe: Recipe, teachings: Sequence[Teaching]) -> tuple[Path, Build]:
+    def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
         self.made.append((recipe.name, [f"{each.reference}={each.weight:g}" for each in teachings]))
         return Path("/cache/finished"), BUILD
 
