@@ -59,6 +59,9 @@ class LiveProgress:
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""
+        if elapsed_s < self._bar.tasks[0].completed:
+            # Another step began: the bar takes one that was full for the end of all, with no time left.
+            self._bar.reset(self._task)
         self._bar.update(self._task, completed=min(elapsed_s, budget_s), total=budget_s, state=visible(text))
         self._draw(force=False)
 

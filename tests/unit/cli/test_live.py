@@ -26,6 +26,25 @@ def test_brackets_of_a_name_are_no_markup(name: str) -> None:
     assert f"{name} settled" in out.getvalue()
 
 
+def test_a_step_after_one_that_is_done_has_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, console = drawn()
+    now = 0.0
+    with LiveProgress(console) as progress:
+        monkeypatch.setattr(progress._bar, "get_time", lambda: now)
+        (task,) = progress._bar.tasks
+        task._get_time = lambda: now
+        for share in (0.0, 0.5, 1.0):
+            now += 10.0
+            progress.tick(share, 1.0, "compiling o2")
+        assert (task.finished, task.time_remaining) == (True, 0)
+        for share in (0.0, 0.1, 0.2):
+            now += 10.0
+            progress.tick(share, 1.0, "compiling o3")
+        assert not task.finished
+        # A tenth in ten seconds, and eight tenths to go.
+        assert task.time_remaining == pytest.approx(80, abs=2)
+
+
 def test_an_escape_sequence_is_shown_and_not_obeyed() -> None:
     hostile = "its log ends with \x1b]0;owned\x07 \x9b2J \u202ereversed"
     out, console = drawn()
