@@ -195,6 +195,11 @@ def started(place: Path, build: Build) -> str:
     return f"{'PHP_INI_SCAN_DIR= ' if scan_dir == '' else ''}{shlex.join(words)}"
 
 
+def _stands_in_for(build: Build) -> str:
+    """`php-fpm8.2`; that of a pair lies in the cache, where nobody looks for it."""
+    return f"{Path(build.like).name or '–'}{', for measuring only' if build.measuring_only else ''}"
+
+
 def _show(found: list[Listed], *, as_json: bool, listed: bool = False) -> int:
     if as_json:
         sys.stdout.write(json.format(json.encode(found), indent=2).decode() + "\n")
@@ -207,7 +212,7 @@ def _show(found: list[Listed], *, as_json: bool, listed: bool = False) -> int:
         made = each.build
         good = sum(check.ok for check in made.checks)
         checks = f"{good} of {len(made.checks)}"
-        cells = (made.name, made.php_version, made.like or "–", taught_words(made) or "–", checks, duration(made.seconds))
+        cells = (made.name, made.php_version, _stands_in_for(made), taught_words(made) or "–", checks, duration(made.seconds))
         table.add_row(*map(inert, cells))
     console.print(table)
     for each in found:

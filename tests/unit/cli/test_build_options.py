@@ -84,10 +84,22 @@ def test_a_list_shows_the_builds_and_where_they_are(
     monkeypatch.setattr(command, "finished_builds", lambda: ((tmp_path, BUILD),))
     assert run(Options(listed=True)) == 0
     said = capsys.readouterr().out
+    assert "  php-fpm8.2  " in said
     assert "use it: build=pgo-1\n" in said
     assert f"it is in: {tmp_path}\n" in said.replace("\n" + str(tmp_path), f" {tmp_path}")
     assert run(Options(listed=True, json=True)) == 0
     assert json.decode(capsys.readouterr().out)[0]["directory"] == str(tmp_path)
+
+
+def test_a_list_names_no_place_in_the_cache_for_a_php_that_was_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = structs.replace(BUILD, like="/cache/pairs/1a2b/usr/sbin/php-fpm8.2", measuring_only=True)
+    monkeypatch.setattr(command, "finished_builds", lambda: ((tmp_path, pair),))
+    assert run(Options(listed=True)) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "php-fpm8.2, for" in said
+    assert "/cache/pairs" not in said
 
 
 @pytest.mark.parametrize(
