@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 import pytest
 from msgspec import structs
+from numpy.typing import NDArray
 
 from phpdyno.drive.driver import Samples
 from phpdyno.experiment import block as block_module
@@ -147,6 +148,29 @@ def test_a_slot_cut_short_because_the_server_hangs_fails_its_arm_whatever_was_an
     found = measure_block([pair], control=control, treatments={AA.name: treated}, shared=shared, metric="throughput", tick=lambda: None)
     assert found.failed.get(AA.name, "") == expected
     assert len(found.pairs) == (0 if expected else 1)
+
+
+def test_what_opens_a_stretch_is_asked_of_both_in_turn_and_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class FakeLane:
+        instance = SimpleNamespace(arm=SimpleNamespace(name="control"), worker_kib=lambda: None)
+
+        def begin(self) -> None:
+            pass
+
+    control, treated = cast(Lane, FakeLane()), cast(Lane, FakeLane())
+    asked: list[tuple[str, list[int]]] = []
+
+    def fake_slot(lane: Lane, _: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
+        asked.append(("control" if lane is control else "treated", sequence.tolist()))
+        return slot(valid=1)
+
+    monkeypatch.setattr(block_module, "measure_slot", fake_slot)
+    opening = tuple(np.array([target], dtype=np.uint32) for target in (3, 1))
+    pair = Pair(AA.name, control_first=False, sequence=np.zeros(1, dtype=np.uint32), opening=opening)
+    shared = SharedMeters(None, cast(Meter, None))
+    found = measure_block([pair], control=control, treatments={AA.name: treated}, shared=shared, tick=lambda: None)
+    assert asked == [(who, [target]) for target in (3, 1, 0) for who in ("treated", "control")]
+    assert len(found.pairs) == 1
 
 
 def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

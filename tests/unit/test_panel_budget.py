@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from phpdyno.experiment.budget import SPARE, TRACE_SHARE, Demand, calibrating_s, calibration_s, enough_s, least_s, most_requests
 from phpdyno.experiment.planning import LEAST_PAIRS, LEAST_TRACE, SlotChoice, Timing, Wish, aa_blocks, base_requests, fixed_slot, make_plan
+from phpdyno.experiment.schedule import OPENING
 from phpdyno.model.plan import Metric, Panel
 from phpdyno.stats.sequence import least_blocks
 from tests.support.journals import AA, CONTROL
@@ -18,7 +19,10 @@ DEAR = Demand("cpu", 1, 0.05, "control", {"control": 500 * MS, "A/A": 500 * MS},
 
 
 def test_a_budget_below_the_least_is_known_before_anything_is_calibrated() -> None:
-    assert least_s(DEAR, 10.0) == pytest.approx(3 * 0.5 + 4 * (4 * 1.0 + 2.0))
+    # Four pairs and the one that opens them; of several treatments each has an opening of its own, of more requests.
+    assert least_s(DEAR, 10.0) == pytest.approx(3 * 0.5 + 4 * ((4 + 1) * 1.0 + 2.0))
+    two = replace(DEAR, request_wall_ns={**DEAR.request_wall_ns, "other": 500 * MS})
+    assert least_s(two, 10.0) == pytest.approx(3 * 0.5 + 4 * (2 * (4 + OPENING) * 1.0 + 2.0))
 
 
 def test_the_least_budget_counts_with_the_slots_that_were_asked_for() -> None:

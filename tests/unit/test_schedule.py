@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.experiment.schedule import schedule_block
+from phpdyno.experiment.schedule import OPENING, schedule_block
 
 WEIGHTS = [4.0, 3.0, 1.0, 1.0]
 
@@ -57,23 +57,40 @@ def test_the_coin_is_fair() -> None:
 
 
 def test_a_treatment_is_driven_in_stretches_so_that_neither_arm_is_idle_longer_than_the_other() -> None:
-    schedule = schedule_block(seed=1, block=0, pairs={"many": 80, "few": 22}, weights=[1.0], slot_requests=1)
-    opened = [position for position, pair in enumerate(schedule) if pair.opens]
+    schedule = schedule_block(seed=1, block=0, pairs={"many": 160, "few": 44}, weights=[1.0], slot_requests=1)
+    opened = [position for position, pair in enumerate(schedule) if pair.opening]
     stretches = [schedule[start:end] for start, end in zip(opened, [*opened[1:], len(schedule)], strict=True)]
     assert opened[0] == 0
     assert len(stretches) == 5
     assert all(len({pair.treatment for pair in stretch}) == 1 for stretch in stretches)
-    assert all(10 <= len(stretch) <= 30 for stretch in stretches)
+    assert all(20 <= len(stretch) <= 60 for stretch in stretches)
 
 
 def test_a_single_treatment_needs_no_stretches() -> None:
     schedule = schedule_block(seed=1, block=0, pairs={"only": 90}, weights=[1.0], slot_requests=1)
-    assert [pair.opens for pair in schedule] == [True] + [False] * 89
+    # Both have rested equally long.
+    assert [len(pair.opening) for pair in schedule] == [1] + [0] * 89
+
+
+def test_what_rested_longer_than_the_control_is_at_work_again_before_anything_counts() -> None:
+    schedule = schedule_block(seed=1, block=0, pairs={"a": 30, "b": 30}, weights=WEIGHTS, slot_requests=1)
+    opened = [pair.opening for pair in schedule if pair.opening]
+    assert [[turn.size for turn in opening] for opening in opened] == [[1] * OPENING] * 2
+    # Of the mix, or it would warm what a dear target of it needs too seldom.
+    asked = np.concatenate([turn for opening in opened for turn in opening])
+    assert set(asked.tolist()) <= set(range(len(WEIGHTS)))
+    assert len(set(asked.tolist())) > 1
+
+
+def test_a_slot_with_many_requests_in_flight_is_opened_by_one_for_each() -> None:
+    schedule = schedule_block(seed=1, block=0, pairs={"a": 4, "b": 4}, weights=WEIGHTS, slot_requests=200, concurrency=10)
+    opened = [(pair.opening, pair.sequence) for pair in schedule if pair.opening]
+    assert [(len(opening), opening[0].tolist()) for opening, _ in opened] == [(1, sequence[:10].tolist()) for _, sequence in opened]
 
 
 def test_stretches_come_in_another_order_in_another_block() -> None:
     orders = set()
     for block in range(20):
         schedule = schedule_block(seed=1, block=block, pairs={"a": 10, "b": 10}, weights=[1.0], slot_requests=1)
-        orders.add(tuple(pair.treatment for pair in schedule if pair.opens))
+        orders.add(tuple(pair.treatment for pair in schedule if pair.opening))
     assert orders == {("a", "b"), ("b", "a")}

@@ -78,10 +78,10 @@ def measure_block(
         if pair.treatment in failed:
             continue
         lanes = (control, treatments[pair.treatment]) if pair.control_first else (treatments[pair.treatment], control)
-        if pair.opens:
+        for turn in pair.opening:
             for lane in lanes:
-                # Discarded: one request per worker warms what an idle spell cooled; a failure shows again in the pair itself.
-                measure_slot(lane, shared, pair.sequence[: lane.driver.concurrency])
+                # Warms what an idle spell cooled; a failure shows again in the pair itself.
+                measure_slot(lane, shared, turn)
         first, second = (measure_slot(lane, shared, pair.sequence) for lane in lanes)
         reading = PairReading(pair, first, second) if pair.control_first else PairReading(pair, second, first)
         if _failed(reading.control, metric):

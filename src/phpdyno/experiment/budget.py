@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from phpdyno.experiment.planning import LEAST_PAIRS, TRACE_OVERRUN, aa_blocks, base_requests, least_slot, request_s, share_in_blocks
+from phpdyno.experiment.schedule import opening_requests
 from phpdyno.model.plan import Metric
 from phpdyno.stats.allocation import MIXTURES
 from phpdyno.stats.sequence import least_blocks
@@ -50,8 +51,10 @@ class Demand(Struct, frozen=True):
     def block_s(self, slot: int) -> float:
         """Seconds of a block of the fewest pairs in slots of so many requests, its starts excluded."""
         walls = request_s(self.request_wall_ns, self.concurrency)
-        own_s = walls[self.control]
-        return sum(LEAST_PAIRS[self.metric] * slot * (own_s + wall_s) for name, wall_s in walls.items() if name != self.control)
+        own_s, others = walls[self.control], len(walls) - 1
+        opening = opening_requests(others, self.concurrency) if self.concurrency == 1 else 0
+        each = LEAST_PAIRS[self.metric] * slot + opening
+        return sum(each * (own_s + wall_s) for name, wall_s in walls.items() if name != self.control)
 
     def aa_blocks(self, budget_s: float) -> int:
         """A/A blocks of a calibration; more of them with a larger budget."""

@@ -194,6 +194,7 @@ class Calibrator(Struct, frozen=True):
             pairs={AA: pairs},
             weights=[target.weight for target in plan.workload.targets],
             slot_requests=slot.requests,
+            concurrency=control.driver.concurrency,
         )
         reading = measure_block(
             schedule,

@@ -227,6 +227,7 @@ class PanelRunner:
             pairs={name: pairs[name] for name in crew.treatments if name not in self.log.state.verdicts},
             weights=[target.weight for target in plan.workload.targets],
             slot_requests=slot_requests,
+            concurrency=crew.control.driver.concurrency,
         )
         reading = measure_block(
             schedule,

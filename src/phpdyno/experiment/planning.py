@@ -6,6 +6,7 @@ from statistics import median_low
 
 from msgspec import Struct
 
+from phpdyno.experiment.schedule import opening_requests, stretches_of
 from phpdyno.journal.records import AllanPoint, Calibrated
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import CARRY_OVER_LENGTHS, REQUESTS_PER_FLIGHT, FixedBlocks, Metric, Panel, Unit
@@ -150,13 +151,19 @@ def make_plan(
     def pair_s(treatment: str) -> float:
         return slot.requests * (walls[control] + walls[treatment]) + 2.0 * timing.slot_overhead_s
 
+    def opening_s(treatment: str, count: int) -> float:
+        if wish.concurrency > 1:
+            return 0.0  # of slots that are hundreds of requests long
+        one_s = walls[control] + walls[treatment] + 2.0 * timing.slot_overhead_s
+        return stretches_of(count, len(walls) - 1) * opening_requests(len(walls) - 1, wish.concurrency) * one_s
+
     def pairs_of(count: int) -> dict[str, int]:
         share_s = count * pair_s(control)
         return {name: max(LEAST_PAIRS[metric], round(share_s / pair_s(name))) for name in walls if name != control}
 
     def shape(count: int) -> Shape:
         pairs = pairs_of(count)
-        return Shape(sum(number * pair_s(name) for name, number in pairs.items()), median_low(pairs.values()))
+        return Shape(sum(number * pair_s(name) + opening_s(name, number) for name, number in pairs.items()), median_low(pairs.values()))
 
     chosen = allocate(
         noise,
@@ -229,7 +236,7 @@ def carry_over_s(plan: Calibrated, length: int, treatments: Iterable[str]) -> fl
     """
     share_s = plan.block_s / len(plan.pairs)
     request_s = sum(share_s / (plan.pairs[name] * plan.slot_requests) for name in treatments)
-    return length * carry_over_pairs(plan, length) * request_s
+    return (length * carry_over_pairs(plan, length) + opening_requests(len(plan.pairs), 1)) * request_s
 
 
 def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:

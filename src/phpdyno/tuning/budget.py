@@ -53,13 +53,19 @@ ROUNDED_S = 30.0
 
 class Costs(Struct, frozen=True):
     """What the calibration says of the host: noise, and seconds of a pair, of bringing one more instance up and warming it, and of a block
-    besides. `most_arms` can be up at once beside the control (memory)."""
+    besides. `most_arms` can be up at once beside the control (memory). `opening` is how many pairs' time goes before those of an arm that
+    is not alone (`schedule.OPENING`)."""
 
     noise: Noise
     pair_s: float
     start_s: float
     block_s: float
     most_arms: int
+    opening: float = 0.0
+
+    def pairs_s(self, pairs: int, arms: int) -> float:
+        """Seconds that so many pairs of one of these arms take."""
+        return (pairs + (self.opening if arms > 1 else 0.0)) * self.pair_s
 
 
 class ScreenPlan(Struct, frozen=True):
@@ -195,7 +201,7 @@ def screen_block_s(design: Design, pairs: int, costs: Costs) -> float:
     """Seconds of one block of all rows, in as many batches as are needed, each with a control of its own."""
     rows = len(design.rows)
     batches = -(-rows // costs.most_arms)
-    return batches * (costs.block_s + costs.start_s) + rows * (costs.start_s + pairs * costs.pair_s)
+    return batches * (costs.block_s + costs.start_s) + rows * (costs.start_s + costs.pairs_s(pairs, rows))
 
 
 def plan_blocks(seconds: float, arms: int, costs: Costs, *, effect: float, alpha: float, contrast: bool) -> Allocation:
@@ -204,7 +210,7 @@ def plan_blocks(seconds: float, arms: int, costs: Costs, *, effect: float, alpha
     noise = Noise(math.sqrt(2.0) * costs.noise.sigma_pair, costs.noise.sigma_start) if contrast else costs.noise
     return allocate(
         noise,
-        shape=lambda pairs: Shape(arms * pairs * costs.pair_s, pairs),
+        shape=lambda pairs: Shape(arms * costs.pairs_s(pairs, arms), pairs),
         overhead_s=costs.block_s + (arms + 1) * costs.start_s,
         budget_s=seconds,
         effect=effect,

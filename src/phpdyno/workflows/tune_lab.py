@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from phpdyno.experiment.calibration import INSTANCE_KIB, instance_kib, that_fit
+from phpdyno.experiment.schedule import OPENING
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.records import Calibrated
 from phpdyno.knobs.judge import all_fit
@@ -63,6 +64,12 @@ class Measured(Struct, frozen=True):
     noise: Noise
     pair_s: float
     start_s: float
+
+    @property
+    def opening(self) -> float:
+        """How many pairs' time opens a stretch of one arm among others; slots with many requests in flight are long beside it."""
+        slot = self.calibrated.slot_requests
+        return OPENING / slot if self.calibrated.metric == "cpu" else 0.0
 
 
 class Heat(Struct, frozen=True):
@@ -165,7 +172,7 @@ class Lab:
 
     def costs(self, known: Measured) -> Costs:
         """What the plan of the budget reckons with."""
-        return Costs(known.noise, known.pair_s, known.start_s, 0.0, self.most_arms)
+        return Costs(known.noise, known.pair_s, known.start_s, 0.0, self.most_arms, opening=known.opening)
 
     def blocks(self, known: Measured, seconds: float, arms: int, *, alpha: float | None = None, contrast: bool = False) -> Allocation:
         """Blocks of so many arms that decide the margin soonest, `alpha` being that of one interval (default: of the stage)."""
@@ -181,7 +188,7 @@ class Lab:
             slot_requests=seen.slot_requests,
             request_wall_ns=seen.request_wall_ns,
             request_cpu_ns=seen.request_cpu_ns,
-            block_s=arms * heat.pairs * known.pair_s,
+            block_s=arms * self.costs(known).pairs_s(heat.pairs, arms),
             overhead_s=(arms + 1) * known.start_s,
             sigma_pair=known.noise.sigma_pair,
             sigma_start=known.noise.sigma_start,
@@ -189,7 +196,7 @@ class Lab:
 
     def block_s(self, known: Measured, pairs: int, arms: int) -> float:
         """Seconds of a block of so many treatments, starts included."""
-        return (arms + 1) * known.start_s + arms * pairs * known.pair_s
+        return (arms + 1) * known.start_s + arms * self.costs(known).pairs_s(pairs, arms)
 
 
 class Heats(Struct, frozen=True):

@@ -166,7 +166,8 @@ class Search:
             measured_s = state.seconds_of(state.plan.panels()[0])
             if state.observations:
                 starts.append(max(LEAST_LEFT_S / 10, state.spent_s - measured_s) / (len(arms) + 1))
-                pairs.append(measured_s / sum(seen.pairs for seen in state.observations))
+                opening = known.opening if len(arms) > 1 else 0.0
+                pairs.append(measured_s / sum(seen.pairs + opening for seen in state.observations))
         if not pairs:
             return refused, known
         return refused, structs.replace(known, start_s=fmean(starts), pair_s=fmean(pairs))
