@@ -39,6 +39,8 @@ class MeasuringLock:
                 asking.settimeout(0.5)
                 asking.connect(self._name)
                 credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-            return f" (process {struct.unpack('3i', credentials)[0]})"
+            pid = struct.unpack("3i", credentials)[0]
+            # One of another container has no number here.
+            return f" (process {pid})" if pid else ""
         except OSError:
             return ""
