@@ -130,11 +130,10 @@ def failures_in(run: Path) -> list[tuple[int, str]]:
 def test_failures_of_one_warm_up_are_those_of_its_block_and_the_next_one_counts_again(tmp_path: Path) -> None:
     one, two = arm("one"), arm("two")
     # Four instances a block: both treatments fail in the second one, and one of them again in the third.
-    failing = {5: one, 6: two, 10: two}
+    failing = {(1, one.name), (1, two.name), (2, two.name)}
 
     def fail(instance: FakeInstance, size: int) -> None:
-        if instance.number in failing:
-            assert instance.arm.name == failing[instance.number].name
+        if (instance.number // 4, instance.arm.name) in failing:
             raise RequestFailed(cast(Any, instance), "502")
 
     made = structs.replace(plan(one, two, AA), fixed=THREE.fixed)
@@ -193,13 +192,16 @@ def test_crews_that_do_not_start_at_once_are_started_one_by_one(tmp_path: Path, 
     # Eight once, and not again.
     assert asked == [8, 2, 2, 2]
     (incident,) = [record for record in records if isinstance(record, Incident)]
-    assert (incident.kind, incident.arm) == ("4 crews do not start at once", AA.name)
+    # Whichever of them was started last.
+    assert incident.kind == "4 crews do not start at once"
+    assert incident.arm in {AA.name, THREE.control.name}
     assert [record.block for record in records if isinstance(record, BlockDone)] == [0, 1, 2]
 
 
 def test_an_arm_that_does_not_start_alone_either_is_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, records = crews_of(tmp_path, monkeypatch, room=1)
-    assert asked[:2] == [8, 2]
+    # In the order that was drawn, and once more with the control first, which nobody is to blame for want of room.
+    assert asked[:3] == [8, 2, 2]
     (concluded,) = [record for record in records if isinstance(record, Concluded)]
     assert (concluded.verdict.kind, concluded.verdict.reason) == ("invalid", "the kernel gave 320 of 400 huge pages")
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.experiment.schedule import OPENING, schedule_block
+from phpdyno.experiment.schedule import OPENING, draw_order, schedule_block
 
 WEIGHTS = [4.0, 3.0, 1.0, 1.0]
 
@@ -86,6 +86,15 @@ def test_a_slot_with_many_requests_in_flight_is_opened_by_one_for_each() -> None
     schedule = schedule_block(seed=1, block=0, pairs={"a": 4, "b": 4}, weights=WEIGHTS, slot_requests=200, concurrency=10)
     opened = [(pair.opening, pair.sequence) for pair in schedule if pair.opening]
     assert [(len(opening), opening[0].tolist()) for opening, _ in opened] == [(1, sequence[:10].tolist()) for _, sequence in opened]
+
+
+def test_instances_start_in_an_order_that_is_no_arms() -> None:
+    orders = [draw_order(4, seed=1, block=block, stage=0) for block in range(400)]
+    assert all(sorted(order) == [0, 1, 2, 3] for order in orders)
+    assert orders[3] == draw_order(4, seed=1, block=3, stage=0) != draw_order(4, seed=1, block=3, stage=1)
+    # Each place goes to each arm a hundred times, with a standard deviation of 8.7.
+    counts = np.asarray([np.bincount([order[place] for order in orders], minlength=4) for place in range(4)])
+    assert (np.abs(counts - 100) < 40).all()
 
 
 def test_stretches_come_in_another_order_in_another_block() -> None:

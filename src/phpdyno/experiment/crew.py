@@ -9,6 +9,7 @@ from phpdyno.drive.driver import Response
 from phpdyno.experiment.findings import Findings
 from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
+from phpdyno.experiment.schedule import draw_order
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.stage import LiveInstance, RequestFailed
 from phpdyno.experiment.waking import wake
@@ -106,9 +107,13 @@ class Muster:
         return Crew(lane, lanes, warm, time.monotonic() - start)
 
     def wake(self, lanes: Sequence[Lane]) -> list[list[Response]]:
-        """The first answers of fresh instances, by lane and target. Raises RequestFailed when the control gives none."""
+        """The first answers of fresh instances, by lane and target, asked for in an order that is drawn. Raises RequestFailed when the
+        control gives none."""
         at_once = not self.gate.contended
-        answers = wake(lanes, len(self.log.plan.workload.targets), self._cores, at_once=at_once)
+        order = draw_order(len(lanes), seed=self.log.plan.seed, block=self.log.state.next_block, stage=1)
+        asked = wake([lanes[place] for place in order], len(self.log.plan.workload.targets), self._cores, at_once=at_once)
+        given_to = dict(zip(order, asked, strict=True))
+        answers = [given_to[place] for place in range(len(lanes))]
         for lane, given in zip(lanes, answers, strict=True):
             if lane.instance.arm.name == self.panel.control.name:
                 for index, response in enumerate(given):

@@ -20,10 +20,11 @@ from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.logbook import Logbook
 from phpdyno.experiment.planning import Wish, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
 from phpdyno.experiment.samples import save_samples
-from phpdyno.experiment.schedule import schedule_block
+from phpdyno.experiment.schedule import draw_order, schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters
 from phpdyno.experiment.stage import LiveInstance, RequestFailed, Stage
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
+from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Panel
 from phpdyno.stack.instance import ArmFailed
@@ -266,23 +267,35 @@ class PanelRunner:
         """`count` crews of the control and every open treatment, or one where so many do not start; a treatment that does not start then is
         concluded invalid."""
         by_name = {arm.name: arm for arm in self.panel.treatments}
+        drawn = True
         while True:
             arms = [self.panel.control, *(by_name[name] for name in self.open_treatments())]
             try:
-                instances = self._bench.start(arms * count)
+                instances = self._started(arms * count, drawn=drawn)
             except ArmFailed as failure:
-                if count == 1:
-                    self._findings.invalidate(failure.arm, failure.what)
-                else:
+                if count > 1:
                     # Memory or huge pages for one may be there, and not for several: no fault of the arm's.
                     self.log.incident(failure.arm.name, f"{count} crews do not start at once", failure.what)
                     self._at_once = count = 1
+                elif drawn:
+                    # Where there is no room for all, the last one fails. The control comes first where one is to be blamed.
+                    drawn = False
+                else:
+                    self._findings.invalidate(failure.arm, failure.what)
                 continue
             break
         try:
             yield [instances[at : at + len(arms)] for at in range(0, len(instances), len(arms))]
         finally:
             self._bench.stop(instances)
+
+    def _started(self, arms: Sequence[Arm], *, drawn: bool) -> list[LiveInstance]:
+        """An instance of each, started in an order that is drawn, or in this one. Raises ArmFailed."""
+        if not drawn:
+            return list(self._bench.start(arms))
+        order = draw_order(len(arms), seed=self.log.plan.seed, block=self.log.state.next_block, stage=0)
+        started = dict(zip(order, self._bench.start([arms[place] for place in order]), strict=True))
+        return [started[place] for place in range(len(arms))]
 
     def _take_block(self, block: int, began_s: float, reading: BlockReading, treatments: tuple[str, ...]) -> None:
         state = self.log.state

@@ -64,6 +64,17 @@ def schedule_block(
     return [pair for stretch in stretches for pair in stretch]
 
 
+def draw_order(count: int, *, seed: int, block: int, stage: int) -> list[int]:
+    """The numbers below `count` in an order that is drawn for a block and a `stage` of its starts.
+
+    Instances that start, or compile their scripts, later in a block find other memory, and were cheaper for as long as they lived: of seven
+    identical arms the three last ones by 0.7 % beside the three first (WordPress, 29 blocks). Drawn anew for every block it is noise of
+    starts, and no arm's.
+    """
+    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, block, stage])))
+    return [int(place) for place in generator.permutation(count)]
+
+
 def deal(generator: np.random.Generator, weights: Sequence[float], count: int) -> NDArray[np.uint32]:
     """`count` targets in proportion to their weights, systematically sampled from a random start, in random order."""
     bounds = np.cumsum(np.asarray(weights, dtype=np.float64))

@@ -30,6 +30,8 @@ PLACES = "places"
 """The check of what a package tells of the distribution."""
 _SET = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=[ \t]*[^\s;]", re.MULTILINE)
 """A line without a value leaves some settings as they are compiled in."""
+_PATH = re.compile(r"(?:^|:)/(?!/)")
+"""A path, or one of several; `tcp://` and `</font>` are none."""
 SYSTEM = "system"
 """In the version of a time-zone database that is the system's, by Debian's patch."""
 
@@ -126,7 +128,7 @@ def places_of(php: Traits, control: Traits, *, set_in: Sequence[str] = ()) -> di
     return {
         name: value
         for name, value in control.values.items()
-        if "/" in value and php.values.get(name, value) != value and name not in told and name != OWN_PLACE
+        if _PATH.search(value) and php.values.get(name, value) != value and name not in told and name != OWN_PLACE
     }
 
 

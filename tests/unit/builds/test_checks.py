@@ -102,9 +102,18 @@ def test_a_place_that_only_the_control_knows_is_told_by_a_package() -> None:
         "apc.serializer": "php",
         "precision": "14",
         "zip.of_the_control": "/only/there",
+        "highlight.html": '<font style="color: #000000">#000000</font>',
+        "redis.session.save_path": "tcp://127.0.0.1:6379",
     }
     control = structs.replace(DEBIAN, values=values)
-    own = {"session.save_path": "", "include_path": ".:/usr/local/lib/php", "mysqli.default_socket": "", "precision": "17"}
+    own = {
+        "session.save_path": "",
+        "include_path": ".:/usr/local/lib/php",
+        "mysqli.default_socket": "",
+        "precision": "17",
+        "highlight.html": "#000000",
+        "redis.session.save_path": "",
+    }
     php = structs.replace(UPSTREAM, values={**own, "extension_dir": "/build/extensions", "apc.serializer": ""})
     found = places_of(
         php, control, set_in=["session.save_path =\n; mysqli.default_socket is\n  mysqli.default_socket = /run/mysqld.sock\n"]
