@@ -22,6 +22,7 @@ from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import Site, Trainee
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
+from tests.support.locks import noting_lock
 from tests.unit.builds.test_order import GROUND
 
 PGO = parse_recipe("pgo")
@@ -58,18 +59,12 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
 def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    @contextlib.contextmanager
-    def lock() -> Iterator[None]:
-        seen.append("held")
-        yield
-        seen.append("free")
-
     def fake_find(*_: object) -> Ground:
         seen.append("looked for a source")
         return GROUND
 
     monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
-    monkeypatch.setattr(build_site, "MeasuringLock", lock)
+    monkeypatch.setattr(build_site, "MeasuringLock", noting_lock(seen))
     monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
     monkeypatch.setattr(build_site, "find_ground", fake_find)
     with build_site.open_site(Foundation(), logs=tmp_path, progress=FakeProgress()):

@@ -1,7 +1,6 @@
 """What is not packaged any more, and what is not done while something is."""
 
 import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Check, Origin
 from phpdyno.workflows import build as workflow
 from tests.support.builds import BUILD
+from tests.support.locks import noting_lock
 
 LOOKED = (Check("places, wordpress", ok=True, seen="as in the control"),)
 O2 = structs.replace(BUILD, name="o2-1", recipe=parse_recipe("o2"))
@@ -38,17 +38,11 @@ def test_a_build_whose_package_was_upgraded_since_is_not_packaged_though_php_kep
 def test_nothing_is_measured_while_a_build_is_packaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen: list[str] = []
 
-    @contextlib.contextmanager
-    def lock() -> Iterator[None]:
-        seen.append("held")
-        yield
-        seen.append("free")
-
     def fake_package(*_: object, **__: object) -> Path:
         seen.append("packaged")
         return tmp_path / "made.deb"
 
-    monkeypatch.setattr(workflow, "MeasuringLock", lock)
+    monkeypatch.setattr(workflow, "MeasuringLock", noting_lock(seen))
     monkeypatch.setattr(workflow, "Supervisor", contextlib.nullcontext)
     monkeypatch.setattr(workflow, "make_package", fake_package)
     workflow.package((tmp_path, BUILD), tmp_path, logs=tmp_path)
