@@ -107,7 +107,7 @@ def test_a_missing_script_and_a_php_fpm_are_refused(tmp_path: Path, runs: Path) 
 
 def test_interrupted_it_goes_on_and_killed_it_leaves_nothing(tmp_path: Path, runs: Path) -> None:
     text = "<?php return function () { usleep(900_000); return 'slow'; };"
-    process = start("compare", "--script", script(tmp_path, text), "--aa", "--budget", "120s", "--slot", "3", "--runs", runs)
+    process = start("compare", "--script", script(tmp_path, text), "--aa", "--budget", "180s", "--slot", "3", "--runs", runs)
     await_journal(runs, "answers", 2)
     time.sleep(1.0)  # in the middle of a slot
     began = time.monotonic()
