@@ -89,16 +89,7 @@ def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_sa
     """It goes on with what the test before left behind."""
     recipes = ("--recipe", BROKEN, "--recipe", RECIPE)
     runs = tmp_path / "runs"
-    climbing = start("ladder", "hello", *tiny, *recipes, "--budget", "90s", "--runs", runs, "--json")
-    await_journal(runs, "block", timeout_s=25 * MINUTE_S)
-    climbing.send_signal(signal.SIGINT)
-    _, errors = climbing.communicate(timeout=MINUTE_S)
-    (ladder,) = [each for each in runs.iterdir() if "ladder" in each.name]
-    assert climbing.returncode == 130
-    assert f"phpdyno: interrupted; go on with: phpdyno ladder --resume {ladder}" in errors
-    answer = phpdyno("ladder", "--resume", ladder, "--json", timeout_s=5 * MINUTE_S)
-    assert answer.returncode == 0, answer.stderr
-    said = document(answer)
+    ladder, said = interrupted_and_gone_on_with("ladder", runs, "hello", *tiny, *recipes, "--budget", "90s")
     steps = {each["step"]["name"]: each for each in said["steps"]}
     assert list(steps) == [BROKEN, RECIPE, "huge text pages", "JIT", "JIT and huge text pages"]
     assert steps[BROKEN]["kind"] == "invalid"
@@ -161,16 +152,8 @@ def test_a_matrix_that_was_interrupted_goes_on_and_has_every_profile_on_every_ap
     )
     (shop / "app.toml").write_text('name = "shop"\ndocroot = "."\n\n[[target]]\npath = "/"\n')
     runs = tmp_path / "runs"
-    crossing = start("matrix", "hello", shop / "app.toml", *tiny, "--recipe", "pgo", "--budget", "90s", "--runs", runs, "--json")
-    await_journal(runs, "block", timeout_s=15 * MINUTE_S)
-    crossing.send_signal(signal.SIGINT)
-    _, errors = crossing.communicate(timeout=MINUTE_S)
-    (matrix,) = [each for each in runs.iterdir() if "matrix" in each.name]
-    assert crossing.returncode == 130
-    assert f"phpdyno: interrupted; go on with: phpdyno matrix --resume {matrix}" in errors
-    answer = phpdyno("matrix", "--resume", matrix, "--json", timeout_s=6 * MINUTE_S)
-    assert answer.returncode == 0, answer.stderr
-    said = document(answer)
+    asked = ("hello", shop / "app.toml", *tiny, "--recipe", "pgo", "--budget", "90s")
+    matrix, said = interrupted_and_gone_on_with("matrix", runs, *asked)
     profiles = ["hello", "shop", "all together"]
     assert [each["name"] for each in said["profiles"]] == profiles
     assert {(each["profile"], each["app"]) for each in said["cells"]} == set(itertools.product(profiles, said["apps"]))
@@ -253,6 +236,20 @@ def test_a_disk_that_fills_up_is_one_line_whether_sources_are_copied_or_compiled
         assert not compilers()
     finally:
         subprocess.run(["umount", cache], check=True)
+
+
+def interrupted_and_gone_on_with(command: str, runs: Path, *asked: str | Path) -> tuple[Path, dict[str, Any]]:
+    """A run that is interrupted once a block is measured, and resumed to its end: its directory, and what it came to."""
+    working = start(command, *asked, "--runs", runs, "--json")
+    await_journal(runs, "block", timeout_s=25 * MINUTE_S)
+    working.send_signal(signal.SIGINT)
+    _, errors = working.communicate(timeout=MINUTE_S)
+    (run,) = [each for each in runs.iterdir() if command in each.name]
+    assert working.returncode == 130
+    assert f"phpdyno: interrupted; go on with: phpdyno {command} --resume {run}" in errors
+    answer = phpdyno(command, "--resume", run, "--json", timeout_s=6 * MINUTE_S)
+    assert answer.returncode == 0, answer.stderr
+    return run, document(answer)
 
 
 def compilers() -> list[str]:

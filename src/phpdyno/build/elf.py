@@ -46,17 +46,20 @@ def code_sections(binary: Path) -> tuple[CodeSection, ...]:
     try:
         with binary.open("rb") as file:
             program = ELFFile(file)
-            sections = [each for each in program.iter_sections() if each["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and each["sh_size"] >= 1024]
+            sections = {
+                number: each
+                for number, each in enumerate(program.iter_sections())
+                if each["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and each["sh_size"] >= 1024
+            }
             symbols = program.get_section_by_name(".symtab")
             split = Counter[int]()
             if isinstance(symbols, SymbolTableSection):
                 for symbol in symbols.iter_symbols():
                     if symbol["st_info"]["type"] == "STT_FUNC" and _SPLIT_OFF.search(symbol.name):
                         split[symbol["st_shndx"]] += symbol["st_size"]
-            numbers = {int(program.get_section_index(each.name) or 0): each for each in sections}
     except ELFError as error:
         raise DynoError(f"this is no ELF program: {error}", where=str(binary)) from error
-    placed = sorted(numbers.items(), key=lambda each: int(each[1]["sh_addr"]))
+    placed = sorted(sections.items(), key=lambda each: int(each[1]["sh_addr"]))
     return tuple(CodeSection(each.name, -(-each["sh_size"] // 1024), -(-split[number] // 1024)) for number, each in placed)
 
 

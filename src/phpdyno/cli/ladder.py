@@ -15,7 +15,7 @@ from phpdyno.cli.endings import ended
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import GroundOptions, RequestOptions
 from phpdyno.cli.requests import refuse_with_resume, with_requests
-from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.cli.units import checked_seed, fraction, optional_seconds, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
@@ -54,7 +54,7 @@ def run(options: Options) -> int:
         if options.reference:
             what = "a ladder that is resumed keeps its app"
             raise UsageError(what, where=f"--resume with {options.reference}", next_step="leave it out, or start a new ladder")
-        budget_s = None if options.budget is None else seconds(options.budget, option="--budget")
+        budget_s = optional_seconds(options.budget, option="--budget")
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = resume_ladder(options.resume.absolute(), argv=argv, progress=progress, budget_s=budget_s)
     else:

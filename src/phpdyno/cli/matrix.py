@@ -12,7 +12,7 @@ from phpdyno.cli.build import foundation_of, trainees_of
 from phpdyno.cli.endings import ended
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import GroundOptions
-from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.cli.units import checked_seed, fraction, optional_seconds, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.workflows.matrix import Wish, matrix, resume_matrix
@@ -44,7 +44,7 @@ def run(options: Options) -> int:
         if options.apps:
             what = "a matrix that is resumed keeps its apps"
             raise UsageError(what, where=f"--resume with {options.apps[0]}", next_step="leave it out, or start a new matrix")
-        budget_s = None if options.budget is None else seconds(options.budget, option="--budget")
+        budget_s = optional_seconds(options.budget, option="--budget")
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = resume_matrix(options.resume.absolute(), argv=argv, progress=progress, budget_s=budget_s)
     else:

@@ -21,6 +21,11 @@ def seconds(text: str, *, option: str) -> float:
     return value
 
 
+def optional_seconds(text: str | None, *, option: str) -> float | None:
+    """The same of an option that may be left out."""
+    return None if text is None else seconds(text, option=option)
+
+
 def checked_seed(seed: int) -> int:
     """The seed. Raises UsageError below 0."""
     if seed < 0:

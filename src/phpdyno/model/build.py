@@ -165,6 +165,11 @@ class Build(Struct, frozen=True):
         return self.examined or tuple(each.teaching for each in self.lessons)
 
     @property
+    def as_packaged(self) -> bool:
+        """Whether it is a drop-in of the distribution's own source, which its package refreshes by itself and need tell nothing."""
+        return self.origin.kind == "debian" and not self.alone
+
+    @property
     def made_at(self) -> datetime:
         """When it was made, in UTC; before all others where its record does not say so."""
         try:

@@ -62,7 +62,7 @@ def refuse_outdated(build: Build) -> None:
     """Raises DynoError for a finished build that is not to be packaged now: for measuring only, made for a php-fpm that was upgraded
     since, or by an earlier version that did not look for what its package must tell it."""
     refuse_unpackable(build)
-    if not (_looked_for_places(build) or (build.origin.kind == "debian" and not build.alone)):
+    if not (build.as_packaged or _looked_for_places(build)):
         what = "this build was made before places were looked for that only the distribution's php-fpm knows"
         raise DynoError(what, where=build.name, next_step="build it anew")
     if why := why_outdated(build, inspect_php(build.like).version):

@@ -82,7 +82,7 @@ def _renewals(stood_in: Sequence[Build], installed: str, fails: Callable[[str], 
     found: dict[_Renewal, None] = {}
     for build in stood_in:
         known = build.known
-        if build.alone or build.origin.kind != "debian":
+        if not build.as_packaged:
             if named or why_outdated(build, installed):
                 fails(f"{build.name} {'stands alone' if build.alone else 'is of a source of its own'}: build it again as you did")
         elif not known:
