@@ -208,7 +208,7 @@ def test_an_app_that_a_build_answers_otherwise_trains_nothing(tmp_path: Path, ti
     argv = ("build", "--train", site / "app.toml", *tiny, "--recipe", RECIPE, "--runs", tmp_path / "runs")
     answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
     assert answer.returncode == 1
-    assert "what is to be trained answers differently" in fault_of(answer.stderr.splitlines()[-1])
+    assert "it does not answer as the control does" in fault_of(answer.stderr.splitlines()[-1])
 
 
 @pytest.mark.usefixtures("finished")

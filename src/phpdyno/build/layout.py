@@ -1,4 +1,4 @@
-"""Programs laid out by BOLT: instrumented, trained on every app, laid out by what was counted, the start of PHP included."""
+"""Programs laid out by BOLT: instrumented, trained on every app, laid out by what its traffic counted, without the start of PHP."""
 
 import shutil
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from phpdyno.build.bolt import Bolt, BoltError, Moved
 from phpdyno.build.dropin import assemble
+from phpdyno.build.fdata import counts_of, profiles_of, subtract
 from phpdyno.build.order import Order
 from phpdyno.build.school import School, Schools
 from phpdyno.build.training import Trained
@@ -22,10 +23,12 @@ LEAST_OF_A_REQUEST = 10
 
 
 class _Counted(Struct, frozen=True):
-    """What a training left, in a directory of ours, and the functions of each binary that could not be made to count."""
+    """What a training left: how many profiles, what its course counted of each binary, and the functions of each that could not be made to
+    count."""
 
     trained: Trained
-    profiles: Path
+    profiles: int
+    counts: dict[str, Path]
     left: dict[str, tuple[str, ...]]
 
 
@@ -57,14 +60,12 @@ class Layout:
             profile = self._work / f"{name}.fdata"
             # Counts are summed, those of a file that is named twice too.
             weighed = zip(order.teachings, found, strict=True)
-            self._bolt.merge(
-                [path for teaching, each in weighed for path in profiles_of(name, each.profiles) * int(teaching.weight)], profile
-            )
+            self._bolt.merge([each.counts[name] for teaching, each in weighed for _ in range(int(teaching.weight))], profile)
             laid = self._bolt.optimise(binary, profile, self._work / f"{name}.moved")
             uncounted = {function for each in found for function in each.left[name]}
             moved[name] = Moved(laid.binary, structs.replace(laid.told, not_read=tuple(sorted({*laid.told.not_read, *uncounted}))))
         lessons = (
-            Lesson(teaching, each.trained.requests, each.trained.targets, sum(1 for _ in each.profiles.iterdir()))
+            Lesson(teaching, each.trained.requests, each.trained.targets, each.profiles)
             for teaching, each in zip(order.teachings, found, strict=True)
         )
         return moved, tuple(lessons)
@@ -81,16 +82,25 @@ class Layout:
         trainee = place / "trainee"
         opcache = counting.get(built.opcache.name) if built.opcache else None
         assemble(Built(programs, opcache, built.added), trainee, order.ground.theirs)
-        trained = school.train(order.ground.settings(trainee), environment={}, by_signals=False)
+        settings = order.ground.settings(trainee)
+        # A process writes once, when it ends: what it counted before the course is known from one that ends without it.
+        school.start(settings)
+        start = Path(shutil.copytree(written, place / "start"))
+        school.writable(written.name)
+        trained = school.train(settings, environment={}, by_signals=False)
         for name in originals:
             refuse_unserved(profiles_of(name, written), name, trained.requests)
-        # The directory goes with the school.
-        return _Counted(trained, Path(shutil.copytree(written, place / "profiles")), left)
+        counts = {name: self._counted(name, written, start, place) for name in originals}
+        return _Counted(trained, sum(len(profiles_of(name, written)) for name in originals), counts, left)
 
-
-def profiles_of(name: str, folder: Path) -> tuple[Path, ...]:
-    """What processes that ran a binary of this name have written, one file each."""
-    return tuple(sorted(folder.glob(f"{name}.*.fdata")))
+    def _counted(self, name: str, written: Path, start: Path, place: Path) -> Path:
+        """What the course counted of a binary, all processes together, less what a start without one has; in a directory of ours, since
+        the school's goes with it."""
+        course, before = place / f"{name}.fdata", place / f"{name}.start.fdata"
+        self._bolt.merge([*profiles_of(name, written)], course)
+        self._bolt.merge([*profiles_of(name, start)], before)
+        subtract(course, before)
+        return course
 
 
 def refuse_unserved(profiles: Sequence[Path], name: str, requests: int) -> None:
@@ -100,9 +110,3 @@ def refuse_unserved(profiles: Sequence[Path], name: str, requests: int) -> None:
     if most < LEAST_OF_A_REQUEST * requests:
         what = f"no profile that training left of {name} for BOLT has counted its {requests} requests ({most} branches and calls)"
         raise BoltError(what, next_step="the workers must end by themselves, and may write there")
-
-
-def counts_of(profile: Path) -> int:
-    """Branches and calls that one process has counted: the last column of each line, after functions, offsets and mispredictions."""
-    with profile.open("rb") as lines:
-        return sum(int(found) for line in lines if (found := line.rpartition(b" ")[2].strip()).isdigit())

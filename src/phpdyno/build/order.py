@@ -17,7 +17,7 @@ from phpdyno.model.recipe import Phase, Recipe
 Key = dict[str, object]
 METHOD = 5
 """Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
-COUNTING = 3
+COUNTING = 4
 """Of training for BOLT, likewise: one more whenever `layout.py` has programs count otherwise."""
 EXAMINING = 3
 """Of looking at a build, likewise: one more whenever its record tells more of what was seen."""

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.copies import file_digest
 from phpdyno.build import profiles
+from phpdyno.build.beside import WrongAnswer
 from phpdyno.build.bolt import BoltError, Moved
 from phpdyno.build.dropin import EXTENSIONS, assemble, interpreter, vm_kind
 from phpdyno.build.elf import code_sections, text_kib
@@ -23,7 +24,6 @@ from phpdyno.build.options import unknown_options
 from phpdyno.build.order import Order
 from phpdyno.build.own_tests import run_own_tests
 from phpdyno.build.school import EXAMINED, TRAINED, Found, Schools
-from phpdyno.build.training import WrongAnswer
 from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
 from phpdyno.build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.errors import DynoError

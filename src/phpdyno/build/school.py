@@ -28,6 +28,10 @@ class School(Protocol):
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
         """Train the build that these settings of an arm run. Raises WrongAnswer, ArmFailed (of the arm TRAINED, or of the control)."""
 
+    def start(self, settings: dict[str, str]) -> None:
+        """Do all that a training of a build that obeys no signals does but its course: start it, warm it up, check its answers, have it
+        end. Raises as `train` does."""
+
     def examine(self, settings: dict[str, str], expected: Expected) -> Found:
         """Start it, and look at what it is, loads, maps and answers.
 

@@ -3,23 +3,17 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from phpdyno.build.beside import Beside, WrongAnswer
 from phpdyno.build.tree import Tell
 from phpdyno.drive.driver import failure_kinds, in_words
-from phpdyno.errors import DynoError
-from phpdyno.experiment.gate import Gate
-from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.schedule import deal
 from phpdyno.experiment.slot import Lane
 from phpdyno.model.arm import Arm
-from phpdyno.model.facts import WorkerFacts
-from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Workload
 from phpdyno.render.php import QUIT_S
 from phpdyno.stack.bench import Bench
@@ -42,6 +36,10 @@ class Course(Struct, frozen=True):
     seed: int = 1
 
 
+NO_COURSE = Course(seconds=0.0, least=0)
+"""No request beyond those that warm up and check."""
+
+
 class Trained(Struct, frozen=True):
     """Requests in all, and those of each target by its label."""
 
@@ -49,18 +47,12 @@ class Trained(Struct, frozen=True):
     targets: dict[str, int]
 
 
-class WrongAnswer(DynoError):  # noqa: N818 (it names the finding)
-    """What is trained does not answer as the PHP that is there: it would learn the wrong page by heart."""
-
-
 class Trainer:
-    """Trains instrumented arms on one stage, beside the control that says what is right."""
+    """Trains instrumented arms on one stage, beside the control that says what is right: on a wrong page nothing is learnt."""
 
     def __init__(self, bench: Bench, control: Arm, workload: Workload) -> None:
-        self._bench = bench
-        self._control = control
         self._workload = workload
-        self._gate = Gate(workload)
+        self._beside = Beside(bench, control, workload)
 
     def train(self, arm: Arm, course: Course, tell: Tell, *, by_signals: bool) -> Trained:
         """Drive an arm with one worker: warm it up, have it forget that, drive the course, check the answers again, have it write.
@@ -68,49 +60,18 @@ class Trainer:
         `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself, start-up and all. Raises WrongAnswer,
         ArmFailed.
         """
-        with self._beside(arm) as (control, learning, lane):
+        with self._beside.running(arm) as together:
+            lane, learning = together.lane, together.other
             self._warm(lane)
             if by_signals:
                 self._signal(learning, FORGET)
             trained = self._drive(lane, course, tell)
-            self._check(lane, control)
+            self._beside.check(together)
             if by_signals:
                 self._signal(learning, WRITE)
             else:
                 _end_gracefully(learning)
             return trained
-
-    def look_at(self, arm: Arm) -> tuple[WorkerFacts, WorkerFacts]:
-        """Facts of a worker of an arm that answers rightly, and of the control's. Raises WrongAnswer, ArmFailed."""
-        with self._beside(arm) as (control, other, _):
-            return other.read_facts(()), control.instance.read_facts(())
-
-    @contextmanager
-    def _beside(self, arm: Arm) -> Iterator[tuple[Lane, Instance, Lane]]:
-        """A lane of the control, an instance of an arm, and its lane, once it has answered as the control does."""
-        with self._bench.running([self._control, arm]) as (known, other):
-            control, lane = self._lane(known), self._lane(other)
-            try:
-                if not self._gate.learnt:
-                    self._gate.learn(control)
-                self._check(lane, control)
-                yield control, other, lane
-            finally:
-                control.driver.close()
-                lane.driver.close()
-
-    def _lane(self, instance: Instance) -> Lane:
-        panel = Panel("cpu", instance.arm, (), 1)
-        return make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths=self._gate.lengths)
-
-    def _check(self, lane: Lane, control: Lane) -> None:
-        given = [lane.driver.fetch(index) for index in range(len(self._workload.targets))]
-        found = self._gate.check(lane, control, given, at_once=False)
-        # What differs once may be any page's banner; of what was just compiled it is not believed.
-        once = self._gate.passing()
-        if once or not found.equal:
-            what = f"what is to be trained answers differently: {found.detail if not found.equal else once[0]}"
-            raise WrongAnswer(what, where=lane.instance.arm.name)
 
     def _warm(self, lane: Lane) -> None:
         every = np.tile(np.arange(len(self._workload.targets), dtype=np.uint32), WARM_ROUNDS)

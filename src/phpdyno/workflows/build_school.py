@@ -7,10 +7,11 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.build.beside import Beside
 from phpdyno.build.installed import modules_of
 from phpdyno.build.order import Expected
 from phpdyno.build.school import EXAMINED, TRAINED, Found
-from phpdyno.build.training import Course, Trained, Trainer
+from phpdyno.build.training import NO_COURSE, Course, Trained, Trainer
 from phpdyno.build.tree import MODULE, Tell
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm, PhpBuild
@@ -45,20 +46,27 @@ class StackSchool:
         self._course = course
         self._tell = tell
         self._trainer = Trainer(bench, control, workload)
+        self._beside = Beside(bench, control, workload)
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
         """Train the build that these settings run. Raises WrongAnswer, ArmFailed."""
+        return self._trainer.train(self._trainee(settings, environment), self._course, self._tell, by_signals=by_signals)
+
+    def start(self, settings: dict[str, str]) -> None:
+        """What such a training is without its course. Raises WrongAnswer, ArmFailed."""
+        self._trainer.train(self._trainee(settings, {}), NO_COURSE, self._tell, by_signals=False)
+
+    def _trainee(self, settings: dict[str, str], environment: dict[str, str]) -> Arm:
         # Not asked what it is: each start of a binary that counts leaves a profile.
         php = structs.replace(self._control.php, fpm=settings["php"], extension_dir=settings["php.extension_dir"], build_id="")
         changed = {**settings, **{f"env.{name}": value for name, value in environment.items()}}
-        arm = Arm(TRAINED, php, {**self._control.settings, **changed}, changed)
-        return self._trainer.train(arm, self._course, self._tell, by_signals=by_signals)
+        return Arm(TRAINED, php, {**self._control.settings, **changed}, changed)
 
     def examine(self, settings: dict[str, str], expected: Expected) -> Found:
         """Start it beside the control: what it is, loads, maps and answers. Raises WrongAnswer, ArmFailed."""
         self._tell("examining", 0.0)
         arm, traits = self._looked_at(settings)
-        facts, control = self._trainer.look_at(arm)
+        facts, control = self._beside.look_at(arm)
         options, scan_dir = ini_options(self._control.settings)
         php = self._control.php
         beside = read_traits(php.fpm, php.extension_dir, options=options, scan_dir=scan_dir)

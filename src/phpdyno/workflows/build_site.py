@@ -1,11 +1,10 @@
 """Where builds are made: the PHP that is there, its source, the apps that train it. Servers run only while something needs them."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct, json, structs
+from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
@@ -13,10 +12,11 @@ from phpdyno.build.bolt import bolt_version, require_bolt
 from phpdyno.build.native import NATIVE, native_machine
 from phpdyno.build.order import Ground, Order
 from phpdyno.build.pipeline import Pipeline, earlier_tests
+from phpdyno.build.requests import keep_requests, kept_requests, traffic_digest
 from phpdyno.build.school import School
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import Workshop
-from phpdyno.errors import UsageError
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build, Teaching
@@ -67,6 +67,14 @@ class Site:
         self._subjects: dict[str, Subject] = {}
         self._title = ""
 
+    def as_before(self, teaching: Teaching) -> Trainee:
+        """Who trains as in an earlier teaching. Raises DynoError where requests of the user's own are not kept any more."""
+        workload = kept_requests(self._shop.home, teaching.traffic) if teaching.requests else None
+        if teaching.requests and workload is None:
+            what = f"what {teaching.requests} asked for is not kept"
+            raise DynoError(what, where=teaching.app, next_step="build it again with that file")
+        return Trainee(teaching.reference, teaching.weight, workload, teaching.requests)
+
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
         """What a training by this app consists of. Raises UsageError, DynoError."""
         definition = open_app(trainee.reference)
@@ -85,6 +93,8 @@ class Site:
             requests=trainee.requests,
             traffic=traffic_digest(workload),
         )
+        if trainee.workload is not None:
+            keep_requests(self._shop.home, workload)
         self._subjects[app.name] = Subject(definition, workload, teaching)
         return teaching
 
@@ -145,11 +155,6 @@ def refuse_unknown(references: Iterable[str]) -> None:
     """Raises UsageError, DynoError for an app that cannot be opened: before a source is fetched for it."""
     for each in references:
         open_app(each)
-
-
-def traffic_digest(workload: Workload) -> str:
-    """16 hexadecimal digits of everything that is asked."""
-    return hashlib.sha256(json.encode(workload)).hexdigest()[:16]
 
 
 def parse_trainee(text: str) -> Trainee:

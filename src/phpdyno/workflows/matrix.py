@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from phpdyno import __version__
 from phpdyno.apps.registry import open_app
+from phpdyno.build.requests import traffic_digest
 from phpdyno.build.training import Course
 from phpdyno.config.recipe import untrained
 from phpdyno.errors import DynoError, Interrupted, UsageError
@@ -24,7 +25,7 @@ from phpdyno.model.recipe import Recipe
 from phpdyno.report.build_view import missing_words
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import LOGS, Trainee, open_site, traffic_digest
+from phpdyno.workflows.build_site import LOGS, Trainee, open_site
 from phpdyno.workflows.compare import Question, compare_in, why_missing
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.study_builds import refuse_rebuilt

@@ -15,7 +15,7 @@ from phpdyno.model.recipe import Recipe
 from phpdyno.stack.php import inspect_php
 from phpdyno.workflows.build import Made
 from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Trainee, open_site
+from phpdyno.workflows.build_site import open_site
 
 
 class _Renewal(Struct, frozen=True):
@@ -59,7 +59,7 @@ def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tup
             for number, each in enumerate(renewals, 1):
                 title = f"build {number} of {len(renewals)}: {each.recipe.name}"
                 try:
-                    taught = [site.taught_by(Trainee(one.reference, one.weight), each.course) for one in each.teachings]
+                    taught = [site.taught_by(site.as_before(one), each.course) for one in each.teachings]
                     place, build = site.build(each.recipe, taught, title=title)
                     made[place] = build
                 except DynoError as error:
@@ -88,8 +88,6 @@ def _renewals(stood_in: Sequence[Build], installed: str, fails: Callable[[str], 
         elif not known:
             # Of builds made before this was recorded.
             fails(f"it is not known on which app {build.name} was examined: give it one with --train")
-        elif any(each.requests for each in known):
-            fails(f"{build.name} was trained on requests of {known[0].requests}: build it again with that")
         else:
             found[_Renewal(build.recipe, known)] = None
     return list(found)

@@ -1,5 +1,6 @@
 """What BOLT is told to count, and by which counts it lays out. Servers and BOLT are fakes."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from phpdyno.stack.supervise import Supervisor
 from tests.unit.builds.test_order import GROUND, WORDPRESS, order
 
 REQUESTS = 500
+START = 1_000
 
 
 class FakeBolt:
@@ -36,13 +38,14 @@ class FakeBolt:
 
     def merge(self, profiles: list[Path], into: Path) -> None:
         self.merged.append([path.read_text() for path in profiles])
+        into.write_text("".join(path.read_text() for path in profiles))
 
     def optimise(self, binary: Path, profile: Path, made: Path) -> Moved:
         return Moved(made, LaidOut(binary.name, (), ("unread",)))
 
 
 class FakeSchool:
-    """Its workers count as many branches as they are told to."""
+    """Its workers count as many branches as they are told to, and START of them before the course."""
 
     def __init__(self, place: Path, counted: int) -> None:
         self._place = place
@@ -50,11 +53,15 @@ class FakeSchool:
 
     def writable(self, name: str) -> Path:
         place = self._place / name
+        shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         return place
 
+    def start(self, settings: dict[str, str]) -> None:
+        (self._place / "bolt-profiles" / "php-fpm.6.fdata").write_text(f"1 a 0 1 b 0 0 {START}\n1 main 0 1 a 0 0 1\n")
+
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
-        (self._place / "bolt-profiles" / "php-fpm.7.fdata").write_text(f"1 a 0 1 b 0 0 {self._counted}\n")
+        (self._place / "bolt-profiles" / "php-fpm.7.fdata").write_text(f"1 a 0 1 b 0 0 {self._counted}\n1 main 0 1 a 0 0 1\n")
         return Trained(REQUESTS, {"/": REQUESTS})
 
     def examine(self, settings: dict[str, str], expected: Expected) -> Found:
@@ -84,9 +91,11 @@ def laid_out(place: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch, *count
     return Layout(supervisor, schools, lambda *_: None).of(wanted, Built({"php-fpm": program}, None))[0]
 
 
-def test_an_app_counts_as_often_as_it_weighs(tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_app_counts_as_often_as_it_weighs_and_by_its_course_alone(
+    tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
     laid_out(tmp_path, wanted, monkeypatch, 70_000, 80_000)
-    assert FakeBolt.merged == [["1 a 0 1 b 0 0 70000\n", *["1 a 0 1 b 0 0 80000\n"] * 3]]
+    assert FakeBolt.merged[-1] == ["1 a 0 1 b 0 0 69000\n", *["1 a 0 1 b 0 0 79000\n"] * 3]
 
 
 def test_what_could_not_be_counted_is_named_beside_what_could_not_be_read(
@@ -100,4 +109,4 @@ def test_an_app_whose_workers_have_counted_next_to_nothing_is_a_fault(
     tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BoltError, match=r"has counted its 500 requests \(4999 branches and calls\)"):
-        laid_out(tmp_path, wanted, monkeypatch, 70_000, 4_999)
+        laid_out(tmp_path, wanted, monkeypatch, 70_000, 4_998)

@@ -12,11 +12,12 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build import pipeline as module
+from phpdyno.build.beside import WrongAnswer
 from phpdyno.build.bolt import BoltError, Moved
 from phpdyno.build.order import Expected, Ground, Key, Order
 from phpdyno.build.pipeline import COMPILED, LESSON, TESTED, TESTS, Pipeline, earlier_tests
 from phpdyno.build.school import EXAMINED, TRAINED, Found, School
-from phpdyno.build.training import Trained, WrongAnswer
+from phpdyno.build.training import Trained
 from phpdyno.build.tree import Built, Tree
 from phpdyno.build.workshop import DONE, Workshop, read_build
 from phpdyno.errors import DynoError
@@ -47,6 +48,9 @@ class FakeSchool:
         yield self
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
+        raise NotImplementedError
+
+    def start(self, settings: dict[str, str]) -> None:
         raise NotImplementedError
 
     def examine(self, settings: dict[str, str], expected: Expected) -> Found:
@@ -182,7 +186,7 @@ def test_what_is_no_fault_of_bolts_is_one_of_the_whole_build(yard: Yard, ground:
 
 
 def test_what_answers_wrongly_before_bolt_touched_it_is_no_fault_of_bolts(yard: Yard, ground: Ground) -> None:
-    counting = WrongAnswer("what is to be trained answers differently: status 500", where=TRAINED)
+    counting = WrongAnswer("it does not answer as the control does: status 500", where=TRAINED)
     compiled = WrongAnswer("what was built answers differently: status 500", where=EXAMINED)
     with pytest.raises(WrongAnswer) as raised:
         yard.build(order("bolt", ground=ground), fails=counting, broken={"compiled": compiled})

@@ -9,7 +9,8 @@ import pytest
 
 from phpdyno.build import profiles
 from phpdyno.build.bolt import BoltError
-from phpdyno.build.layout import profiles_of, refuse_unserved
+from phpdyno.build.fdata import profiles_of
+from phpdyno.build.layout import refuse_unserved
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
 

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from msgspec import Struct, json, structs
 
+from phpdyno.build import beside
 from phpdyno.build import training as module
-from phpdyno.build.training import FORGET, WRITE, Course, Trainer, WrongAnswer
+from phpdyno.build.beside import WrongAnswer
+from phpdyno.build.training import FORGET, NO_COURSE, WRITE, Course, Trainer
 from phpdyno.build.tree import SIGNALS
 from phpdyno.experiment import gate
 from phpdyno.experiment.slot import Lane
@@ -68,7 +70,7 @@ class FakeBench:
 def trainer(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> Trainer:
     monkeypatch.setattr(gate, "LEARNING_PAUSE_S", 0.0)
     monkeypatch.setattr(module, "children_of", lambda _: WORKERS)
-    monkeypatch.setattr(module, "make_lane", lambda instance, *_, **__: Lane(instance, instance.driver))
+    monkeypatch.setattr(beside, "make_lane", lambda instance, *_, **__: Lane(instance, instance.driver))
     monkeypatch.setattr(module, "_send", lambda _, pid, number: bench.asked.append((pid, number)))
     return Trainer(cast(Bench, bench), CONTROL, WORKLOAD)
 
@@ -95,6 +97,13 @@ def test_what_obeys_no_signals_is_asked_to_end_by_itself(monkeypatch: pytest.Mon
     assert bench.asked[-1] == (MASTER, signal.SIGQUIT)
     with pytest.raises(ArmFailed, match="did not end within"):
         trainer(FakeBench(fpm=HANGS), monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=False)
+
+
+def test_a_start_without_a_course_is_warmed_up_and_checked_as_one_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = FakeBench()
+    trained = trainer(bench, monkeypatch).train(ARM, NO_COURSE, lambda *_: None, by_signals=False)
+    assert bench.asked == [module.WARM_ROUNDS * len(WORKLOAD.targets), (MASTER, signal.SIGQUIT)]
+    assert trained.requests == 0
 
 
 @pytest.mark.parametrize("fails_at", [0, 2])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from phpdyno.build.requests import traffic_digest
 from phpdyno.build.workshop import write_build
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.journal.matrix import MatrixRecord, read_matrix, write_matrix
@@ -19,7 +20,6 @@ from phpdyno.model.build import Binary, Build
 from phpdyno.model.workload import Target, Workload
 from phpdyno.workflows import compare as comparing
 from phpdyno.workflows import matrix as workflow
-from phpdyno.workflows.build_site import traffic_digest
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import CONTROL, JIT, opening, plan
 from tests.support.journals import blocks as measured

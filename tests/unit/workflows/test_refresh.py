@@ -9,7 +9,7 @@ from msgspec import structs
 
 from phpdyno.build.training import Course
 from phpdyno.config.recipe import parse_recipe
-from phpdyno.errors import UsageError
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.model.recipe import Recipe
@@ -22,6 +22,9 @@ from tests.support.fake_study import FakeProgress
 TEACHING = Teaching("wordpress", "6.1", (("/", 1.0),), 30.0, 500, 7, "wordpress", weight=3.0)
 O2 = structs.replace(BUILD, name="o2-1", recipe=parse_recipe("o2"), examined=(TEACHING,))
 PGO = structs.replace(BUILD, lessons=(Lesson(TEACHING, 1500, {"/": 1500}, 420),), examined=(TEACHING,))
+
+
+FORGOTTEN = "/logs/old.log"
 
 
 class FakeSite:
@@ -38,14 +41,19 @@ class FakeSite:
         self.foundations.append(foundation)
         yield self
 
+    def as_before(self, teaching: Teaching) -> Trainee:
+        if teaching.requests == FORGOTTEN:
+            raise DynoError("what it asked for is not kept", where=teaching.app)
+        return Trainee(teaching.reference, teaching.weight, requests=teaching.requests)
+
     def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
         if trainee.reference == self.gone:
             raise UsageError("there is no such file", where=trainee.reference)
         self.courses.append(course)
-        return structs.replace(TEACHING, reference=trainee.reference, weight=trainee.weight)
+        return structs.replace(TEACHING, reference=trainee.reference, weight=trainee.weight, requests=trainee.requests)
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
-        self.made.append((recipe.name, [f"{each.reference}={each.weight:g}" for each in teachings]))
+        self.made.append((recipe.name, [f"{each.reference}={each.weight:g}{each.requests}" for each in teachings]))
         return Path("/cache/finished"), BUILD
 
 
@@ -92,13 +100,23 @@ def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, site: 
 
 
 def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
-    of_log = structs.replace(PGO, examined=(structs.replace(TEACHING, requests="access.log"),))
+    of_log = trained_on(FORGOTTEN)
     failed = refreshed(monkeypatch, structs.replace(O2, examined=()), of_log, PGO)
     assert site.made == [("pgo", ["wordpress=3"])]
     assert failed == [
         "it is not known on which app o2-1 was examined: give it one with --train",
-        f"{of_log.name} was trained on requests of access.log: build it again with that",
+        "pgo is not made anew: wordpress: what it asked for is not kept",
     ]
+
+
+def test_one_that_was_trained_on_a_log_is_trained_on_what_is_kept_of_it(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    assert not refreshed(monkeypatch, trained_on("/logs/access.log"))
+    assert site.made == [("pgo", ["wordpress=3/logs/access.log"])]
+
+
+def trained_on(requests: str) -> Build:
+    teaching = structs.replace(TEACHING, requests=requests)
+    return structs.replace(PGO, examined=(teaching,), lessons=(Lesson(teaching, 1500, {"/": 1500}, 420),))
 
 
 ALONE = structs.replace(PGO, name="pgo-7", alone=True)

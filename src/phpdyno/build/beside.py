@@ -1,0 +1,81 @@
+"""An arm beside the control that says what is right: started with it, and used only once it answers as the control does."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from phpdyno.errors import DynoError
+from phpdyno.experiment.gate import Gate
+from phpdyno.experiment.lanes import make_lane
+from phpdyno.experiment.slot import Lane
+from phpdyno.model.arm import Arm
+from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.plan import Panel
+from phpdyno.model.workload import Workload
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.instance import Instance
+
+
+class WrongAnswer(DynoError):  # noqa: N818 (it names the finding)
+    """An arm does not answer as the control does."""
+
+
+class Together(Struct, frozen=True):
+    """The lane of a running control, the lane of an arm beside it, and that arm's instance."""
+
+    control: Lane
+    lane: Lane
+    other: Instance
+
+
+class Beside:
+    """Starts arms on one stage beside the control."""
+
+    def __init__(self, bench: Bench, control: Arm, workload: Workload) -> None:
+        self._bench = bench
+        self._control = control
+        self._workload = workload
+        self._gate = Gate(workload)
+
+    def look_at(self, arm: Arm) -> tuple[WorkerFacts, WorkerFacts]:
+        """Facts of a worker of an arm that answers rightly, and of the control's. Raises WrongAnswer, ArmFailed."""
+        with self.running(arm) as together:
+            return together.other.read_facts(()), together.control.instance.read_facts(())
+
+    def loaded_scripts(self, arm: Arm) -> tuple[str, ...]:
+        """Scripts that a worker of an arm has cached once it has answered everything, relative to the app's root. Raises WrongAnswer,
+        ArmFailed."""
+        with self.running(arm) as together:
+            app = together.other.app
+            return together.other.read_scripts(app.root or app.docroot)
+
+    @contextmanager
+    def running(self, arm: Arm) -> Iterator[Together]:
+        """Both, once the arm has answered every target as the control does. Raises WrongAnswer, ArmFailed."""
+        with self._bench.running([self._control, arm]) as (known, other):
+            control, lane = self._lane(known), self._lane(other)
+            try:
+                if not self._gate.learnt:
+                    self._gate.learn(control)
+                together = Together(control, lane, other)
+                self.check(together)
+                yield together
+            finally:
+                control.driver.close()
+                lane.driver.close()
+
+    def check(self, together: Together) -> None:
+        """Ask for every target again. Raises WrongAnswer."""
+        lane = together.lane
+        given = [lane.driver.fetch(index) for index in range(len(self._workload.targets))]
+        found = self._gate.check(lane, together.control, given, at_once=False)
+        # What differs once may be any page's banner; of what was just made it is not believed.
+        once = self._gate.passing()
+        if once or not found.equal:
+            what = f"it does not answer as the control does: {found.detail if not found.equal else once[0]}"
+            raise WrongAnswer(what, where=lane.instance.arm.name)
+
+    def _lane(self, instance: Instance) -> Lane:
+        panel = Panel("cpu", instance.arm, (), 1)
+        return make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths=self._gate.lengths)
