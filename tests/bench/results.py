@@ -82,8 +82,8 @@ class Sizes(Struct, frozen=True):
     tune_seeds: int = 3
     build_app: str = "wordpress"
     build_options: tuple[str, ...] = ()
-    # Those with targets, what they stand on, and what the compiler can save in calls and addresses beyond a profile.
-    build_recipes: tuple[str, ...] = ("o2", "pgo", "no-plt+no-pie+pgo", "pgo+bolt")
+    # () for the ladder's usual ones.
+    build_recipes: tuple[str, ...] = ()
     build_again: int = 6
     build_ladder_s: float = 1500.0
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")

@@ -17,4 +17,4 @@ def test_a_step_has_a_figure_against_its_own_and_one_in_all_with_the_target() ->
     assert found["pgo on o2"].target is None
     assert "internal compiler error" in measured_text(found["lto on o2"])
     assert reached(found["lto on o2"]) == "–"
-    assert reached(found["JIT, in all"]) in {"yes", "no", "open"}
+    assert reached(found["JIT and preloading, in all"]) in {"yes", "no", "open"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from phpdyno.build.rungs import knob_steps, steps_of
+from phpdyno.build.rungs import BOTH, HUGE, JIT, PRELOAD, knob_steps, steps_of
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord
@@ -52,7 +52,7 @@ def ladder_record() -> LadderRecord:
     builds = {each.name: build(each.name) for each in RECIPES if each.name != "lto"}
     steps = steps_of(RECIPES, builds, {"lto": "compiling lto failed: internal compiler error"})
     top = next(step for step in steps if step.name == "pgo+bolt")
-    knobs = knob_steps(top, text_kib=3200, pages=True)
+    knobs = knob_steps(top, text_pages=2, shared_pages=96, preload="/cache/preload/c0de.php")
     return LadderRecord(LADDER_SCHEMA, steps, {each.name: each for each in builds.values()}, knob_budget_s=300.0, knobs=knobs)
 
 
@@ -89,7 +89,7 @@ def ladder_journal(record: LadderRecord) -> list[Record]:
 
 def knob_journal(record: LadderRecord) -> list[Record]:
     """What was measured on top of the best."""
-    truth = {"huge text pages": 0.998, "JIT": 1.071, "JIT and huge text pages": 1.071}
+    truth = {HUGE: 0.998, JIT: 1.071, PRELOAD: 1.085, BOTH: 1.071}
     return journal("wordpress", {each.spec: truth[each.name] for each in record.knobs})
 
 

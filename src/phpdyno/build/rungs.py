@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from phpdyno.knobs.catalogue.host import PAGE_KIB
 from phpdyno.model.build import Build
 from phpdyno.model.ladder import STOCK, Step
 from phpdyno.model.recipe import Recipe
 
 RUNGS = ("o2", "o3", "march=native", "lto", "pgo", "pgo+lto", "pgo+bolt")
 """The honest control of all others first: the same source with plain -O2 takes the credit for leaving out what the packager put in."""
-HUGE, JIT, BOTH = "huge text pages", "JIT", "JIT and huge text pages"
+HUGE, JIT, PRELOAD, BOTH = "huge text pages", "JIT", "JIT and preloading", "JIT and huge pages"
 JIT_SPEC = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"
+JIT_KIB = 64 << 10
 HUGE_SPEC = "ini.opcache.huge_code_pages=1"
 
 
@@ -47,13 +47,23 @@ def _why_not(recipe: Recipe, builds: Mapping[str, Build], failed: Mapping[str, s
     return failed.get(recipe.name, "it was not built")
 
 
-def knob_steps(below: Step, *, text_kib: int, pages: bool) -> tuple[Step, ...]:
-    """What costs no compiling, on top of a step: huge pages for its text (`pages`: they can be reserved here), the JIT, both."""
-    count = -(-text_kib // PAGE_KIB)
-    # As many as the text has and no more: opcache's shared memory takes all that it needs or none, and is to take none.
-    huge = f"{HUGE_SPEC};os.vm.nr_hugepages={count}" if pages else HUGE_SPEC
+def knob_steps(below: Step, *, text_pages: int = 0, shared_pages: int = 0, preload: str = "") -> tuple[Step, ...]:
+    """What costs no compiling, on top of a step: huge pages for its text, the JIT, and on top of that a script that preloads (`preload`, ''
+    without one) and huge pages.
+
+    `text_pages` are as many reserved pages as the text takes, `shared_pages` those of opcache's memory and the JIT's buffer; 0: none can be
+    reserved.
+    """
+    # The text's pages and no more: opcache's shared memory takes all that it needs or none, and is to take none.
+    both = text_pages + shared_pages
+    preloading = Step(PRELOAD, f"{JIT_SPEC};ini.opcache.preload={preload}", JIT, build=below.build)
     return (
-        Step(HUGE, huge, below.name, build=below.build),
+        Step(HUGE, _huge(text_pages), below.name, build=below.build),
         Step(JIT, JIT_SPEC, below.name, build=below.build),
-        Step(BOTH, f"{JIT_SPEC};{huge}", JIT, build=below.build),
+        *([preloading] if preload else []),
+        Step(BOTH, f"{JIT_SPEC};{_huge(both)}", JIT, build=below.build),
     )
+
+
+def _huge(pages: int) -> str:
+    return f"{HUGE_SPEC};os.vm.nr_hugepages={pages}" if pages else HUGE_SPEC

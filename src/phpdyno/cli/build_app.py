@@ -91,7 +91,7 @@ def ladder(
         Parameter(negative="", show_default=False, help="a recipe to climb by; default: o2, o3, march=native, lto, pgo, pgo+lto, pgo+bolt"),
     ] = (),
     no_knobs: Annotated[
-        bool, Parameter(negative="", show_default=False, help="builds only: no huge text pages and no JIT on top of the best one")
+        bool, Parameter(negative="", show_default=False, help="builds only: no huge pages, no JIT and no preloading on top of the best one")
     ] = False,
     training: Training = TRAINING,
     margin: Annotated[str, Parameter(help="relevance margin: the smallest step worth taking")] = "1%",

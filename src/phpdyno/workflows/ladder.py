@@ -7,8 +7,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.build.bolt import require_bolt
-from phpdyno.build.elf import code_kib
-from phpdyno.build.rungs import knob_steps, steps_of
+from phpdyno.build.rungs import steps_of
 from phpdyno.build.training import Course
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
@@ -20,14 +19,13 @@ from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.model.plan import Plan
 from phpdyno.model.recipe import Recipe
 from phpdyno.report.ladder_view import best_of, found_steps, measured_in
-from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, open_site, refuse_unknown
 from phpdyno.workflows.compare import Question, compare, compare_in, planned_records, refuse_changed, resume, why_missing
 from phpdyno.workflows.hot_pass import look_for_hot_functions
+from phpdyno.workflows.ladder_top import find_top
 from phpdyno.workflows.rundir import check_place
 from phpdyno.workflows.session import arms_of
-from phpdyno.workflows.specs import place_of_build
 from phpdyno.workflows.study_builds import refuse_rebuilt
 
 COMMAND = "ladder"
@@ -39,7 +37,8 @@ BUILDS_SHARE = 0.6
 class Climb(Struct, frozen=True):
     """What the user wants climbed: an app, recipes in order, and how the steps are measured.
 
-    `knobs`: huge text pages and the JIT go on top of the best build. `question` holds the app and how it is measured; its arms are ours.
+    `knobs`: huge pages, the JIT and preloading go on top of the best build. `question` holds the app and how it is measured; its arms are
+    ours.
     """
 
     recipes: tuple[Recipe, ...]
@@ -118,17 +117,20 @@ def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
 
 
 class _Climbed(Struct, frozen=True):
-    """A ladder whose builds are measured: by which command line, how, and the step that is best for certain."""
+    """A ladder whose builds are measured: by which command line, how, on how much memory, and the step that is best for certain."""
 
     run: Path
     argv: tuple[str, ...]
     plan: Plan
+    memory_kib: int
     best: StepFound | None
 
 
 def _climbed(run: Path, record: LadderRecord) -> _Climbed:
     measured = measured_in(read_journal(run / FILE), run.name)
-    return _Climbed(run, measured.gathered.header.argv, measured.gathered.plan, best_of(found_steps(record.steps, measured)))
+    gathered = measured.gathered
+    memory_kib = gathered.host.memory_kib if gathered.host is not None else 0
+    return _Climbed(run, gathered.header.argv, gathered.plan, memory_kib, best_of(found_steps(record.steps, measured)))
 
 
 def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], progress: Progress) -> LadderRecord:
@@ -137,9 +139,11 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
     notes = tuple(note for note in record.notes if not note.startswith(NOT_ON_TOP))
     try:
         if not record.knobs:
-            knobs, said = _on_top(record, climbed.best)
-            notes = (*notes, *([said] if said else []))
-            record = structs.replace(record, knobs=knobs, notes=notes)
+            # Of the stock PHP where no build is certain to be better.
+            bottom = climbed.best.step if climbed.best is not None else Step(STOCK, f"build={_stock(record)}")
+            top = find_top(bottom, climbed.plan, memory_kib=climbed.memory_kib, logs=run / "logs", progress=progress)
+            notes = (*notes, *top.notes)
+            record = structs.replace(record, knobs=top.steps, notes=notes)
             write_ladder(run, record)
         if record.knobs:
             question = _question_of_knobs(record, climbed.plan)
@@ -156,19 +160,6 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
         record = structs.replace(record, notes=notes)
         write_ladder(run, record)
     return record
-
-
-def _on_top(record: LadderRecord, best: StepFound | None) -> tuple[tuple[Step, ...], str]:
-    """Steps on top of the best build, or of the stock PHP where none is certain to be better, and what huge text pages leave out of it (''
-    where all its code is in one mapping)."""
-    below = best.step if best is not None else Step(STOCK, f"build={_stock(record)}")
-    program = place_of_build(below.spec.removeprefix("build="))["php"]
-    first, *behind = code_kib(Path(program))
-    said = (
-        f"{below.name}: opcache.huge_code_pages moves the code as it lay before BOLT ({first:,} KiB, of which only what BOLT left in place "
-        f"still runs), and not the {sum(behind):,} KiB that BOLT laid out, which are another mapping"
-    )
-    return knob_steps(below, text_kib=first, pages=can_set(PAGES)), said if behind else ""
 
 
 def _question_of_knobs(record: LadderRecord, plan: Plan) -> Question:

@@ -14,6 +14,7 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Preflight
 from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
 from phpdyno.model.tune import Asked, Found
+from phpdyno.workflows.preloading import PRELOAD, preload_text
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import Outcome, refuse_another_host
 from phpdyno.workflows.specs import CONTROL_OPTION, Imported
@@ -23,7 +24,7 @@ from phpdyno.workflows.tune_lab import Lab
 from phpdyno.workflows.tune_loaded import Loaded
 from phpdyno.workflows.tune_numbers import numbers_for, with_numbers
 from phpdyno.workflows.tune_parts import Changed, spent_in_parts
-from phpdyno.workflows.tune_preload import PRELOAD, find_preload, preload_text
+from phpdyno.workflows.tune_preload import find_preload
 from phpdyno.workflows.tune_proof import Proof
 from phpdyno.workflows.tune_screen import screen_all
 from phpdyno.workflows.tune_search import Search, Winner

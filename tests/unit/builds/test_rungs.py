@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from phpdyno.build.rungs import BOTH, HUGE, JIT, RUNGS, knob_steps, stands_on, steps_of
+from phpdyno.build.rungs import BOTH, HUGE, JIT, PRELOAD, RUNGS, knob_steps, stands_on, steps_of
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.model.ladder import STOCK
 from tests.support.builds import BUILD
@@ -43,14 +43,22 @@ def test_one_that_is_without_a_part_of_its_recipe_is_not_that_step_and_carries_n
     assert steps["no-plt+pgo+bolt"].on == "pgo"
 
 
-def test_what_goes_on_top_stands_on_that_build_and_both_together_on_the_jit() -> None:
-    top = steps_of(RECIPES, BUILDS, {})[-1]
-    huge, jit, both = knob_steps(top, text_kib=5000, pages=True)
-    assert (huge.name, huge.on, huge.spec) == (
-        HUGE,
-        "pgo+bolt",
-        "ini.opcache.huge_code_pages=1;os.vm.nr_hugepages=3",
-    )
-    assert (jit.name, jit.on) == (JIT, "pgo+bolt")
-    assert (both.name, both.on) == (BOTH, JIT)
-    assert "os.vm.nr_hugepages" not in knob_steps(top, text_kib=5000, pages=False)[0].spec
+TOP = steps_of(RECIPES, BUILDS, {})[-1]
+
+
+def test_what_goes_on_top_stands_on_that_build_or_on_the_jit() -> None:
+    steps = knob_steps(TOP, text_pages=3, shared_pages=96, preload="/cache/preload.php")
+    jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"
+    assert [(each.name, each.on, each.spec) for each in steps] == [
+        (HUGE, "pgo+bolt", "ini.opcache.huge_code_pages=1;os.vm.nr_hugepages=3"),
+        (JIT, "pgo+bolt", jit),
+        (PRELOAD, JIT, f"{jit};ini.opcache.preload=/cache/preload.php"),
+        (BOTH, JIT, f"{jit};ini.opcache.huge_code_pages=1;os.vm.nr_hugepages=99"),
+    ]
+    assert {each.build for each in steps} == {TOP.build}
+
+
+def test_what_cannot_be_had_here_is_no_step() -> None:
+    steps = knob_steps(TOP)
+    assert [each.name for each in steps] == [HUGE, JIT, BOTH]
+    assert not any("os.vm.nr_hugepages" in each.spec for each in steps)

@@ -32,15 +32,15 @@ def test_each_step_says_what_it_stands_on_and_whether_it_earns_its_place() -> No
     assert said[0].startswith("o2 on stock: 1.0")
     assert any(line.startswith("pgo on o2: 1.0") and ": it earns its place; 1.0" in line for line in said)
     assert "lto on o2: no number (compiling lto failed: internal compiler error)" in said
-    assert any(line.startswith("JIT and huge text pages on JIT: ") and "no effect that matters" in line for line in said)
-    assert "earned their place: pgo, pgo+bolt, JIT; tried, and did not: " in said[-1]
+    assert any(line.startswith("JIT and huge pages on JIT: ") and "no effect that matters" in line for line in said)
+    assert "earned their place: pgo, pgo+bolt, JIT, JIT and preloading; tried, and did not: " in said[-1]
     # What was tried is named with what came of it, wherever only the last line is read.
     tried = said[-1].partition("did not: ")[2]
     assert [each.partition(" (")[0] for each in tried.rstrip(".").split("), ")] == [
         "o2",
         "lto",
         "huge text pages",
-        "JIT and huge text pages",
+        "JIT and huge pages",
     ]
     assert "lto (no number)" in tried
 

@@ -16,11 +16,13 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.build import Build
 from phpdyno.model.hot import HotPass
+from phpdyno.model.ladder import Step
 from phpdyno.model.plan import AppSource
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Workload
 from phpdyno.workflows import ladder as workflow
 from phpdyno.workflows.compare import Question
+from phpdyno.workflows.ladder_top import Top
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record
 
 SILENT: Any = SimpleNamespace(phase=lambda _: None, note=lambda _: None, tick=lambda *_: None)
@@ -154,32 +156,18 @@ def test_a_build_that_was_made_again_is_not_measured_beside_the_others(measured:
         resumed(measured)
 
 
-@pytest.mark.parametrize(
-    ("code", "pages", "said"),
-    [
-        ((5000,), 3, ()),
-        (
-            (5000, 1200),
-            3,
-            (
-                (
-                    "pgo+bolt: opcache.huge_code_pages moves the code as it lay before BOLT (5,000 KiB, of which only what BOLT left in "
-                    "place still runs), and not the 1,200 KiB that BOLT laid out, which are another mapping"
-                ),
-            ),
-        ),
-    ],
-)
-def test_huge_text_pages_are_counted_for_what_is_moved_into_them_and_what_is_not_is_said(
-    measured: Path, monkeypatch: pytest.MonkeyPatch, code: tuple[int, ...], pages: int, said: tuple[str, ...]
-) -> None:
+def test_what_goes_on_top_is_looked_for_once_and_told_of(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Step, int]] = []
+    top = Top((Step("JIT", "ini.opcache.jit=tracing", "pgo+bolt"),), ("preloading: 1 of 9 scripts is left out",))
+
+    def find(below: Step, *_: object, memory_kib: int, **__: object) -> Top:
+        asked.append((below, memory_kib))
+        return top
+
     write_ladder(measured, structs.replace(read_ladder(measured), knobs=(), hot=HOT))
-    monkeypatch.setattr(workflow, "place_of_build", lambda _: {"php": "/cache/php-fpm"})
-    monkeypatch.setattr(workflow, "code_kib", lambda _: code)
-    monkeypatch.setattr(workflow, "can_set", lambda _: True)
+    monkeypatch.setattr(workflow, "find_top", find)
     monkeypatch.setattr(workflow, "_is_finished", lambda *_: False)
     monkeypatch.setattr(workflow, "compare_in", lambda *_, **__: None)
-    record = resumed(measured)
-    assert record.knobs[0].spec == f"ini.opcache.huge_code_pages=1;os.vm.nr_hugepages={pages}"
-    assert record.notes == said
-    assert resumed(measured).notes == said
+    for record in (resumed(measured), resumed(measured)):
+        assert (record.knobs, record.notes) == (top.steps, top.notes)
+    assert [(below.name, memory_kib) for below, memory_kib in asked] == [("pgo+bolt", 0)]
