@@ -91,7 +91,7 @@ def test_a_ladder_is_built_and_climbed_and_a_recipe_that_fails_is_a_step_that_sa
     runs = tmp_path / "runs"
     ladder, said = interrupted_and_gone_on_with("ladder", runs, "hello", *tiny, *recipes, "--budget", "90s")
     steps = {each["step"]["name"]: each for each in said["steps"]}
-    assert list(steps) == [BROKEN, RECIPE, "huge text pages", "JIT", "JIT and huge text pages"]
+    assert list(steps) == [BROKEN, RECIPE, "huge text pages", "JIT", "JIT and huge pages"]
     assert steps[BROKEN]["kind"] == "invalid"
     assert "no-such-machine" in steps[BROKEN]["reason"]
     # (The JIT finds nothing to compile on this page, which is a step without a number.)

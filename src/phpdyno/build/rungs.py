@@ -6,7 +6,7 @@ from phpdyno.model.build import Build
 from phpdyno.model.ladder import STOCK, Step
 from phpdyno.model.recipe import Recipe
 
-RUNGS = ("o2", "o3", "march=native", "lto", "pgo", "pgo+lto", "pgo+bolt")
+RUNGS = ("o2", "o3", "march=native", "lto", "pgo", "pgo+lto", "o3+pgo", "pgo+bolt")
 """The honest control of all others first: the same source with plain -O2 takes the credit for leaving out what the packager put in."""
 HUGE, JIT, PRELOAD, BOTH = "huge text pages", "JIT", "JIT and preloading", "JIT and huge pages"
 JIT_SPEC = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"

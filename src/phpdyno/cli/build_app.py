@@ -88,7 +88,9 @@ def ladder(
     ground: GroundOptions = INSTALLED,
     recipe: Annotated[
         tuple[str, ...],
-        Parameter(negative="", show_default=False, help="a recipe to climb by; default: o2, o3, march=native, lto, pgo, pgo+lto, pgo+bolt"),
+        Parameter(
+            negative="", show_default=False, help="a recipe to climb by; default: o2, o3, march=native, lto, pgo, pgo+lto, o3+pgo, pgo+bolt"
+        ),
     ] = (),
     no_knobs: Annotated[
         bool, Parameter(negative="", show_default=False, help="builds only: no huge pages, no JIT and no preloading on top of the best one")

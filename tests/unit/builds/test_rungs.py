@@ -19,6 +19,7 @@ def test_each_recipe_stands_on_the_one_that_it_adds_to() -> None:
         "lto": "o2",
         "pgo": "o2",
         "lto+pgo": "pgo",
+        "o3+pgo": "pgo",
         "pgo+bolt": "pgo",
     }
     assert stands_on(parse_recipe("o3+pgo"), [parse_recipe("o3"), parse_recipe("o3+pgo")]) == "o3"
