@@ -45,10 +45,10 @@ def test_what_is_preloaded_changes_no_answer(plan: Plan, tmp_path: Path) -> None
     bottom = Step(STOCK, "")
     seen = look_at(bottom, plan, logs=tmp_path / "logs", progress=FakeProgress())
     assert set(seen.loaded) == set(SCRIPTS)
-    assert set(seen.safe) == set(SCRIPTS) - {"declared.php"}
+    assert set(seen.safe.passed) == set(SCRIPTS) - {"declared.php"}
     assert seen.facts.opcache is not None
     top = top_of(bottom, seen, memory_kib=1 << 24, reservable=True)
     assert [each.name for each in top.steps] == ["huge text pages", "JIT", "JIT and preloading", "JIT and huge pages"]
-    assert top.notes == ("preloading: 1 of 5 scripts are left out, with them a start fails or an answer differs",)
+    assert top.notes == ("preloading: 1 of 5 scripts are left out, as a start fails or an answer differs",)
     # 128 MiB of scripts, as the distribution has it, the JIT's buffer, the code.
     assert top.steps[-1].spec.rpartition("=")[2] == str(96 + -(-seen.code_kib[0] // 2048))

@@ -1,14 +1,16 @@
 """Cores, cgroups, clock, lock: what the host gives and what it does not."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.clock import HostCpu, read_each, read_host_cpu, stolen_over, stolen_share
 from phpdyno.host.cores import split_cores
-from phpdyno.host.lock import MeasuringLock
+from phpdyno.host.lock import MeasuringLock, holding_on
 
 
 def test_the_instance_gets_cores_of_its_own() -> None:
@@ -93,12 +95,31 @@ def test_each_core_is_read_by_itself_and_one_that_is_not_there_is_nothing(tmp_pa
     assert read_each(stat) == (read_host_cpu(stat),)
 
 
+LOCK = f"\0phpdyno-test-lock-{os.getpid()}"
+
+
+def another_takes_it() -> str:
+    """What another process is told that wants to measure now; '' where it may."""
+    asked = "import sys; from phpdyno.host.lock import MeasuringLock\nwith MeasuringLock('\\0' + sys.argv[1]): pass"
+    answer = subprocess.run([sys.executable, "-c", asked, LOCK[1:]], capture_output=True, text=True, check=False)
+    return answer.stderr.strip().rpartition("\n")[2]
+
+
 def test_two_measurements_at_once_are_refused_and_the_lock_ends_with_its_holder() -> None:
-    with (
-        MeasuringLock("\0phpdyno-test-lock"),
-        pytest.raises(DynoError, match=r"another phpdyno is measuring on this host \(process \d+\)"),
-        MeasuringLock("\0phpdyno-test-lock"),
-    ):
+    with MeasuringLock(LOCK):
+        # Its own parts are not another's.
+        with MeasuringLock(LOCK):
+            pass
+        assert f"another phpdyno is measuring on this host (process {os.getpid()})" in another_takes_it()
+    assert another_takes_it() == ""
+
+
+def test_nobody_comes_between_the_parts_of_a_command() -> None:
+    with holding_on():
+        with MeasuringLock(LOCK), MeasuringLock(LOCK):
+            pass
+        assert "another phpdyno is measuring" in another_takes_it()
+    assert another_takes_it() == ""
+    with MeasuringLock(LOCK), holding_on():
         pass
-    with MeasuringLock("\0phpdyno-test-lock"):
-        pass
+    assert another_takes_it() == ""

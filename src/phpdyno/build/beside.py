@@ -1,7 +1,7 @@
 """An arm beside the control that says what is right: started with it, and used only once it answers as the control does."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from msgspec import Struct
 
@@ -53,17 +53,14 @@ class Beside:
     @contextmanager
     def running(self, arm: Arm) -> Iterator[Together]:
         """Both, once the arm has answered every target as the control does. Raises WrongAnswer, ArmFailed."""
-        with self._bench.running([self._control, arm]) as (known, other):
-            control, lane = self._lane(known), self._lane(other)
-            try:
-                if not self._gate.learnt:
-                    self._gate.learn(control)
-                together = Together(control, lane, other)
-                self.check(together)
-                yield together
-            finally:
-                control.driver.close()
-                lane.driver.close()
+        with self._bench.running([self._control, arm]) as (known, other), ExitStack() as closing:
+            control = self._lane(known, closing)
+            if not self._gate.learnt:
+                self._gate.learn(control)
+            # A lane is told how long answers are when it is made, which is known from now on.
+            together = Together(control, self._lane(other, closing), other)
+            self.check(together)
+            yield together
 
     def check(self, together: Together) -> None:
         """Ask for every target again. Raises WrongAnswer."""
@@ -76,6 +73,8 @@ class Beside:
             what = f"it does not answer as the control does: {found.detail if not found.equal else once[0]}"
             raise WrongAnswer(what, where=lane.instance.arm.name)
 
-    def _lane(self, instance: Instance) -> Lane:
-        panel = Panel("cpu", instance.arm, (), 1)
-        return make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths=self._gate.lengths)
+    def _lane(self, instance: Instance, closing: ExitStack) -> Lane:
+        panel, lengths = Panel("cpu", instance.arm, (), 1), self._gate.lengths
+        lane = make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths=lengths)
+        closing.callback(lane.driver.close)
+        return lane

@@ -231,8 +231,7 @@ exec {self._own()} "$@"
 
     def _anew(self) -> str:
         build = self.build
-        own = any(each.requests for each in build.known)
-        if own or not build.as_packaged:
+        if not build.as_packaged:
             return "Build it anew with phpdyno build."
         return f"Build it anew: phpdyno build --refresh --like php-fpm{self.series}"
 

@@ -22,6 +22,7 @@ from phpdyno.cli.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
+from phpdyno.host.lock import holding_on
 from phpdyno.model.build import Build, Check
 from phpdyno.report.build_view import missing_words, taught_words
 from phpdyno.report.terminal_parts import inert
@@ -77,12 +78,13 @@ def run(options: Options) -> int:
         return _package_finished(options, logs)
     wanted = None if options.refresh else wanted_of(options, Console(stderr=True))
     into = directory_for(options.package) if options.package else None
-    with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
-        if wanted is None:
-            made, failed = refresh(options.ground.like, only=options.finished, logs=logs, progress=progress)
-        else:
-            made, failed = [build(wanted, logs=logs, progress=progress)], []
-    packed, unpacked = _packed(made, into, logs) if into else ({}, [])
+    with holding_on():
+        with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
+            if wanted is None:
+                made, failed = refresh(options.ground.like, only=options.finished, logs=logs, progress=progress)
+            else:
+                made, failed = [build(wanted, logs=logs, progress=progress)], []
+        packed, unpacked = _packed(made, into, logs) if into else ({}, [])
     _show([Listed(str(place), each, packed.get(place, "")) for place, each in made], as_json=options.json)
     # With --json nothing was said on the way.
     for each in (*(failed if options.json else ()), *unpacked):

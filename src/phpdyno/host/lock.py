@@ -2,6 +2,9 @@
 
 import socket
 import struct
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -10,28 +13,64 @@ from phpdyno.errors import DynoError
 _NAME = "\0phpdyno-measuring"
 
 
+class _Holds:
+    """What this process has taken, by name, how many times each is in use, and how many commands hold on."""
+
+    def __init__(self) -> None:
+        self.taken: dict[str, socket.socket] = {}
+        self.used: Counter[str] = Counter()
+        self.holding_on = 0
+
+    def release(self) -> None:
+        """Let go of all that is in use no more, unless somebody holds on."""
+        if not self.holding_on:
+            for name in [each for each in self.taken if not self.used[each]]:
+                self.taken.pop(name).close()
+
+
+_HOLDS = _Holds()
+
+
+@contextmanager
+def holding_on() -> Iterator[None]:
+    """For a command of several parts: the lock, once it was taken, is held until this ends, so that nobody comes between two parts."""
+    _HOLDS.holding_on += 1
+    try:
+        yield
+    finally:
+        _HOLDS.holding_on -= 1
+        _HOLDS.release()
+
+
 class MeasuringLock:
-    """Held while measuring. An abstract socket: host-wide for every user, and gone with the process, SIGKILL included."""
+    """Held while measuring, and by a process that holds it already once more. An abstract socket: host-wide for every user, and gone with
+    the process, SIGKILL included."""
 
     def __init__(self, name: str = _NAME) -> None:
         self._name = name
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def __enter__(self) -> Self:
-        try:
-            self._socket.bind(self._name)
-        except OSError:
-            holder = self._holder()
-            self._socket.close()
-            raise DynoError(
-                f"another phpdyno is measuring on this host{holder}, and two at once would disturb each other",
-                next_step="wait until it has ended",
-            ) from None
-        self._socket.listen(4)
+        if self._name not in _HOLDS.taken:
+            _HOLDS.taken[self._name] = self._take()
+        _HOLDS.used[self._name] += 1
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._socket.close()
+        _HOLDS.used[self._name] -= 1
+        _HOLDS.release()
+
+    def _take(self) -> socket.socket:
+        taken = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            taken.bind(self._name)
+            taken.listen(4)
+        except OSError:
+            taken.close()
+            raise DynoError(
+                f"another phpdyno is measuring on this host{self._holder()}, and two at once would disturb each other",
+                next_step="wait until it has ended",
+            ) from None
+        return taken
 
     def _holder(self) -> str:
         try:

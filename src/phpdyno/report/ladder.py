@@ -37,18 +37,22 @@ def climbed(
     return tuple(
         StepFound(step, None, None, "invalid", "", earned=False, reason=wrong[step.name])
         if wrong[step.name]
-        else _found(step, specs.get(step.on, ""), observations, alpha=each, margin=margin, mixture=mixture)
+        else _found(step, specs.get(step.on, ""), observations, alpha=each, margin=margin, mixture=mixture, bare=bool(wrong.get(step.on)))
         for step in steps
     )
 
 
-def _found(step: Step, below: str, observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float) -> StepFound:
+def _found(
+    step: Step, below: str, observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float, bare: bool
+) -> StepFound:
+    """What a step came to; `bare`: what it stands on has no number."""
     mine = by_block("cpu", [observations], step.spec)
     total = confidence_sequence(mine.values(), alpha, mixture) if mine else None
     seen = total if not below else contrast(mine, by_block("cpu", [observations], below), alpha, mixture)
     of_stock = None if total is None else ratio_of(total)
     if seen is None:
-        return StepFound(step, None, of_stock, "inconclusive", "", earned=False, reason="there was no time for it")
+        why = f"{step.on} has no number" if bare and total is not None else "there was no time for it"
+        return StepFound(step, None, of_stock, "inconclusive", "", earned=False, reason=why)
     kind, relevance = judge(seen, margin)
     earned = kind == "improved" and relevance != "not relevant"
     return StepFound(step, ratio_of(seen), of_stock, kind, relevance, earned=earned)

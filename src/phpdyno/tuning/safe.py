@@ -2,18 +2,31 @@
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
 
-def safe_subset(items: Sequence[str], is_safe: Callable[[Sequence[str]], bool], most_tests: int) -> tuple[str, ...]:
-    """Items that pass the test together; what could not be tested within `most_tests` tests is left out.
 
-    k culprits among n items take about k x log2(n) tests. The answer has passed as a whole, unless it is empty.
+class Subset(Struct, frozen=True):
+    """Items that have passed the test together, unless there are none, and how many could not be tested."""
+
+    passed: tuple[str, ...]
+    untested: int
+
+
+def safe_subset(items: Sequence[str], is_safe: Callable[[Sequence[str]], bool], most_tests: int) -> Subset:
+    """Items that pass the test together, found by `most_tests` tests at most.
+
+    k culprits among n items take about k x log2(n) tests.
     """
     left = most_tests
+    untested = 0
 
     def passing(kept: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
         """`kept` has passed; the longest that can be had of it and `more`."""
-        nonlocal left
-        if not more or left < 1:
+        nonlocal left, untested
+        if not more:
+            return kept
+        if left < 1:
+            untested += len(more)
             return kept
         left -= 1
         if is_safe((*kept, *more)):
@@ -23,4 +36,5 @@ def safe_subset(items: Sequence[str], is_safe: Callable[[Sequence[str]], bool], 
         middle = len(more) // 2
         return passing(passing(kept, more[:middle]), more[middle:])
 
-    return passing((), tuple(items))
+    passed = passing((), tuple(items))
+    return Subset(passed, untested)

@@ -12,6 +12,7 @@ from phpdyno.build.training import Course
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
+from phpdyno.host.lock import holding_on
 from phpdyno.journal.ladder import KNOBS, LADDER_SCHEMA, LadderRecord, read_ladder, write_ladder
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.model.build import Build, stock_of
@@ -48,6 +49,7 @@ class Climb(Struct, frozen=True):
     knobs: bool = True
 
 
+@holding_on()
 def ladder(climb: Climb, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then measure; the run's directory. Nothing is compiled while anything is measured.
 
@@ -68,6 +70,7 @@ def ladder(climb: Climb, *, runs: Path, argv: Sequence[str], progress: Progress)
     return run
 
 
+@holding_on()
 def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress, budget_s: float | None = None) -> Path:
     """Go on with a ladder whose measuring was interrupted; `budget_s`, where it is given, is the budget of the knobs as long as no block of
     theirs is measured. Raises UsageError where nothing is left to do, or no budget is."""

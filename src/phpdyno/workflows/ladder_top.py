@@ -18,7 +18,7 @@ from phpdyno.model.ladder import Step
 from phpdyno.model.plan import Plan
 from phpdyno.stack.host_settings import PAGES, can_set
 from phpdyno.stack.instance import ArmFailed
-from phpdyno.tuning.safe import safe_subset
+from phpdyno.tuning.safe import Subset, safe_subset
 from phpdyno.workflows.app_stand import app_stand
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.preloading import LEAST_SCRIPTS, MOST_TESTS, PRELOAD, can_preload, left_out_words, name_of, place
@@ -33,12 +33,12 @@ class Top(Struct, frozen=True):
 
 class Seen(Struct, frozen=True):
     """What was seen of the build that all stands on: KiB of code in its mappings, a worker's facts, the scripts of the app that it loads,
-    and those of them that can be preloaded."""
+    and those of them that can be preloaded, none where nothing can."""
 
     code_kib: tuple[int, ...]
     facts: WorkerFacts
     loaded: tuple[str, ...] = ()
-    safe: tuple[str, ...] = ()
+    safe: Subset = Subset((), 0)
 
 
 def find_top(below: Step, plan: Plan, *, memory_kib: int, logs: Path, progress: Progress) -> Top:
@@ -89,10 +89,16 @@ def top_of(below: Step, seen: Seen, *, memory_kib: int, reservable: bool) -> Top
         notes.append(said)
     shared_kib = PAGE_KIB * pages_for(seen.facts.opcache, 0, 1) + JIT_KIB
     affordable = shared_kib < MOST_SHARE_OF_MEMORY * memory_kib
+    if not reservable:
+        notes.append("no huge pages can be reserved here, so the kernel is asked to make some of the code's pages")
+    elif not affordable:
+        notes.append(
+            f"huge pages are reserved for the code alone: this host has too little memory for opcache's too ({shared_kib >> 10} MiB)"
+        )
     steps = knob_steps(
         below,
         text_pages=-(-first // PAGE_KIB) if reservable else 0,
         shared_pages=shared_kib // PAGE_KIB if reservable and affordable else 0,
-        preload=place(seen.safe) if len(seen.safe) >= LEAST_SCRIPTS else "",
+        preload=place(seen.safe.passed) if len(seen.safe.passed) >= LEAST_SCRIPTS else "",
     )
     return Top(steps, tuple(notes))

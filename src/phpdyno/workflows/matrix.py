@@ -14,7 +14,7 @@ from phpdyno.build.training import Course
 from phpdyno.config.recipe import untrained
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
-from phpdyno.host.lock import MeasuringLock
+from phpdyno.host.lock import MeasuringLock, holding_on
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
 from phpdyno.journal.study import Ground
 from phpdyno.model.app import PreparedApp
@@ -56,6 +56,7 @@ class _Made(Struct, frozen=True):
     apps: tuple[str, ...]
 
 
+@holding_on()
 def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then one comparison for each app; the run's directory.
 
@@ -91,6 +92,7 @@ def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -
     return run
 
 
+@holding_on()
 def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress, budget_s: float | None = None) -> Path:
     """Go on with the comparisons that are not done; `budget_s`, where it is given, is the budget of those of which no block is measured.
 

@@ -9,6 +9,7 @@ from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.paths import cache_dir
 from phpdyno.render.preload import render_preload
+from phpdyno.tuning.safe import Subset
 
 PRELOAD = "ini.opcache.preload"
 FOLDER = "preload"
@@ -48,10 +49,12 @@ def can_preload(facts: WorkerFacts) -> bool:
     return facts.opcache is not None and not facts.ini.get("opcache.preload") and CATALOGUE[PRELOAD].fits(facts.php_version)
 
 
-def left_out_words(scripts: Sequence[str], safe: Sequence[str]) -> str:
+def left_out_words(scripts: Sequence[str], safe: Subset) -> str:
     """Which of the scripts that an app loads are not preloaded, and why; '' where all are."""
-    if len(safe) < LEAST_SCRIPTS:
-        return f"preloading: none of {len(scripts)} scripts can be preloaded without a failure or another answer"
-    if len(safe) == len(scripts):
+    left_out = len(scripts) - len(safe.passed)
+    if not left_out:
         return ""
-    return f"preloading: {len(scripts) - len(safe)} of {len(scripts)} scripts are left out, with them a start fails or an answer differs"
+    untested = f"; {safe.untested} of them were not tried" if safe.untested else ""
+    if len(safe.passed) < LEAST_SCRIPTS:
+        return f"preloading: none of {len(scripts)} scripts was found with which nothing fails and no answer differs{untested}"
+    return f"preloading: {left_out} of {len(scripts)} scripts are left out, as a start fails or an answer differs{untested}"

@@ -15,7 +15,7 @@ from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
 from phpdyno.explain.syscalls import CannotTrace
-from phpdyno.host.lock import MeasuringLock
+from phpdyno.host.lock import MeasuringLock, holding_on
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
@@ -35,6 +35,7 @@ from phpdyno.workflows.study_questions import enough, pass_requests, question_of
 from phpdyno.workflows.syscall_pass import count_pass, pass_arm
 
 
+@holding_on()
 def study(
     file: Path, *, budget_s: float | None, only: str, runs: Path, argv: Sequence[str], progress: Progress
 ) -> tuple[Path, StudyRecord]:
@@ -67,6 +68,7 @@ def study(
     return run, _go(run, record, selected, argv=argv, progress=progress)
 
 
+@holding_on()
 def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progress) -> tuple[Path, StudyRecord]:
     """Go on with the parts that are not done; a finished study is only shown again.
 

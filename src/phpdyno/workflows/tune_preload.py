@@ -37,7 +37,7 @@ def find_preload(search: Search, ground: Ground) -> tuple[Candidate, ...]:
     safe = safe_subset(scripts, is_safe, MOST_TESTS)
     if said := left_out_words(scripts, safe):
         search.note(said)
-    if len(safe) < LEAST_SCRIPTS:
+    if len(safe.passed) < LEAST_SCRIPTS:
         return ()
-    search.take(preload=safe)
-    return (Candidate(name_of(safe), {PRELOAD: place(safe)}),)
+    search.take(preload=safe.passed)
+    return (Candidate(name_of(safe.passed), {PRELOAD: place(safe.passed)}),)

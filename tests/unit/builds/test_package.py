@@ -18,7 +18,7 @@ from phpdyno.build.rungs import RUNGS
 from phpdyno.build.versions import is_below
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
-from phpdyno.model.build import Build, Origin
+from phpdyno.model.build import Build, Origin, Teaching
 from phpdyno.stack.supervise import Supervisor
 from tests.support.builds import BUILD
 
@@ -27,6 +27,7 @@ BOLTED = structs.replace(BUILD, recipe=parse_recipe("pgo+bolt"))
 UNIT = re.compile(r"[A-Za-z0-9:_.-]+")
 """What systemd takes as the name of a service; it takes a backslash too, which nobody wants to type."""
 NEWER = structs.replace(BUILD, php_version="8.2.40", beside="8.2.36", origin=Origin("git", "deadbeef0123", "c0de"))
+OF_LOG = structs.replace(BUILD, examined=(Teaching("shop", "1", (("/", 1.0),), 15.0, 500, 1, "shop", requests="/logs/access.log"),))
 ALONE_8_2 = structs.replace(BUILD, alone=True, ini="/etc/php/8.2/fpm/php.ini")
 ALONE = structs.replace(ALONE_8_2, options=("--enable-fpm",), php_version="8.4.24", origin=Origin("archive", "8.4.24", "c0de"))
 
@@ -75,7 +76,12 @@ def test_the_readme_says_how_the_command_line_of_a_build_is_run(build: Build, co
 
 
 @pytest.mark.parametrize(
-    ("build", "step"), [(BUILD, "phpdyno build --refresh --like php-fpm8.2"), (ALONE_8_2, "Build it anew with phpdyno build.")]
+    ("build", "step"),
+    [
+        (BUILD, "phpdyno build --refresh --like php-fpm8.2"),
+        (OF_LOG, "phpdyno build --refresh --like php-fpm8.2"),
+        (ALONE_8_2, "Build it anew with phpdyno build."),
+    ],
 )
 def test_what_makes_it_anew_names_the_php_fpm_that_it_stands_in_for(build: Build, step: str) -> None:
     texts = package_texts(build, AMD64)

@@ -42,6 +42,7 @@ class FakeBench:
 
     def __init__(self, *, fpm: Any = ENDS, fails_at: int = -1) -> None:
         self.asked: list[object] = []
+        self.bounds: list[tuple[str, int]] = []
         self._fpm = fpm
         self._fails_at = fails_at
 
@@ -55,6 +56,11 @@ class FakeBench:
             drive = each.driver.drive
             each.driver.drive = lambda sequence, drive=drive: self._failing(drive(sequence))
         yield made
+
+    def lane(self, instance: FakeInstance, *_: object, lengths: dict[str, object], **__: object) -> Lane:
+        """It is told of how many targets the length of an answer is known."""
+        self.bounds.append((instance.arm.name, len(lengths)))
+        return Lane(cast(Any, instance), cast(Any, instance.driver))
 
     def _meanwhile(self, instance: FakeInstance, size: int) -> None:
         assert instance.arm is ARM, "the control is asked for its answers only"
@@ -70,7 +76,7 @@ class FakeBench:
 def trainer(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> Trainer:
     monkeypatch.setattr(gate, "LEARNING_PAUSE_S", 0.0)
     monkeypatch.setattr(module, "children_of", lambda _: WORKERS)
-    monkeypatch.setattr(beside, "make_lane", lambda instance, *_, **__: Lane(instance, instance.driver))
+    monkeypatch.setattr(beside, "make_lane", bench.lane)
     monkeypatch.setattr(module, "_send", lambda _, pid, number: bench.asked.append((pid, number)))
     return Trainer(cast(Bench, bench), CONTROL, WORKLOAD)
 
@@ -104,6 +110,12 @@ def test_a_start_without_a_course_is_warmed_up_and_checked_as_one_with_it(monkey
     trained = trainer(bench, monkeypatch).train(ARM, NO_COURSE, lambda *_: None, by_signals=False)
     assert bench.asked == [module.WARM_ROUNDS * len(WORKLOAD.targets), (MASTER, signal.SIGQUIT)]
     assert trained.requests == 0
+
+
+def test_answers_on_the_way_are_held_to_the_lengths_that_the_control_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = FakeBench()
+    trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True)
+    assert bench.bounds == [(CONTROL.name, 0), (ARM.name, len(WORKLOAD.targets))]
 
 
 @pytest.mark.parametrize("fails_at", [0, 2])

@@ -55,3 +55,13 @@ def test_a_step_stands_on_something() -> None:
     with pytest.raises(ValueError, match="stands on another one"):
         climbed([Step("pgo", "build=pgo", "o3")], [], alpha=0.05, margin=0.01, mixture=1.0, invalid={})
     assert climbed([Step("o2", "build=o2", STOCK)], [], alpha=0.05, margin=0.01, mixture=1.0, invalid={})
+
+
+def test_a_step_on_one_without_a_number_says_so_and_keeps_what_it_brings_in_all() -> None:
+    seen = [each for each in measured() if each.treatment != SPECS["pgo"]]
+    found = climbed(STEPS, seen, alpha=0.05, margin=0.01, mixture=1.0, invalid={SPECS["pgo"]: "answers differ"})
+    bolt = next(each for each in found if each.step.name == "bolt")
+    assert (bolt.kind, bolt.ratio, bolt.reason) == ("inconclusive", None, "pgo has no number")
+    assert bolt.total is not None
+    nothing = climbed(STEPS, [], alpha=0.05, margin=0.01, mixture=1.0, invalid={SPECS["pgo"]: "answers differ"})
+    assert [each.reason for each in nothing] == ["there was no time for it", "answers differ", *["there was no time for it"] * 2]

@@ -96,6 +96,17 @@ def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(site: Si
     assert key(taught(site, other)) != key(first)
 
 
+def test_requests_of_a_log_are_those_of_a_later_training_too(site: Site, tmp_path: Path) -> None:
+    of_log = site.taught_by(Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log"), Course())
+    assert site.as_before(of_log) == Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log")
+    assert site.taught_by(site.as_before(of_log), Course()) == of_log
+    of_app = site.taught_by(Trainee("shop", 3.0), Course())
+    assert site.as_before(of_app) == Trainee("shop", 3.0)
+    forgotten = structs.replace(of_log, traffic="c0de")
+    with pytest.raises(DynoError, match=r"shop: what /logs/access.log asked for is not kept; build it again with that file"):
+        site.as_before(forgotten)
+
+
 def test_two_apps_of_one_name_train_no_build(site: Site) -> None:
     teachings = [taught(site, CART, reference) for reference in ("a/app.toml", "b/app.toml")]
     for wanted in (teachings, teachings[:1]):

@@ -15,6 +15,7 @@ from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.ladder import Step
 from phpdyno.model.plan import AppSource, Plan
 from phpdyno.stack.instance import ArmFailed
+from phpdyno.tuning.safe import Subset
 from phpdyno.workflows import ladder_top as module
 from phpdyno.workflows.ladder_top import Seen, look_at, top_of
 from phpdyno.workflows.preloading import PRELOAD
@@ -38,7 +39,7 @@ def _kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_reserved_pages_are_counted_by_the_code_and_by_the_memory_that_is_shared() -> None:
-    top = top_of(BELOW, Seen((5000,), FACTS, LOADED, LOADED), memory_kib=16 * GIB_KIB, reservable=True)
+    top = top_of(BELOW, Seen((5000,), FACTS, LOADED, Subset(LOADED, 0)), memory_kib=16 * GIB_KIB, reservable=True)
     specs = {each.name: each.spec for each in top.steps}
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"
     assert specs == {
@@ -52,22 +53,28 @@ def test_reserved_pages_are_counted_by_the_code_and_by_the_memory_that_is_shared
 
 
 @pytest.mark.parametrize(
-    ("memory_kib", "reservable", "ends"), [(4 * GIB_KIB, True, "os.vm.nr_hugepages=3"), (16 * GIB_KIB, False, "huge_code_pages=1")]
+    ("memory_kib", "reservable", "ends", "said"),
+    [
+        (4 * GIB_KIB, True, "os.vm.nr_hugepages=3", "this host has too little memory for opcache's too (192 MiB)"),
+        (16 * GIB_KIB, False, "huge_code_pages=1", "no huge pages can be reserved here"),
+    ],
 )
-def test_pages_that_a_host_cannot_spare_are_not_asked_for(memory_kib: int, reservable: bool, ends: str) -> None:
-    steps = top_of(BELOW, Seen((5000,), FACTS), memory_kib=memory_kib, reservable=reservable).steps
-    assert [each.spec.endswith(ends) for each in steps] == [True, False, True]
+def test_pages_that_a_host_cannot_spare_are_not_asked_for(memory_kib: int, reservable: bool, ends: str, said: str) -> None:
+    top = top_of(BELOW, Seen((5000,), FACTS), memory_kib=memory_kib, reservable=reservable)
+    assert [each.spec.endswith(ends) for each in top.steps] == [True, False, True]
+    (note,) = top.notes
+    assert said in note
 
 
 def test_what_is_left_out_is_said() -> None:
-    top = top_of(BELOW, Seen((5000, 1200), FACTS, LOADED, LOADED[:2]), memory_kib=GIB_KIB, reservable=True)
+    top = top_of(BELOW, Seen((5000, 1200), FACTS, LOADED, Subset(LOADED[:2], 1)), memory_kib=16 * GIB_KIB, reservable=True)
     assert top.notes == (
         "pgo+bolt: opcache.huge_code_pages moves the code as it lay before BOLT (5,000 KiB, of which only what BOLT left in place still "
         "runs), and not the 1,200 KiB that BOLT laid out, which are another mapping",
-        "preloading: 2 of 4 scripts are left out, with them a start fails or an answer differs",
+        "preloading: 2 of 4 scripts are left out, as a start fails or an answer differs; 1 of them were not tried",
     )
-    none = top_of(BELOW, Seen((5000,), FACTS, LOADED), memory_kib=GIB_KIB, reservable=True)
-    assert none.notes == ("preloading: none of 4 scripts can be preloaded without a failure or another answer",)
+    none = top_of(BELOW, Seen((5000,), FACTS, LOADED), memory_kib=16 * GIB_KIB, reservable=True)
+    assert none.notes == ("preloading: none of 4 scripts was found with which nothing fails and no answer differs",)
     assert "JIT and preloading" not in {each.name for each in none.steps}
 
 
@@ -118,7 +125,7 @@ def seen() -> Seen:
 
 @pytest.mark.usefixtures("looking")
 def test_scripts_with_which_a_start_fails_or_an_answer_differs_are_found_out() -> None:
-    assert seen() == Seen((5000,), FACTS, LOADED, LOADED[:2])
+    assert seen() == Seen((5000,), FACTS, LOADED, Subset(LOADED[:2], 0))
 
 
 def test_a_control_that_fails_is_no_fault_of_a_script(looking: pytest.MonkeyPatch) -> None:
