@@ -1,5 +1,6 @@
 """What goes on top of a ladder's best build, on real servers: which scripts php-fpm can preload, and what it maps."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from phpdyno.workflows.ladder_top import look_at, top_of
 from tests.support.fake_study import FakeProgress
 
 pytestmark = pytest.mark.integration
+LONG_AGO = 1_700_000_000
 SCRIPTS = {
     "index.php": "require 'page.php'; require 'late.php'; echo page();",
     "page.php": "function page(): string { return '<p>' . late() . '</p>' . str_repeat('<p>same</p>', 50); }",
@@ -28,6 +30,8 @@ def plan(tmp_path: Path) -> Plan:
     """Of a site whose answer differs once declared.php is preloaded."""
     for name, text in SCRIPTS.items():
         (tmp_path / name).write_text(f"<?php\n{text}\n")
+        # opcache leaves out what has just been written (opcache.file_update_protection).
+        os.utime(tmp_path / name, (LONG_AGO, LONG_AGO))
     reference = str(tmp_path / "app.toml")
     Path(reference).write_text('name = "preloads"\ndocroot = "."\n\n[[target]]\npath = "/"\n\n[[target]]\npath = "/early.php"\n')
     control = make_arms("", (), aa=True, app=open_app(reference)).control
