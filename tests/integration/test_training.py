@@ -1,0 +1,43 @@
+"""Training on the distribution's php-fpm: it counts nothing here, and what it answers on the way is looked at as that of any other."""
+
+from pathlib import Path
+
+import pytest
+
+from phpdyno.build.beside import WrongAnswer
+from phpdyno.build.training import Course, Trainer
+from tests.support.stack import plain_arm, plain_bench
+
+pytestmark = pytest.mark.integration
+REQUESTS = 200
+RIGHT = "<?php echo str_repeat('<p>what everybody comes for</p>', 200);"
+WRONG_ONCE = """<?php
+$counter = dirname(__DIR__) . '/counters/' . getmypid();
+file_put_contents($counter, '.', FILE_APPEND);
+clearstatcache();
+if (filesize($counter) === 100) {
+    echo '<p>Error establishing a database connection</p>';
+} else {
+    echo str_repeat('<p>what everybody comes for</p>', 200);
+}
+"""
+"""The hundredth request of a worker is answered by an error page, with status 200."""
+
+
+def train(place: Path, page: str) -> tuple[int, list[int]]:
+    """How many requests it was trained on, and how many each worker has counted itself. Raises WrongAnswer."""
+    with plain_bench(place, index=page) as bench:
+        counters = bench.supervisor.directory("counters", private=False)
+        trainer = Trainer(bench, plain_arm("control"), bench.app.workload)
+        trained = trainer.train(plain_arm("training"), Course(seconds=1e-9, least=REQUESTS), lambda *_: None, by_signals=False)
+        return trained.requests, [each.stat().st_size for each in counters.iterdir()]
+
+
+def test_an_error_page_on_the_way_is_not_learnt_though_the_answers_before_and_after_it_are_right(tmp_path: Path) -> None:
+    with pytest.raises(WrongAnswer, match=r"training: requests fail while training: "):
+        train(tmp_path, WRONG_ONCE)
+    assert train(tmp_path, RIGHT) == (REQUESTS, [])
+    # It is the page that is refused, and not its counting.
+    requests, counted = train(tmp_path, WRONG_ONCE.replace("=== 100", "=== 0"))
+    assert requests == REQUESTS
+    assert max(counted) > REQUESTS
