@@ -41,11 +41,15 @@ UNTIL = "PHPDYNO_TEST_UNTIL"
 Tiny = tuple[str | Path, ...]
 
 
-@pytest.fixture(autouse=True)
-def time_left() -> None:
+def skip_when_late() -> None:
     left_s = float(os.environ.get(UNTIL, "inf")) - time.time()
     if left_s < NEEDED_S:
         pytest.skip(f"compiling PHP may take {NEEDED_S / MINUTE_S:.0f} minutes, and {max(0.0, left_s) / MINUTE_S:.0f} are left")
+
+
+@pytest.fixture(autouse=True)
+def time_left() -> None:
+    skip_when_late()
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +62,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, tiny: Tiny) -> dict[str, Any]:
     """The build by the recipe, as the command tells of it: out of the cache where a test before or an earlier run has made it."""
+    # What is made for several tests is made before what each of them asks for.
+    skip_when_late()
     return built(tmp_path_factory.mktemp("finished"), tiny)
 
 
