@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.build.beside import WrongAnswer
+from phpdyno.build.beside import Beside, WrongAnswer
 from phpdyno.build.training import Course, Trainer
 from tests.support.stack import plain_arm, plain_bench
 
@@ -28,7 +28,7 @@ def train(place: Path, page: str) -> tuple[int, list[int]]:
     """How many requests it was trained on, and how many each worker has counted itself. Raises WrongAnswer."""
     with plain_bench(place, index=page) as bench:
         counters = bench.supervisor.directory("counters", private=False)
-        trainer = Trainer(bench, plain_arm("control"), bench.app.workload)
+        trainer = Trainer(Beside(bench, plain_arm("control"), bench.app.workload), bench.app.workload)
         trained = trainer.train(plain_arm("training"), Course(seconds=1e-9, least=REQUESTS), lambda *_: None, by_signals=False)
         return trained.requests, [each.stat().st_size for each in counters.iterdir()]
 

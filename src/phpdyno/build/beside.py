@@ -43,12 +43,12 @@ class Beside:
         with self.running(arm) as together:
             return together.other.read_facts(()), together.control.instance.read_facts(())
 
-    def loaded_scripts(self, arm: Arm) -> tuple[str, ...]:
-        """Scripts that a worker of an arm has cached once it has answered everything, relative to the app's root. Raises WrongAnswer,
-        ArmFailed."""
+    def look_into(self, arm: Arm) -> tuple[WorkerFacts, tuple[str, ...]]:
+        """Facts of a worker of an arm that has answered everything, and the scripts that it has cached then, relative to the app's root.
+        Raises WrongAnswer, ArmFailed."""
         with self.running(arm) as together:
             app = together.other.app
-            return together.other.read_scripts(app.root or app.docroot)
+            return together.other.read_facts(()), together.other.read_scripts(app.root or app.docroot)
 
     @contextmanager
     def running(self, arm: Arm) -> Iterator[Together]:

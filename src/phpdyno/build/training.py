@@ -16,7 +16,6 @@ from phpdyno.experiment.slot import Lane
 from phpdyno.model.arm import Arm
 from phpdyno.model.workload import Workload
 from phpdyno.render.php import QUIT_S
-from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.meter import children_of
 
@@ -50,9 +49,9 @@ class Trained(Struct, frozen=True):
 class Trainer:
     """Trains instrumented arms on one stage, beside the control that says what is right: on a wrong page nothing is learnt."""
 
-    def __init__(self, bench: Bench, control: Arm, workload: Workload) -> None:
+    def __init__(self, beside: Beside, workload: Workload) -> None:
         self._workload = workload
-        self._beside = Beside(bench, control, workload)
+        self._beside = beside
 
     def train(self, arm: Arm, course: Course, tell: Tell, *, by_signals: bool) -> Trained:
         """Drive an arm with one worker: warm it up, have it forget that, drive the course, check the answers again, have it write.

@@ -45,8 +45,8 @@ class StackSchool:
         self._control = control
         self._course = course
         self._tell = tell
-        self._trainer = Trainer(bench, control, workload)
         self._beside = Beside(bench, control, workload)
+        self._trainer = Trainer(self._beside, workload)
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
         """Train the build that these settings run. Raises WrongAnswer, ArmFailed."""

@@ -55,9 +55,8 @@ def look_at(below: Step, plan: Plan, *, logs: Path, progress: Progress) -> Seen:
     with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand:
         progress.phase("looking at what goes on top")
         beside = Beside(stand.bench, alike.control, plan.workload)
-        facts, _ = beside.look_at(build)
-        loaded = beside.loaded_scripts(build) if can_preload(facts) else ()
-        if len(loaded) < LEAST_SCRIPTS:
+        facts, loaded = beside.look_into(build)
+        if not can_preload(facts) or len(loaded) < LEAST_SCRIPTS:
             return Seen(code, facts)
 
         def is_safe(files: Sequence[str]) -> bool:

@@ -78,7 +78,7 @@ def trainer(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> Trainer:
     monkeypatch.setattr(module, "children_of", lambda _: WORKERS)
     monkeypatch.setattr(beside, "make_lane", bench.lane)
     monkeypatch.setattr(module, "_send", lambda _, pid, number: bench.asked.append((pid, number)))
-    return Trainer(cast(Bench, bench), CONTROL, WORKLOAD)
+    return Trainer(beside.Beside(cast(Bench, bench), CONTROL, WORKLOAD), WORKLOAD)
 
 
 def test_what_the_start_counted_is_forgotten_by_all_and_what_the_course_counted_is_written_by_the_workers(

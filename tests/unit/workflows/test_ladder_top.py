@@ -97,9 +97,9 @@ class FakeBeside:
             raise WrongAnswer("it does not answer as the control does", where=arm.name)
         return self.facts, self.facts
 
-    def loaded_scripts(self, arm: Arm) -> tuple[str, ...]:
+    def look_into(self, arm: Arm) -> tuple[WorkerFacts, tuple[str, ...]]:
         assert PRELOAD not in arm.settings
-        return LOADED
+        return self.facts, LOADED
 
 
 @pytest.fixture
