@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,12 @@ def unreserved() -> Iterator[None]:
     PAGES.write_text("0")
     yield
     PAGES.write_text(before)
+
+
+def pytest_configure() -> None:
+    """An interrupt arrives, also where whoever started the tests, as a job of a script does, has it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -86,6 +86,14 @@ def test_hello(supervisor: Supervisor, cache: Path) -> None:
     assert len(app.version) == 16
 
 
+def test_the_version_alone_is_that_of_what_is_served(tmp_path: Path, cache: Path, store: Path) -> None:
+    app = open_app(str(store))
+    with Supervisor(tmp_path / "logs") as supervisor:
+        version = app.version(supervisor, cache=cache, progress=silent)
+    with Supervisor(tmp_path / "logs") as supervisor:
+        assert app.prepare(supervisor, cache=cache, progress=silent).version == version
+
+
 def test_a_user_app_with_dump_and_prepare_command(supervisor: Supervisor, cache: Path, store: Path) -> None:
     told: list[str] = []
     app = open_app(str(store)).prepare(supervisor, cache=cache, progress=told.append)

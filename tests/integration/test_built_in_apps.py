@@ -86,6 +86,9 @@ def test_downloaded_once_then_only_copied(tmp_path: Path, cache: Path, name: str
             app = open_app(name).prepare(supervisor, cache=cache, progress=told.append)
             assert app.settings == open_app(name).settings
             assert all(app.env[setting.env] == setting.default for setting in app.settings.values())
+    with Supervisor(tmp_path / "third") as supervisor:
+        assert open_app(name).version(supervisor, cache=cache, progress=told.append) == app.version
+        assert not (supervisor.live / "app").exists()
 
     assert [line.split()[0] for line in told if "downloading" in line or "copying" in line] == ["downloading", "copying", "copying"]
 

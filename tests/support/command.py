@@ -11,6 +11,8 @@ from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Record
 
 COMMAND = [sys.executable, "-m", "phpdyno"]
+HANGS_UP = ["env", "--default-signal=HUP"]
+"""Before a command that a hang-up ends, also where the tests are to outlive one."""
 PAGE = "<?php echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body></html>';\n"
 
 FEWEST = ("--margin", "100%")

@@ -11,7 +11,6 @@ from phpdyno.cli.options import RequestOptions
 from phpdyno.cli.requests import own_requests, refuse_with_resume
 from phpdyno.config.workload_toml import load_workload
 from phpdyno.errors import UsageError
-from phpdyno.model.app import PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.workflows.compare import workload_for
 from tests.support.access_logs import START_S, json_line
@@ -74,11 +73,10 @@ def test_what_is_saved_can_be_asked_again(log: Path, tmp_path: Path) -> None:
 
 def test_an_app_with_a_host_of_its_own_is_asked_by_it() -> None:
     own = Workload((Target("/a"),), "shop.example")
-    plain = PreparedApp("x", Path("/srv"), Workload((Target("/"),)))
-    named = PreparedApp("x", Path("/srv"), Workload((Target("/"),), "blog.test"))
+    plain, named = Workload((Target("/"),)), Workload((Target("/"),), "blog.test")
     assert workload_for(own, plain) == own
     assert workload_for(own, named) == Workload((Target("/a"),), "blog.test")
-    assert workload_for(None, named) == named.workload
+    assert workload_for(None, named) == named
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,6 @@ from phpdyno.experiment.samples import save_samples
 from phpdyno.journal.unbroken import unbroken
 
 
-@pytest.fixture(autouse=True)
-def interrupting() -> Iterator[None]:
-    """SIGINT raises, also where whoever started the tests has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_a_signal_in_the_middle_is_raised_at_the_end() -> None:
     done: list[str] = []
 

@@ -74,6 +74,10 @@ class FolderApp:
             return ini, env
         return {**databases.INI, **ini}, {SOCKET_ENV: DB_SOCKET, DATABASE_ENV: described.database, **env}
 
+    def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
+        """Of its files as they are copied, of its dump and its description."""
+        return self.prepare(supervisor, cache=cache, progress=progress).version
+
     def prepare(
         self, supervisor: Supervisor, *, cache: Path, progress: Progress, place: str = "app", shared: Path | None = None
     ) -> PreparedApp:

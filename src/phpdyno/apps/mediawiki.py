@@ -49,6 +49,10 @@ class MediaWiki:
     settings = SETTINGS
     fixed = frozenset[str]()
 
+    def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
+        """Of its main package; the cache has it prepared after this. Raises DynoError."""
+        return prepared(_recipe(supervisor, progress), cache, progress)[1]
+
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """A copy of which only the SQLite files can be written by the servers. Raises DynoError."""
         entry, version = prepared(_recipe(supervisor, progress), cache, progress)

@@ -70,6 +70,10 @@ class ScriptApp:
         """Nothing: no running pool lies below its arms."""
         return frozenset()
 
+    def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
+        """Of its directory as it is copied."""
+        return self.prepare(supervisor, cache=cache, progress=progress).version
+
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """Copy the script's directory and ask the script for its operations. Raises UsageError when it returns no callable, DynoError."""
         folder = self.script.parent

@@ -65,13 +65,14 @@ class SymfonyHello:
     settings = SETTINGS
     fixed = frozenset[str]()
 
+    def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
+        """Of its main package; the cache has it prepared after this. Raises DynoError."""
+        return prepared(_recipe(supervisor, progress), cache, progress)[1]
+
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """A copy of which only `var` can be written by the servers, with the caches of both modes in it. Raises DynoError."""
         php = find_php_cli(EXTENSIONS)
-        recipe = Recipe(
-            self.name, "Symfony", PACKAGES, {"layout": LAYOUT}, lambda partial, versions: _build(supervisor, partial, versions, progress)
-        )
-        entry, version = prepared(recipe, cache, progress)
+        entry, version = prepared(_recipe(supervisor, progress), cache, progress)
         progress("copying symfony-hello and filling its caches")
         root = supervisor.live / "app"
         shutil.copytree(SCRIPTS, root)
@@ -86,6 +87,11 @@ class SymfonyHello:
             version=version,
             settings=SETTINGS,
         )
+
+
+def _recipe(supervisor: Supervisor, progress: Progress) -> Recipe:
+    key = {"layout": LAYOUT}
+    return Recipe(SymfonyHello.name, "Symfony", PACKAGES, key, lambda partial, versions: _build(supervisor, partial, versions, progress))
 
 
 def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], progress: Progress) -> None:

@@ -38,6 +38,10 @@ class WordPress:
     settings = SETTINGS
     fixed = databases.FIXED
 
+    def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
+        """Of its main package; the cache has it prepared after this. Raises DynoError."""
+        return prepared(_recipe(supervisor, progress), cache, progress)[1]
+
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """The document root as a copy that the servers can read but not write, and the cached database. Raises DynoError."""
         entry, version = prepared(_recipe(supervisor, progress), cache, progress)

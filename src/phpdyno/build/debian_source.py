@@ -7,6 +7,7 @@ from pathlib import Path
 
 from phpdyno.apps.packages import proxies
 from phpdyno.build.apt_lists import private_options, source_lists
+from phpdyno.build.asked import Asked, archives_digest, forget, recently, remember, remember_refusal
 from phpdyno.build.versions import is_below
 from phpdyno.errors import DynoError
 from phpdyno.stack.programs import find_program, told
@@ -14,33 +15,42 @@ from phpdyno.stack.supervise import Supervisor
 
 SYSTEM_LISTS = Path("/etc/apt")
 FETCH_S = 900.0
+GONE = "404"
+"""What is said of a file that an archive lists and does not have; a network that fails says something else."""
 _STANZA = re.compile(r"^Package: (\S+)$.*?^Version: (\S+)$", re.MULTILINE | re.DOTALL)
 
 
 class SourceArchive:
-    """Asks apt with lists of our own below `place`, which are fetched once and kept."""
+    """Asks apt with lists of our own below `place`, which are kept; what was answered a moment ago is not asked again."""
 
     def __init__(self, place: Path, supervisor: Supervisor) -> None:
         self._place = place
         self._supervisor = supervisor
         self._options = private_options(place)
+        self._asked: Asked | None = None
 
     def refresh(self) -> None:
-        """Fetch the lists of sources. Raises DynoError: no apt here, no network, an archive without sources."""
+        """Fetch the lists of sources, if that was not a moment ago. Raises DynoError: no apt here, no network, none has sources."""
         find_program("apt-get")
         find_program("dpkg-source")
         texts = {path.name: path.read_text(errors="replace") for path in sorted(_system_files())}
         lists = source_lists(texts)
         if not lists:
             raise DynoError("apt has no archive to fetch a source from", where=str(SYSTEM_LISTS), next_step="give --source FILE or DIR")
+        archives = archives_digest(lists)
+        self._asked = recently(self._place, archives)
+        if self._asked is not None:
+            return
         for name in ("lists.d", "lists/partial", "cache/archives/partial"):
             (self._place / name).mkdir(parents=True, exist_ok=True)
+        forget(self._place)
         folder = self._place / "lists.d"
         for gone in folder.iterdir():
             gone.unlink()
         for name, text in lists.items():
             (folder / name).write_text(text)
         self._apt("lists", ["update", "--error-on=any"], self._place)
+        self._asked = remember(self._place, archives)
 
     def versions(self, package: str) -> tuple[str, ...]:
         """Versions of a source package that the archives list."""
@@ -49,20 +59,27 @@ class SourceArchive:
 
     def unpack(self, package: str, version: str, into: Path) -> None:
         """Download a version (apt checks it against the archive's signature) and unpack it, patched. Raises DynoError."""
+        wanted = f"{package}={version}"
+        if self._asked is not None and wanted in self._asked.refused:
+            raise DynoError(self._asked.refused[wanted])
         shutil.rmtree(into, ignore_errors=True)
         downloads = into.with_name(into.name + ".download")
         shutil.rmtree(downloads, ignore_errors=True)
         downloads.mkdir(parents=True)
         try:
-            self._unpack(package, version, downloads, into)
+            self._unpack(wanted, downloads, into)
+        except DynoError as error:
+            if self._asked is not None and GONE in str(error):
+                self._asked = remember_refusal(self._place, self._asked, wanted, str(error))
+            raise
         finally:
             shutil.rmtree(downloads, ignore_errors=True)
 
-    def _unpack(self, package: str, version: str, downloads: Path, into: Path) -> None:
-        self._apt("source", ["source", "--download-only", f"{package}={version}"], downloads)
+    def _unpack(self, wanted: str, downloads: Path, into: Path) -> None:
+        self._apt("source", ["source", "--download-only", wanted], downloads)
         control = next(iter(downloads.glob("*.dsc")), None)
         if control is None:
-            raise DynoError(f"apt fetched no source of {package} {version}", where=str(downloads))
+            raise DynoError(f"apt fetched no source of {wanted}", where=str(downloads))
         child = self._supervisor.run(
             "build-unpack", ["dpkg-source", "--no-check", "-x", str(control), str(into)], as_service=False, timeout_s=FETCH_S
         )

@@ -1,6 +1,6 @@
 """Debian packages that compiling PHP wants: the tools, and the headers of what its options name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install
@@ -43,20 +43,24 @@ def needed(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*TOOLS, *(package for name, package in HEADERS.items() if name in names))))
 
 
-def missing_of(wanted: Sequence[str], installed: Callable[[str], bool] | None = None) -> tuple[str, ...]:
-    """Those of these packages that are not installed, nor one that does as well."""
-    there = installed or is_installed
-    return tuple(package for package in wanted if not any(map(there, (package, *AS_GOOD.get(package, ())))))
+def missing_of(wanted: Sequence[str], installed: Callable[[Sequence[str]], Collection[str]] | None = None) -> tuple[str, ...]:
+    """Those of these packages that are not installed, nor one that does as well; `installed` tells of some packages which are."""
+    as_good = {package: (package, *AS_GOOD.get(package, ())) for package in wanted}
+    there = (installed or installed_of)([each for names in as_good.values() for each in names])
+    return tuple(package for package, names in as_good.items() if not any(name in there for name in names))
 
 
-def require_packages(wanted: Sequence[str], installed: Callable[[str], bool] | None = None) -> None:
+def require_packages(wanted: Sequence[str], installed: Callable[[Sequence[str]], Collection[str]] | None = None) -> None:
     """Raises DynoError with the line that installs those packages which are missing."""
     missing = missing_of(wanted, installed)
     if missing:
         raise DynoError(f"compiling PHP needs {', '.join(missing)}", next_step=f"install it with: {install(*missing)}")
 
 
-def is_installed(package: str) -> bool:
-    """Whether dpkg has this package, whole."""
-    answer = told(["dpkg-query", "-W", "-f", "${db:Status-Status}", package])
-    return answer.returncode == 0 and answer.stdout.strip() == b"installed"
+def installed_of(packages: Sequence[str]) -> frozenset[str]:
+    """Those of these packages that dpkg has, whole."""
+    if not packages:
+        return frozenset()
+    # Of each that it does not know it complains, and tells of the others all the same.
+    told_of = told(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages]).stdout.decode(errors="replace")
+    return frozenset(name for name, _, state in (line.partition(" ") for line in told_of.splitlines()) if state == "installed")

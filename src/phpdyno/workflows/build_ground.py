@@ -15,7 +15,7 @@ from phpdyno.build.dropin import modules_in
 from phpdyno.build.elf import libraries_of
 from phpdyno.build.given_source import Given, read_source, wants_parsers
 from phpdyno.build.installed import Installed, built_in_source, configured, find_fpm, look_at, modules_besides, modules_of
-from phpdyno.build.needs import HEADERS, OF_A_CHECKOUT, READY, is_installed, needed, require_packages
+from phpdyno.build.needs import HEADERS, OF_A_CHECKOUT, READY, installed_of, needed, require_packages
 from phpdyno.build.options import drop_in_options, linked_options
 from phpdyno.build.order import Ground
 from phpdyno.build.package_texts import series_beside
@@ -103,7 +103,7 @@ class _Search:
         added = tuple(read_added(name, path, self._shop) for name, path in wanted.added)
         compiled_in = self._compiled_in(named, version, added)
         # What a service manager starts tells it when it is ready.
-        ready = wanted.to_be_kept or is_installed(HEADERS[READY])
+        ready = wanted.to_be_kept or bool(installed_of([HEADERS[READY]]))
         options = standalone_options(compiled_in, version=version, zts=wanted.zts, ready=ready)
         self._require((*needed(options), *packages_for(options), *packages_of(added)), given)
         extensions = (*compiled_in, *(each.name for each in added))

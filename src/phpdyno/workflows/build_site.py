@@ -79,11 +79,11 @@ class Site:
         """What a training by this app consists of. Raises UsageError, DynoError."""
         definition = open_app(trainee.reference)
         with Supervisor(self._supervisor.logs) as supervisor:
-            app = definition.prepare(supervisor, cache=cache_dir(), progress=self._progress.phase)
-        workload = workload_for(trainee.workload, app)
+            version = definition.version(supervisor, cache=cache_dir(), progress=self._progress.phase)
+        workload = workload_for(trainee.workload, definition.workload)
         teaching = Teaching(
-            app=app.name,
-            version=app.version,
+            app=definition.name,
+            version=version,
             targets=tuple((target.label, target.weight) for target in workload.targets),
             seconds=course.seconds,
             least=course.least,
@@ -95,7 +95,7 @@ class Site:
         )
         if trainee.workload is not None:
             keep_requests(self._shop.home, workload)
-        self._subjects[app.name] = Subject(definition, workload, teaching)
+        self._subjects[teaching.app] = Subject(definition, workload, teaching)
         return teaching
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str = "", run_tests: bool = False) -> tuple[Path, Build]:

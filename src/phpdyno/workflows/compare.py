@@ -245,7 +245,7 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
     return Plan(
         app=app.name,
         app_version=app.version,
-        workload=workload_for(question.workload, app),
+        workload=workload_for(question.workload, app.workload),
         control=arms.control,
         treatments=arms.treatments,
         metrics=arms.metrics,
@@ -266,14 +266,14 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
     )
 
 
-def workload_for(own: Workload | None, app: PreparedApp) -> Workload:
-    """The workload of a plan: one of the user's `own`, or the app's.
+def workload_for(own: Workload | None, apps: Workload) -> Workload:
+    """The workload of a plan: one of the user's `own`, or the app's (`apps`).
 
     An app that names a host of its own is asked by that name, since it may send other visitors there.
     """
     if own is None:
-        return app.workload
-    return own if app.workload.host == Workload(()).host else structs.replace(own, host=app.workload.host)
+        return apps
+    return own if apps.host == Workload(()).host else structs.replace(own, host=apps.host)
 
 
 def refuse_changed(plan: Plan | SweepPlan, app: PreparedApp, arms: Sequence[Arm]) -> None:

@@ -192,7 +192,7 @@ def make_sweep_plan(question: Question, app: PreparedApp, arms: Sequence[Arm]) -
     return SweepPlan(
         app=app.name,
         app_version=app.version,
-        workload=workload_for(question.workload, app),
+        workload=workload_for(question.workload, app.workload),
         arms=tuple(arms),
         points=question.points,
         budget_s=question.budget_s,

@@ -99,7 +99,7 @@ def laboratory(
             workers=asked.loaded_concurrency,
             max_steal=MAX_STEAL,
         )
-        described = App(app.name, app.version, workload_for(asked.workload, app), app.original)
+        described = App(app.name, app.version, workload_for(asked.workload, app.workload), app.original)
         parts = Parts(run, ground, Gate(described.workload), argv=argv, clock=clock, progress=progress)
         memory_kib = memory_kib or Tree().kib("/proc/meminfo", "MemAvailable") or 0
         with on_cores(ground.stage.cores.helpers):

@@ -4,6 +4,8 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -12,19 +14,24 @@ import pytest
 
 from phpdyno.build import debian_source as module
 from phpdyno.build.apt_lists import private_options
+from phpdyno.build.asked import RECENT_S
 from phpdyno.build.debian_source import SourceArchive, candidates
+from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
 
 
 class FakeApt:
-    """A supervisor under which apt does nothing, and well."""
+    """A supervisor under which apt does nothing, and well; or fails, saying `fault`."""
 
     def __init__(self) -> None:
         self.env: list[object] = []
+        self.ran: list[str] = []
+        self.fault = ""
 
-    def run(self, *_: object, env: object = None, **__: object) -> SimpleNamespace:
+    def run(self, name: str, *_: object, env: object = None, **__: object) -> SimpleNamespace:
+        self.ran.append(name)
         self.env.append(env)
-        return SimpleNamespace(status=0)
+        return SimpleNamespace(status=100 if self.fault else 0, tail=lambda _: self.fault, log="log")
 
 
 @pytest.fixture
@@ -57,6 +64,61 @@ def test_sources_come_through_the_same_proxy_as_binaries(tmp_path: Path, apt: Fa
     assert isinstance(env, dict)
     assert env["https_proxy"] == "http://proxy:3128"
     assert all(name.lower().endswith("_proxy") for name in env)
+
+
+@pytest.fixture
+def archive(tmp_path: Path, apt: FakeApt) -> Callable[[], SourceArchive]:
+    """Each one as another command would have it."""
+    (tmp_path / "etc" / "sources.list").write_text("deb mirror:/a stable main\n")
+    return lambda: SourceArchive(tmp_path / "apt", cast(Supervisor, apt))
+
+
+def refused(archive: SourceArchive, into: Path) -> str:
+    with pytest.raises(DynoError) as caught:
+        archive.unpack("php8.2", "8.2.36-1", into)
+    return str(caught.value)
+
+
+def test_what_was_answered_a_moment_ago_is_not_asked_again(
+    tmp_path: Path, apt: FakeApt, archive: Callable[[], SourceArchive], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = archive()
+    first.refresh()
+    apt.fault = "E: Failed to fetch php8.2_8.2.36-1.dsc  404  Not Found"
+    why = refused(first, tmp_path / "source")
+    second = archive()
+    second.refresh()
+    assert refused(second, tmp_path / "source") == why
+    assert apt.ran == ["build-apt-lists", "build-apt-source"]
+    later = time.time() + RECENT_S
+    monkeypatch.setattr(time, "time", lambda: later)
+    apt.fault = ""
+    third = archive()
+    third.refresh()
+    assert "fetched no source" in refused(third, tmp_path / "source")
+    assert apt.ran == ["build-apt-lists", "build-apt-source"] * 2
+
+
+def test_other_archives_are_asked_at_once(tmp_path: Path, apt: FakeApt, archive: Callable[[], SourceArchive]) -> None:
+    archive().refresh()
+    (tmp_path / "etc" / "sources.list").write_text("deb mirror:/b stable main\n")
+    archive().refresh()
+    assert apt.ran == ["build-apt-lists"] * 2
+
+
+def test_a_network_that_fails_is_asked_again(tmp_path: Path, apt: FakeApt, archive: Callable[[], SourceArchive]) -> None:
+    apt.fault = "Could not resolve 'mirror'"
+    with pytest.raises(DynoError, match="resolve"):
+        archive().refresh()
+    apt.fault = ""
+    again = archive()
+    again.refresh()
+    apt.fault = "Could not connect to mirror"
+    refused(again, tmp_path / "source")
+    later = archive()
+    later.refresh()
+    refused(later, tmp_path / "source")
+    assert apt.ran == ["build-apt-lists"] * 2 + ["build-apt-source"] * 2
 
 
 def test_an_archive_without_a_signature_is_refused_though_the_host_allows_it(tmp_path: Path) -> None:

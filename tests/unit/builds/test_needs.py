@@ -2,7 +2,7 @@
 
 import pytest
 
-from phpdyno.build.needs import TOOLS, missing_of, needed, require_packages
+from phpdyno.build.needs import TOOLS, installed_of, missing_of, needed, require_packages
 from phpdyno.errors import DynoError
 
 OPTIONS = ("--prefix=/usr", "--with-openssl", "--with-zlib", "--without-mysqli", "--with-fpm-systemd", "--with-zlib-dir=/usr")
@@ -14,9 +14,9 @@ def test_headers_are_those_of_the_options() -> None:
 
 
 def test_only_what_is_missing_is_to_be_installed() -> None:
-    require_packages(needed(OPTIONS), lambda package: True)
+    require_packages(needed(OPTIONS), lambda packages: packages)
     with pytest.raises(DynoError) as caught:
-        require_packages(needed(OPTIONS), lambda package: package not in {"libssl-dev", "libsystemd-dev"})
+        require_packages(needed(OPTIONS), lambda packages: {*packages} - {"libssl-dev", "libsystemd-dev"})
     assert "compiling PHP needs libssl-dev, libsystemd-dev" in str(caught.value)
     assert str(caught.value).endswith("libssl-dev libsystemd-dev")
 
@@ -27,4 +27,9 @@ def test_gcc_comes_with_the_headers_of_c_that_it_only_recommends() -> None:
 
 def test_a_package_that_does_as_well_is_good_enough() -> None:
     there = {"pkgconf", "libcurl4-gnutls-dev"}
-    assert missing_of(("pkg-config", "libcurl4-openssl-dev", "libzip-dev"), there.__contains__) == ("libzip-dev",)
+    assert missing_of(("pkg-config", "libcurl4-openssl-dev", "libzip-dev"), lambda _: there) == ("libzip-dev",)
+
+
+def test_dpkg_tells_of_all_at_once_also_beside_one_that_it_does_not_know() -> None:
+    assert installed_of(("dpkg", "no-such-package-anywhere", "libc6")) == {"dpkg", "libc6"}
+    assert installed_of(()) == frozenset()

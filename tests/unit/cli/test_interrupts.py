@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from tests.support.command import HANGS_UP
+
 AWAITED = """
 from phpdyno.cli.interrupts import end_in_order
 import os, signal, subprocess, time
@@ -25,7 +27,7 @@ AT_A_FORK = (
 
 def ended(arrives: str, *before: str) -> str:
     """What a process said in which a signal arrives."""
-    argv = [*before, sys.executable, "-c", AWAITED.format(arrives=arrives)]
+    argv = [*HANGS_UP, *before, sys.executable, "-c", AWAITED.format(arrives=arrives)]
     began = time.monotonic()
     answer = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
     assert answer.stderr == ""

@@ -10,8 +10,8 @@ import pytest
 
 from phpdyno.cli.app import run
 from phpdyno.errors import UsageError
+from tests.support.command import COMMAND, HANGS_UP
 
-MAIN = [sys.executable, "-m", "phpdyno"]
 ENDING = """
 import sys
 from rich.console import Console
@@ -46,7 +46,7 @@ def nobody_reads() -> Iterator[int]:
 def test_an_interrupt_while_libraries_load_is_one_line(tmp_path: Path, name: str) -> None:
     (tmp_path / "cyclopts.py").write_text(f"import signal, time\nsignal.raise_signal(signal.{name})\ntime.sleep(30)\n")
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
-    answer = subprocess.run([*MAIN, "--version"], capture_output=True, text=True, timeout=60, check=False, env=env)
+    answer = subprocess.run([*HANGS_UP, *COMMAND, "--version"], capture_output=True, text=True, timeout=60, check=False, env=env)
     assert (answer.returncode, answer.stderr) == (130, "phpdyno: interrupted\n")
 
 
@@ -65,7 +65,7 @@ def test_nor_does_one_of_the_progress(nobody_reads: int) -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_an_output_that_is_closed_is_no_fault(closed: str) -> None:
-    argv = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *MAIN, "--version"]
+    argv = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "--version"]
     answer = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
 

@@ -45,9 +45,9 @@ class FakePipeline:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     """Every app that is opened is called `shop`, and asked for its cart."""
-    app = SimpleNamespace(name="shop", version="1", workload=Workload((CART,)))
+    app = SimpleNamespace(name="shop", version=lambda *_, **__: "1", workload=Workload((CART,)))
     monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
-    monkeypatch.setattr(build_site, "open_app", lambda _: SimpleNamespace(prepare=lambda *_, **__: app))
+    monkeypatch.setattr(build_site, "open_app", lambda _: app)
     monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
     monkeypatch.setattr(build_site, "Pipeline", FakePipeline)
     monkeypatch.setattr(build_site, "find_program", lambda name, path: name)
