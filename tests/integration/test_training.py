@@ -10,18 +10,18 @@ from tests.support.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 REQUESTS = 200
-RIGHT = "<?php echo str_repeat('<p>what everybody comes for</p>', 200);"
-WRONG_ONCE = """<?php
+RIGHT = '<?php echo \'{"status": "ok", "items": [1, 2, 3]}\';'
+WRONG = """<?php
 $counter = dirname(__DIR__) . '/counters/' . getmypid();
 file_put_contents($counter, '.', FILE_APPEND);
 clearstatcache();
-if (filesize($counter) === 100) {
-    echo '<p>Error establishing a database connection</p>';
+if (filesize($counter) >= 100 && filesize($counter) < 110) {
+    echo '{"status": "down", "why": "no store"}';
 } else {
-    echo str_repeat('<p>what everybody comes for</p>', 200);
+    echo '{"status": "ok", "items": [1, 2, 3]}';
 }
 """
-"""The hundredth request of a worker is answered by an error page, with status 200."""
+"""From the hundredth request of a worker on ten are answered by a fault, with status 200 and about as many bytes as ever."""
 
 
 def train(place: Path, page: str) -> tuple[int, list[int]]:
@@ -34,10 +34,10 @@ def train(place: Path, page: str) -> tuple[int, list[int]]:
 
 
 def test_an_error_page_on_the_way_is_not_learnt_though_the_answers_before_and_after_it_are_right(tmp_path: Path) -> None:
-    with pytest.raises(WrongAnswer, match=r"training: requests fail while training: "):
-        train(tmp_path, WRONG_ONCE)
+    with pytest.raises(WrongAnswer, match=r"training: it does not answer as the control does: /"):
+        train(tmp_path, WRONG)
     assert train(tmp_path, RIGHT) == (REQUESTS, [])
     # It is the page that is refused, and not its counting.
-    requests, counted = train(tmp_path, WRONG_ONCE.replace("=== 100", "=== 0"))
+    requests, counted = train(tmp_path, WRONG.replace(">= 100", ">= 100000"))
     assert requests == REQUESTS
     assert max(counted) > REQUESTS

@@ -60,6 +60,7 @@ metric = "cpu"
 control = "control"
 treatments = ["no opcache"]
 budget_s = 60
+settle = "never"
 [[comparison]]
 name = "blog-cpu"
 app = "blog"

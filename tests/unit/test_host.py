@@ -114,6 +114,30 @@ def test_two_measurements_at_once_are_refused_and_the_lock_ends_with_its_holder(
     assert another_takes_it() == ""
 
 
+def test_whoever_can_wait_has_it_when_the_first_is_done() -> None:
+    told: list[str] = []
+    order: list[str] = []
+    takes = "import sys; from phpdyno.host.lock import MeasuringLock\nwith MeasuringLock('\\0' + sys.argv[1]): "
+    holds = f"{takes}print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", holds, LOCK[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdout
+        first.stdout.readline()
+
+        def tell(what: str) -> None:
+            told.append(what)
+            order.append("first")
+            first.communicate()
+
+        with MeasuringLock(LOCK, waiting=tell):
+            order.append("second")
+            assert first.poll() == 0
+            assert "another phpdyno is measuring" in another_takes_it()
+    assert order == ["first", "second"]
+    assert told == [f"another phpdyno is at work on this host (process {first.pid}); waiting for it"]
+    with MeasuringLock(LOCK, waiting=told.append):
+        assert len(told) == 1
+
+
 def test_nobody_comes_between_the_parts_of_a_command() -> None:
     with holding_on():
         with MeasuringLock(LOCK), MeasuringLock(LOCK):

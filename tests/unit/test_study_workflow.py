@@ -68,6 +68,7 @@ def test_load_goes_into_throughput_and_one_request_at_a_time_into_cpu(file: Path
     assert loaded.control.startswith("pool.pm=static;pool.pm.max_children=100;")
     assert loaded.treatments == ("web.socket=tcp", "ini.opcache.enable=0", "ini.opcache.enable=0;web.socket=tcp")
     assert (alone.metric, alone.concurrency, alone.slot_requests, alone.margin) == ("cpu", 1, None, 0.01)
+    assert (loaded.settle, alone.settle) == ("relevance", "never")
 
 
 def test_a_budget_scales_all_comparisons_slots_and_passes(file: Path, fake: FakeMeasuring) -> None:
@@ -252,7 +253,7 @@ def test_another_version_of_an_app_fails_its_parts_only(file: Path, fake: FakeMe
         "blog-syscalls": "done",
     }
     failed = {part.detail for part in record.parts if part.state == "failed"}
-    assert failed == {"shop is now 6.2, and the finished parts were measured on 6.1.1; start a new study"}
+    assert failed == {"shop is now 6.2, and what was done of this before is of 6.1.1; start it anew"}
 
 
 def test_a_study_that_does_not_say_on_what_it_was_measured_is_not_gone_on_with(file: Path, fake: FakeMeasuring) -> None:

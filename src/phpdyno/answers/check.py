@@ -52,9 +52,13 @@ class Expectation(Struct, frozen=True):
         lengths = [len(answer.body) for answer in self.answers[index]]
         return max(min(lengths) // 2, min(1, *lengths)), 2 * max(lengths) + WIDE_SLACK_BYTES
 
+    def fault(self, index: int, answer: Answer) -> str | None:
+        """Why the answer to one target is not valid, whatever the control answers; None when it is."""
+        return fault(self.targets[index], answer, self.quoted[index])
+
     def differs(self, index: int, answer: Answer) -> str | None:
         """None when the answer to one target is valid and equal to the control's, else what is wrong with it."""
-        found = fault(self.targets[index], answer, self.quoted[index])
+        found = self.fault(index, answer)
         if found is not None:
             return found
         if self.targets[index].answers == "body":

@@ -54,11 +54,9 @@ class Beside:
     def running(self, arm: Arm) -> Iterator[Together]:
         """Both, once the arm has answered every target as the control does. Raises WrongAnswer, ArmFailed."""
         with self._bench.running([self._control, arm]) as (known, other), ExitStack() as closing:
-            control = self._lane(known, closing)
+            together = Together(self._lane(known, closing), self._lane(other, closing), other)
             if not self._gate.learnt:
-                self._gate.learn(control)
-            # A lane is told how long answers are when it is made, which is known from now on.
-            together = Together(control, self._lane(other, closing), other)
+                self._gate.learn(together.control)
             self.check(together)
             yield together
 
@@ -73,8 +71,18 @@ class Beside:
             what = f"it does not answer as the control does: {found.detail if not found.equal else once[0]}"
             raise WrongAnswer(what, where=lane.instance.arm.name)
 
+    def ask(self, together: Together, index: int) -> str:
+        """Ask for one target; '' for the answer that the control gives, or what a page that is one of the app's had otherwise this once.
+        Raises WrongAnswer, ArmFailed."""
+        found = self._gate.differing(together.lane, together.control, index)
+        if found is not None and found.lasting:
+            what = f"{self._workload.targets[index].label}: {found.what}"
+            raise WrongAnswer(f"it does not answer as the control does: {what}", where=together.other.arm.name)
+        return found.what if found else ""
+
     def _lane(self, instance: Instance, closing: ExitStack) -> Lane:
-        panel, lengths = Panel("cpu", instance.arm, (), 1), self._gate.lengths
-        lane = make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths=lengths)
+        # Each answer is looked at whole, its length included.
+        panel = Panel("cpu", instance.arm, (), 1)
+        lane = make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths={})
         closing.callback(lane.driver.close)
         return lane

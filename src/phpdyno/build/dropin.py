@@ -1,5 +1,6 @@
 """A build on disk: programs, and a directory of extensions: in a drop-in all but opcache are the distribution's own, linked."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -43,6 +44,14 @@ def assemble(built: Built, place: Path, distribution: Path | None) -> None:
 def modules_in(distribution: Path) -> tuple[str, ...]:
     """The files of a directory of extensions, in order."""
     return tuple(sorted(path.name for path in distribution.glob("*.so")))
+
+
+def installed_since(place: Path) -> tuple[str, ...]:
+    """Files of extensions that came into the distribution's directory after the drop-in in `place` was put together, which is without
+    them; none of one that stands alone, which links none."""
+    own = place / EXTENSIONS
+    theirs = {path.readlink().parent for path in own.glob("*.so") if path.is_symlink()}
+    return tuple(name for folder in sorted(theirs) for name in modules_in(folder) if not os.path.lexists(own / name))
 
 
 def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.apps.packages import fetch_packages
+from phpdyno.build.dropin import installed_since
 from phpdyno.build.options import options_in
 from phpdyno.build.versions import is_below
 from phpdyno.errors import DynoError
@@ -114,6 +115,12 @@ def why_outdated(build: Build, version: str) -> str:
     if upgraded := upgraded_to(build):
         return f"this build was made for {build.package} {build.package_version}, and now {upgraded} is installed: it would step aside"
     return ""
+
+
+def why_without(place: Path) -> str:
+    """Why the drop-in in `place` is not to be deployed beside the extensions that are installed now; '' where it may be."""
+    more = ", ".join(Path(name).stem for name in installed_since(place))
+    return f"this build was made before {more} was installed, and would step aside where that is loaded" if more else ""
 
 
 def _package_of(fpm: str) -> str:

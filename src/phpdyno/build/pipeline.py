@@ -21,10 +21,10 @@ from phpdyno.build.given_source import GIT
 from phpdyno.build.layout import Layout
 from phpdyno.build.leftovers import forget_compiling
 from phpdyno.build.options import unknown_options
-from phpdyno.build.order import Order
+from phpdyno.build.order import Key, Order
 from phpdyno.build.own_tests import run_own_tests
 from phpdyno.build.school import EXAMINED, TRAINED, Found, Schools
-from phpdyno.build.tree import MODULE, PROGRAMS, Built, Tell, Tree
+from phpdyno.build.tree import MODULE, OPCACHE_HOME, PROGRAMS, Built, Tell, Tree
 from phpdyno.build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.errors import DynoError
 from phpdyno.journal.replacing import replace_record
@@ -99,7 +99,8 @@ class Pipeline:
 
         def make(kept: Path) -> None:
             check = run_own_tests(order.ground.source, place, order.ground.settings(place), self._supervisor, self._tell)
-            replace_record(kept / TESTED, check)
+            by = "; run by php, which BOLT does not lay out as it does php-fpm" if order.lays_out else ""
+            replace_record(kept / TESTED, structs.replace(check, seen=check.seen + by))
 
         earlier = earlier_tests(place)
         kept = self._shop.made(TESTS, order.finished, make)
@@ -157,9 +158,11 @@ class Pipeline:
             for each in order.ground.added:
                 tree.add(each.name, each.place)
 
-        # A Makefile knows where it lies: in a cache that was copied the trees are made anew.
-        key = {**order.tree, "place": str(self._shop.home)}
-        return Tree(self._shop.made("trees", key, make), self._supervisor, self._tell)
+        return Tree(self._shop.made("trees", self._here(order.tree), make), self._supervisor, self._tell)
+
+    def _here(self, key: Key) -> Key:
+        """Of what knows where it lies, as a Makefile and what counts do: in a cache that was copied it is made anew."""
+        return {**key, "place": str(self._shop.home)}
 
     def _compiled(self, order: Order, tree: Tree) -> tuple[Built, tuple[Lesson, ...]]:
         recipe = order.recipe
@@ -196,12 +199,14 @@ class Pipeline:
             empty(place)
             trained_on = self._trainee(order, tree)
             objects = _read(trained_on / COMPILED, _Compiled).objects
-            trainee = place / "trainee"
-            assemble(_kept(trained_on), trainee, order.ground.theirs)
+            trainee, built = place / "trainee", _kept(trained_on)
+            assemble(built, trainee, order.ground.theirs)
             with self._schools(teaching.app) as school:
                 written = school.writable("profiles")
                 trained = school.train(order.ground.settings(trainee), environment={"GCOV_PREFIX": str(written)}, by_signals=True)
-                count = profiles.collect(written, tree.place, place / "gcda", objects=objects)
+                # It works at each request; an extension that the app does not use leaves nothing.
+                modules = [OPCACHE_HOME] if trained.opcache and built.opcache else []
+                count = profiles.collect(written, tree.place, place / "gcda", objects=objects, modules=modules)
             shutil.rmtree(trainee)
             (place / LESSON).write_bytes(msgspec.json.encode(Lesson(teaching, trained.requests, trained.targets, count)))
 
@@ -215,7 +220,7 @@ class Pipeline:
             _keep(tree.compile(order.flags("generate"), "compiling what is trained", trainable=True), place)
             (place / COMPILED).write_bytes(msgspec.json.encode(_Compiled(tree.objects())))
 
-        return self._shop.made("trainees", order.trainee, make)
+        return self._shop.made("trainees", self._here(order.trainee), make)
 
     def _laid_out(self, order: Order, built: Built, place: Path) -> _Assembled:
         """The build in its directory, laid out by BOLT. Raises NotLaidOut, and leaves that directory empty; DynoError for what is no fault

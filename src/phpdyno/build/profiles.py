@@ -23,9 +23,10 @@ def written(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path.relative_to(folder) for path in folder.rglob(PROFILE)))
 
 
-def collect(written_to: Path, tree: Path, into: Path, *, objects: int) -> int:
+def collect(written_to: Path, tree: Path, into: Path, *, objects: int, modules: Sequence[str] = ()) -> int:
     """Copy what processes wrote below `written_to` (their GCOV_PREFIX, so that each path of the tree is repeated in it) into a directory,
-    by its place in the tree; how many. Raises DynoError where there are fewer than half as many as `objects` were compiled."""
+    by its place in the tree; how many. Raises DynoError where there are fewer than half as many as `objects` were compiled, or none of one
+    of the `modules`, by their directories in the tree, which were at work."""
     home = written_to / tree.relative_to("/")
     names = written(home) if home.is_dir() else ()
     if len(names) < LEAST_SHARE * objects or not names:
@@ -34,6 +35,9 @@ def collect(written_to: Path, tree: Path, into: Path, *, objects: int) -> int:
             where=str(written_to),
             next_step="the workers must be able to write there and must end by themselves",
         )
+    silent = [module for module in modules if not any(name.is_relative_to(module) for name in names)]
+    if silent:
+        raise DynoError(f"training left no profile of {', '.join(silent)}, which was at work", where=str(written_to))
     copy(home, names, into)
     return len(names)
 

@@ -3,16 +3,14 @@
 import os
 import signal
 import time
+from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
-from numpy.typing import NDArray
+from msgspec import Struct, structs
 
-from phpdyno.build.beside import Beside, WrongAnswer
+from phpdyno.build.beside import Beside, Together, WrongAnswer
 from phpdyno.build.tree import Tell
-from phpdyno.drive.driver import failure_kinds, in_words
 from phpdyno.experiment.schedule import deal
-from phpdyno.experiment.slot import Lane
 from phpdyno.model.arm import Arm
 from phpdyno.model.workload import Workload
 from phpdyno.render.php import QUIT_S
@@ -25,6 +23,8 @@ WRITE = signal.SIGRTMIN + 6
 WARM_ROUNDS = 3
 SLOT = 50
 GRACE_S = 10.0
+MOST_OTHERWISE = 0.01
+"""Of the requests so many may be answered by another page than the control's, each of them once: pages have something to announce."""
 
 
 class Course(Struct, frozen=True):
@@ -40,10 +40,11 @@ NO_COURSE = Course(seconds=0.0, least=0)
 
 
 class Trained(Struct, frozen=True):
-    """Requests in all, and those of each target by its label."""
+    """Requests in all, and those of each target by its label. `opcache`: it was loaded as a module."""
 
     requests: int
     targets: dict[str, int]
+    opcache: bool = False
 
 
 class Trainer:
@@ -60,40 +61,39 @@ class Trainer:
         ArmFailed.
         """
         with self._beside.running(arm) as together:
-            lane, learning = together.lane, together.other
-            self._warm(lane)
+            learning = together.other
+            self._ask(together, list(range(len(self._workload.targets))) * WARM_ROUNDS)
+            opcache = bool(learning.read_facts(()).opcache_so)
             if by_signals:
                 self._signal(learning, FORGET)
-            trained = self._drive(lane, course, tell)
+            trained = self._drive(together, course, tell)
             self._beside.check(together)
             if by_signals:
                 self._signal(learning, WRITE)
             else:
                 _end_gracefully(learning)
-            return trained
+            return structs.replace(trained, opcache=opcache)
 
-    def _warm(self, lane: Lane) -> None:
-        every = np.tile(np.arange(len(self._workload.targets), dtype=np.uint32), WARM_ROUNDS)
-        self._must_hold(lane, every)
-
-    def _drive(self, lane: Lane, course: Course, tell: Tell) -> Trained:
+    def _drive(self, together: Together, course: Course, tell: Tell) -> Trained:
         weights = [target.weight for target in self._workload.targets]
         generator = np.random.Generator(np.random.PCG64(course.seed))
         counts = np.zeros(len(weights), dtype=np.int64)
+        otherwise: list[str] = []
         began = time.monotonic()
         while (spent := time.monotonic() - began) < course.seconds or counts.sum() < course.least:
             sequence = deal(generator, weights, SLOT)
-            self._must_hold(lane, sequence)
+            otherwise += self._ask(together, sequence.tolist())
             counts += np.bincount(sequence, minlength=len(weights))
+            if len(otherwise) > MOST_OTHERWISE * max(int(counts.sum()), course.least):
+                what = f"{len(otherwise)} of {counts.sum()} requests were answered otherwise than by the control: {otherwise[0]}"
+                raise WrongAnswer(what, where=together.other.arm.name)
             tell("training", min(spent / course.seconds, float(counts.sum()) / course.least, 1.0))
         labels = [target.label for target in self._workload.targets]
         return Trained(int(counts.sum()), dict(zip(labels, map(int, counts), strict=True)))
 
-    def _must_hold(self, lane: Lane, sequence: NDArray[np.uint32]) -> None:
-        """Drive; a request with another answer (its length included) ends it."""
-        failed = failure_kinds(lane.driver.drive(sequence))
-        if failed:
-            raise WrongAnswer(f"requests fail while training: {in_words(failed)}", where=lane.instance.arm.name)
+    def _ask(self, together: Together, indices: Sequence[int]) -> list[str]:
+        """One request after the other, each answer looked at whole; what those had otherwise that differed once."""
+        return [what for index in indices if (what := self._beside.ask(together, index))]
 
     def _signal(self, instance: Instance, number: int) -> None:
         """To the workers, and to the master, whose start-up is forgotten with theirs."""

@@ -22,6 +22,7 @@ Tell = Callable[[str, float], None]
 PROGRAMS = {"php-fpm": "sapi/fpm/php-fpm", "php-cgi": "sapi/cgi/php-cgi", "php": "sapi/cli/php"}
 MODULE = "opcache.so"
 OPCACHE = f"modules/{MODULE}"
+OPCACHE_HOME = "ext/opcache"
 ADDED = "added"
 """The directory of a tree in which extensions lie that are not PHP's own."""
 PLAIN = {"CFLAGS": "-O2", "CXXFLAGS": "-O2", "LDFLAGS": ""}

@@ -21,7 +21,7 @@ from phpdyno.cli.requests import own_requests
 from phpdyno.cli.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.config.values import absolute
-from phpdyno.errors import UsageError
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.lock import holding_on
 from phpdyno.model.build import Build, Check
 from phpdyno.report.build_view import missing_words, taught_words
@@ -94,13 +94,20 @@ def run(options: Options) -> int:
 
 def _packed(made: Sequence[Made], into: Path, logs: Path) -> tuple[dict[Path, str], list[str]]:
     """The packages of builds, by their directories, and why others have none: what PHP's own tests find wrong deploys nowhere, and of two
-    that are one package the later one would win. Raises DynoError."""
+    that are one package the later one would win."""
     wrong = [each.name for _, each in made if wrong_in(each)]
     several = of_one_package([each for _, each in made if not wrong_in(each)])
     why = [f"not packaged: {', '.join(wrong)}"] if wrong else []
     why += [f"not packaged: {' and '.join(names)} would be one package, {name}: package one by its name" for name, names in several.items()]
     left = {*wrong, *(name for names in several.values() for name in names)}
-    return {place: str(package((place, each), into, logs=logs)) for place, each in made if each.name not in left}, why
+    packed: dict[Path, str] = {}
+    for place, each in made:
+        if each.name not in left:
+            try:
+                packed[place] = str(package((place, each), into, logs=logs))
+            except DynoError as error:
+                why.append(f"{each.name} is not packaged: {error}")
+    return packed, why
 
 
 def wrong_in(build: Build) -> tuple[Check, ...]:
@@ -136,7 +143,7 @@ def _package_finished(options: Options, logs: Path) -> int:
         step = f"write: phpdyno build {options.finished} --package DIR; to build for an app: phpdyno build --train {options.finished}"
         raise UsageError(what, where=options.finished, next_step=step)
     place, made = named_build(options.finished)
-    refuse_outdated(made)
+    refuse_outdated((place, made))
     refuse_failed((place, made))
     packed = package((place, made), directory_for(options.package), logs=logs)
     return _show([Listed(str(place), made, str(packed))], as_json=options.json)

@@ -16,7 +16,7 @@ from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.values import absolute, read_toml
 from phpdyno.errors import UsageError
 from phpdyno.model.ladder import STOCK
-from phpdyno.model.plan import REQUESTS_PER_FLIGHT, Metric
+from phpdyno.model.plan import REQUESTS_PER_FLIGHT, Metric, Settle
 from phpdyno.model.study import Contrast, Load, Note, Reference, Side, Study, StudyArm, StudyBuild, StudyComparison, StudyPass, StudySweep
 
 MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
@@ -50,6 +50,7 @@ class _Comparison(Struct, frozen=True, forbid_unknown_fields=True):
     margin: Annotated[float, Meta(ge=0, le=1)] | None = None
     slot_requests: Count | None = None
     slot_reason: str = ""
+    settle: Settle = "relevance"
 
 
 class _Build(Struct, frozen=True, forbid_unknown_fields=True):
@@ -230,6 +231,7 @@ class _Reader:
             margin=MARGINS[raw.metric] if raw.margin is None else raw.margin,
             slot_requests=raw.slot_requests,
             slot_reason=raw.slot_reason,
+            settle=raw.settle,
         )
 
     def treatment(self, key: str, name: str, control: str, before: tuple[str, ...]) -> None:

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import Comparison, Expectation, expect
@@ -18,6 +20,13 @@ LEARNING_PAUSE_S = 1.1
 ASKED_AGAIN = 4
 """How often arm and control are asked once more, in turn, for what differed after a block."""
 COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
+
+
+class Differing(Struct, frozen=True):
+    """What is wrong with one answer. `lasting`: it is no page of the app's, by its status, text or length, or the arm differs again."""
+
+    what: str
+    lasting: bool
 
 
 class Gate:
@@ -126,6 +135,25 @@ class Gate:
         if self._known.differs(index, answer):
             self._passing.append(f"{label} differed once in {ASKED_AGAIN + 1} answers after a block: {found}")
         return ""
+
+    def differing(self, lane: Lane, control: Lane, index: int) -> Differing | None:
+        """Ask an arm for one target; what is wrong with that very answer, None where nothing is. Raises RequestFailed where it gives
+        none."""
+        answer = _fetch(lane, index, self._workload.targets[index].label)
+        if self._known.differs(index, answer):
+            self._relearn(control, index)
+        found = self._known.differs(index, answer)
+        if not found:
+            return None
+        if invalid := self._known.fault(index, answer) or self._outside(index, answer):
+            return Differing(invalid, lasting=True)
+        again = self._known.differs(index, self._ask(lane, control, index))
+        return Differing(again or found, lasting=again is not None)
+
+    def _outside(self, index: int, answer: Answer) -> str:
+        """Says that an answer is too short or too long to be a page that has something to announce; '' for any other."""
+        bounds, size = self.lengths[self._workload.targets[index].label], len(answer.body)
+        return "" if bounds.least <= size <= bounds.most else f"{size} bytes where {bounds.least} to {bounds.most} are expected"
 
     def _ask(self, lane: Lane, control: Lane, index: int) -> Answer:
         """One answer. Where it differs and the control by now differs from itself as well (a clock, a counter), the mask learns that."""

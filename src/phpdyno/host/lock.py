@@ -2,8 +2,9 @@
 
 import socket
 import struct
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -11,6 +12,7 @@ from typing import Self
 from phpdyno.errors import DynoError
 
 _NAME = "\0phpdyno-measuring"
+_POLL_S = 0.1
 
 
 class _Holds:
@@ -44,10 +46,15 @@ def holding_on() -> Iterator[None]:
 
 class MeasuringLock:
     """Held while measuring, and by a process that holds it already once more. An abstract socket: host-wide for every user, and gone with
-    the process, SIGKILL included."""
+    the process, SIGKILL included.
 
-    def __init__(self, name: str = _NAME) -> None:
+    While another process holds it, it is refused with a DynoError; given whom to tell (`waiting`), it is waited for, in short steps so that
+    Ctrl-C works.
+    """
+
+    def __init__(self, name: str = _NAME, *, waiting: Callable[[str], None] | None = None) -> None:
         self._name = name
+        self._waiting = waiting
 
     def __enter__(self) -> Self:
         if self._name not in _HOLDS.taken:
@@ -60,16 +67,28 @@ class MeasuringLock:
         _HOLDS.release()
 
     def _take(self) -> socket.socket:
+        taken = self._bound()
+        if taken is None and self._waiting is not None:
+            self._waiting(f"another phpdyno is at work on this host{self._holder()}; waiting for it")
+            while taken is None:
+                time.sleep(_POLL_S)
+                taken = self._bound()
+        if taken is None:
+            raise DynoError(
+                f"another phpdyno is measuring on this host{self._holder()}, and two at once would disturb each other",
+                next_step="wait until it has ended",
+            )
+        return taken
+
+    def _bound(self) -> socket.socket | None:
+        """The socket, None while another process has it."""
         taken = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             taken.bind(self._name)
             taken.listen(4)
         except OSError:
             taken.close()
-            raise DynoError(
-                f"another phpdyno is measuring on this host{self._holder()}, and two at once would disturb each other",
-                next_step="wait until it has ended",
-            ) from None
+            return None
         return taken
 
     def _holder(self) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from phpdyno.model.plan import Metric
+from phpdyno.model.plan import Metric, Settle
 
 Side = Literal["smaller", "larger", "alike"]
 """Where our interval lies beside the reference's ratio: all of it below, all of it above, or around it."""
@@ -29,8 +29,8 @@ class StudyArm(Struct, frozen=True):
 class StudyComparison(Struct, frozen=True):
     """Treatments against one control on one app by one metric; names of arms and of an app.
 
-    Throughput is measured under the study's load; CPU per request with one worker and one request in flight. `slot_reason` says why
-    a throughput slot may be shorter than 20 requests for each in flight.
+    Throughput is measured under the study's load; CPU per request with one worker and one request in flight. `settle` says until
+    when, as in a `Plan`; `slot_reason` why a throughput slot may be shorter than 20 requests for each in flight.
     """
 
     name: str
@@ -42,6 +42,7 @@ class StudyComparison(Struct, frozen=True):
     margin: float
     slot_requests: int | None = None
     slot_reason: str = ""
+    settle: Settle = "relevance"
 
 
 class StudyPass(Struct, frozen=True):

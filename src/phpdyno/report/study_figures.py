@@ -38,6 +38,7 @@ def comparison_figures(study: Study, wanted: StudyComparison, part: Part, gather
         slot_requests=calibrated.slot_requests if calibrated else None,
         aa=aa_row(plan, calibrated) if plan and calibrated else None,
         slot_reason=wanted.slot_reason,
+        settle=wanted.settle,
         confidence=study.confidence,
         margin=wanted.margin,
         elapsed_s=gathered.elapsed_s if gathered else 0.0,

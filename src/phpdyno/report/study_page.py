@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from phpdyno.model.facts import HostFacts
 from phpdyno.report.markdown import listed, plain, table
+from phpdyno.report.scope import UNTIL
 from phpdyno.report.study_cells import (
     METRIC,
     aa_words,
@@ -155,7 +156,7 @@ def _comparison(view: StudyView, comparison: ComparisonFigures) -> list[str]:
     excluded = (
         f" {comparison.blocks_excluded} observations excluded for a covariate declared beforehand." if comparison.blocks_excluded else ""
     )
-    verdicts = f"Verdicts at a margin of {percent(comparison.margin)}: {plain('; '.join(unclear))}.{excluded}"
+    verdicts = f"Verdicts at a margin of {percent(comparison.margin)}{UNTIL[comparison.settle]}: {plain('; '.join(unclear))}.{excluded}"
     return [*made, verdicts, *_beside(comparison)]
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from phpdyno.journal.study import PartState
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import Metric
+from phpdyno.model.plan import Metric, Settle
 from phpdyno.model.study import Reference, Side
 from phpdyno.report.build_view import BuildView
 from phpdyno.report.shape import ArmCost, Ratio
@@ -66,6 +66,7 @@ class ComparisonFigures(Struct, frozen=True):
     slot_requests: Annotated[int | None, says("Requests per slot as they were measured; null before the calibration.")]
     aa: Annotated[AaRow | None, says("The control against itself, before the first block; null without an A/A block that counts.")]
     slot_reason: Annotated[str, says("Why a throughput slot is shorter than 20 requests for each in flight, as the study file says.")]
+    settle: Annotated[Settle, says("What ends an arm's measuring before the budget is spent: `relevance` or `direction` that is settled.")]
     confidence: Annotated[float, says("Probability that the intervals of all `ratio` of the comparison hold together, at every look.")]
     margin: Annotated[float, says("Relevance margin as a fraction (0.01 = 1 %).")]
     elapsed_s: Annotated[float, says("Measuring time in seconds, all sessions together, starts and warm-up included.")]

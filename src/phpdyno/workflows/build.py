@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.build.installed import why_outdated
+from phpdyno.build.installed import why_outdated, why_without
 from phpdyno.build.package import make_package
 from phpdyno.build.package_texts import package_name, refuse_unpackable
 from phpdyno.build.pipeline import earlier_tests
@@ -58,14 +58,15 @@ def of_one_package(builds: Sequence[Build]) -> dict[str, list[str]]:
     return {name: several for name, several in found.items() if len(several) > 1}
 
 
-def refuse_outdated(build: Build) -> None:
+def refuse_outdated(made: Made) -> None:
     """Raises DynoError for a finished build that is not to be packaged now: for measuring only, made for a php-fpm that was upgraded
-    since, or by an earlier version that did not look for what its package must tell it."""
+    since or beside fewer extensions, or by an earlier version that did not look for what its package must tell it."""
+    place, build = made
     refuse_unpackable(build)
     if not (build.as_packaged or _looked_for_places(build)):
         what = "this build was made before places were looked for that only the distribution's php-fpm knows"
         raise DynoError(what, where=build.name, next_step="build it anew")
-    if why := why_outdated(build, inspect_php(build.like).version):
+    if why := why_outdated(build, inspect_php(build.like).version) or why_without(place):
         how = "" if build.alone else f" (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
         raise DynoError(why, where=build.name, next_step=f"build it anew{how}")
 

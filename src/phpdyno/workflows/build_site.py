@@ -129,11 +129,11 @@ class Site:
     def _school(self, name: str) -> Iterator[School]:
         """On servers of its own, which end with it."""
         subject = self._subjects[name]
-        with app_stand(subject.definition, logs=self._supervisor.logs, progress=self._progress) as stand:
+        taught = subject.teaching
+        with app_stand(subject.definition, logs=self._supervisor.logs, progress=self._progress, version=taught.version) as stand:
             # What was prepared for the servers is done.
             self._progress.phase(self._title)
             control = make_arms(spec_of(self._ground.stock), (), aa=True, app=subject.definition).control
-            taught = subject.teaching
             yield StackSchool(stand.bench, subject.workload, control, Course(taught.seconds, taught.least, taught.seed), self._tell)
 
     def _tell(self, what: str, share: float) -> None:
@@ -142,12 +142,14 @@ class Site:
 
 @contextmanager
 def open_site(foundation: Foundation, *, logs: Path, progress: Progress) -> Iterator[Site]:
-    """A site for what the user wants built of; nothing is measured, and nothing else is built in this cache, while it is open.
+    """A site for what the user wants built of; nothing is measured, and nothing else is built in this cache, while it is open. What is at
+    work already is waited for.
 
     Raises UsageError, DynoError: no such PHP, a package missing, no source to be had.
     """
     shop = Workshop(cache_dir(), progress.note)
-    with shop.alone(), MeasuringLock(), Supervisor(logs) as supervisor:
+    # In this order: whoever has built goes on to measure with the lock in hand, and may build again.
+    with MeasuringLock(waiting=progress.note), shop.alone(), Supervisor(logs) as supervisor:
         yield Site(shop, supervisor, find_ground(foundation, shop, supervisor, progress), progress)
 
 

@@ -25,6 +25,8 @@ SECONDS = 6.0
 """Of CPU for each arm: ten thousand samples, of which a function that takes 1 % has a hundred."""
 TURNS = 20
 PROGRAM = "php-fpm"
+WITH_SYMBOLS = "ini.opcache.huge_code_pages=0"
+"""Code that was moved into huge pages has none, whatever php.ini says of that."""
 
 
 def look_for_hot_functions(plan: Plan, specs: tuple[str, str], names: tuple[str, str], *, logs: Path, progress: Progress) -> HotPass:
@@ -35,7 +37,7 @@ def look_for_hot_functions(plan: Plan, specs: tuple[str, str], names: tuple[str,
     find_perf()
     definition = open_app(plan.source.reference)
     workload = plan.workload
-    arms = [make_arms(spec, (), aa=True, app=definition).control for spec in specs]
+    arms = [make_arms(f"{spec};{WITH_SYMBOLS}", (), aa=True, app=definition).control for spec in specs]
     with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand:
         bench, meters = stand.bench, stand.meters
         weights = [target.weight for target in workload.targets]

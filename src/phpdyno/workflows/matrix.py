@@ -133,7 +133,7 @@ def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
     with open_site(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
-        # The same recipe without what it learns: nothing else may be in a cell.
+        # The same recipe without what it learns: in a cell is nothing else, but for options that are there for BOLT.
         plain = untrained(wish.recipe)
         _, without = site.build(plain, teachings, title=f"build 1 of {len(sets) + 1}: {plain.name}")
         profiled = {}

@@ -54,8 +54,8 @@ def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tup
         raise UsageError(what, where="--refresh", next_step="name its php-fpm with --like, or make one with: phpdyno build --train APP")
     made: dict[Path, Build] = {}
     if renewals:
-        foundation = Foundation(like, to_be_kept=True, laid_out=any(each.recipe.bolt for each in renewals))
-        with open_site(foundation, logs=logs, progress=progress) as site:
+        # Of BOLT each recipe with it is asked by itself: where it is missing, the others go on.
+        with open_site(Foundation(like, to_be_kept=True), logs=logs, progress=progress) as site:
             for number, each in enumerate(renewals, 1):
                 title = f"build {number} of {len(renewals)}: {each.recipe.name}"
                 try:

@@ -77,7 +77,7 @@ def version_of(record: StudyRecord, app: str) -> str:
 
 
 def refuse_other_version(app: str, then: str, now: str) -> None:
-    """Parts of one app are measured on one version of it; `then` is '' before the first. Raises DynoError."""
+    """What is made or measured of one app is of one version of it; `then` is '' before the first. Raises DynoError."""
     if then and then != now:
-        what = f"{app} is now {now or 'another'}, and the finished parts were measured on {then}"
-        raise DynoError(what, next_step="start a new study")
+        what = f"{app} is now {now or 'another'}, and what was done of this before is of {then}"
+        raise DynoError(what, next_step="start it anew")

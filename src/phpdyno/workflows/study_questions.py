@@ -30,6 +30,7 @@ def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> Que
         seed=wanted.seed,
         concurrency=flight,
         slot_requests=slot,
+        settle=comparison.settle,
     )
 
 

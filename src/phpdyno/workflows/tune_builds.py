@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from phpdyno.build.installed import why_outdated
+from phpdyno.build.installed import why_outdated, why_without
 from phpdyno.build.package_texts import packaged_fpm
 from phpdyno.build.workshop import finished_builds
 from phpdyno.bundle.manifest import PROGRAM
@@ -25,15 +25,15 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
 
     Raises UsageError where there is none.
     """
-    made = [build for place, build in finished_builds() if Path(settings_of_build(place, build)[PROGRAM]).is_file()]
-    found = [build for build in made if build.like == control.php.fpm and _stands_in(build, control.php.version)]
+    made = [each for each in finished_builds() if Path(settings_of_build(*each)[PROGRAM]).is_file()]
+    found = [build for place, build in made if build.like == control.php.fpm and _stands_in(place, build, control.php.version)]
     best_last = sorted(found, key=lambda build: (not build.skipped, _knows(build, app)))
     fitting = {(build.recipe.name, build.alone): build for build in best_last}
     if not fitting:
         raise UsageError(
             f"there is no build that stands in for {control.php.fpm}",
             where=OPTION,
-            next_step=_how_to_try([build for build in made if build.measuring_only and not build.alone]),
+            next_step=_how_to_try([build for _, build in made if build.measuring_only and not build.alone]),
         )
     return tuple(build.name for build in sorted(fitting.values(), key=lambda build: _promise(build, app), reverse=True))
 
@@ -46,10 +46,10 @@ def _how_to_try(pairs: Sequence[Build]) -> str:
     return f"{newest} stands beside binaries of its own version; begin with those: --control build={newest}{STOCK_OF}"
 
 
-def _stands_in(build: Build, version: str) -> bool:
-    """Whether a build may be tried beside a PHP of that version. (A drop-in for measuring only stands beside binaries of its own version,
-    which are the control then.)"""
-    return not (build.alone and build.measuring_only) and not why_outdated(build, version)
+def _stands_in(place: Path, build: Build, version: str) -> bool:
+    """Whether a build may be tried beside a PHP of that version and its extensions. (A drop-in for measuring only stands beside binaries
+    of its own version, which are the control then.)"""
+    return not (build.alone and build.measuring_only) and not why_outdated(build, version) and not why_without(place)
 
 
 def _promise(build: Build, app: str) -> tuple[int, ...]:

@@ -45,6 +45,16 @@ def test_opcache_may_be_compiled_in(tmp_path: Path) -> None:
     assert wrong(built(tmp_path, opcache=False), opcache_so="") == set()
 
 
+def test_a_control_without_opcache_has_nothing_to_map_it_beside(tmp_path: Path) -> None:
+    php = built(tmp_path)
+    without = structs.replace(CONTROL, opcache_so="")
+    for own, control, ok in (("", without, True), ("", CONTROL, False), ("/usr/lib/php/opcache.so", without, False)):
+        facts = structs.replace(CONTROL, exe=php.fpm, opcache_so=own)
+        found = next(each for each in checks_of(php, facts, control, compiled_in=None) if each.name == "opcache")
+        assert found.ok is ok
+    assert checks_of(php, structs.replace(without, exe=php.fpm), without, compiled_in=None)[2].seen == "none, as in the control, is mapped"
+
+
 @pytest.mark.parametrize(("compiled_in", "fails"), [((), set()), (("mbstring",), set()), (("mbstring", "intl"), {"extensions"})])
 def test_one_that_stands_alone_has_what_was_compiled_in(tmp_path: Path, compiled_in: tuple[str, ...], fails: set[str]) -> None:
     assert wrong(built(tmp_path), compiled_in, extensions=("Core", "mbstring")) == fails

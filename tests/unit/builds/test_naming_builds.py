@@ -82,6 +82,20 @@ def test_one_whose_package_was_upgraded_since_is_nothing_to_adopt_though_php_kep
     assert fitting_builds(CONTROL, "wordpress") == ("o3-1",)
 
 
+def test_one_that_was_made_before_an_extension_was_installed_has_less_to_start(cache: Path) -> None:
+    keep(cache, NEWER, O3)
+    theirs = cache / "theirs"
+    for name in ("mbstring.so", "redis.so"):
+        (theirs / name).parent.mkdir(exist_ok=True)
+        (theirs / name).touch()
+    for build, names in ((NEWER, ("mbstring.so",)), (O3, ("mbstring.so", "redis.so"))):
+        own = Workshop(cache, silent).home / "finished" / build.name / "extensions"
+        own.mkdir()
+        for name in names:
+            (own / name).symlink_to(theirs / name)
+    assert fitting_builds(CONTROL, "wordpress") == ("o3-1",)
+
+
 def test_the_newest_is_so_wherever_the_clock_stood(cache: Path) -> None:
     first, second = (structs.replace(BUILD, name=made, made=made) for made in ("2026-10-25T02:50:00+0200", "2026-10-25T02:10:00+0100"))
     keep(cache, first, second)

@@ -320,6 +320,21 @@ def test_a_cache_that_was_copied_has_trees_of_its_own(tmp_path: Path, monkeypatc
     assert len(FakeTree.asked) == 2
 
 
+def test_what_counts_there_writes_its_profile_for_the_place_that_it_was_compiled_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+    monkeypatch.setattr(module, "_keep", lambda built, place: made.append(place))
+    tree = cast(Tree, SimpleNamespace(place=tmp_path, compile=lambda *_, **__: None, objects=lambda: 3))
+    for cache in ("one", "two"):
+        shop = Workshop(tmp_path / cache, silent)
+        for _ in range(2):
+            Pipeline(shop, NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)._trainee(order("pgo"), tree)
+        if cache == "one":
+            shutil.copytree(tmp_path / "one", tmp_path / "two")
+    assert [place.relative_to(tmp_path).parts[0] for place in made] == ["one", "two"]
+
+
 @pytest.mark.parametrize("text", [b"{", b'{"name": "\xff"}', b"{}", None])
 def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, ground: Ground, text: bytes | None) -> None:
     place, _ = yard.build(order("o2", ground=ground))
@@ -338,7 +353,8 @@ def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, ground: 
 )
 def test_so_is_what_was_learnt_and_how_much_was_compiled(tmp_path: Path, kind: str, key: Key, name: str) -> None:
     shop = Workshop(tmp_path, silent)
-    shop.made(kind, key, lambda place: leave(place / name, b"{"))
+    here = {**key, "place": str(shop.home)} if kind == "trainees" else key
+    shop.made(kind, here, lambda place: leave(place / name, b"{"))
     pipeline = Pipeline(shop, NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)
     with pytest.raises(DynoError, match=f"{name}: what a step of a build left cannot be read"):
         pipeline._taught(order("pgo"), cast(Tree, SimpleNamespace()))

@@ -55,6 +55,14 @@ def test_profiles_are_counted_and_put_by_their_place_in_the_tree(tmp_path: Path)
     assert profiles.written(tmp_path / "kept") == (Path("Zend/zend.gcda"), Path("main/main.gcda"))
 
 
+def test_a_module_that_was_at_work_has_left_one(tmp_path: Path) -> None:
+    leave(tmp_path / "written/cache/tree", "main/main.gcda", "Zend/zend.gcda", "ext/opcache_of_another/a.gcda")
+    with pytest.raises(DynoError, match="training left no profile of ext/opcache, which was at work"):
+        profiles.collect(tmp_path / "written", TREE, tmp_path / "kept", objects=4, modules=["ext/opcache"])
+    leave(tmp_path / "written/cache/tree", "ext/opcache/jit/.libs/zend_jit.gcda")
+    assert profiles.collect(tmp_path / "written", TREE, tmp_path / "kept", objects=4, modules=["ext/opcache"]) == 4
+
+
 @pytest.mark.parametrize(("names", "objects"), [(("main/main.gcda",), 3), ((), 0), ((), 400)])
 def test_fewer_profiles_than_half_of_what_was_compiled_train_nothing(tmp_path: Path, names: tuple[str, ...], objects: int) -> None:
     leave(tmp_path / "written/cache/tree", "main/main.c", *names)

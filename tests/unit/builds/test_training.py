@@ -2,16 +2,17 @@
 
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 from msgspec import Struct, json, structs
 
+from phpdyno._native import OUTCOMES
 from phpdyno.build import beside
 from phpdyno.build import training as module
 from phpdyno.build.beside import WrongAnswer
@@ -23,7 +24,7 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
-from tests.support.fake_stage import FakeInstance, FakeStage
+from tests.support.fake_stage import PAGE, FakeInstance, FakeStage
 
 ARM = Arm("training", PhpBuild("/made-up/php-fpm", "8.2.36"), {}, {})
 CONTROL = structs.replace(ARM, name="control")
@@ -35,42 +36,46 @@ ENDS = SimpleNamespace(wait=lambda _: True)
 HANGS = SimpleNamespace(wait=lambda _: False)
 
 
+CHECKING = len(WORKLOAD.targets)
+WARMING = module.WARM_ROUNDS * len(WORKLOAD.targets)
+OTHER = PAGE.replace(b"some words", b"more words")
+
+
 class FakeBench:
-    """Runs fakes, and notes what is asked of that which learns, in order: the number of requests, or a signal and to whom."""
+    """Runs fakes, and notes what is asked of that which learns, in order: a page, or a signal and to whom. Some of its answers, by their
+    number, are `other` ones."""
 
     transport = "http"
 
-    def __init__(self, *, fpm: Any = ENDS, fails_at: int = -1) -> None:
+    def __init__(self, *, fpm: Any = ENDS, wrong: Container[int] = (), other: bytes = OTHER, outcome: int = 0) -> None:
         self.asked: list[object] = []
-        self.bounds: list[tuple[str, int]] = []
+        self._pages = 0
         self._fpm = fpm
-        self._fails_at = fails_at
+        self._wrong = wrong
+        self._other = SimpleNamespace(outcome=outcome, status=200, headers=[(b"Content-Type", b"text/html")], body=other, detail="")
 
     @contextmanager
     def running(self, arms: Sequence[Arm]) -> Iterator[Sequence[FakeInstance]]:
-        stage = FakeStage(self._meanwhile)
-        made = stage.start(arms)
+        made = FakeStage().start(arms)
         for each in made:
             each.php_pid, each.fpm = MASTER, self._fpm
             each.driver.close = lambda: None
-            drive = each.driver.drive
-            each.driver.drive = lambda sequence, drive=drive: self._failing(drive(sequence))
+            if each.arm is ARM:
+                each.driver.fetch = lambda target, fetch=each.driver.fetch: self._answer(fetch(target))
         yield made
 
-    def lane(self, instance: FakeInstance, *_: object, lengths: dict[str, object], **__: object) -> Lane:
-        """It is told of how many targets the length of an answer is known."""
-        self.bounds.append((instance.arm.name, len(lengths)))
+    def lane(self, instance: FakeInstance, *_: object, **__: object) -> Lane:
         return Lane(cast(Any, instance), cast(Any, instance.driver))
 
-    def _meanwhile(self, instance: FakeInstance, size: int) -> None:
-        assert instance.arm is ARM, "the control is asked for its answers only"
-        self.asked.append(size)
+    @property
+    def shape(self) -> list[object]:
+        """What was asked, with pages one after the other as their number."""
+        return [sum(1 for _ in several) if key is None else key for key, several in groupby(self.asked)]
 
-    def _failing(self, samples: Any) -> Any:
-        slots = sum(isinstance(each, int) for each in self.asked)
-        if slots - 1 == self._fails_at:
-            samples.outcome = np.ones(samples.outcome.size, dtype=np.uint8)
-        return samples
+    def _answer(self, right: Any) -> Any:
+        self.asked.append(None)
+        self._pages += 1
+        return self._other if self._pages - 1 in self._wrong else right
 
 
 def trainer(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> Trainer:
@@ -86,11 +91,8 @@ def test_what_the_start_counted_is_forgotten_by_all_and_what_the_course_counted_
 ) -> None:
     bench = FakeBench()
     trained = trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True)
-    warming, forgetting, course, writing = bench.asked[0], bench.asked[1:4], bench.asked[4:-2], bench.asked[-2:]
-    assert warming == module.WARM_ROUNDS * len(WORKLOAD.targets)
-    assert forgetting == [(pid, FORGET) for pid in (*WORKERS, MASTER)]
-    assert course == [module.SLOT] * 3
-    assert writing == [(pid, WRITE) for pid in WORKERS]
+    forgetting, writing = [(pid, FORGET) for pid in (*WORKERS, MASTER)], [(pid, WRITE) for pid in WORKERS]
+    assert bench.shape == [CHECKING + WARMING, *forgetting, 3 * module.SLOT + CHECKING, *writing]
     assert trained.requests == 3 * module.SLOT
     assert sum(trained.targets.values()) == trained.requests
     assert trained.targets["/"] > trained.targets["/about"] > 0
@@ -99,8 +101,7 @@ def test_what_the_start_counted_is_forgotten_by_all_and_what_the_course_counted_
 def test_what_obeys_no_signals_is_asked_to_end_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = FakeBench()
     trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=False)
-    assert [each for each in bench.asked if isinstance(each, tuple)] == [(MASTER, signal.SIGQUIT)]
-    assert bench.asked[-1] == (MASTER, signal.SIGQUIT)
+    assert bench.shape[1:] == [(MASTER, signal.SIGQUIT)]
     with pytest.raises(ArmFailed, match="did not end within"):
         trainer(FakeBench(fpm=HANGS), monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=False)
 
@@ -108,23 +109,45 @@ def test_what_obeys_no_signals_is_asked_to_end_by_itself(monkeypatch: pytest.Mon
 def test_a_start_without_a_course_is_warmed_up_and_checked_as_one_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = FakeBench()
     trained = trainer(bench, monkeypatch).train(ARM, NO_COURSE, lambda *_: None, by_signals=False)
-    assert bench.asked == [module.WARM_ROUNDS * len(WORKLOAD.targets), (MASTER, signal.SIGQUIT)]
+    assert bench.shape == [CHECKING + WARMING + CHECKING, (MASTER, signal.SIGQUIT)]
     assert trained.requests == 0
 
 
-def test_answers_on_the_way_are_held_to_the_lengths_that_the_control_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = FakeBench()
-    trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True)
-    assert bench.bounds == [(CONTROL.name, 0), (ARM.name, len(WORKLOAD.targets))]
+FIRST = CHECKING + WARMING
+"""The number of the course's first page."""
 
 
-@pytest.mark.parametrize("fails_at", [0, 2])
-def test_a_request_that_fails_on_the_way_ends_it_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch, fails_at: int) -> None:
-    bench = FakeBench(fails_at=fails_at)
-    with pytest.raises(WrongAnswer, match="requests fail while training: "):
+@pytest.mark.parametrize("first", [CHECKING, FIRST, FIRST + 70])
+def test_another_page_than_the_control_s_on_the_way_ends_it_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    """Of the very same length, with status 200."""
+    assert len(OTHER) == len(PAGE)
+    bench = FakeBench(wrong=range(first, first + 5))
+    with pytest.raises(WrongAnswer, match="training: it does not answer as the control does: /"):
         trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True)
-    assert sum(isinstance(each, int) for each in bench.asked) == fails_at + 1
+    assert bench.asked.count(None) == first + 2
     assert not [each for each in bench.asked if isinstance(each, tuple) and each[1] == WRITE]
+
+
+@pytest.mark.parametrize("other", [b"", PAGE[:400], PAGE.replace(b"some words", b"<b>Fatal error</b>: ")])
+def test_what_is_no_page_of_the_app_s_is_not_learnt_once(monkeypatch: pytest.MonkeyPatch, other: bytes) -> None:
+    bench = FakeBench(wrong={FIRST + 70}, other=other)
+    with pytest.raises(WrongAnswer, match="training: it does not answer as the control does: /"):
+        trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True)
+    assert bench.asked.count(None) == FIRST + 71
+
+
+def test_a_page_may_have_something_to_announce_and_not_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = FakeBench(wrong={FIRST + 20})
+    assert trainer(once, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True).requests == 3 * module.SLOT
+    bench = FakeBench(wrong=range(FIRST + 20, FIRST + 50, 10))
+    with pytest.raises(WrongAnswer, match="training: 3 of 50 requests were answered otherwise than by the control: "):
+        trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True)
+
+
+def test_a_request_that_gets_no_answer_is_the_arm_s_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = FakeBench(wrong={FIRST + 70}, outcome=OUTCOMES.index("closed_early"))
+    with pytest.raises(ArmFailed, match="gets no answer: closed_early"):
+        trainer(bench, monkeypatch).train(ARM, SHORT, lambda *_: None, by_signals=True)
 
 
 class Counted(Struct):

@@ -10,6 +10,7 @@ from rich.console import Console
 from phpdyno.cli import build as command
 from phpdyno.cli.build import Listed, Options, foundation_of, run, wanted_of
 from phpdyno.cli.options import RECIPE, GroundOptions, RequestOptions
+from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Check, Lesson, Teaching
@@ -193,6 +194,23 @@ def test_a_build_that_is_not_packaged_anyway_is_no_namesake(
     assert "not packaged: pgo-1 and pgo-2 would be one package, phpdyno-php8.2-pgo: package one by its name" in answer.err.replace(
         "\n", " "
     )
+
+
+def test_a_package_that_cannot_be_written_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fake_package(each: tuple[Path, Build], into: Path, **_: object) -> Path:
+        if each[1].name == "o3-1":
+            raise DynoError("no space left on device", where=str(into))
+        return into / "made.deb"
+
+    both = [(tmp_path / "1", structs.replace(BUILD, name="o3-1", recipe=parse_recipe("o3"))), (tmp_path / "2", BUILD)]
+    monkeypatch.setattr(command, "refresh", lambda *_, **__: (both, []))
+    monkeypatch.setattr(command, "package", fake_package)
+    assert run(Options(refresh=True, package=tmp_path / "debs", runs=tmp_path, json=True)) == 1
+    answer = capsys.readouterr()
+    assert [each["package"] for each in json.decode(answer.out)] == ["", str(tmp_path / "debs" / "made.deb")]
+    assert answer.err.replace("\n", " ") == f"o3-1 is not packaged: {tmp_path}/debs: no space left on device "
 
 
 def test_what_the_tests_of_php_found_wrong_before_is_not_packaged_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -205,6 +205,7 @@ def test_opcache_on_against_off_is_told_from_full_slots() -> None:
         (NO_LOAD + ARMS + SWEEP + "concurrency = [0]\n", ": Expected int >= 1"),
         (NO_LOAD + ARMS + SWEEP + "concurrency = [1001]\n", "Expected int <= 1000"),
         (NO_LOAD + ARMS + SWEEP + "open_share = 0\n", "sweep[0].open_share: Expected float > 0"),
+        (HEAD + ARMS + COMPARISON + 'settle = "soon"\n', "comparison[0].settle: Invalid value 'soon'"),
         (NO_LOAD + ARMS + SWEEP + "open_shar = 0.7\n", "sweep[0].open_shar: unknown key; did you mean sweep.open_share?"),
         (NO_LOAD + ARMS + SWEEP.replace("budget_s = 60\n", ""), "sweep[0]: misses the key budget_s; add budget_s = 300"),
         (NO_LOAD + ARMS + SWEEP + SWEEP, "comparison: two parts are called 'loads'"),

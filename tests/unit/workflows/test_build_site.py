@@ -64,12 +64,14 @@ def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: p
         return GROUND
 
     monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
-    monkeypatch.setattr(build_site, "MeasuringLock", noting_lock(seen))
+    monkeypatch.setattr(build_site, "MeasuringLock", noting_lock(seen, "lock"))
+    monkeypatch.setattr(Workshop, "alone", lambda _: noting_lock(seen, "cache")())
     monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
     monkeypatch.setattr(build_site, "find_ground", fake_find)
     with build_site.open_site(Foundation(), logs=tmp_path, progress=FakeProgress()):
         seen.append("open")
-    assert seen == ["held", "looked for a source", "open", "free"]
+    # Whoever measures may build again: one that waits for the lock must not have the cache.
+    assert seen == ["lock held", "cache held", "looked for a source", "open", "cache free", "lock free"]
 
 
 def taught(site: Site, target: Target, reference: str = "shop") -> Teaching:
@@ -145,7 +147,8 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
     made = Site(Workshop(tmp_path, lambda _: None), cast(Supervisor, SimpleNamespace(logs=tmp_path)), GROUND, progress)
 
     @contextlib.contextmanager
-    def stand(*_: object, progress: FakeProgress, **__: object) -> Iterator[SimpleNamespace]:
+    def stand(*_: object, progress: FakeProgress, version: str, **__: object) -> Iterator[SimpleNamespace]:
+        assert version == "1", "what trains is what the profile is kept as"
         progress.phase("copying the shop")
         yield SimpleNamespace(bench=None)
 

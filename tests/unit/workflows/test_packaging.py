@@ -23,16 +23,29 @@ MADE_FOR = structs.replace(BUILD, package="php8.2-fpm", package_version="8.2.36-
 
 @pytest.mark.parametrize(("alone", "step"), [(False, r"build it anew \(.*--refresh --like php-fpm8.2\)"), (True, "build it anew")])
 def test_a_build_whose_package_was_upgraded_since_is_not_packaged_though_php_kept_its_version(
-    monkeypatch: pytest.MonkeyPatch, step: str, *, alone: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str, *, alone: bool
 ) -> None:
     made = structs.replace(MADE_FOR, alone=alone, checks=LOOKED)
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
     monkeypatch.setattr(installed, "upgraded_to", lambda _: "")
-    workflow.refuse_outdated(made)
+    workflow.refuse_outdated((tmp_path, made))
     monkeypatch.setattr(installed, "upgraded_to", lambda build: "8.2.36-1~deb12u2" if build == made else "")
     what = "this build was made for php8.2-fpm 8.2.36-1~deb12u1, and now 8.2.36-1~deb12u2 is installed: it would step aside"
     with pytest.raises(DynoError, match=f"pgo-1: {what}; {step}$"):
-        workflow.refuse_outdated(made)
+        workflow.refuse_outdated((tmp_path, made))
+
+
+def test_one_that_was_made_before_an_extension_was_installed_is_not_packaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place, theirs = tmp_path / "build", tmp_path / "theirs"
+    (place / "extensions").mkdir(parents=True)
+    theirs.mkdir()
+    (theirs / "mbstring.so").touch()
+    (place / "extensions" / "mbstring.so").symlink_to(theirs / "mbstring.so")
+    monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
+    workflow.refuse_outdated((place, BUILD))
+    (theirs / "redis.so").touch()
+    with pytest.raises(DynoError, match=r"pgo-1: this build was made before redis was installed.*; build it anew"):
+        workflow.refuse_outdated((place, BUILD))
 
 
 def test_nothing_is_measured_while_a_build_is_packaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -70,8 +83,8 @@ def test_two_builds_may_be_one_package() -> None:
     ],
 )
 def test_what_was_made_for_a_php_that_was_upgraded_since_is_not_packaged(
-    monkeypatch: pytest.MonkeyPatch, build: Build, installed: str, reason: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, build: Build, installed: str, reason: str
 ) -> None:
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, installed))
     with pytest.raises(DynoError, match=reason) if reason else contextlib.nullcontext():
-        workflow.refuse_outdated(build)
+        workflow.refuse_outdated((tmp_path, build))

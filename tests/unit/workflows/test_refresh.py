@@ -35,6 +35,7 @@ class FakeSite:
         self.courses: list[Course] = []
         self.made: list[tuple[str, list[str]]] = []
         self.gone = ""
+        self.without_bolt = False
 
     @contextmanager
     def open(self, foundation: Foundation, **_: object) -> Iterator["FakeSite"]:
@@ -53,6 +54,8 @@ class FakeSite:
         return structs.replace(TEACHING, reference=trainee.reference, weight=trainee.weight, requests=trainee.requests)
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
+        if recipe.bolt and self.without_bolt:
+            raise DynoError("BOLT is not installed")
         self.made.append((recipe.name, [f"{each.reference}={each.weight:g}{each.requests}" for each in teachings]))
         return Path("/cache/finished"), BUILD
 
@@ -94,9 +97,15 @@ def test_orders_that_come_to_the_same_build_give_it_once(monkeypatch: pytest.Mon
 
 def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
     refreshed(monkeypatch, PGO)
-    refreshed(monkeypatch, PGO, structs.replace(PGO, name="pgo+bolt-3", recipe=parse_recipe("pgo+bolt")))
-    found = [(each.like, each.to_be_kept, each.laid_out) for each in site.foundations]
-    assert found == [("php-fpm8.2", True, False), ("php-fpm8.2", True, True)]
+    assert [(each.like, each.to_be_kept) for each in site.foundations] == [("php-fpm8.2", True)]
+
+
+def test_where_bolt_is_missing_the_others_are_made(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    site.without_bolt = True
+    failed = refreshed(monkeypatch, structs.replace(PGO, name="pgo+bolt-3", recipe=parse_recipe("pgo+bolt")), PGO)
+    assert not site.foundations[0].laid_out
+    assert site.made == [("pgo", ["wordpress=3"])]
+    assert failed == ["pgo+bolt is not made anew: BOLT is not installed"]
 
 
 def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
