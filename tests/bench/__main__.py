@@ -20,7 +20,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
-from tests.bench import builds, carry_over, everyday, load_core, newcomer, runner_share, speed, truth, tuning
+from tests.bench import builds, carry_over, everyday, ladder, load_core, newcomer, runner_share, speed, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, Store, still_holds
@@ -44,6 +44,7 @@ TITLES = {
     "speed": "Speed for the user",
     "tune": "Tune",
     "builds": "Builds",
+    "ladder": "Ladder",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -55,6 +56,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "speed": speed.measure,
     "tune": tuning.measure,
     "builds": builds.measure,
+    "ladder": ladder.measure,
     "newcomer": newcomer.measure,
 }
 
