@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 
 from phpdyno.apps.copies import file_digest, listed_digest, tree_digest
 from phpdyno.apps.revisions import archive_of, ask_git
-from phpdyno.apps.unpack import BROKEN, unpack
+from phpdyno.apps.unpack import BROKEN, unpack, write_members
 from phpdyno.build.workshop import Workshop, empty
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Origin
@@ -149,8 +148,7 @@ def unpacked(archive: Path, digest: str, shop: Workshop) -> Path:
 def _unpack(archive: Path, place: Path) -> None:
     empty(place)
     try:
-        with tarfile.open(archive) as tar:
-            tar.extractall(place, filter="data")
+        write_members(archive, place)
     except BROKEN as error:
         raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(archive)) from error
 
