@@ -21,8 +21,9 @@ def unpack(archive: Path, into: Path) -> None:
         raise DynoError(f"cannot unpack a copy: {error}", where=str(into), next_step="check the disk's room") from error
 
 
-def write_members(archive: Path, into: Path) -> None:
-    """Write files, directories and links below the directory `into`; devices, pipes and bits that give rights are left out.
+def write_members(archive: Path, into: Path) -> tuple[Path, ...]:
+    """Write files, directories and links below the directory `into`; devices, pipes and bits that give rights are left out. Gives the
+    symbolic links, which may lead anywhere.
 
     Symbolic links are made last, so that none is ever followed. (`extractall` knows no filters in the Python 3.11 of Debian 12.) Raises one
     of BROKEN, and DynoError for an archive that leads outside.
@@ -38,6 +39,7 @@ def write_members(archive: Path, into: Path) -> None:
     for place, target in links:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(target)
+    return tuple(place for place, _ in links)
 
 
 def _below(into: Path, name: str) -> Path:

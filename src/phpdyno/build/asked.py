@@ -1,8 +1,6 @@
 """What the archives answered a moment ago: who builds, looks and builds again does not wait for the same answers each time."""
 
-import hashlib
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -22,11 +20,6 @@ class Asked(Struct, frozen=True):
     at: float
     archives: str
     refused: dict[str, str] = {}
-
-
-def archives_digest(lists: Mapping[str, str]) -> str:
-    """Hexadecimal digits that change with the archives that are asked."""
-    return hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in sorted(lists.items())).encode()).hexdigest()
 
 
 def recently(place: Path, archives: str) -> Asked | None:

@@ -68,16 +68,14 @@ class Beside:
         # What differs once may be any page's banner; of what was just made it is not believed.
         once = self._gate.passing()
         if once or not found.equal:
-            what = f"it does not answer as the control does: {found.detail if not found.equal else once[0]}"
-            raise WrongAnswer(what, where=lane.instance.arm.name)
+            raise _wrong(together, found.detail if not found.equal else once[0])
 
     def ask(self, together: Together, index: int) -> str:
         """Ask for one target; '' for the answer that the control gives, or what a page that is one of the app's had otherwise this once.
         Raises WrongAnswer, ArmFailed."""
         found = self._gate.differing(together.lane, together.control, index)
         if found is not None and found.lasting:
-            what = f"{self._workload.targets[index].label}: {found.what}"
-            raise WrongAnswer(f"it does not answer as the control does: {what}", where=together.other.arm.name)
+            raise _wrong(together, f"{self._workload.targets[index].label}: {found.what}")
         return found.what if found else ""
 
     def _lane(self, instance: Instance, closing: ExitStack) -> Lane:
@@ -86,3 +84,7 @@ class Beside:
         lane = make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths={})
         closing.callback(lane.driver.close)
         return lane
+
+
+def _wrong(together: Together, what: str) -> WrongAnswer:
+    return WrongAnswer(f"it does not answer as the control does: {what}", where=together.other.arm.name)

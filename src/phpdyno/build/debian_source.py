@@ -7,8 +7,9 @@ from pathlib import Path
 
 from phpdyno.apps.packages import proxies
 from phpdyno.build.apt_lists import private_options, source_lists
-from phpdyno.build.asked import Asked, archives_digest, forget, recently, remember, remember_refusal
+from phpdyno.build.asked import Asked, forget, recently, remember, remember_refusal
 from phpdyno.build.versions import is_below
+from phpdyno.build.workshop import digest_of
 from phpdyno.errors import DynoError
 from phpdyno.stack.programs import find_program, told
 from phpdyno.stack.supervise import Supervisor
@@ -37,7 +38,7 @@ class SourceArchive:
         lists = source_lists(texts)
         if not lists:
             raise DynoError("apt has no archive to fetch a source from", where=str(SYSTEM_LISTS), next_step="give --source FILE or DIR")
-        archives = archives_digest(lists)
+        archives = digest_of(lists)
         self._asked = recently(self._place, archives)
         if self._asked is not None:
             return

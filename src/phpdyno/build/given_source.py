@@ -148,9 +148,14 @@ def unpacked(archive: Path, digest: str, shop: Workshop) -> Path:
 def _unpack(archive: Path, place: Path) -> None:
     empty(place)
     try:
-        write_members(archive, place)
+        links = write_members(archive, place)
     except BROKEN as error:
         raise DynoError(f"this tarball cannot be unpacked: {error}", where=str(archive)) from error
+    # A Path that is resolved ends in an error where links go round in a circle.
+    home = os.path.realpath(place)
+    outside = [str(link.relative_to(place)) for link in links if not Path(os.path.realpath(link)).is_relative_to(home)]
+    if outside:
+        raise DynoError(f"this tarball cannot be unpacked: its link {outside[0]} leads outside", where=str(archive))
 
 
 def wants_parsers(source: Path) -> bool:

@@ -102,11 +102,11 @@ def upgraded_to(build: Build) -> str:
     return now if is_below(build.package_version, now) else ""
 
 
-def why_outdated(build: Build, version: str) -> str:
-    """Why a build is not to be deployed beside the PHP of this version that is installed now; '' where it may be.
+def why_outdated(place: Path, build: Build, version: str) -> str:
+    """Why the build in `place` is not to be deployed beside the PHP of this version that is installed now; '' where it may be.
 
-    A drop-in loads the extensions of one version; one that stands alone must not lack what a newer one mended. Neither outlives the package
-    that it was made for. Raises DynoError.
+    A drop-in loads the extensions of one version, and all of them; one that stands alone must not lack what a newer one mended. Neither
+    outlives the package that it was made for. Raises DynoError.
     """
     if build.alone and is_below(build.php_version, version):
         return f"this build is PHP {build.php_version}, older than the installed {version}, which has holes mended"
@@ -114,13 +114,9 @@ def why_outdated(build: Build, version: str) -> str:
         return f"this build was made beside PHP {build.loads}, and now {version} is installed: it would step aside"
     if upgraded := upgraded_to(build):
         return f"this build was made for {build.package} {build.package_version}, and now {upgraded} is installed: it would step aside"
+    if more := ", ".join(Path(name).stem for name in installed_since(place)):
+        return f"this build was made before {more} was installed, and would step aside where that is loaded"
     return ""
-
-
-def why_without(place: Path) -> str:
-    """Why the drop-in in `place` is not to be deployed beside the extensions that are installed now; '' where it may be."""
-    more = ", ".join(Path(name).stem for name in installed_since(place))
-    return f"this build was made before {more} was installed, and would step aside where that is loaded" if more else ""
 
 
 def _package_of(fpm: str) -> str:

@@ -140,9 +140,9 @@ class Gate:
         """Ask an arm for one target; what is wrong with that very answer, None where nothing is. Raises RequestFailed where it gives
         none."""
         answer = _fetch(lane, index, self._workload.targets[index].label)
-        if self._known.differs(index, answer):
-            self._relearn(control, index)
         found = self._known.differs(index, answer)
+        if found and self._relearn(control, index):
+            found = self._known.differs(index, answer)
         if not found:
             return None
         if invalid := self._known.fault(index, answer) or self._outside(index, answer):

@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from phpdyno.errors import DynoError
+from phpdyno.host.file_lock import POLL_S
 
 _NAME = "\0phpdyno-measuring"
-_POLL_S = 0.1
 
 
 class _Holds:
@@ -71,7 +71,7 @@ class MeasuringLock:
         if taken is None and self._waiting is not None:
             self._waiting(f"another phpdyno is at work on this host{self._holder()}; waiting for it")
             while taken is None:
-                time.sleep(_POLL_S)
+                time.sleep(POLL_S)
                 taken = self._bound()
         if taken is None:
             raise DynoError(

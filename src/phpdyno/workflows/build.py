@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.build.installed import why_outdated, why_without
+from phpdyno.build.installed import why_outdated
 from phpdyno.build.package import make_package
 from phpdyno.build.package_texts import package_name, refuse_unpackable
 from phpdyno.build.pipeline import earlier_tests
@@ -66,7 +66,7 @@ def refuse_outdated(made: Made) -> None:
     if not (build.as_packaged or _looked_for_places(build)):
         what = "this build was made before places were looked for that only the distribution's php-fpm knows"
         raise DynoError(what, where=build.name, next_step="build it anew")
-    if why := why_outdated(build, inspect_php(build.like).version) or why_without(place):
+    if why := why_outdated(place, build, inspect_php(build.like).version):
         how = "" if build.alone else f" (of the package's source: phpdyno build --refresh --like {Path(build.like).name})"
         raise DynoError(why, where=build.name, next_step=f"build it anew{how}")
 

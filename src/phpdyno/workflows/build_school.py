@@ -110,13 +110,14 @@ def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compil
     if missing or more:
         said = f"without {', '.join(missing)}" if missing else f"with {', '.join(more)} besides"
     own = f"{php.extension_dir}/{MODULE}"
-    # One that stands alone may have it compiled in; the control may be without it.
-    needless = not Path(own).is_file() or (compiled_in is None and not control.opcache_so)
-    mapped = facts.opcache_so or ("compiled in" if compiled_in is not None else "none, as in the control,")
+    as_module = Path(own).is_file()
+    # A drop-in reads the control's ini files, and these may not load it.
+    unloaded = as_module and compiled_in is None and not control.opcache_so
+    mapped = facts.opcache_so or ("none, as in the control," if unloaded else "none" if as_module else "compiled in")
     return (
         Check("extensions", ok=not missing and not more, seen=said),
         Check("program", ok=facts.exe == php.fpm, seen=f"the worker runs {facts.exe}, build id {read_build_id(Path(facts.exe))[:12]}"),
-        Check("opcache", ok=facts.opcache_so == own or (needless and not facts.opcache_so), seen=f"{mapped} is mapped"),
+        Check("opcache", ok=facts.opcache_so == (own if as_module and not unloaded else ""), seen=f"{mapped} is mapped"),
         Check("version", ok=facts.php_version == php.version, seen=f"PHP {facts.php_version}"),
     )
 

@@ -47,7 +47,8 @@ def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tup
         failed.append(why)
         progress.note(why)
 
-    stood_in = [build for _, build in finished_builds() if build.like == fpm and only in {"", build.name} and not build.measuring_only]
+    kept = [(place, build) for place, build in finished_builds() if build.like == fpm and not build.measuring_only]
+    stood_in = [(place, build) for place, build in kept if only in {"", build.name}]
     renewals = _renewals(stood_in, inspect_php(fpm).version, fails, named=bool(only))
     if not renewals and not failed:
         what = f"there is no build that stood in for {fpm}"
@@ -76,14 +77,14 @@ def _named(name: str) -> tuple[str, str]:
     return build.name, build.like
 
 
-def _renewals(stood_in: Sequence[Build], installed: str, fails: Callable[[str], None], *, named: bool) -> list[_Renewal]:
+def _renewals(stood_in: Sequence[Made], installed: str, fails: Callable[[str], None], *, named: bool) -> list[_Renewal]:
     """What is to be made of these builds, each once. What only its builder can make again `fails`, unless it still fits the `installed`
     version and was not `named`."""
     found: dict[_Renewal, None] = {}
-    for build in stood_in:
+    for place, build in stood_in:
         known = build.known
         if not build.as_packaged:
-            if named or why_outdated(build, installed):
+            if named or why_outdated(place, build, installed):
                 fails(f"{build.name} {'stands alone' if build.alone else 'is of a source of its own'}: build it again as you did")
         elif not known:
             # Of builds made before this was recorded.

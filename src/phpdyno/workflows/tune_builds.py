@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from phpdyno.build.installed import why_outdated, why_without
+from phpdyno.build.installed import why_outdated
 from phpdyno.build.package_texts import packaged_fpm
 from phpdyno.build.workshop import finished_builds
 from phpdyno.bundle.manifest import PROGRAM
@@ -49,7 +49,7 @@ def _how_to_try(pairs: Sequence[Build]) -> str:
 def _stands_in(place: Path, build: Build, version: str) -> bool:
     """Whether a build may be tried beside a PHP of that version and its extensions. (A drop-in for measuring only stands beside binaries
     of its own version, which are the control then.)"""
-    return not (build.alone and build.measuring_only) and not why_outdated(build, version) and not why_without(place)
+    return not (build.alone and build.measuring_only) and not why_outdated(place, build, version)
 
 
 def _promise(build: Build, app: str) -> tuple[int, ...]:

@@ -42,7 +42,11 @@ def test_a_drop_in_shows_what_its_control_shows(tmp_path: Path) -> None:
 
 
 def test_opcache_may_be_compiled_in(tmp_path: Path) -> None:
-    assert wrong(built(tmp_path, opcache=False), opcache_so="") == set()
+    php = built(tmp_path, opcache=False)
+    assert wrong(php, opcache_so="") == set()
+    assert (
+        checks_of(php, structs.replace(CONTROL, exe=php.fpm, opcache_so=""), CONTROL, compiled_in=None)[2].seen == "compiled in is mapped"
+    )
 
 
 def test_a_control_without_opcache_has_nothing_to_map_it_beside(tmp_path: Path) -> None:

@@ -134,6 +134,26 @@ def test_a_tarball_that_is_damaged_is_one_line(tmp_path: Path, mode: Literal["w:
         unpacked(archive, "c0de", Workshop(tmp_path / "cache", silent))
 
 
+@pytest.mark.parametrize("target", ["/etc/hostname", "../../../outside", "sub/up/../.."])
+def test_a_tarball_with_a_link_that_leads_outside_is_one_line(tmp_path: Path, target: str) -> None:
+    """The last one by another link, which leads inside."""
+    source = fake_source(tmp_path / "php-8.4.2")
+    (source / "sub").mkdir()
+    (source / "sub" / "up").symlink_to("../..")
+    (source / "inside").symlink_to("sub")
+    (source / "circle").symlink_to("circle")
+    archive = tmp_path / "php-8.4.2.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(source, "php-8.4.2")
+    shop = Workshop(tmp_path / "cache", silent)
+    assert (unpacked(archive, "c0de", shop) / "php-8.4.2" / "inside").readlink() == Path("sub")
+    (source / "link").symlink_to(target)
+    with tarfile.open(archive, "w") as tar:
+        tar.add(source, "php-8.4.2")
+    with pytest.raises(DynoError, match=r"php-8.4.2.tar: this tarball cannot be unpacked: its link php-8.4.2/link leads outside$"):
+        unpacked(archive, "beef", shop)
+
+
 def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
     shop = Workshop(tmp_path / "cache", silent)
     (tmp_path / "empty").mkdir()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.build import installed
 from phpdyno.build.training import Course
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
@@ -143,6 +144,11 @@ def test_what_only_its_builder_can_make_again_is_named_once_it_does_not_fit_any_
     # Where there are no others, nothing is fetched for them.
     assert refreshed(monkeypatch, ALONE, GIVEN) == said
     assert len(site.foundations) == 2
+
+
+def test_so_it_is_once_an_extension_was_installed_that_it_lacks(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+    monkeypatch.setattr(installed, "installed_since", lambda _: ("redis.so",))
+    assert refreshed(monkeypatch, GIVEN) == ["pgo-8 is of a source of its own: build it again as you did"]
 
 
 def test_one_of_them_is_made_anew_by_its_name(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
