@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Filters = Mapping[str, Callable[..., Any]]
 """What a template may do to a value, by name."""
 
-_SEPARATED = re.compile(r"(?<=[;./_?&])")
+_SEPARATED = re.compile(r"(?<=[;./_?&])(?!(?<=\d\.)\d)")
+"""After each separator, the point of a number excepted."""
 
 
 def render_frame(template: str, figures: Mapping[str, Figure], *, filters: Filters, **values: object) -> str:

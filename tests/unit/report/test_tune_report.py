@@ -29,6 +29,12 @@ def test_the_last_line_is_what_came_of_it() -> None:
     assert "bundle: 20260102-tune-hello/bundle" in said
 
 
+def test_the_page_breaks_the_first_line_between_names_and_never_within_a_number() -> None:
+    page = render_tune(tune_view(record(), "run"))
+    assert "ini.<wbr>opcache.<wbr>jit=tracing" in page
+    assert "1.073× less CPU" in page
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_every_stage_is_told_and_nothing_is_cut_off(width: int) -> None:
     said = shown(tune_view(record(), "run"), width)
