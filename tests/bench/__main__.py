@@ -20,7 +20,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
-from tests.bench import builds, carry_over, everyday, ladder, load_core, newcomer, runner_share, speed, truth, tuning
+from tests.bench import best_build, builds, carry_over, everyday, ladder, load_core, newcomer, runner_share, speed, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, Store, still_holds
@@ -45,6 +45,7 @@ TITLES = {
     "tune": "Tune",
     "builds": "Builds",
     "ladder": "Ladder",
+    "best-build": "Best build",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -57,6 +58,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "tune": tuning.measure,
     "builds": builds.measure,
     "ladder": ladder.measure,
+    "best-build": best_build.measure,
     "newcomer": newcomer.measure,
 }
 

@@ -14,9 +14,9 @@ from tests.bench.results import Room, Sizes
 
 
 class Builder:
-    """Runs phpdyno with a cache of its own; `runs` is where that leaves its runs."""
+    """Runs phpdyno with a cache, and options behind every command; `runs` is where that leaves its runs."""
 
-    def __init__(self, supervisor: Supervisor, cache: Path, runs: Path, options: tuple[str, ...]) -> None:
+    def __init__(self, supervisor: Supervisor, runs: Path, *, cache: Path, options: tuple[str, ...] = ()) -> None:
         self.runs = runs
         self._supervisor = supervisor
         self._env = {**os.environ, "PHPDYNO_CACHE": str(cache)}
@@ -39,5 +39,5 @@ def builder(sizes: Sizes, room: Room) -> Iterator[Builder]:
     cache, runs = room.unfinished / "cache", room.unfinished / "runs"
     cache.mkdir(parents=True)
     with Supervisor(room.logs) as supervisor:
-        yield Builder(supervisor, cache, runs, sizes.build_options)
+        yield Builder(supervisor, runs, cache=cache, options=sizes.build_options)
     shutil.rmtree(cache)

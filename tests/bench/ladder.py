@@ -11,15 +11,9 @@ from phpdyno.model.ladder import StepFound
 from phpdyno.model.tune import Ratio
 from phpdyno.report.ladder_view import LadderView, standing
 from tests.bench.builder import builder
-from tests.bench.figures import Figure, Target
+from tests.bench.figures import Figure
 from tests.bench.results import Room, Sizes
 
-IN_ALL = {
-    "pgo": Target("≥ 1.10×", at_least=1.10),
-    "pgo+bolt": Target("≥ 1.14×", at_least=1.14),
-    "JIT and preloading": Target("≥ 1.25×", at_least=1.25),
-}
-"""Of a step against the stock PHP."""
 BUILDING_S, GRACE_S = 3 * 3600.0, 300.0
 
 
@@ -45,13 +39,13 @@ def view_of(run: Path) -> LadderView:
 
 def figures_of(view: LadderView) -> list[Figure]:
     """Each step against what it stands on, then each against the stock PHP."""
-    beside = [_figure(f"{each.step.name} on {each.step.on}", each, each.ratio, None) for each in view.steps]
-    in_all = [_figure(f"{each.step.name}, in all", each, each.total, IN_ALL.get(each.step.name)) for each in view.steps]
+    beside = [_figure(f"{each.step.name} on {each.step.on}", each, each.ratio) for each in view.steps]
+    in_all = [_figure(f"{each.step.name}, in all", each, each.total) for each in view.steps]
     return [*beside, *in_all]
 
 
-def _figure(name: str, found: StepFound, ratio: Ratio | None, target: Target | None) -> Figure:
+def _figure(name: str, found: StepFound, ratio: Ratio | None) -> Figure:
     name = f"CPU per request: {name}"
     if ratio is None:
-        return Figure(name, "×", 1.0, None, None, found.reason or "no number", target)
-    return Figure(name, "×", ratio.value, ratio.low, ratio.high, f"{ratio.blocks} blocks", target, standing(found))
+        return Figure(name, "×", 1.0, None, None, found.reason or "no number", None)
+    return Figure(name, "×", ratio.value, ratio.low, ratio.high, f"{ratio.blocks} blocks", None, standing(found))

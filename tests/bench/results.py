@@ -86,6 +86,7 @@ class Sizes(Struct, frozen=True):
     build_recipes: tuple[str, ...] = ()
     build_again: int = 6
     build_ladder_s: float = 1500.0
+    best_study: str = "studies/best-build.toml"
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
 
 
@@ -121,6 +122,7 @@ QUICK = Sizes(
     build_recipes=("pgo",),
     build_again=1,
     build_ladder_s=60.0,
+    best_study="tests/bench/rehearsed-study.toml",
     newcomer=(),
 )
 """A rehearsal: every path is walked, no figure is worth anything."""

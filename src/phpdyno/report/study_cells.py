@@ -148,14 +148,16 @@ def reference_per_s(view: StudyView, arm: str) -> str:
 
 
 def contrast_cells(view: StudyView) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Head and rows of the contrasts: one column per app and metric, the reference's first."""
+    """Head and rows of the contrasts: the reference's column first, where there is one, then one per app and metric."""
     columns = list(dict.fromkeys((each.app, each.metric) for each in view.contrasts))
-    head = ("how many times better", "reference, throughput", *(f"{app}, {METRIC[metric]}" for app, metric in columns))
+    reference = ("reference, throughput",) if view.reference else ()
+    head = ("how many times better", *reference, *(f"{app}, {METRIC[metric]}" for app, metric in columns))
     rows = []
     for title in dict.fromkeys(each.title for each in view.contrasts):
         mine = {(each.app, each.metric): each for each in view.contrasts if each.title == title}
         theirs = next((each.reference for each in mine.values() if each.reference is not None), None)
-        rows.append((title, NOTHING if theirs is None else factor(theirs), *(_ours(mine.get(column)) for column in columns)))
+        beside = (NOTHING if theirs is None else factor(theirs),) if view.reference else ()
+        rows.append((title, *beside, *(_ours(mine.get(column)) for column in columns)))
     return head, tuple(rows)
 
 

@@ -230,9 +230,11 @@ def _contrasts(view: StudyView) -> list[str]:
     head, rows = contrast_cells(view)
     said = (
         "A contrast of two arms neither of which is the control is the quotient of their ratios; its interval is made of both intervals, "
-        "so it is wider than it would be if the two had been measured side by side. The reference gives no intervals."
+        "so it is wider than it would be if the two had been measured side by side."
     )
-    return ["## Beside the reference", table(head, rows), said]
+    if view.reference is None:
+        return ["## Arm against arm", table(head, rows), said]
+    return ["## Beside the reference", table(head, rows), f"{said} The reference gives no intervals."]
 
 
 def _syscalls(view: StudyView, found: SyscallTable) -> list[str]:

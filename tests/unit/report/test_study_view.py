@@ -84,6 +84,17 @@ def test_contrasts_stand_beside_the_references_ratio(view: StudyView) -> None:
     assert rows[1] == ("unix against TCP (opcache off)", "–", "no interval", "–")
 
 
+def test_without_a_reference_arms_stand_beside_each_other_alone(tmp_path: Path) -> None:
+    study = structs.replace(small_study(tmp_path), reference=None)
+    view = study_view(record_of(study), journals_of(study))
+    head, rows = contrast_cells(view)
+    assert head == ("how many times better", "shop, throughput", "shop, CPU per request")
+    assert {len(row) for row in rows} == {len(head)}
+    page = study_page(view)
+    assert "## Arm against arm" in page
+    assert "reference" not in page.partition("## Arm against arm")[2]
+
+
 def test_a_contrast_is_never_made_of_two_comparisons(tmp_path: Path) -> None:
     study = small_study(tmp_path)
     loaded, *rest = study.comparisons
