@@ -39,9 +39,13 @@ def run_own_tests(source: Path, place: Path, settings: Mapping[str, str], superv
     for name in (SCRIPT, *SUITES):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         copy_as(supervisor, source / name, home / name)
+    # They leave in the directory for what is temporary what they have put there.
+    temporary = home / "tmp"
+    temporary.mkdir()
     give_to_service(supervisor, home)
     argv = [str(php), "-n", SCRIPT, "-q", f"-j{jobs}", "-n", "-p", str(php), *loading, "--no-color", *SUITES]
-    child = supervisor.spawn("build-own-tests", argv, env={"NO_INTERACTION": "1", "SKIP_SLOW_TESTS": "1"}, cwd=home)
+    env = {"NO_INTERACTION": "1", "SKIP_SLOW_TESTS": "1", "TMPDIR": str(temporary)}
+    child = supervisor.spawn("build-own-tests", argv, env=env, cwd=home)
     began = time.monotonic()
     while not child.wait(POLL_S):
         tell("PHP's own tests", len(_DONE.findall(child.said())) / max(1, expected))

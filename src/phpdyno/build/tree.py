@@ -189,6 +189,12 @@ class Tree:
         jobs = len(os.sched_getaffinity(0))
         return self._run("make", ["make", f"-j{jobs}", *words, *targets], what, share, cwd=cwd).said()
 
+    def _temporary(self) -> Path:
+        """Where compilers put what lies between their steps: of one that is killed nothing is left in /tmp."""
+        place = self._supervisor.live / "compiling"
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return place
+
     def _run(
         self,
         name: str,
@@ -201,7 +207,7 @@ class Tree:
     ) -> Child:
         """A long command, in the tree or in `cwd`; its output goes to logs/build-NAME.log. Raises DynoError with its last error."""
         # Nothing of the user's own flags may get into a build that others are compared with; a cache of objects knows no profiles.
-        env = {"CCACHE_DISABLE": "1", **(env or {})}
+        env = {"CCACHE_DISABLE": "1", "TMPDIR": str(self._temporary()), **(env or {})}
         child = self._supervisor.spawn(f"build-{name}", argv, env=env, cwd=cwd or self.place, as_service=False)
         began = time.monotonic()
         while not child.wait(POLL_S):

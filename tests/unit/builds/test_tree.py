@@ -36,11 +36,14 @@ class FakeSupervisor:
 
     def __init__(self, heard: str = "EXTRA_CFLAGS", *, warns: str = "") -> None:
         self.asked: list[tuple[str, ...]] = []
+        self.live = Path()
+        self.environments: list[Mapping[str, str]] = []
         self._heard = heard
         self._warns = warns
 
     def spawn(self, name: str, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, as_service: bool) -> FakeChild:
         self.asked.append(tuple(argv))
+        self.environments.append(env)
         if argv[0] != "make":
             return FakeChild("")
         filled(cwd, *PROGRAMS.values(), "modules/opcache.so", f"modules/{cwd.name}.so")
@@ -58,6 +61,7 @@ class FakeSupervisor:
 
 def tree(place: Path, supervisor: FakeSupervisor) -> Tree:
     filled(place, "Makefile", "configure", "libtool")
+    supervisor.live = place / "live"
     return Tree(place, cast(Supervisor, supervisor), lambda *_: None)
 
 
@@ -88,6 +92,14 @@ def test_configure_is_made_where_there_is_none_or_what_it_is_made_of_is_patched(
     wanted.configure(("--enable-fpm",), anew=anew)
     assert (("./buildconf", "--force") in supervisor.asked) == made
     assert supervisor.asked[-1] == ("./configure", "--quiet", "--enable-fpm")
+
+
+def test_what_compilers_need_meanwhile_lies_where_it_is_removed_after_any_end(tmp_path: Path) -> None:
+    supervisor = FakeSupervisor()
+    tree(tmp_path, supervisor).compile(O3, "compiling o3")
+    (place,) = {env["TMPDIR"] for env in supervisor.environments}
+    assert Path(place).is_dir()
+    assert Path(place).is_relative_to(supervisor.live)
 
 
 def test_profiles_stay_where_compiling_left_them_a_modules_too(tmp_path: Path) -> None:
