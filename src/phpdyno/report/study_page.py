@@ -104,12 +104,13 @@ def _method(view: StudyView) -> list[str]:
         f"together with {confidence}. Before anything is timed both arms must give equal answers, and every changed setting must be seen "
         "at work in the running worker."
     )
-    second = (
-        "CPU per request is the CPU of all php-fpm processes per valid answer, with one worker and one request in flight. Throughput is "
-        f"valid completions per second with {view.concurrency} requests in flight on {view.workers} static workers, {_arrival(loaded)}, "
-        "generator and servers on the same machine; failed requests are counted and do not end a slot."
+    cost = "CPU per request is the CPU of all php-fpm processes per valid answer, with one worker and one request in flight."
+    speed = (
+        f"Throughput is valid completions per second with {view.concurrency} requests in flight on {view.workers} static workers, "
+        f"{_arrival(loaded)}, generator and servers on the same machine; failed requests are counted and do not end a slot."
     )
-    told = [second, *(_slot_words(each) for each in loaded), _levels(confidence) if loaded else ""]
+    asked = any(each.metric == "throughput" for each in view.comparisons)
+    told = [cost, speed if asked else "", *(_slot_words(each) for each in loaded), _levels(confidence) if loaded else ""]
     return ["## Method", first, " ".join(filter(None, told)), swept]
 
 

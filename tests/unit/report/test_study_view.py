@@ -95,6 +95,13 @@ def test_without_a_reference_arms_stand_beside_each_other_alone(tmp_path: Path) 
     assert "reference" not in page.partition("## Arm against arm")[2]
 
 
+def test_a_study_by_cpu_alone_says_nothing_of_throughput(tmp_path: Path) -> None:
+    study = small_study(tmp_path)
+    by_cpu = structs.replace(study, comparisons=tuple(each for each in study.comparisons if each.metric == "cpu"))
+    assert "Throughput is" in study_page(study_view(record_of(study), journals_of(study)))
+    assert "Throughput is" not in study_page(study_view(record_of(by_cpu), {"shop-cpu": cpu_journal(12)}))
+
+
 def test_a_contrast_is_never_made_of_two_comparisons(tmp_path: Path) -> None:
     study = small_study(tmp_path)
     loaded, *rest = study.comparisons
