@@ -1,5 +1,6 @@
 """Section `best-build`: what the best build brings, and the JIT on top, by the study of it: few arms, so that intervals are narrow."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -28,12 +29,14 @@ MOST_S = 3 * 3600.0
 
 
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
-    """Each arm against the distribution's PHP. Builds may come from this machine's cache: what they bring is measured. A study that was
-    begun before is gone on with."""
+    """Each arm against the distribution's PHP, and the study's own page. Builds may come from this machine's cache: what they bring is
+    measured. A study that was begun before is gone on with."""
     runs = room.unfinished / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     begun = sorted(runs.glob(RUN))
-    words = ("--resume", str(begun[-1])) if begun else (str(ROOT / sizes.best_study),)
+    words = ["--resume", str(begun[-1])] if begun else [str(ROOT / sizes.best_study)]
+    if sizes.best_page:
+        words += ["--page", str(ROOT / sizes.best_page)]
     with Supervisor(room.logs) as supervisor:
         room.say(f"phpdyno study {sizes.best_study}")
         Builder(supervisor, runs, cache=cache_dir()).timed("study", "study", *words, most_s=MOST_S)
@@ -41,6 +44,8 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
     if view.host is not None:
         minutes = f"{view.elapsed_s / 60:.0f} minutes of measuring"
         room.parts.append(Part(minutes, code_digest(), view.host, view.started[:10], time.strftime("%Y-%m-%d")))
+    # A finished one would be gone on with the next time, whatever code that measures.
+    shutil.rmtree(runs)
     return figures_of(view)
 
 

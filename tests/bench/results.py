@@ -87,6 +87,8 @@ class Sizes(Struct, frozen=True):
     build_again: int = 6
     build_ladder_s: float = 1500.0
     best_study: str = "studies/best-build.toml"
+    # Where the study's page goes, "" for nowhere.
+    best_page: str = "docs/studies/best-build.md"
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
 
 
@@ -123,6 +125,7 @@ QUICK = Sizes(
     build_again=1,
     build_ladder_s=60.0,
     best_study="tests/bench/rehearsed-study.toml",
+    best_page="",
     newcomer=(),
 )
 """A rehearsal: every path is walked, no figure is worth anything."""
