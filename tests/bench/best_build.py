@@ -1,19 +1,13 @@
 """Section `best-build`: what the best build brings, and the JIT on top, by the study of it: few arms, so that intervals are narrow."""
 
 import shutil
-import subprocess
-import sys
 import time
-from pathlib import Path
 
-import msgspec
-
-from phpdyno.errors import DynoError
 from phpdyno.paths import cache_dir
 from phpdyno.report.study_shape import ArmFigures, StudyView
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.selfcheck import code_digest
-from tests.bench.builder import Builder
+from tests.bench.builder import Builder, said_by
 from tests.bench.figures import Figure, Target
 from tests.bench.results import Part, Room, Sizes
 from tests.bench.stamp import ROOT
@@ -21,7 +15,7 @@ from tests.bench.stamp import ROOT
 TARGETS = {
     "pgo": Target("≥ 1.10×", at_least=1.10),
     "lto+pgo+bolt": Target("≥ 1.14×", at_least=1.14),
-    "lto+pgo+bolt, JIT, huge pages": Target("≥ 1.25×", at_least=1.25),
+    "lto+pgo+bolt, JIT": Target("≥ 1.25×", at_least=1.25),
 }
 """Of an arm against the stock PHP."""
 RUN = "*-study-*"
@@ -40,22 +34,13 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
     with Supervisor(room.logs) as supervisor:
         room.say(f"phpdyno study {sizes.best_study}")
         Builder(supervisor, runs, cache=cache_dir()).timed("study", "study", *words, most_s=MOST_S)
-    view = view_of(max(runs.glob(RUN)))
+    view = said_by(StudyView, "study", "--resume", str(max(runs.glob(RUN))))
     if view.host is not None:
         minutes = f"{view.elapsed_s / 60:.0f} minutes of measuring"
         room.parts.append(Part(minutes, code_digest(), view.host, view.started[:10], time.strftime("%Y-%m-%d")))
     # A finished one would be gone on with the next time, whatever code that measures.
     shutil.rmtree(runs)
     return figures_of(view)
-
-
-def view_of(run: Path) -> StudyView:
-    """What a finished study found. Raises DynoError."""
-    argv = [sys.executable, "-m", "phpdyno", "study", "--resume", str(run), "--json"]
-    answer = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if answer.returncode != 0:
-        raise DynoError(f"phpdyno study --resume failed: {answer.stderr.strip()}")
-    return msgspec.json.decode(answer.stdout, type=StudyView)
 
 
 def figures_of(view: StudyView) -> list[Figure]:

@@ -2,15 +2,21 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
 from tests.bench.results import Room, Sizes
+
+Told = TypeVar("Told")
 
 
 class Builder:
@@ -30,6 +36,15 @@ class Builder:
         if child.status != 0:
             raise DynoError(f"phpdyno {words[0]} {child.ended_how()}: {child.tail()}")
         return time.monotonic() - began
+
+
+def said_by(told: type[Told], *words: str) -> Told:
+    """What a command of phpdyno that measures nothing prints as JSON. Raises DynoError where it fails."""
+    argv = [sys.executable, "-m", "phpdyno", *words, "--json"]
+    answer = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise DynoError(f"phpdyno {words[0]} failed: {answer.stderr.strip()}")
+    return msgspec.json.decode(answer.stdout, type=told)
 
 
 @contextmanager

@@ -1,19 +1,18 @@
 """Section `ladder`: what the steps of a ladder on WordPress bring, knobs on top included."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-import msgspec
-
-from phpdyno.errors import DynoError
 from phpdyno.model.ladder import StepFound
 from phpdyno.model.tune import Ratio
 from phpdyno.report.ladder_view import LadderView, standing
-from tests.bench.builder import builder
-from tests.bench.figures import Figure
+from tests.bench.builder import builder, said_by
+from tests.bench.figures import Figure, Target
 from tests.bench.results import Room, Sizes
 
+IN_ALL = {
+    "pgo": Target("≥ 1.10×", at_least=1.10),
+    "pgo+bolt": Target("≥ 1.14×", at_least=1.14),
+    "JIT and preloading": Target("≥ 1.25×", at_least=1.25),
+}
+"""Of a step against the stock PHP."""
 BUILDING_S, GRACE_S = 3 * 3600.0, 300.0
 
 
@@ -26,26 +25,18 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
         budget = ("--budget", f"{budget_s:.0f}s")
         phpdyno.timed("ladder", "ladder", sizes.build_app, *recipes, *budget, most_s=BUILDING_S + budget_s + GRACE_S)
         (run,) = [each for each in phpdyno.runs.iterdir() if (each / "ladder.json").is_file()]
-    return figures_of(view_of(run))
-
-
-def view_of(run: Path) -> LadderView:
-    """What the ladder's own report says. Raises DynoError."""
-    answer = subprocess.run([sys.executable, "-m", "phpdyno", "report", str(run), "--json"], capture_output=True, text=True, check=False)
-    if answer.returncode != 0:
-        raise DynoError(f"phpdyno report failed: {answer.stderr.strip()}")
-    return msgspec.json.decode(answer.stdout, type=LadderView)
+    return figures_of(said_by(LadderView, "report", str(run)))
 
 
 def figures_of(view: LadderView) -> list[Figure]:
     """Each step against what it stands on, then each against the stock PHP."""
-    beside = [_figure(f"{each.step.name} on {each.step.on}", each, each.ratio) for each in view.steps]
-    in_all = [_figure(f"{each.step.name}, in all", each, each.total) for each in view.steps]
+    beside = [_figure(f"{each.step.name} on {each.step.on}", each, each.ratio, None) for each in view.steps]
+    in_all = [_figure(f"{each.step.name}, in all", each, each.total, IN_ALL.get(each.step.name)) for each in view.steps]
     return [*beside, *in_all]
 
 
-def _figure(name: str, found: StepFound, ratio: Ratio | None) -> Figure:
+def _figure(name: str, found: StepFound, ratio: Ratio | None, target: Target | None) -> Figure:
     name = f"CPU per request: {name}"
     if ratio is None:
-        return Figure(name, "×", 1.0, None, None, found.reason or "no number", None)
-    return Figure(name, "×", ratio.value, ratio.low, ratio.high, f"{ratio.blocks} blocks", None, standing(found))
+        return Figure(name, "×", 1.0, None, None, found.reason or "no number", target)
+    return Figure(name, "×", ratio.value, ratio.low, ratio.high, f"{ratio.blocks} blocks", target, standing(found))
