@@ -6,10 +6,14 @@ import time
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pytest
 from msgspec import structs
 
+from phpdyno._native import Histogram
+from phpdyno.drive.open_samples import MAX_LAG_SHARE
 from phpdyno.experiment.bottleneck import find_bottleneck
+from phpdyno.experiment.visiting import LATE_OPEN
 from phpdyno.journal.sweep import SWEEP_FILE, Sweep, read_sweep
 from phpdyno.model.bottleneck import Bottleneck
 from phpdyno.model.plan import AppSource
@@ -35,6 +39,7 @@ from tests.support.traces import wait_for_no_traces
 pytestmark = pytest.mark.integration
 
 WAITS = "<?php usleep(5000); echo str_repeat('x', 400);\n"
+SLOW = "<?php usleep(20000); echo str_repeat('x', 400);\n"
 WORD = "<?php echo str_repeat(getenv('WORD') ?: 'same ', 100);\n"
 LEVEL = 0.95
 OPEN = Point(OPEN_CONNECTIONS, 0.7)
@@ -103,12 +108,16 @@ def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
     assert hello.plan.points == (Point(1), Point(5), OPEN)
     assert hello.plan.arms[0].settings["pool.pm"] == "dynamic"
     assert set(hello.facts) == {"default"}
-    for point in hello.plan.points:
-        seen = at(hello, point)
-        counts = tally(seen)
-        assert (counts.failed, counts.failed_apart) == (0, 0)
-        assert counts.valid == counts.requests > 0
-        check_figures(seen)
+    for point in (Point(1), Point(5)):
+        check_counts(at(hello, point))
+    # On two cores nginx and the generator share one. At thousands of requests a second, a visit in three to one in two is late there by
+    # the declared 5 % of response times of a few milliseconds, and a sweep may have none that counts: that is said, not hidden.
+    opened = at(hello, OPEN)
+    assert all(visit.valid == visit.requests > 0 for visit in opened)
+    for visit in opened:
+        check_lateness(visit)
+    if counting(opened):
+        check_counts(opened)
     for point in (Point(1), Point(5)):
         assert "%" in bottleneck_sentence(limit(hello, point, "default", 5))
     best = throughput(at(hello, Point(5)), LEVEL)
@@ -118,6 +127,18 @@ def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
     assert best.value > 0.8 * alone.value
     check_open(hello)
     assert wait_for_no_traces() == []
+
+
+def test_an_open_loop_has_response_times_where_they_are_the_servers(tmp_path: Path, runs: Path) -> None:
+    """Answers take 20 ms at least, so the generator may be 1 ms late at its 99th percentile. In 24 visits it was late for less than 1 % of
+    the response time in 22, for 3.4 % at most, and one visit in three that counts is enough."""
+    source = AppSource(docroot=str(site(tmp_path / "slow", index=SLOW)), urls=("/",))
+    sweep = swept(runs, structs.replace(ASKED, source=source, points=points_of((1, 5), 0.7)))
+    check_counts(at(sweep, OPEN))
+    middle = times_at(at(sweep, OPEN), 50.0, LEVEL)
+    assert middle is not None
+    assert middle.value > 20_000_000
+    check_open(sweep)
 
 
 @needs(RIVALS, "neither wrk nor ab is installed")
@@ -130,6 +151,28 @@ def test_others_generators_say_about_the_same(hello: Sweep) -> None:
         assert 0.7 < ratios[len(ratios) // 2] < 1.4
         # hello tells no length, so HTTP/1.0 cannot keep a connection.
         assert check.kept == (check.tool == "wrk")
+
+
+def check_counts(seen: tuple[Visit, ...]) -> None:
+    """No request failed, and there is a figure of everything."""
+    counts = tally(seen)
+    assert (counts.failed, counts.failed_apart) == (0, 0)
+    assert counts.valid == counts.requests > 0
+    check_figures(seen)
+
+
+def check_lateness(visit: Visit) -> None:
+    """A visit of an open loop counts unless a covariate says otherwise, and the one that is the generator's does so where it should."""
+    (times,) = visit.times
+    response = Histogram.from_counts(np.array(times.times_ns, np.uint64), np.array(times.counts, np.uint64)).percentile(99.0)
+    share = visit.lag_p99_ns / response
+    # A histogram's percentile is up to 0.1 % above the one that was judged by.
+    if not visit.excluded:
+        assert share <= MAX_LAG_SHARE
+    elif visit.excluded == LATE_OPEN:
+        assert share > 0.998 * MAX_LAG_SHARE
+    else:
+        assert visit.excluded.startswith("steal ")
 
 
 def check_figures(seen: tuple[Visit, ...]) -> None:
