@@ -110,7 +110,7 @@ def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
     assert set(hello.facts) == {"default"}
     for point in (Point(1), Point(5)):
         check_counts(at(hello, point))
-    # On two cores nginx and the generator share one. At thousands of requests a second, a visit in three to one in two is late there by
+    # On two cores nginx and the generator share one. At thousands of requests a second, one visit in six to one in two is late there by
     # the declared 5 % of response times of a few milliseconds, and a sweep may have none that counts: that is said, not hidden.
     opened = at(hello, OPEN)
     assert all(visit.valid == visit.requests > 0 for visit in opened)
