@@ -1,5 +1,7 @@
 """Where things lie: the cache, the live directory of a run, and who our servers run as."""
 
+import contextlib
+import functools
 import grp
 import os
 import pwd
@@ -9,9 +11,12 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError
 
+OWN_NUMBERS = range(65533, 65519, -1)
+"""Numbers for the account that root's servers run as; systemd gives out up to 65519, Debian none of 65000 to 65533."""
+
 
 class ServiceUser(Struct, frozen=True):
-    """The account our servers run as: ourselves, or `nobody` when we are root."""
+    """The account our servers run as: ourselves, or one of phpdyno's own when we are root."""
 
     name: str
     group: str
@@ -22,15 +27,31 @@ class ServiceUser(Struct, frozen=True):
 
 
 def service_user() -> ServiceUser:
-    """`nobody` for root (the servers' own accounts may own the live site's files), else the calling user."""
+    """For root an account of its own, else the calling user.
+
+    The servers' own accounts may own the live site's files, and `nobody` is shared with whatever else has no better one. Ours needs no
+    line in /etc/passwd: it is a number that nobody has, in the part of the reserved range that neither Debian nor systemd gives out.
+    """
     if os.geteuid() == 0:
-        entry = pwd.getpwnam("nobody")
-        return ServiceUser(entry.pw_name, grp.getgrgid(entry.pw_gid).gr_name, entry.pw_uid, entry.pw_gid, switch=True)
+        return _own_account()
     uid, gid = os.geteuid(), os.getegid()
     try:
         return ServiceUser(pwd.getpwuid(uid).pw_name, grp.getgrgid(gid).gr_name, uid, gid, switch=False)
     except KeyError:  # a container started with a number for a user
         return ServiceUser(str(uid), str(gid), uid, gid, switch=False)
+
+
+@functools.cache
+def _own_account() -> ServiceUser:
+    for number in OWN_NUMBERS:
+        with contextlib.suppress(KeyError):
+            pwd.getpwuid(number)
+            continue
+        with contextlib.suppress(KeyError):
+            grp.getgrgid(number)
+            continue
+        return ServiceUser("phpdyno", "phpdyno", number, number, switch=True)
+    raise DynoError(f"accounts have all the numbers from {OWN_NUMBERS[-1]} to {OWN_NUMBERS[0]}, and the servers need one that nobody has")
 
 
 def cache_path() -> Path:

@@ -82,7 +82,7 @@ def test_hello(supervisor: Supervisor, cache: Path) -> None:
         expectation = expect(app.workload.targets, [[answer] for answer in answers])
         assert expectation.compare(fetch(port, app)).equal
     assert 1000 <= len(answers[0].body) <= 2048
-    assert app.docroot.is_relative_to(supervisor.live)
+    assert app.copy.is_relative_to(supervisor.live)
     assert len(app.version) == 16
 
 
@@ -98,7 +98,8 @@ def test_a_user_app_with_dump_and_prepare_command(supervisor: Supervisor, cache:
     told: list[str] = []
     app = open_app(str(store)).prepare(supervisor, cache=cache, progress=told.append)
 
-    assert app.docroot == supervisor.live / "app" / "public"
+    assert app.copy == supervisor.live / "app"
+    assert app.docroot.name == "public"
     assert not (supervisor.live / "app" / ".git").exists()
     assert not (store / "warm.txt").exists()
     assert app.ini == {**INI, "memory_limit": "64M"}
@@ -168,7 +169,7 @@ def test_our_own_run_directory_is_not_copied(tmp_path: Path, cache: Path) -> Non
     (tmp_path / "index.php").write_text("<?php echo 'hi';")
     with Supervisor(tmp_path / "runs" / "1" / "logs") as supervisor:
         app = open_app(docroot=tmp_path).prepare(supervisor, cache=cache, progress=silent)
-        assert [path.name for path in app.docroot.iterdir()] == ["index.php"]
+        assert [path.name for path in app.copy.iterdir()] == ["index.php"]
 
 
 def test_the_copy_of_a_shared_directory_is_written_never_the_original(tmp_path: Path, supervisor: Supervisor, cache: Path) -> None:
@@ -187,7 +188,7 @@ def test_the_copy_of_a_shared_directory_is_written_never_the_original(tmp_path: 
         assert fetch(port, app)[0].body == b"hit"
 
     assert (shared / "hits.txt").read_text() == "0"
-    assert (app.docroot / "storage" / "hits.txt").read_text() == "0x"
+    assert (app.copy / "storage" / "hits.txt").read_text() == "0x"
 
 
 def test_a_dump_of_newer_mariadb_tools_loads(supervisor: Supervisor, cache: Path, store: Path) -> None:

@@ -238,7 +238,7 @@ needs_settings = pytest.mark.skipif(not os.access(SETTING, os.W_OK), reason="set
 OTHER = "4111"
 SETS = (
     "import time\nfrom pathlib import Path\nfrom phpdyno.stack.supervise import Supervisor\n"
-    "with Supervisor(Path({place!r})) as s:\n"
+    "with Supervisor(Path({place!r}), bottle=False) as s:\n"
     f"    s.set_host({str(SETTING)!r}, {OTHER!r})\n"
     "    print(s._guardian.pid, flush=True)\n    time.sleep(60)\n"
 )
@@ -262,7 +262,7 @@ def before() -> Iterator[str]:
 
 @needs_settings
 def test_a_setting_of_the_host_is_restored_when_it_is_given_back_and_when_we_leave(tmp_path: Path, before: str) -> None:
-    with Supervisor(tmp_path / "logs") as supervisor:
+    with Supervisor(tmp_path / "logs", bottle=False) as supervisor:
         assert supervisor.set_host(str(SETTING), OTHER) == OTHER
         assert supervisor.set_host(str(SETTING), None) == before
         supervisor.set_host(str(SETTING), "4112")

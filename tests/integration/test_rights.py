@@ -51,7 +51,7 @@ def give(*trees: Path, uid: int = BOB.pw_uid) -> None:
 
 
 def prepared(home: Path, tmp_path: Path, supervisor: Supervisor) -> Path:
-    return open_app(str(home / "shop")).prepare(supervisor, cache=tmp_path / "cache", progress=silent).docroot
+    return open_app(str(home / "shop")).prepare(supervisor, cache=tmp_path / "cache", progress=silent).copied_docroot
 
 
 @pytest.mark.parametrize("kind", ["file", "in a directory", "behind another link", "below a closed directory"])
@@ -272,8 +272,8 @@ def test_a_commit_runs_no_filter_and_its_own_links_are_followed(home: Path, tmp_
     git(shop, "config", "filter.long.process", f"touch {note}")
     with Supervisor(tmp_path / "logs") as supervisor:
         then = prepare_commit(open_app(str(shop)), commit, supervisor, cache=tmp_path / "cache", progress=silent)
-        assert (then.docroot.parent / "lib/part.php").read_text() == "as committed"
-        assert (then.docroot / "index.php").read_text() == "<?php echo 1;"
+        assert (then.copied_docroot.parent / "lib/part.php").read_text() == "as committed"
+        assert (then.copied_docroot / "index.php").read_text() == "<?php echo 1;"
     assert not note.exists()
 
 

@@ -45,6 +45,7 @@ def served(supervisor: Supervisor, app: PreparedApp, env: Mapping[str, str] | No
             "php-s",
             [find_program("php"), "-S", f"127.0.0.1:{port}", "-t", str(app.docroot)],
             env={"PHP_INI_SCAN_DIR": scan_path(fragment), **own, **(env or {})},
+            binds=app.binds,
         )
         stack.callback(child.stop)
         deadline = time.monotonic() + 10

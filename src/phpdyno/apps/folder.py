@@ -30,9 +30,13 @@ DATABASE_ENV = "PHPDYNO_DB_NAME"
 class FolderApp:
     """Copied for each run into the live directory, owned and writable by the servers' account: frameworks write caches below their root."""
 
-    def __init__(self, described: AppFile) -> None:
-        """Raises UsageError when a file or directory that is named does not exist."""
+    def __init__(self, described: AppFile, original: Path | None = None) -> None:
+        """`original`: where the app stands, if its files are described to lie elsewhere (those of a commit).
+
+        Raises UsageError when a file or directory that is named does not exist.
+        """
         self.described = described
+        self.original = original or described.root
         file = described.file
         for key, path in (("root", described.root), ("docroot", described.docroot)):
             if not path.is_dir():
@@ -86,8 +90,12 @@ class FolderApp:
         Where another revision of the app was prepared before, its data directory is `shared`: then this one's command runs on it too.
         """
         described = self.described
-        root = self._copy(supervisor, progress, place)
-        files = tree_digest(root)
+        copy = self._copy(supervisor, progress, place)
+        files = tree_digest(copy)
+        root, seen_at = copy, None
+        if not supervisor.no_bottle:
+            root = self.original
+            seen_at = supervisor.make_place(root)
         docroot = root / described.docroot.relative_to(described.root)
         seed = ""
         datadir = None
@@ -98,11 +106,11 @@ class FolderApp:
         if described.prepare:
             progress("running the app's prepare command: " + " ".join(described.prepare)[:80])
             if datadir is None:
-                self._run(supervisor, root, ini, env)
+                self._run(supervisor, root, ini, env, {copy: seen_at} if seen_at else {})
             else:
                 datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
                 with databases.serving(supervisor, datadir):
-                    self._run(supervisor, root, ini, env)
+                    self._run(supervisor, root, ini, env, {copy: seen_at} if seen_at else {})
         return PreparedApp(
             name=described.name,
             docroot=docroot,
@@ -114,7 +122,9 @@ class FolderApp:
             version=_version(described, files, seed),
             settings=described.settings,
             root=root,
-            original=described.root,
+            original=self.original,
+            place=copy if seen_at else None,
+            seen_at=seen_at,
         )
 
     def _copy(self, supervisor: Supervisor, progress: Progress, place: str) -> Path:
@@ -132,7 +142,8 @@ class FolderApp:
             copy_named(supervisor, reader, source, into, left_out=left_out, where=f"{self.described.file}: root {source}")
         else:
             copy_entries(supervisor, [entry for entry in sorted(source.iterdir()) if entry.name not in left_out], into)
-        mend_links(into, source, partial(copy_linked, supervisor, reader=reader))
+        seen_at = None if supervisor.no_bottle else self.original
+        mend_links(into, source, partial(copy_linked, supervisor, reader=reader), seen_at=seen_at)
         give_to_service(supervisor, into)
         into.chmod(0o755)
         return into
@@ -145,7 +156,7 @@ class FolderApp:
         with named_file(supervisor, sql, reader, where=f"{self.described.file}: sql {sql}") as dump:
             return databases.seeded(supervisor, cache=cache, dump=dump, database=database, progress=progress)
 
-    def _run(self, supervisor: Supervisor, root: Path, ini: dict[str, str], env: dict[str, str]) -> None:
+    def _run(self, supervisor: Supervisor, root: Path, ini: dict[str, str], env: dict[str, str], binds: Mapping[Path, Path]) -> None:
         """The prepare command, in the copy, with the settings that the app is served with. Its output goes to logs/prepare-app.log."""
         socket = str(databases.database_socket(supervisor))
         home = supervisor.directory("prepare", private=False)
@@ -156,6 +167,7 @@ class FolderApp:
             list(self.described.prepare),
             env={"HOME": str(home), "PHP_INI_SCAN_DIR": scan_path(home), **placed},
             cwd=root,
+            binds=binds,
             timeout_s=PREPARE_TIMEOUT_S,
         )
         if child.status != 0:

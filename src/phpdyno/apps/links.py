@@ -17,8 +17,10 @@ CROWDED = (Path("/"), Path("/usr"), Path("/home"), Path("/dev"))
 MOST_HOPS = 40
 
 
-def mend_links(copy: Path, source: Path, duplicate: Duplicate) -> None:
+def mend_links(copy: Path, source: Path, duplicate: Duplicate, *, seen_at: Path | None = None) -> None:
     """Make links that led into `source` lead into its copy, and put a copy of what they led to in the place of those that left it.
+
+    `seen_at` is the path at which the copy will be seen, and which links into it therefore have to name; None for its own.
 
     What several links lead to is copied once, so an app that writes through one link reads it through the other. A link that left the root
     and led to nothing is removed. One to a device (/dev/null, /dev/stderr) stays. Raises UsageError, naming the link, where a copy would
@@ -42,7 +44,7 @@ def mend_links(copy: Path, source: Path, duplicate: Duplicate) -> None:
                 fresh.append((link, place))
     for link, origin in found:
         if link.is_symlink():
-            _point(link, _led_to(origin, homes), homes)
+            _point(link, _led_to(origin, homes), homes, (copy, seen_at or copy))
 
 
 def _links(copy: Path, source: Path) -> Iterator[tuple[Path, Path]]:
@@ -103,13 +105,18 @@ def _may_be_copied(place: Path, origin: Path, trees: tuple[Path, Path]) -> bool:
     return not _is_kernel(place)
 
 
-def _point(link: Path, place: Path, homes: Mapping[Path, Path]) -> None:
-    """Make a link in the copy lead where `place` is now; nowhere where that is neither copied nor a device."""
+def _point(link: Path, place: Path, homes: Mapping[Path, Path], seen: tuple[Path, Path]) -> None:
+    """Make a link in the copy lead where `place` is now; nowhere where that is neither copied nor a device. `seen` is the copy and the path
+    at which it is seen."""
     home = _home(place, homes)
     if home is None and not _is_kernel(place):
         link.unlink()
         return
     target = homes[home] / place.relative_to(home) if home else place
-    if Path(os.path.normpath(link.parent / link.readlink())) != target:
+    copy, at = seen
+    if target.is_relative_to(copy):
+        target = at / target.relative_to(copy)
+    standing = at / link.parent.relative_to(copy) if link.is_relative_to(copy) else link.parent
+    if Path(os.path.normpath(standing / link.readlink())) != target:
         link.unlink()
         link.symlink_to(target)

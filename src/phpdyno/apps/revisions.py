@@ -95,10 +95,10 @@ def prepare_commit(
     if not docroot.is_dir():
         missing = docroot.relative_to(tree)
         raise DynoError(f"this commit has no directory {missing}", where=f"source={commit[:SHORT]}", next_step="name a later commit")
-    then = FolderApp(structs.replace(described, root=root, docroot=docroot))
+    then = FolderApp(structs.replace(described, root=root, docroot=docroot), described.root)
     prepared = then.prepare(supervisor, cache=cache, progress=progress, place=f"app-{commit[:SHORT]}", shared=shared)
     shutil.rmtree(tree)
-    return structs.replace(prepared, commit=commit, original=described.root)
+    return structs.replace(prepared, commit=commit)
 
 
 def _export(supervisor: Supervisor, repository: Repository, commit: str, tree: Path) -> None:

@@ -87,7 +87,7 @@ class ScriptApp:
         directory.mkdir()
         place = supervisor.directory("listing/out") / "operations.json"
         command = host_command(supervisor, app, self.control, mode="list", place=place, directory=directory)
-        child = supervisor.run(LIST_LOG, command.argv, env=command.env, cwd=app.docroot, timeout_s=SETUP_S)
+        child = supervisor.run(LIST_LOG, command.argv, env=command.env, cwd=app.docroot, binds=app.binds, timeout_s=SETUP_S)
         if child.status != 0 or not place.is_file():
             kind = UsageError if child.status == REFUSED else DynoError
             what = last_words(child) or f"the script {child.ended_how()}: {child.tail()}"

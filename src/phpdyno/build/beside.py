@@ -48,7 +48,7 @@ class Beside:
         Raises WrongAnswer, ArmFailed."""
         with self.running(arm) as together:
             app = together.other.app
-            return together.other.read_facts(()), together.other.read_scripts(app.root or app.docroot)
+            return together.other.read_facts(()), together.other.read_scripts(app.real_root)
 
     @contextmanager
     def running(self, arm: Arm) -> Iterator[Together]:

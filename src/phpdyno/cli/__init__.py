@@ -7,6 +7,7 @@ from typing import NoReturn
 from phpdyno.cli.interrupts import end_in_order
 from phpdyno.cli.output import open_outputs
 from phpdyno.errors import DynoError, Interrupted
+from phpdyno.host.network import own_namespaces
 
 EXIT_INTERRUPTED = 130
 
@@ -15,6 +16,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     """Entry point of `phpdyno`. Exit codes: 0 fine, 1 failure, 2 usage, 3 and 4 as asked for, 130 interrupted."""
     # The servers' account has to read what we write for it, whatever the user's own umask is.
     os.umask(0o022)
+    own_namespaces()
     end_in_order()
     try:
         open_outputs()

@@ -11,6 +11,7 @@ from typing import Self
 
 from phpdyno.errors import DynoError
 from phpdyno.host.file_lock import POLL_S
+from phpdyno.host.network import outside
 
 _NAME = "\0phpdyno-measuring"
 
@@ -67,12 +68,12 @@ class MeasuringLock:
         _HOLDS.release()
 
     def _take(self) -> socket.socket:
-        taken = self._bound()
+        taken = outside(self._bound)
         if taken is None and self._waiting is not None:
             self._waiting(f"another phpdyno is at work on this host{self._holder()}; waiting for it")
             while taken is None:
                 time.sleep(POLL_S)
-                taken = self._bound()
+                taken = outside(self._bound)
         if taken is None:
             raise DynoError(
                 f"another phpdyno is measuring on this host{self._holder()}, and two at once would disturb each other",
@@ -92,6 +93,9 @@ class MeasuringLock:
         return taken
 
     def _holder(self) -> str:
+        return outside(self._told_holder)
+
+    def _told_holder(self) -> str:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
                 asking.settimeout(0.5)

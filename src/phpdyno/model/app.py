@@ -22,6 +22,8 @@ class PreparedApp(Struct, frozen=True):
     `front_controller` is relative to it (`index.php`); requests for paths that are no file go there.
     `datadir` is a prepared MariaDB data directory to be copied for a run, or None for an app without a database.
     `settings` are those that an arm may change as `app.NAME`. `commit` is set for the export of one commit: its id.
+    `place` is where our copy lies in the live directory, and `seen_at` where the servers see it instead: at the path of its original, so
+    that `docroot` and `root` are the original's own paths (None for both where the servers see the copy itself).
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
@@ -37,3 +39,30 @@ class PreparedApp(Struct, frozen=True):
     commit: str = ""
     root: Path | None = None
     original: Path | None = None
+    place: Path | None = None
+    seen_at: Path | None = None
+
+    @property
+    def copy(self) -> Path:
+        """Where our copy of the root lies."""
+        return self.place or self.root or self.docroot
+
+    @property
+    def copied_docroot(self) -> Path:
+        """Where the document root lies in our copy."""
+        return self.place / self.docroot.relative_to(self.root) if self.place and self.root else self.docroot
+
+    @property
+    def real_root(self) -> Path:
+        """The root as PHP knows it, without links."""
+        return self.seen_at or self.root or self.docroot
+
+    @property
+    def real_docroot(self) -> Path:
+        """The document root as PHP knows it, where the links on the way to the root are concerned."""
+        return self.seen_at / self.docroot.relative_to(self.root) if self.seen_at and self.root else self.docroot
+
+    @property
+    def binds(self) -> dict[Path, Path]:
+        """What has to be seen elsewhere than where it lies, by where that is."""
+        return {self.place: self.seen_at} if self.place and self.seen_at else {}

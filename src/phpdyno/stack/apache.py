@@ -80,6 +80,7 @@ def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: P
     from phpdyno.stack.bench import free_port  # noqa: PLC0415 (the bench starts us)
 
     real = bench.real_values(arm)
+    bench.show(arm, real)
     files = bench.files_of(arm)
     placement = with_scanned(place_php(arm, files, directory, directory / "ini", bench.supervisor.user), files)
     resolved = structs.replace(arm, settings={**arm.settings, **real})  # never journaled
@@ -98,6 +99,7 @@ def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: P
         [found.binary, "-d", str(run), "-f", str(place.configuration), "-D", "FOREGROUND"],
         env=environment,
         cwd=run,
+        binds=bench.app_of(arm).binds,
         cores=bench.cores.measured,
         cgroups=bench.cgroup(f"php{number}"),
         thp_off=thp_off(arm),

@@ -30,6 +30,7 @@ from phpdyno.stack.php import IniFiles, ini_files
 from phpdyno.stack.placement import Placement, ini_options, place_php, texts_in, with_own_preload, write_as_read
 from phpdyno.stack.pool_status import status_listen
 from phpdyno.stack.programs import find_program
+from phpdyno.stack.sight import show_arm
 from phpdyno.stack.supervise import Child, Supervisor
 
 PROBE = Path(__file__).resolve().parent.parent / "php_files" / "probe.php"
@@ -163,6 +164,7 @@ class Bench:
             return launch_apache(self, arm, number, directory, run)
         listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(run / "fpm.sock")
         real = self.real_values(arm)
+        self.show(arm, real)
         placement = place_php(arm, self.files_of(arm), directory, directory / "ini", self.supervisor.user)
         resolved = structs.replace(arm, settings={**arm.settings, **real})  # never journaled
         status = status_listen(arm.php.version, run) if self._status else "" if names_manager(arm) else None
@@ -214,6 +216,11 @@ class Bench:
                 real[key] = self._live_values[value][key]
         return real
 
+    def show(self, arm: Arm, real: Mapping[str, str]) -> None:
+        """Let the arm's servers see what it names; `real` as `real_values` gives it."""
+        resolved = structs.replace(arm, settings={**arm.settings, **real})
+        show_arm(self.supervisor, resolved, self.files_of(arm), ini=self.app_of(arm).ini)
+
     def _configure(
         self, arm: Arm, directory: Path, listen: str, placement: Placement, *, texts: frozenset[str], status: str | None
     ) -> dict[str, str]:
@@ -248,6 +255,7 @@ class Bench:
             [arm.php.fpm, "--nodaemonize", "--force-stderr", *placement.options, "--fpm-config", str(directory / "fpm.conf")],
             env=self.environment(arm, placement),
             cwd=directory,
+            binds=self.app_of(arm).binds,
             cores=self.cores.measured,
             cgroups=self.cgroup(f"php{number}"),
             thp_off=thp_off(arm),
@@ -275,6 +283,7 @@ class Bench:
             f"nginx-{instance.number}",
             [find_program("nginx"), "-p", str(prefix), "-c", str(configuration), "-e", "stderr", "-g", "daemon off;"],
             cwd=prefix,
+            binds=app.binds,
             cores=self.cores.nginx or self.cores.helpers,
             cgroups=self.cgroup(name),
         )

@@ -96,8 +96,9 @@ def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "t
         if answer is None:
             break
         try:
-            facts = facts_of(answer, family=family, workers=len(children_of(master)))
-            return msgspec.structs.replace(facts, anon_huge_kib=max(facts.anon_huge_kib, before.get(answer.pid, 0)))
+            pid = pid_here(answer.pid, children_of(master))
+            facts = facts_of(answer, pid=pid, family=family, workers=len(children_of(master)))
+            return msgspec.structs.replace(facts, anon_huge_kib=max(facts.anon_huge_kib, before.get(pid, 0)))
         except PermissionError as error:
             raise DynoError("what /proc shows of the worker may not be read", next_step=MAY_LOOK) from error
         except OSError:
@@ -105,13 +106,30 @@ def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "t
     raise DynoError("no worker answers the probe")
 
 
-def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: int) -> WorkerFacts:
-    """What a process said of itself, with what /proc says of it. Raises OSError when it is gone."""
-    exe = Path(f"/proc/{answer.pid}/exe").readlink()
-    now, held = _huge_pages(answer.pid), _huge_in(answer.memory)
+def pid_here(pid: int, known: Iterable[int]) -> int:
+    """The number, as we see it, of the process among `known` that calls itself `pid`: in a PID namespace it has another one. `pid` itself
+    where there is none. (Its own number is the last that /proc has of it.)"""
+    for each in known:
+        with suppress(OSError):
+            told = Path(f"/proc/{each}/status").read_text()
+            numbers = next((line.split()[1:] for line in told.splitlines() if line.startswith("NSpid:")), [str(each)])
+            if int(numbers[-1]) == pid:
+                return each
+    return pid
+
+
+def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: int, pid: int | None = None) -> WorkerFacts:
+    """What a process said of itself, with what /proc says of it; `pid` is its number here, where it calls itself another.
+
+    Raises OSError when it is gone.
+    """
+    pid = answer.pid if pid is None else pid
+    exe = Path(f"/proc/{pid}/exe").readlink()
+    now, held = _huge_pages(pid), _huge_in(answer.memory)
     anon_huge_kib, hugetlb_kib = max(now[0], held[0]), max(now[1], held[1])
-    mapped = mapped_paths(answer.pid)
+    mapped = mapped_paths(pid)
     told: dict[str, Any] = msgspec.structs.asdict(answer)
+    told["pid"] = pid
     del told["scripts"], told["memory"]
     return WorkerFacts(
         **told,
@@ -124,7 +142,7 @@ def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: in
         hugetlb_kib=hugetlb_kib,
         mapped_extensions=tuple(path for path in mapped if path.endswith(".so")),
         preloaded=tuple(path for path in answer.env.get("LD_PRELOAD", "").replace(":", " ").split() if _named(mapped, path)),
-        kernel=kernel_facts(answer.pid, str(exe), mapped, lazy="LD_BIND_NOW" in answer.env),
+        kernel=kernel_facts(pid, str(exe), mapped, lazy="LD_BIND_NOW" in answer.env),
     )
 
 

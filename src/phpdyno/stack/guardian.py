@@ -5,9 +5,13 @@ whatever cause, SIGKILL included: then every descendant is killed, settings of t
 and the live directory is deleted.
 Parent-death signals alone would miss the workers of php-fpm and nginx, and they are cleared on setuid.
 
-Standard library only, and run by file name: it must start in milliseconds and survive whatever breaks in the rest.
-Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own" | "set", …}` is answered by `{"id", …}`; an ended child is told
-by `{"event": "exit", "child", "status"}`: the id of the request that started it, and its exit code (negative: the signal's number).
+With a bottle (namespaces of their own for mounts, network, processes and IPC) each process that is put into it is in a PID namespace of its
+own, together with all that it starts: when it ends, or the guardian does, the kernel ends them all.
+
+Standard library only: it must start in milliseconds and survive whatever breaks in the rest.
+Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own" | "set" | "bottle" | "show", …}` is answered by `{"id", …}`; an
+ended child is told by `{"event": "exit", "child", "status"}`: the id of the request that started it, and its exit code (negative: the
+signal's number).
 """
 
 import contextlib
@@ -26,6 +30,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from phpdyno.host import namespaces
+from phpdyno.stack.bottle.making import Bottle, end_pid_namespace, start_in_pid_namespace
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_THP_DISABLE = 41
@@ -33,6 +40,8 @@ SETTABLE = ("/proc/sys/vm/nr_hugepages", "/proc/sys/net/core/somaxconn")
 """Settings of the host that are ever changed, and so the only ones that a note may have restored."""
 OWN_OOM_SCORE, ENDED_FIRST = "/proc/self/oom_score_adj", "1000"
 """Where memory runs out the kernel ends what we have started, before all that lives on this host."""
+OF_NETWORK = "/proc/sys/net/"
+"""Settings that a network namespace has for itself: with a bottle, the host's stay as they are."""
 KILL_DEADLINE_S = 10.0
 LIVE_PREFIX = "phpdyno-"
 
@@ -97,6 +106,11 @@ class Guardian:
         self.buffer = b""
         self.children: dict[int, int] = {}
         """Process id to the id of the request that started it."""
+        self.bottle: Bottle | None = None
+        self.firsts: dict[int, int] = {}
+        """Of each process in a PID namespace of its own, the first process of that."""
+        self.network: dict[str, str] = {}
+        """Settings of the bottle's network that we changed, with what they held before."""
 
     def serve(self) -> None:
         """Answer requests and report ended children until end of file."""
@@ -143,6 +157,10 @@ class Guardian:
                 self.remember()
             elif request["op"] == "set":
                 answer["value"] = self.set(request["file"], request["value"])
+            elif request["op"] == "bottle":
+                answer["network"] = self.make_bottle(request["steps"])
+            elif request["op"] == "show" and self.bottle is not None:
+                self.bottle.add(request["steps"])
         except OSError as error:
             answer["error"] = error.strerror or str(error)
             answer["errno"] = error.errno
@@ -163,24 +181,52 @@ class Guardian:
         elif request["uid"] is not None:
             os.fchown(log, request["uid"], request["gid"])  # php-fpm opens /proc/self/fd/2 anew
         read_end, write_end = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            self.become(request, (output, log), write_end)
-        for descriptor in {write_end, output, log}:
-            os.close(descriptor)
+        try:
+            pid, first = self.fork(request, (output, log), write_end)
+        except OSError:
+            os.close(read_end)
+            raise
+        finally:
+            for descriptor in {write_end, output, log}:
+                os.close(descriptor)
         with os.fdopen(read_end, "rb") as pipe:
             failure = pipe.read()
         if failure:
             os.waitpid(pid, 0)
+            if first:
+                end_pid_namespace(first)
             number, _, place = failure.decode().partition(" ")
             raise OSError(int(number), os.strerror(int(number)), place)
         self.children[pid] = request["id"]
+        if first:
+            self.firsts[pid] = first
         executable = str(Path(shutil.which(request["argv"][0]) or request["argv"][0]).resolve())
         self.sessions.append({"leader": pid, "started": start_ticks(pid), "exe": executable, "log": request["log"]})
         self.remember()
         return pid
 
-    def become(self, request: dict[str, Any], outputs: tuple[int, int], report: int) -> None:
+    def fork(self, request: dict[str, Any], outputs: tuple[int, int], report: int) -> tuple[int, int]:
+        """Fork what becomes the program; its number, and that of the first process of its PID namespace (0 outside the bottle)."""
+        if request["bottled"] and (bottle := self.bottle) is not None:
+            return start_in_pid_namespace(lambda: self.become(request, outputs, report, bottle))
+        pid = os.fork()
+        if pid == 0:
+            self.become(request, outputs, report, None)
+        return pid, 0
+
+    def make_bottle(self, steps: list[dict[str, Any]]) -> str:
+        """Make the bottle; the file that stands for its network namespace. Raises OSError: this host lets us make none."""
+        if os.geteuid() != 0:
+            uid, gid = os.geteuid(), os.getegid()
+            namespaces.unshare(namespaces.NEWUSER)
+            Path("/proc/self/setgroups").write_text("deny")
+            namespaces.map_ids("self", [(uid, uid)], [(gid, gid)])
+        root = self.live / "root"
+        root.mkdir(exist_ok=True)
+        self.bottle = Bottle.make(str(root), steps)
+        return f"/proc/{os.getpid()}/fd/{self.bottle.network}"
+
+    def become(self, request: dict[str, Any], outputs: tuple[int, int], report: int, bottle: Bottle | None) -> None:
         """In the child: set everything up, standard output and error included, and exec. Never returns."""
         step = request["argv"][0]
         try:
@@ -197,11 +243,18 @@ class Guardian:
             os.dup2(null, 0)
             os.dup2(outputs[0], 1)
             os.dup2(outputs[1], 2)
+            if bottle is not None:
+                bottle.enter(request["binds"])
+                namespaces.drop_bounding_set()
             if request["uid"] is not None:
                 os.setgroups([])
                 os.setgid(request["gid"])
                 os.setuid(request["uid"])
-            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if bottle is not None:
+                namespaces.no_new_privileges()
+                namespaces.drop_capabilities()
+            else:
+                _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if request["thp_off"]:
                 _libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
             os.umask(0o022)
@@ -233,6 +286,9 @@ class Guardian:
         """Write a setting of the host, None: what it held before; give what it holds then. What it was is written down first."""
         if file not in SETTABLE:
             raise OSError(errno.EPERM, "not a setting that we change", file)
+        if self.bottle is not None and file.startswith(OF_NETWORK):
+            self.network.setdefault(file, self.bottle.set_network(file, None))
+            return self.bottle.set_network(file, self.network[file] if value is None else value)
         if value is None:
             if file in self.settings:
                 restore_settings({file: self.settings.pop(file)})
@@ -253,6 +309,8 @@ class Guardian:
             if pid == 0:
                 return
             if pid in self.children:
+                if first := self.firsts.pop(pid, 0):
+                    end_pid_namespace(first)
                 self.tell({"event": "exit", "child": self.children.pop(pid), "status": os.waitstatus_to_exitcode(status)})
 
     def remember(self) -> None:
@@ -312,8 +370,12 @@ def remove_cgroup(group: str) -> None:
             return
 
 
+START = f"import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r}); from phpdyno.stack.guardian import main; main()"
+"""What a Python without site directories is given to run."""
+
+
 def main() -> None:
-    """`guardian.py FD ROOT`: make a live directory below ROOT and serve on the inherited socket FD.
+    """`-c START FD ROOT`: make a live directory below ROOT and serve on the inherited socket FD.
 
     The directory is made here and not by our owner: whoever makes it must be there to remove it.
     """
@@ -332,7 +394,3 @@ def main() -> None:
         guardian.serve()
     finally:
         guardian.end()
-
-
-if __name__ == "__main__":
-    main()

@@ -151,7 +151,7 @@ class Instance:
         """Facts of a running worker, from the worker itself and from /proc."""
         try:
             names = (*env_names, *(setting.env for setting in self.app.settings.values()))
-            root = self.app.docroot if self.app.commit else None
+            root = self.app.real_docroot if self.app.commit else None
             family: Literal["unix", "tcp"] = "unix" if self.fastcgi.startswith("unix:") else "tcp"
             told = read_facts(lambda: self.ask_probe(names, root=root), family, self.fpm.pid)
         except DynoError as error:

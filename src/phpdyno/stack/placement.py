@@ -113,9 +113,14 @@ def with_own_preload(ini: Mapping[str, str], arm: Arm, app: PreparedApp) -> tupl
     named = ini.get(PRELOAD)
     script = arm.php.preload if named is None else named
     copy = copy_of(script, app.root, app.original)
-    if copy is None or (named is None and not copy.is_file()):
+    if copy is None or (named is None and not _lies_at(copy, app).is_file()):
         return {**ini, PRELOAD: named or ""}, {}
     return {**ini, PRELOAD: str(copy)}, {str(copy): script}
+
+
+def _lies_at(path: Path, app: PreparedApp) -> Path:
+    """Where we find what the app's servers see at a path."""
+    return app.place / path.relative_to(app.root) if app.place and app.root else path
 
 
 def copy_of(script: str, root: Path | None, original: Path | None) -> Path | None:

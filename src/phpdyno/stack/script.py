@@ -29,6 +29,7 @@ from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.php import IniFiles, ini_files
 from phpdyno.stack.placement import ini_options, place_php, with_own_preload
+from phpdyno.stack.sight import show_arm
 from phpdyno.stack.supervise import Child, Supervisor
 
 PHP_FILES = Path(__file__).resolve().parent.parent / "php_files"
@@ -60,7 +61,9 @@ def host_command(supervisor: Supervisor, app: PreparedApp, arm: Arm, *, mode: st
     """
     fragment = directory / "ini"
     fragment.mkdir()
-    placement = place_php(arm, _read_by(arm.php.fpm, *ini_options(arm.settings)), directory, fragment, supervisor.user)
+    files = _read_by(arm.php.fpm, *ini_options(arm.settings))
+    show_arm(supervisor, arm, files, ini=app.ini)
+    placement = place_php(arm, files, directory, fragment, supervisor.user)
     ini = {**OWN_INI, **HOST_INI, "session.save_path": str(supervisor.directory("sessions")), **app.ini, **arm.layer("ini")}
     ini, preloaded = with_own_preload(ini, arm, app)
     if ini.get("open_basedir"):
@@ -146,7 +149,7 @@ class ScriptInstance:
         """Facts of the process, from itself and from /proc. Raises ArmFailed."""
         try:
             answer = msgspec.json.decode(self._ask(b"I" + json.dumps(env_names).encode()), type=ProbeAnswer)
-            facts = self._as_shown(facts_of(answer, family="unix", workers=1))
+            facts = self._as_shown(facts_of(answer, pid=self.php_pid, family="unix", workers=1))
         except (OSError, *NOT_JSON) as error:
             what = f"the script's process tells no facts: {self.complaint() or error}"
             raise ArmFailed(self.arm, what, next_step=MAY_LOOK if isinstance(error, PermissionError) else "") from error
@@ -262,6 +265,7 @@ class ScriptBench:
                 command.argv,
                 env=command.env,
                 cwd=self.app.docroot,
+                binds=self.app.binds,
                 cores=self.cores.measured,
                 cgroups=component_cgroup(self.supervisor, self._groups, name),
             )

@@ -9,20 +9,31 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from phpdyno.errors import DynoError
+from phpdyno.host import network
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack import guardian as guardian_file
+from phpdyno.stack.bottle.view import STICKY, SYSTEM, Step, base_view, directory, hide, show, way_to
+from phpdyno.stack.guardian import START
 from phpdyno.stack.leftovers import sweep_leftovers
 
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+SEEN = tuple(Path(place) for place in SYSTEM)
+"""What every process in the bottle sees of the host."""
+NO_BINDS: Mapping[Path, Path] = MappingProxyType({})
+
 Account = tuple[int, int]
 """User and primary group by number."""
+
+
+def _is_seen(place: Path) -> bool:
+    """Whether every process in the bottle sees it as it is on the host."""
+    return any(place.is_relative_to(shown) for shown in SEEN)
 
 
 class Child:
@@ -93,8 +104,9 @@ class Child:
 class Supervisor:
     """Starts processes through a guardian of its own. A context manager: leaving it ends all of them and removes `live`."""
 
-    def __init__(self, logs: Path | None = None) -> None:
-        """`logs` None: in the live directory, so that nothing of them stays."""
+    def __init__(self, logs: Path | None = None, *, bottle: bool = True) -> None:
+        """`logs` None: in the live directory, so that nothing of them stays. `bottle`: what runs as the servers' account is put into one,
+        where this host lets us make it (`no_bottle` says why not)."""
         sweep_leftovers()
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)
@@ -108,7 +120,7 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         self._channel = ours
         with theirs:
-            argv = [sys.executable, "-I", str(Path(guardian_file.__file__)), str(theirs.fileno()), str(live_root())]
+            argv = [sys.executable, "-I", "-c", START, str(theirs.fileno()), str(live_root())]
             self._guardian = subprocess.Popen(argv, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL)
         self.live = self._await_live()
         self.logs = logs or self.live / "logs"
@@ -117,6 +129,26 @@ class Supervisor:
             # The servers' account may pass, nobody else: the copy of an app is as secret as the app.
             os.chown(self.live, os.geteuid(), self.user.gid)
             self.live.chmod(0o710)
+        self.no_bottle = "--no-bottle"
+        """Why what we start is not in a bottle; '' where it is."""
+        self._shown: set[Path] = set()
+        self._leave: Callable[[], None] | None = None
+        if bottle:
+            self.no_bottle = self._make_bottle()
+
+    def _make_bottle(self) -> str:
+        """Why there is none; '' once it is there and our own network is its."""
+        if reason := network.refused():
+            return reason
+        account = f"{self.user.name}:{self.user.uid}:{self.user.gid}" if self.user.switch else ""
+        answer = self._ask({"op": "bottle", "steps": base_view(self.live, account=account)})
+        if "error" in answer:
+            return f"{answer['file'] or 'namespaces'}: {answer['error']}"
+        try:
+            self._leave = network.enter(answer["network"])
+        except OSError as error:
+            return f"its network cannot be entered: {error.strerror}"
+        return ""
 
     def __enter__(self) -> Self:
         return self
@@ -129,6 +161,9 @@ class Supervisor:
     def close(self) -> bool:
         """Hang up: the guardian kills what is left, cleans up and ends. Idempotent; whether a Ctrl-C came meanwhile, which waits."""
         interrupted = False
+        leave, self._leave = self._leave, None
+        if leave is not None:
+            leave()
         if self._channel.fileno() < 0:
             return interrupted
         with contextlib.suppress(OSError):
@@ -161,11 +196,14 @@ class Supervisor:
         account: Account | None = None,
         output: Path | None = None,
         thp_off: bool = False,
+        binds: Mapping[Path, Path] = NO_BINDS,
     ) -> Child:
         """Start `argv`, its output appended to logs/NAME.log, as the service user unless `as_service` is False.
 
         `account` is somebody else to run as; `output` a new file, ours, for its standard output alone. `thp_off`: without transparent
         huge pages, nor those that it forks.
+        What runs as the service user is in the bottle, where there is one; there `binds` are places (second) at which it, and what it
+        starts, see what lies elsewhere in the live directory (first).
         The environment is exactly `env` plus PATH. Raises DynoError when it cannot be executed.
         """
         log = self.logs / f"{name}.log"
@@ -185,6 +223,8 @@ class Supervisor:
                 "uid": uid,
                 "gid": gid,
                 "thp_off": thp_off,
+                "bottled": account is None and as_service and not self.no_bottle,
+                "binds": [[str(source), str(target)] for source, target in binds.items()],
             }
         )
         if "error" in answer:
@@ -203,9 +243,10 @@ class Supervisor:
         account: Account | None = None,
         output: Path | None = None,
         timeout_s: float = 300.0,
+        binds: Mapping[Path, Path] = NO_BINDS,
     ) -> Child:
         """Run a short command to its end; its exit code is in `status`. Raises DynoError after `timeout_s`."""
-        child = self.spawn(name, argv, env=env, cwd=cwd, as_service=as_service, account=account, output=output)
+        child = self.spawn(name, argv, env=env, cwd=cwd, as_service=as_service, account=account, output=output, binds=binds)
         if not child.wait(timeout_s):
             child.stop(timeout_s=1.0)
             raise DynoError(f"{name} did not end within {timeout_s:.0f} s", where=argv[0], next_step=f"see {child.log}")
@@ -226,6 +267,40 @@ class Supervisor:
         if "error" in answer:
             raise DynoError(f"this setting of the host cannot be changed: {answer['error']}", where=file, next_step="run as root")
         return str(answer["value"])
+
+    def show(self, path: Path) -> None:
+        """Let the bottle's processes see a file or directory of the host, read-only and at its own path."""
+        if self.no_bottle or path in self._shown:
+            return
+        self._shown.add(path)
+        steps, real = way_to(path)
+        if not _is_seen(real) and not real.is_relative_to(self.live):
+            steps.append(show(real))
+        self._add(steps, path)
+
+    def make_place(self, path: Path) -> Path:
+        """Make an empty directory at a path in the bottle, for something to be seen there; its path without the links that the host has on
+        the way."""
+        steps, real = way_to(path)
+        if not _is_seen(real):
+            steps.append(directory(str(real)))
+        self._add(steps, path)
+        return real
+
+    def make_private(self, path: Path) -> None:
+        """An empty directory at a path in the bottle that everybody there may write to; what the host has there stays unseen."""
+        if self.no_bottle or path in self._shown:
+            return
+        self._shown.add(path)
+        steps, real = way_to(path)
+        if real in SEEN or real.is_relative_to(self.live):
+            return
+        self._add([*steps, hide(real, STICKY) if _is_seen(real) else directory(str(real), STICKY)], path)
+
+    def _add(self, steps: list[Step], path: Path) -> None:
+        answer = self._ask({"op": "show", "steps": steps})
+        if "error" in answer:
+            raise DynoError(f"this cannot be shown to the servers: {answer['error']}", where=str(path))
 
     def directory(self, name: str, *, private: bool = True) -> Path:
         """A directory in the live directory that the servers' account may write to."""

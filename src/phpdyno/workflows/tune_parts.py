@@ -90,7 +90,7 @@ class Parts:
             lane = make_lane(instance, stage, panel, workload=plan.workload, transport=plan.transport, lengths=self._gate.lengths)
             for target in range(len(plan.workload.targets)):
                 lane.driver.fetch(target)
-            return instance.read_scripts(instance.app.root or instance.app.docroot)
+            return instance.read_scripts(instance.app.real_root)
         finally:
             stage.stop(instances)
 

@@ -1,0 +1,4 @@
+"""The bottle: the mount, network, PID and IPC namespaces in which all that is measured lives.
+
+Standard library only: the guardian uses it.
+"""

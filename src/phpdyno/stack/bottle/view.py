@@ -1,0 +1,147 @@
+"""What the processes in the bottle see of the file system: the system read-only, private directories, and nothing that is not named.
+
+The plan is plain data (lists of steps), made by phpdyno and carried out by the guardian.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+Step = dict[str, Any]
+"""`do` says what: `show` a place of the host at its own path (`write`: not read-only), an empty `directory` with a `mode` (and an `owner`),
+a `link`, a `file` with a `text`, `hide` a directory that came with a larger one."""
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys")
+"""What programs are made of. /etc has no other site's configuration (`HIDDEN`)."""
+HIDDEN = (
+    "/etc/nginx",
+    "/etc/apache2/sites-available",
+    "/etc/apache2/sites-enabled",
+    "/etc/apache2/conf-available",
+    "/etc/apache2/conf-enabled",
+    "/etc/mysql",
+    "/etc/postgresql",
+    "/etc/redis",
+    "/etc/letsencrypt",
+    "/etc/cron.d",
+    "/etc/ssh",
+    "/sys/fs",
+    "/sys/kernel/debug",
+    "/sys/kernel/tracing",
+    "/sys/firmware",
+)
+POOLS = "/etc/php/*/*/pool.d"
+"""Other sites' pools, with the secrets in their environment."""
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+OPEN, STICKY = 0o777, 0o1777
+PRIVATE = {
+    "/tmp": STICKY,  # noqa: S108
+    "/var": 0o755,
+    "/var/tmp": STICKY,  # noqa: S108
+    "/var/log": OPEN,
+    "/var/cache": OPEN,
+    "/var/spool": OPEN,
+    "/var/lib": 0o755,
+    "/var/lib/php": 0o755,
+    "/var/lib/php/sessions": 0o1733,
+    "/run": OPEN,
+    "/run/lock": STICKY,
+    "/dev": 0o755,
+    "/dev/shm": STICKY,  # noqa: S108
+    "/home": 0o755,
+    "/root": 0o700,
+    "/srv": 0o755,
+    "/mnt": 0o755,
+    "/proc": 0o755,
+}
+LINKS = {
+    "/var/run": "/run",
+    "/var/lock": "/run/lock",
+    "/dev/fd": "/proc/self/fd",
+    "/dev/stdin": "/proc/self/fd/0",
+    "/dev/stdout": "/proc/self/fd/1",
+    "/dev/stderr": "/proc/self/fd/2",
+}
+REPLACED = {
+    "/etc/hosts": "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n",
+    "/etc/resolv.conf": "# No name resolves here unless it is declared.\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\nnetworks: files\nprotocols: files\nservices: files\n"
+    "ethers: files\nrpc: files\n",
+}
+"""Names resolve to what /etc/hosts has, and nothing else is asked."""
+MOST_LINKS = 40
+
+
+def base_view(live: Path, *, account: str = "") -> list[Step]:
+    """The steps that make the file system of a run whose live directory is `live`; `account` is a line for /etc/passwd and /etc/group."""
+    steps = [directory(place, mode) for place, mode in PRIVATE.items()]
+    steps += [link(place, to) for place, to in LINKS.items()]
+    for place in SYSTEM:
+        path = Path(place)
+        if path.is_symlink():
+            steps.append(link(place, str(path.readlink())))
+        elif path.is_dir():
+            steps.append(show(path))
+    steps += [show(Path(place), write=True) for place in DEVICES]
+    hidden = [*map(Path, HIDDEN), *Path("/").glob(POOLS.removeprefix("/"))]
+    steps += [hide(place) for place in hidden if place.is_dir() and not place.is_symlink()]
+    steps += [{"do": "file", "path": place, "text": text} for place, text in _replaced(account).items() if Path(place).exists()]
+    return [*steps, show(live, write=True)]
+
+
+def _replaced(account: str) -> dict[str, str]:
+    if not account:
+        return REPLACED
+    texts = dict(REPLACED)
+    name, uid, gid = account.split(":")
+    for place, line in (("/etc/passwd", f"{name}:x:{uid}:{gid}::/nonexistent:/usr/sbin/nologin\n"), ("/etc/group", f"{name}:x:{gid}:\n")):
+        held = Path(place).read_text(encoding="utf-8", errors="surrogateescape") if Path(place).exists() else ""
+        texts[place] = held + ("" if held.endswith("\n") or not held else "\n") + line
+    return texts
+
+
+def directory(path: str, mode: int = 0o755, *, owner: tuple[int, int] | None = None) -> Step:
+    """An empty directory."""
+    return {"do": "directory", "path": path, "mode": mode, "owner": owner}
+
+
+def link(path: str, to: str) -> Step:
+    """A symbolic link."""
+    return {"do": "link", "path": path, "to": to}
+
+
+def show(path: Path, *, write: bool = False) -> Step:
+    """A file or directory of the host, at its own path."""
+    return {"do": "show", "path": str(path), "write": write}
+
+
+def hide(path: Path, mode: int = 0o755) -> Step:
+    """An empty directory in the place of one that came with a larger one."""
+    return {"do": "hide", "path": str(path), "mode": mode}
+
+
+def way_to(path: Path) -> tuple[list[Step], Path]:
+    """The links on the way along a path of the host, as steps, and where it leads: so that it leads there in the bottle as well."""
+    steps: list[Step] = []
+    done, todo = Path("/"), [part for part in path.parts if part != "/"]
+    while todo:
+        part = todo.pop(0)
+        if part == "..":
+            done = done.parent
+            continue
+        place = done / part
+        to = _read_link(place)
+        if to is None or len(steps) >= MOST_LINKS:
+            done = place
+            continue
+        steps.append(link(str(place), to))
+        done = Path("/") if to.startswith("/") else done
+        todo = [each for each in Path(to).parts if each != "/"] + todo
+    return steps, done
+
+
+def _read_link(place: Path) -> str | None:
+    try:
+        return os.readlink(place)  # noqa: PTH115 (the text as it is)
+    except OSError:
+        return None
