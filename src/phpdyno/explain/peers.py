@@ -27,7 +27,7 @@ OUTCOMES: dict[str, Outcome] = {
     **dict.fromkeys(("EACCES", "EPERM"), "forbidden"),
     "ETIMEDOUT": "timed out",
 }
-_PORT = re.compile(r"sin6?_port=htons\((\d+)\)")
+_PORT = re.compile(r"sin6?_port=htons\((\d{1,5})\)")
 _ADDRESS = re.compile(r'(?:inet_addr\(|inet_pton\(AF_INET6, )"([0-9a-fA-F:.]+)"')
 _UNIX = re.compile(r'sun_path=(@?)"')
 _PAYLOAD = re.compile(r'iov_base=("(?:[^"\\]|\\.)*")')

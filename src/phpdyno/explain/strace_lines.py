@@ -7,12 +7,12 @@ from msgspec import Struct
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|(?<=[\w)])<[^<>]*>|[\[\]{}(),]')
 """A string, a remark, what a descriptor stands for, or a mark that matters where arguments end."""
-_HEAD = re.compile(r"(?:\[pid +)?(?:(\d+)\]? +)?(\w+)\(")
+_HEAD = re.compile(r"(?:\[pid +)?(?:(\d{1,10})\]? +)?(\w+)\(")
 _UNFINISHED = re.compile(r"^(?:(\d+) +)?(.*?) ?<(?:unfinished \.\.\.|detached \.\.\.)>$", re.DOTALL)
 _RESUMED = re.compile(r"^(?:(\d+) +)?<\.\.\. (\w+) resumed>(.*)$", re.DOTALL)
 _ENDED = re.compile(r"^(?:(\d+) +)?\+\+\+ ")
-_RESULT = re.compile(r"\s*= (-?\d+|0x[0-9a-f]+|\?)(?:<([^<>]*)>(?:\(deleted\))?)?(?: ([A-Z][A-Z0-9]+)\b)?(.*)", re.DOTALL)
-_HOST_PID = re.compile(r"/\* (\d+) in strace's PID NS \*/")
+_RESULT = re.compile(r"\s*= (-?\d{1,20}|0x[0-9a-f]+|\?)(?:<([^<>]*)>(?:\(deleted\))?)?(?: ([A-Z][A-Z0-9]+)\b)?(.*)", re.DOTALL)
+_HOST_PID = re.compile(r"/\* (\d{1,10}) in strace's PID NS \*/")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _NOTE = re.compile(r"^(-?\d+|AT_FDCWD)(?:<([^<>]*)>)?(?:\(deleted\))?$")
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
