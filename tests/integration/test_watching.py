@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from phpdyno.drive.driver import failures
+from phpdyno.errors import DynoError
 from phpdyno.explain.advice import advise
 from phpdyno.explain.strace import CannotTrace
 from phpdyno.explain.watching import watch_requests, watching
@@ -73,6 +74,15 @@ def test_a_request_that_fails_is_watched_all_the_same(tmp_path: Path) -> None:
     with plain_bench(tmp_path, index=page) as bench, bench.running([plain_arm("broken")]) as (instance,):
         reached = watch_requests(bench.supervisor, lane_of(bench, instance), np.zeros(2, dtype=np.uint32))
     assert [(each.port, each.calls) for each in reached.connections] == [(1, 2)]
+
+
+def test_an_error_of_the_block_is_the_blocks_own(tmp_path: Path) -> None:
+    with plain_bench(tmp_path) as bench, bench.running([plain_arm("plain")]) as (instance,):
+        with pytest.raises(FileNotFoundError), watching(bench.supervisor, [instance.php_pid]) as watched:
+            raise FileNotFoundError
+        with pytest.raises(DynoError, match="not known before the watching ends"):
+            watched.found()
+        assert list((bench.supervisor.live / "strace").iterdir()) == []
 
 
 def test_ptrace_forbidden_is_said(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from phpdyno.model.reach import Connection, Deed, Outcome, Program, Reached, Wri
 MOST_FILES = 3
 """Files of one directory that are named; where there are more (names that are drawn anew each time) the directory is."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+SYSLOG = frozenset({"/dev/log"})
 ENDS: dict[Outcome, str] = {"in progress": "no answer", "timed out": "no answer", "connected": "sent"}
 ABSENT = frozenset({"ENOENT", "ENOTDIR"})
 DEEDS: dict[Deed, str] = {
@@ -104,7 +105,9 @@ def _peer(row: Connection, outcome: str, calls: int, requests: int, names: Count
     if kind:
         snippet = service_snippet(kind, at, names)
         return Advice(calls, often(calls, requests), what, f"{_inline(snippet)} gives it one", snippet)
-    if row.path:
+    if row.path in SYSLOG:
+        step = "what is written to the system's log is dropped in this run"
+    elif row.path:
         step = "no server listens there in this run, and `--allow-network` takes HOST:PORT only"
     elif row.protocol == "udp":
         step = "nobody reads it in this run"

@@ -1,7 +1,7 @@
 """strace on a php-fpm pool while it serves some requests, for what the app reaches for. Times under it mean nothing."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -61,13 +61,18 @@ def watching(
     try:
         with attached(supervisor, LOG, argv, lambda child: await_attached(child, pids), as_service=as_service):
             yield watched
-        with output.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
-            watched.reached = read_reached(lines, requests=watched.requests, ours=ours, sendmail=sendmail, places=places)
-    except OSError as error:
-        raise DynoError(f"strace left nothing to read: {error}", where=str(output)) from error
+        watched.reached = _read(output, watched.requests, ours, sendmail, places)
     finally:
         # It holds what the app was sent: rows of its database, passwords.
         output.unlink(missing_ok=True)
+
+
+def _read(output: Path, requests: int, ours: Sequence[str], sendmail: Sequence[str], places: Mapping[int, str]) -> Reached:
+    try:
+        with output.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+            return read_reached(lines, requests=requests, ours=ours, sendmail=sendmail, places=places)
+    except OSError as error:
+        raise DynoError(f"strace left nothing to read: {error}", where=str(output)) from error
 
 
 def watch_requests(

@@ -70,11 +70,11 @@ def test_two_services_of_one_name_are_numbered() -> None:
 
 
 def test_datagrams_and_sockets_that_nobody_knows() -> None:
-    found = advise(
-        Reached(5, (peer("10.0.0.5", 8125, protocol="udp", outcome="connected"), peer(path="@agent", outcome="refused", calls=1)))
-    )
+    sent = peer("10.0.0.5", 8125, protocol="udp", outcome="connected")
+    found = advise(Reached(5, (sent, peer(path="/dev/log", calls=2), peer(path="@agent", calls=1))))
     assert lines(*found) == [
         "12 x 10.0.0.5:8125 (udp), sent: nobody reads it in this run",
+        "2 x /dev/log, refused: what is written to the system's log is dropped in this run",
         "1 x @agent, refused: no server listens there in this run, and `--allow-network` takes HOST:PORT only",
     ]
 
