@@ -15,10 +15,10 @@ class DynoError(Exception):
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         remedy = f"; {self.next_step}" if self.next_step else ""
-        return _one_line(f"{place}{self.what}{remedy}")
+        return one_line(f"{place}{self.what}{remedy}")
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Whatever a name holds (a line feed, an escape sequence), shown and not obeyed."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 

@@ -10,7 +10,8 @@ from msgspec import structs
 from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
 from phpdyno.experiment.slot import Lane
-from phpdyno.explain.syscalls import CannotTrace, Traced, count_syscalls, tracing
+from phpdyno.explain.strace import CannotTrace
+from phpdyno.explain.syscalls import Traced, count_syscalls, tracing
 from phpdyno.model.study import Load, Study, StudyArm, StudyPass
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
-from phpdyno.explain.syscalls import CannotTrace
+from phpdyno.explain.strace import CannotTrace
 from phpdyno.journal.study import StudyRecord, read_study, write_study
 from phpdyno.workflows import study as workflow
 from tests.support.builds import BUILD

@@ -14,7 +14,7 @@ from phpdyno.config.study_toml import load_study
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
-from phpdyno.explain.syscalls import CannotTrace
+from phpdyno.explain.strace import CannotTrace
 from phpdyno.host.lock import MeasuringLock, holding_on
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study

@@ -14,7 +14,8 @@ from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.schedule import deal
 from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.warmup import warm_up
-from phpdyno.explain.syscalls import Traced, count_syscalls, find_strace
+from phpdyno.explain.strace import find_strace
+from phpdyno.explain.syscalls import Traced, count_syscalls
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.knobs.judge import not_effective, prove

@@ -2,7 +2,8 @@
 
 import pytest
 
-from phpdyno.explain.syscalls import parse_summary, remedy
+from phpdyno.explain.strace import remedy
+from phpdyno.explain.syscalls import parse_summary
 from phpdyno.model.study import SyscallCount
 
 WITH_ERRORS = """\
