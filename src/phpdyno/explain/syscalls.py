@@ -14,6 +14,7 @@ from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
 from phpdyno.experiment.slot import Lane
 from phpdyno.explain.attached import attached
+from phpdyno.host.plain import read_plain
 from phpdyno.model.study import SyscallCount
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import children_of
@@ -98,7 +99,7 @@ def tracing(supervisor: Supervisor, pids: Sequence[int], *, as_service: bool = F
     with attached(supervisor, LOG, argv, lambda child: _await_attached(child, pids), as_service=as_service):
         yield traced
     try:
-        traced.syscalls = parse_summary(summary.read_text())
+        traced.syscalls = parse_summary(read_plain(summary).decode())
     except (OSError, ValueError) as error:
         raise DynoError(f"strace left no table of its counts: {error}", where=str(summary)) from error
 

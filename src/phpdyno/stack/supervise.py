@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from phpdyno.errors import DynoError
+from phpdyno.host.plain import open_folder
 from phpdyno.paths import live_root, service_user
 from phpdyno.stack import guardian as guardian_file
 from phpdyno.stack.leftovers import sweep_leftovers
@@ -228,12 +229,20 @@ class Supervisor:
         return str(answer["value"])
 
     def directory(self, name: str, *, private: bool = True) -> Path:
-        """A directory in the live directory that the servers' account may write to."""
+        """A directory in the live directory that the servers' account may write to, in one that only we may write to. Raises DynoError
+        where something else lies there."""
         path = self.live / name
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o700 if private else 0o755)
-        if self.user.switch:
-            os.chown(path, self.user.uid, self.user.gid)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            folder = open_folder(path)
+            try:
+                os.fchmod(folder, 0o700 if private else 0o755)
+                if self.user.switch:
+                    os.fchown(folder, self.user.uid, self.user.gid)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise DynoError(f"cannot make this directory for the servers: {error.strerror}", where=str(path)) from error
         return path
 
     # ---- the channel --------------------------------------------------------------------------

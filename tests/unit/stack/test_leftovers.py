@@ -1,6 +1,7 @@
 """Which directories below the live root are ours to remove."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -135,7 +136,7 @@ def test_the_marker_goes_last(root: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """What an interruption of the removal leaves is still known to be ours."""
     live = make_live(str(root))
     filled(live / "app")
-    monkeypatch.setattr(guardian.shutil, "rmtree", lambda *_, **__: None)  # as where something cannot be removed
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)  # as where something cannot be removed
     remove_traces([], live)
     assert sorted(path.name for path in live.iterdir()) == ["app", MARKER]
     monkeypatch.undo()
