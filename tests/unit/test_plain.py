@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.host.plain import open_way, opened, opened_below, read_plain
+from phpdyno.host.plain import open_way, opened, opened_below, read_led, read_plain
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 EVE = 12345
@@ -78,3 +78,12 @@ def test_below_a_directory_no_link_at_all_is_followed(tmp_path: Path) -> None:
         with pytest.raises(NotADirectoryError), opened_below(top, ("link", "b")):
             pass
     assert descriptors() == before
+
+
+def test_what_a_process_names_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("ELF")
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    assert read_led(tmp_path / "link") == b"ELF"
+    with pytest.raises(OSError, match="plain file"):
+        read_led(tmp_path / "pipe")

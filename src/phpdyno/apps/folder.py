@@ -133,7 +133,10 @@ class FolderApp:
             copy_named(supervisor, reader, source, into, left_out=left_out, where=f"{self.described.file}: root {source}")
         else:
             copy_entries(supervisor, [read / entry.name for entry in sorted(source.iterdir()) if entry.name not in left_out], into)
-        mend_links(into, source, partial(copy_linked, supervisor, reader=reader))
+        try:
+            mend_links(into, source, partial(copy_linked, supervisor, reader=reader))
+        except OSError as error:
+            raise DynoError(f"the app was changed while it was copied: {error.strerror}", where=str(error.filename or source)) from error
         files = tree_digest(into)
         give_to_service(supervisor, into)
         into.chmod(0o755)

@@ -35,6 +35,17 @@ def read_plain(path: Path) -> bytes:
         return stream.read()
 
 
+def read_led(path: Path) -> bytes:
+    """The content of a plain file that may lie behind a link, for what a process of another account names: no pipe or device is waited for.
+
+    Raises OSError.
+    """
+    with os.fdopen(os.open(path, READ & ~os.O_NOFOLLOW), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(errno.EPERM, "this is no plain file", str(path))
+        return stream.read()
+
+
 def open_folder(name: Path | str, folder: int | None = None) -> int:
     """Open a directory to read it; the caller closes it. Raises OSError where a link lies there, or no directory."""
     return os.open(name, FOLDER, dir_fd=folder)
