@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from phpdyno.errors import DynoError
 from phpdyno.paths import live_root
-from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, descendants, start_ticks
+from phpdyno.stack.guardian import LIVE_NAME, boot_id, descendants, make_live, start_ticks
 from phpdyno.stack.leftovers import sweep_leftovers
 from phpdyno.stack.supervise import Supervisor
 from tests.support.traces import wait_for_no_traces
@@ -63,6 +64,7 @@ def test_leaving_ends_children_and_grandchildren_and_removes_the_live_directory(
         assert appear(marker, 3)
         live = supervisor.live
         assert live.is_dir()
+        assert LIVE_NAME.fullmatch(live.name)
     assert not descendants_named(marker)
     assert not live.exists()
 
@@ -118,8 +120,7 @@ def test_a_live_directory_of_somebody_who_still_runs_is_left_alone(tmp_path: Pat
 
 def test_a_session_number_used_again_by_somebody_else_is_not_touched() -> None:
     bystander = subprocess.Popen(["sleep", "1000.5"], start_new_session=True)
-    live = live_root() / f"{LIVE_PREFIX}test-{os.getpid()}"
-    live.mkdir()
+    live = make_live(str(live_root()))
     note = {
         "guardian": 2**22 + 1,
         "started": 1,
@@ -173,18 +174,19 @@ def test_what_others_put_under_our_name_is_not_followed(tmp_path: Path) -> None:
     session = {"leader": bystander.pid, "started": start_ticks(bystander.pid), "exe": str(Path("/usr/bin/sleep").resolve()), "log": ""}
     note = {"guardian": 2**22 + 1, "started": 1, "boot": boot_id(), "sessions": [session], "cgroups": [str(elsewhere)]}
     (elsewhere / "owner.json").write_text(json.dumps(note))
-    link = live_root() / f"{LIVE_PREFIX}link"
-    link.symlink_to(elsewhere)
+    marked = make_live(str(tmp_path))
+    shutil.copy(elsewhere / "owner.json", marked)
+    link = live_root() / marked.name
+    link.symlink_to(marked)
     sweep_leftovers()
     link.unlink()
-    open_to_all = live_root() / f"{LIVE_PREFIX}open"
-    open_to_all.mkdir()
+    assert (marked / "owner.json").is_file()
+    open_to_all = make_live(str(live_root()))
     (open_to_all / "owner.json").write_text(json.dumps(note))
     open_to_all.chmod(0o777)
     sweep_leftovers()
     assert open_to_all.exists()
-    (open_to_all / "owner.json").unlink()
-    open_to_all.rmdir()
+    shutil.rmtree(open_to_all)
     assert bystander.poll() is None
     assert elsewhere.is_dir()
     bystander.kill()

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.apps import copies, databases, folder, rights
+from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.revisions import prepare_commit, repository_of
 from phpdyno.apps.source import silent
-from phpdyno.errors import UsageError
+from phpdyno.config import trusted
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.explain.syscalls import tracing
 from phpdyno.stack.supervise import Supervisor
 from tests.integration.test_layers import git
@@ -318,3 +321,104 @@ def test_a_log_that_is_a_link_is_one_line(tmp_path: Path) -> None:
             supervisor.run("echo", ["echo", "torn"])
     assert victim.read_text() == "whole"
     assert victim.stat().st_uid == 0
+
+
+NOBODY = pwd.getpwnam("nobody")
+PREPARE = """[ -z "$(find "${PHP_INI_SCAN_DIR#:}" -writable)" ] || exit 3
+rm -f "$HOME/phpdyno.ini"
+ln -s %s "$HOME/phpdyno.ini"
+"""
+
+
+def test_what_a_prepare_command_leaves_in_its_home_leads_root_nowhere(home: Path, tmp_path: Path) -> None:
+    """Nor may it write where the settings lie that the next one is started with, as for a commit of an arm's."""
+    victim = home / "secret"
+    (home / "prepare.sh").write_text(PREPARE % victim)
+    described(home, f'docroot = "public"\nprepare = ["sh", "{home}/prepare.sh"]')
+    app = open_app(str(home / "shop"))
+    with Supervisor(tmp_path / "logs") as supervisor:
+        for place in ("app", "app-2"):
+            assert isinstance(app, FolderApp)
+            app.prepare(supervisor, cache=tmp_path / "cache", progress=silent, place=place)
+        (link,) = [path for path in supervisor.live.rglob("phpdyno.ini") if path.is_symlink()]
+        assert link.lstat().st_uid == NOBODY.pw_uid
+    assert victim.read_text() == "root's"
+
+
+def test_a_directory_of_the_servers_account_is_made_through_no_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir(mode=0o750)
+    with Supervisor(tmp_path / "logs") as supervisor:
+        place = supervisor.directory("outer", private=False)
+        assert supervisor.run("lay", ["ln", "-s", str(victim), str(place / "inner")]).status == 0
+        with pytest.raises(DynoError, match="cannot make this directory for the servers"):
+            supervisor.directory("outer/inner")
+        assert supervisor.directory("outer", private=False) == place
+    assert (victim.stat().st_uid, victim.stat().st_mode & 0o777) == (0, 0o750)
+
+
+def test_a_tree_of_bob_s_that_root_names_is_read_through_none_of_his_links(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """He puts one in a directory's place once root has begun to read."""
+    closed = home / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "index.php").write_text("root's secret")
+    give(home / "shop")
+    os.chown(home / "shop/app.toml", 0, 0)
+    public, honest = home / "shop/public", copies.copy_entries
+
+    def copy_entries(supervisor: Supervisor, entries: list[Path], into: Path) -> None:
+        shutil.rmtree(public)
+        public.symlink_to(closed)
+        os.lchown(public, BOB.pw_uid, BOB.pw_gid)
+        honest(supervisor, [each / "index.php" if each == public else each for each in entries], into)
+
+    monkeypatch.setattr(folder, "copy_entries", copy_entries)
+    with Supervisor(tmp_path / "logs") as supervisor:
+        with pytest.raises(DynoError, match="another account can have put this link there"):
+            prepared(home, tmp_path, supervisor)
+        assert not any("secret" in path.read_text() for path in supervisor.live.rglob("*.php"))
+
+
+def test_a_copy_is_closed_to_the_servers_until_it_is_complete(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "shop/var").mkdir()
+    (home / "shop/var").chmod(0o777)
+    seen: list[int | None] = []
+
+    def mend_links(copy: Path, *_: object) -> None:
+        seen.append(supervisor.run("look", ["ls", str(copy)]).status)
+
+    monkeypatch.setattr(folder, "mend_links", mend_links)
+    with Supervisor(tmp_path / "logs") as supervisor:
+        docroot = prepared(home, tmp_path, supervisor)
+        assert seen != [0]
+        assert supervisor.run("look", ["ls", str(docroot)]).status == 0
+
+
+def test_a_dump_of_bob_s_that_becomes_a_link_is_not_read(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    described(home, 'docroot = "public"\nsql = "dump.sql"')
+    dump = home / "shop/dump.sql"
+    dump.write_text("SELECT 1;")
+    give(home / "shop")
+    os.chown(home / "shop/app.toml", 0, 0)
+    read: list[bytes] = []
+    honest = trusted.led_by
+
+    def led_by(path: Path) -> tuple[Path, int]:
+        led = honest(path)
+        if path == dump and flips:
+            dump.unlink()
+            dump.symlink_to(home / "secret")
+        return led
+
+    def seeded(*_: object, dump: Path, **__: object) -> Path:
+        read.append(dump.read_bytes())
+        raise RuntimeError("read")
+
+    monkeypatch.setattr(rights, "led_by", led_by)
+    monkeypatch.setattr(databases, "seeded", seeded)
+    for flips, kind, words in ((False, RuntimeError, "read"), (True, DynoError, "sql .*cannot be read")):
+        with Supervisor(tmp_path / f"logs-{flips}") as supervisor, pytest.raises(kind, match=words):
+            prepared(home, tmp_path, supervisor)
+    assert read == [b"SELECT 1;"]

@@ -86,8 +86,11 @@ def _digest(dump: Path | None) -> str:
 
 def _load(supervisor: Supervisor, server: Database, dump: Path, database: str) -> None:
     """Feed the dump to the client from a copy that the servers' account can read."""
-    plain = supervisor.directory("sql") / "dump.sql"
+    plain = supervisor.live / "sql" / "dump.sql"
     try:
+        # In a directory of ours: nothing else can be put in its place.
+        plain.parent.mkdir(exist_ok=True)
+        plain.touch(mode=0o600)
         with gzip.open(dump) if dump.suffix == ".gz" else dump.open("rb") as packed, plain.open("wb") as unpacked:
             shutil.copyfileobj(packed, unpacked)
         if supervisor.user.switch:

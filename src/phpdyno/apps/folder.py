@@ -10,7 +10,7 @@ from pathlib import Path
 from phpdyno.apps import databases
 from phpdyno.apps.copies import copy_entries, give_to_service, tree_digest
 from phpdyno.apps.links import mend_links
-from phpdyno.apps.rights import copy_linked, copy_named, named_file, reader_of
+from phpdyno.apps.rights import copy_linked, copy_named, named_file, place_and_reader
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.errors import DynoError, UsageError
@@ -90,8 +90,7 @@ class FolderApp:
         Where another revision of the app was prepared before, its data directory is `shared`: then this one's command runs on it too.
         """
         described = self.described
-        copy = self._copy(supervisor, progress, place)
-        files = tree_digest(copy)
+        copy, files = self._copy(supervisor, progress, place)
         root, seen_at = copy, None
         if not supervisor.no_bottle:
             root = self.original
@@ -127,7 +126,8 @@ class FolderApp:
             seen_at=seen_at,
         )
 
-    def _copy(self, supervisor: Supervisor, progress: Progress, place: str) -> Path:
+    def _copy(self, supervisor: Supervisor, progress: Progress, place: str) -> tuple[Path, str]:
+        """The copy, and a digest of what is in it. No other account can enter it before it is complete."""
         source = self.described.root
         if supervisor.live.resolve().is_relative_to(source.resolve()):
             raise UsageError(
@@ -136,36 +136,44 @@ class FolderApp:
         progress(f"copying {source}")
         logs = supervisor.logs.resolve()
         into = supervisor.live / place
-        into.mkdir()
+        into.mkdir(mode=0o700)
         left_out = {entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs)}
-        if reader := reader_of(source, self.described.author, supervisor):
+        read, reader = place_and_reader(source, self.described.author, supervisor)
+        if reader:
             copy_named(supervisor, reader, source, into, left_out=left_out, where=f"{self.described.file}: root {source}")
         else:
-            copy_entries(supervisor, [entry for entry in sorted(source.iterdir()) if entry.name not in left_out], into)
+            copy_entries(supervisor, [read / entry.name for entry in sorted(source.iterdir()) if entry.name not in left_out], into)
         seen_at = None if supervisor.no_bottle else self.original
-        mend_links(into, source, partial(copy_linked, supervisor, reader=reader), seen_at=seen_at)
+        try:
+            mend_links(into, source, partial(copy_linked, supervisor, reader=reader), seen_at=seen_at)
+        except OSError as error:
+            raise DynoError(f"the app was changed while it was copied: {error.strerror}", where=str(error.filename or source)) from error
+        files = tree_digest(into)
         give_to_service(supervisor, into)
         into.chmod(0o755)
-        return into
+        return into, files
 
     def _seeded(self, supervisor: Supervisor, database: str, cache: Path, progress: Progress) -> Path:
         sql = self.described.sql
         if sql is None:
             return databases.seeded(supervisor, cache=cache, dump=None, database=database, progress=progress)
-        reader = reader_of(sql, self.described.author)
-        with named_file(supervisor, sql, reader, where=f"{self.described.file}: sql {sql}") as dump:
+        read, reader = place_and_reader(sql, self.described.author)
+        with named_file(supervisor, sql if reader else read, reader, where=f"{self.described.file}: sql {sql}") as dump:
             return databases.seeded(supervisor, cache=cache, dump=dump, database=database, progress=progress)
 
     def _run(self, supervisor: Supervisor, root: Path, ini: dict[str, str], env: dict[str, str], binds: Mapping[Path, Path]) -> None:
         """The prepare command, in the copy, with the settings that the app is served with. Its output goes to logs/prepare-app.log."""
         socket = str(databases.database_socket(supervisor))
-        home = supervisor.directory("prepare", private=False)
-        (home / "phpdyno.ini").write_text(render_ini({name: value.replace(DB_SOCKET, socket) for name, value in ini.items()}))
+        # What configures it lies beside, not in, the directory that it may write to.
+        fragment = supervisor.live / "prepare"
+        fragment.mkdir(mode=0o755, exist_ok=True)
+        (fragment / "phpdyno.ini").write_text(render_ini({name: value.replace(DB_SOCKET, socket) for name, value in ini.items()}))
+        home = supervisor.directory("prepare-home", private=False)
         placed = {name: value.replace(DB_SOCKET, socket) for name, value in env.items()}
         child = supervisor.run(
             PREPARE_LOG,
             list(self.described.prepare),
-            env={"HOME": str(home), "PHP_INI_SCAN_DIR": scan_path(home), **placed},
+            env={"HOME": str(home), "PHP_INI_SCAN_DIR": scan_path(fragment), **placed},
             cwd=root,
             binds=binds,
             timeout_s=PREPARE_TIMEOUT_S,

@@ -84,7 +84,8 @@ def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], php:
     progress(f"downloading MediaWiki {versions['mediawiki']} from Debian")
     unpacked = supervisor.live / "unpacked"
     fetch_packages(supervisor, versions, unpacked)
-    root = supervisor.directory("mediawiki", private=False)
+    root = supervisor.live / "mediawiki"
+    root.mkdir()
     for part in (DATA, CACHE):
         supervisor.directory(f"mediawiki/{part}")
     _assemble(unpacked, root / SITE)
@@ -117,7 +118,9 @@ def _assemble(unpacked: Path, site: Path) -> None:
 def _install(supervisor: Supervisor, php: PhpCli, root: Path) -> None:
     """The tables, the administrator (whom nobody can log in as) and the caches of its texts, in both forms."""
     scratch = supervisor.directory("mediawiki-installer")
-    password = scratch / "password"
+    # It may read the password, and put nothing in its place.
+    password = _scripts(supervisor) / "password"
+    password.touch(mode=0o600)
     password.write_text(secrets.token_urlsafe(24))
     if supervisor.user.switch:
         shutil.chown(password, supervisor.user.uid, supervisor.user.gid)
@@ -125,6 +128,7 @@ def _install(supervisor: Supervisor, php: PhpCli, root: Path) -> None:
     names = ["--dbtype=sqlite", "--dbname=wiki", "--lang=en", f"--extensions={','.join(USED)}", "The Dynamometer", "Admin"]
     _php(supervisor, php, root / SITE / "maintenance/install.php", *where, *names)
     shutil.rmtree(scratch)
+    password.unlink()
     # The installer refuses to work where there is a configuration.
     shutil.copyfile(SCRIPTS / "LocalSettings.php", root / SITE / "LocalSettings.php")
     (root / SITE / "LocalSettings.php").chmod(0o644)
@@ -134,9 +138,16 @@ def _install(supervisor: Supervisor, php: PhpCli, root: Path) -> None:
 
 
 def _fill(supervisor: Supervisor, php: PhpCli, root: Path) -> None:
-    script = supervisor.directory("mediawiki-scripts", private=False) / "fill.php"
+    script = _scripts(supervisor) / "fill.php"
     shutil.copyfile(SCRIPTS / script.name, script)
     _php(supervisor, php, script, "--conf", str(root / SITE / "LocalSettings.php"))
+
+
+def _scripts(supervisor: Supervisor) -> Path:
+    """What the servers' account is given to read; only we write there."""
+    place = supervisor.live / "mediawiki-scripts"
+    place.mkdir(exist_ok=True)
+    return place
 
 
 def _php(supervisor: Supervisor, php: PhpCli, script: Path, *arguments: str) -> None:

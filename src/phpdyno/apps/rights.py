@@ -4,6 +4,7 @@ its place."""
 import os
 import pwd
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,8 +12,9 @@ from pathlib import Path
 
 from phpdyno.apps.copies import COPY_TIMEOUT_S, copy_as
 from phpdyno.apps.unpack import unpack
-from phpdyno.config.trusted import NOBODY, steered_by
+from phpdyno.config.trusted import NOBODY, changeable, led_by
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.plain import READ, opened
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Account, Supervisor
 
@@ -49,11 +51,18 @@ def copy_linked(supervisor: Supervisor, source: Path, place: Path, link: Path, *
         raise DynoError("this link was changed while the app was copied", where=str(link))
 
 
-def reader_of(path: Path, author: int, supervisor: Supervisor | None = None) -> int:
-    """With whose rights root reads a path that an app.toml of `author` (0: root) names; 0 for its own, and for what we wrote ourselves."""
+def reader_of(path: Path, author: int) -> int:
+    """With whose rights root reads a path that an app.toml of `author` (0: root) names; 0 for its own."""
+    return place_and_reader(path, author)[1]
+
+
+def place_and_reader(path: Path, author: int, supervisor: Supervisor | None = None) -> tuple[Path, int]:
+    """Where such a path leads, without links, and `reader_of` it; 0 for what we wrote ourselves. What root reads with its own rights is
+    read of that place, so that a link that is put there later leads nobody."""
     if supervisor is not None and path.is_relative_to(supervisor.live):
-        return 0
-    return author or steered_by(path)
+        return path, 0
+    place, leader = led_by(path)
+    return place, author or leader
 
 
 def copy_named(supervisor: Supervisor, reader: int, source: Path, into: Path, *, left_out: Iterable[str], where: str) -> None:
@@ -69,15 +78,39 @@ def copy_named(supervisor: Supervisor, reader: int, source: Path, into: Path, *,
 
 @contextmanager
 def named_file(supervisor: Supervisor, path: Path, reader: int, *, where: str) -> Iterator[Path]:
-    """A file that an app.toml names, or a copy of it, made with the rights of `reader`. Raises UsageError where they do not suffice."""
-    if reader == 0:
+    """A file that an app.toml names, or a copy of it, made with the rights of `reader`. Raises UsageError where they do not suffice.
+
+    With root's own rights `path` is one without links. Where others can put something else there it is held open, and what is given leads
+    to what was opened.
+    """
+    if reader == 0 and (os.geteuid() != 0 or changeable(path) is None):
         yield path
         return
     stage = Path(tempfile.mkdtemp(prefix="named-", dir=supervisor.live))
     copy = stage / path.name
-    _read_as(supervisor, reader, [find_program("cat"), "--", str(path)], copy, where=where, allowed={0})
-    yield copy
+    if reader == 0:
+        with _held_open(path, where=where) as descriptor:
+            copy.symlink_to(f"/proc/self/fd/{descriptor}")
+            yield copy
+    else:
+        _read_as(supervisor, reader, [find_program("cat"), "--", str(path)], copy, where=where, allowed={0})
+        yield copy
     shutil.rmtree(stage)
+
+
+@contextmanager
+def _held_open(path: Path, *, where: str) -> Iterator[int]:
+    try:
+        with opened(path.parent) as folder:
+            descriptor = os.open(path.name, READ, dir_fd=folder)
+    except OSError as error:
+        raise DynoError(f"it cannot be read: {error.strerror}", where=where) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise DynoError("it is no plain file any more", where=where)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _read_as(supervisor: Supervisor, reader: int, argv: list[str], output: Path, *, where: str, allowed: set[int]) -> None:

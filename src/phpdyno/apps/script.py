@@ -11,6 +11,7 @@ from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.source import Progress
 from phpdyno.config.app_toml import AppFile
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.plain import read_plain
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.decoding import NOT_JSON
@@ -93,7 +94,7 @@ class ScriptApp:
             what = last_words(child) or f"the script {child.ended_how()}: {child.tail()}"
             raise kind(what, where=str(self.script), next_step="" if child.status == REFUSED else f"see {child.log}")
         try:
-            found = msgspec.json.decode(place.read_bytes(), type=tuple[_Operation, ...])
+            found = msgspec.json.decode(read_plain(place), type=tuple[_Operation, ...])
         except (OSError, *NOT_JSON) as error:
             what = f"the list of its operations cannot be read: {error}"
             raise DynoError(what, where=str(self.script), next_step=f"see {child.log}") from error

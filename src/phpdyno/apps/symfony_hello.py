@@ -11,6 +11,8 @@ from phpdyno.apps.packages import fetch_packages
 from phpdyno.apps.php_cli import PhpCli, find_php_cli
 from phpdyno.apps.source import PHP_FILES, Progress, default_env
 from phpdyno.errors import DynoError
+from phpdyno.host.plain import opened
+from phpdyno.host.trees import entries_below
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.supervise import Supervisor
@@ -124,6 +126,7 @@ def _fill_caches(supervisor: Supervisor, php: PhpCli, root: Path) -> None:
 def _age(tree: Path, age_s: float) -> None:
     """Give everything in a tree the same time of its last change, in the past."""
     when = time.time() - age_s
-    for folder, _, files in os.walk(tree):
-        for path in (folder, *(os.path.join(folder, name) for name in files)):  # noqa: PTH118 (thousands of files)
-            os.utime(path, (when, when))
+    with opened(tree) as top:
+        for entry in entries_below(top):
+            os.utime(entry.name, (when, when), dir_fd=entry.folder, follow_symlinks=False)
+        os.utime(top, (when, when))

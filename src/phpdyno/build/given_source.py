@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from phpdyno.apps.revisions import archive_of, ask_git
 from phpdyno.apps.unpack import BROKEN, unpack, write_members
 from phpdyno.build.workshop import Workshop, empty
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.trees import copy_without_rights
 from phpdyno.model.build import Origin
 
 VERSION_FILE, API_FILE = "main/php_version.h", "Zend/zend_modules.h"
@@ -121,7 +121,7 @@ def _copy(path: Path, names: Sequence[str], into: Path) -> None:
     empty(into)
     for name in names:
         (into / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path / name, into / name, follow_symlinks=False)
+        copy_without_rights(str(path / name), str(into / name), follow_symlinks=False)
 
 
 def _archive(path: Path, checksum: str, shop: Workshop) -> Given:

@@ -10,6 +10,7 @@ from phpdyno.build.bolt import Bolt, BoltError, Moved
 from phpdyno.build.dropin import assemble
 from phpdyno.build.fdata import counts_of, profiles_of, subtract
 from phpdyno.build.order import Order
+from phpdyno.build.profiles import copy
 from phpdyno.build.school import School, Schools
 from phpdyno.build.training import Trained
 from phpdyno.build.tree import Built, Tell
@@ -85,22 +86,30 @@ class Layout:
         settings = order.ground.settings(trainee)
         # A process writes once, when it ends: what it counted before the course is known from one that ends without it.
         school.start(settings)
-        start = Path(shutil.copytree(written, place / "start"))
+        start = _taken(written, place / "start")
         school.writable(written.name)
         trained = school.train(settings, environment={}, by_signals=False)
+        course = _taken(written, place / "course")
         for name in originals:
-            refuse_unserved(profiles_of(name, written), name, trained.requests)
-        counts = {name: self._counted(name, written, start, place) for name in originals}
-        return _Counted(trained, sum(len(profiles_of(name, written)) for name in originals), counts, left)
+            refuse_unserved(profiles_of(name, course), name, trained.requests)
+        counts = {name: self._counted(name, course, start, place) for name in originals}
+        return _Counted(trained, sum(len(profiles_of(name, course)) for name in originals), counts, left)
 
-    def _counted(self, name: str, written: Path, start: Path, place: Path) -> Path:
-        """What the course counted of a binary, all processes together, less what a start without one has; in a directory of ours, since
-        the school's goes with it."""
-        course, before = place / f"{name}.fdata", place / f"{name}.start.fdata"
-        self._bolt.merge([*profiles_of(name, written)], course)
+    def _counted(self, name: str, course: Path, start: Path, place: Path) -> Path:
+        """What the course counted of a binary, all processes together, less what a start without one has."""
+        counted, before = place / f"{name}.fdata", place / f"{name}.start.fdata"
+        self._bolt.merge([*profiles_of(name, course)], counted)
         self._bolt.merge([*profiles_of(name, start)], before)
-        subtract(course, before)
-        return course
+        subtract(counted, before)
+        return counted
+
+
+def _taken(written: Path, into: Path) -> Path:
+    """Copies of the profiles in a school's directory, which goes with it, in one that nobody else writes to; what else the app may have put
+    there stays. Raises DynoError."""
+    into.mkdir()
+    copy(written, [path.relative_to(written) for path in written.glob("*.fdata")], into)
+    return into
 
 
 def refuse_unserved(profiles: Sequence[Path], name: str, requests: int) -> None:

@@ -35,7 +35,8 @@ def run_own_tests(source: Path, place: Path, settings: Mapping[str, str], superv
     expected = sum(1 for suite in SUITES for _ in (source / suite).rglob("*.phpt"))
     jobs = len(os.sched_getaffinity(0))
     # Tests write beside themselves, and those of preloading are not for root.
-    home = supervisor.directory("own-tests")
+    home = supervisor.live / "own-tests"
+    home.mkdir(mode=0o700)  # ours until all is in it
     for name in (SCRIPT, *SUITES):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         copy_as(supervisor, source / name, home / name)

@@ -27,6 +27,7 @@ from phpdyno.build.school import EXAMINED, TRAINED, Found, Schools
 from phpdyno.build.tree import MODULE, OPCACHE_HOME, PROGRAMS, Built, Tell, Tree
 from phpdyno.build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.errors import DynoError
+from phpdyno.host.trees import copy_without_rights
 from phpdyno.journal.replacing import replace_record
 from phpdyno.model.build import Binary, Build, Check, CodeSection, Lesson, Teaching
 from phpdyno.model.decoding import NOT_JSON
@@ -146,7 +147,8 @@ class Pipeline:
 
         def make(place: Path) -> None:
             shutil.rmtree(place)
-            shutil.copytree(order.ground.source, place, symlinks=True, ignore=shutil.ignore_patterns(GIT, DONE))
+            ignored = shutil.ignore_patterns(GIT, DONE)
+            shutil.copytree(order.ground.source, place, symlinks=True, ignore=ignored, copy_function=copy_without_rights)
             forget_compiling(place)
             tree = Tree(place, self._supervisor, self._tell)
             packaged = order.ground.origin.kind == "debian"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
+from phpdyno.host.plain import opened, opened_below
+from phpdyno.host.trees import copy_plain
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import BASE_PATH, Supervisor
 
@@ -43,11 +45,19 @@ def collect(written_to: Path, tree: Path, into: Path, *, objects: int, modules: 
 
 
 def copy(source: Path, names: Sequence[Path], into: Path) -> None:
-    """Copy these files of one directory into another, as they are."""
-    for name in names:
-        place = into / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / name, place)
+    """Copy these files of one directory, in which others may write, into another of ours, as they are. Raises DynoError where one of them
+    is no plain file."""
+    at = source
+    try:
+        with opened(source) as top:
+            for name in names:
+                at, place = source / name, into / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with opened_below(top, name.parent.parts) as folder:
+                    copy_plain(name.name, folder, place)
+    except OSError as error:
+        what = f"this profile cannot be taken: {error.strerror}"
+        raise DynoError(what, where=str(at), next_step="the app may have put something else there") from error
 
 
 def forget(tree: Path) -> None:

@@ -14,6 +14,7 @@ from phpdyno.build.leftovers import forget_compiling, remove
 from phpdyno.build.phpize import flag_words, phpize, refuse_without
 from phpdyno.build.profiles import OF_LIBTOOL, PROFILE, refuse_unread, written
 from phpdyno.errors import DynoError
+from phpdyno.host.trees import copy_without_rights
 from phpdyno.stack.supervise import Child, Supervisor
 
 Tell = Callable[[str, float], None]
@@ -89,7 +90,7 @@ class Tree:
         """
         home = self.place / ADDED / name
         shutil.rmtree(home, ignore_errors=True)
-        shutil.copytree(source, home, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        shutil.copytree(source, home, symlinks=True, ignore=shutil.ignore_patterns(".git"), copy_function=copy_without_rights)
         forget_compiling(home)
         config = phpize(self.place, home)
         for tool in ("autoconf", "autoheader"):

@@ -1,6 +1,7 @@
 """Writing a bundle from what was accepted."""
 
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,9 +60,12 @@ def write_bundle(directory: Path, found: Findings, *, now: datetime | None = Non
     manifest, contents = make_bundle(found, now or datetime.now(UTC).astimezone())
     if directory.is_symlink() or (directory.exists() and not (directory / MANIFEST).is_file()):
         raise DynoError("something else lies here", where=str(directory), next_step="move it away")
-    fresh = directory.with_name(f".{directory.name}-new")
+    fresh = None
     try:
-        shutil.rmtree(fresh, ignore_errors=True)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        # A name that nobody has: one that is there already may be somebody's own.
+        fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+        fresh.chmod(0o755)
         for name, text in contents.items():
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,6 +74,9 @@ def write_bundle(directory: Path, found: Findings, *, now: datetime | None = Non
         fresh.rename(directory)
     except OSError as error:
         raise DynoError(f"cannot write the bundle: {error.strerror}", where=str(directory)) from error
+    finally:
+        if fresh is not None:
+            shutil.rmtree(fresh, ignore_errors=True)
     return manifest
 
 

@@ -58,16 +58,33 @@ def steered_by(path: Path, file: os.stat_result | None = None) -> int:
     """
     if os.geteuid() != 0:
         return 0
-    ours = Path(__file__).stat()
-    accounts, groups = {0, _from_sudo("SUDO_UID"), ours.st_uid}, {0, _from_sudo("SUDO_GID"), ours.st_gid}
+    accounts, groups = obeyed(), {0, _from_sudo("SUDO_GID"), Path(__file__).stat().st_gid}
     if file is not None:
         if file.st_uid not in accounts:
             return file.st_uid
         if file.st_mode & stat.S_IWOTH or (file.st_mode & stat.S_IWGRP and file.st_gid not in groups):
             return NOBODY
-    end = path if file is None else path.resolve().parent
-    accounts.add(end.stat().st_uid)
-    links = [(status.st_uid, place.parent.stat().st_uid) for place, status in _way(path) if stat.S_ISLNK(status.st_mode)]
+    if file is None:
+        return led_by(path)[1]
+    return _steering(list(_way(path)), accounts | {path.resolve().parent.stat().st_uid})
+
+
+def led_by(path: Path) -> tuple[Path, int]:
+    """Where a path leads, itself without links, and as root on whose word, as `steered_by` says; both of one walk, so that what is read
+    of that place through no further link was led to by nobody else. Raises OSError where the path leads nowhere."""
+    way = list(_way(path))
+    end, status = way[-1]
+    return end, _steering(way, obeyed() | {status.st_uid}) if os.geteuid() == 0 else 0
+
+
+def obeyed() -> frozenset[int]:
+    """Accounts whose word is root's own: root, whoever called sudo, the owner of this very code."""
+    caller = _from_sudo("SUDO_UID")
+    return frozenset({0, Path(__file__).stat().st_uid, *([] if caller is None else [caller])})
+
+
+def _steering(way: list[tuple[Path, os.stat_result]], accounts: frozenset[int]) -> int:
+    links = [(status.st_uid, place.parent.stat().st_uid) for place, status in way if stat.S_ISLNK(status.st_mode)]
     return next((owner for owners in reversed(links) for owner in owners if owner not in accounts), 0)
 
 
@@ -90,6 +107,8 @@ def _way(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
             target = place.readlink()
             rest.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
             place = Path("/") if target.is_absolute() else place.parent
+            if not rest:
+                continue  # it leads to a directory that was passed on the way
         if not rest:
             return
         part = rest.popleft()

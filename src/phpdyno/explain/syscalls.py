@@ -13,6 +13,7 @@ from phpdyno.errors import DynoError
 from phpdyno.experiment.slot import Lane
 from phpdyno.explain.attached import attached
 from phpdyno.explain.strace import await_attached, find_strace, place_of_output, sleeping_pool
+from phpdyno.host.plain import read_plain
 from phpdyno.model.study import SyscallCount
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.supervise import Supervisor
@@ -82,6 +83,6 @@ def tracing(supervisor: Supervisor, pids: Sequence[int], *, as_service: bool = F
     with attached(supervisor, LOG, argv, lambda child: await_attached(child, pids), as_service=as_service):
         yield traced
     try:
-        traced.syscalls = parse_summary(summary.read_text())
+        traced.syscalls = parse_summary(read_plain(summary).decode())
     except (OSError, ValueError) as error:
         raise DynoError(f"strace left no table of its counts: {error}", where=str(summary)) from error

@@ -19,13 +19,13 @@ import ctypes
 import errno
 import json
 import os
+import re
 import select
 import shutil
 import signal
 import socket
 import stat
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,12 @@ OF_NETWORK = "/proc/sys/net/"
 """Settings that a network namespace has for itself: with a bottle, the host's stay as they are."""
 KILL_DEADLINE_S = 10.0
 LIVE_PREFIX = "phpdyno-"
+LIVE_NAME = re.compile(LIVE_PREFIX + r"[0-9a-f]{8}")
+"""The names of live directories, and of nothing else that we make. Short, because a unix socket's path holds 107 bytes."""
+MARKER = "phpdyno.live"
+"""The first file in each live directory. It says whose directory it is, so that nothing else is ever taken for one and removed."""
+MARKER_TEXT = "phpdyno made the directory {name} for one run and removes it with all that is in it\n"
+NAMES_TRIED = 100
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -75,6 +81,55 @@ def open_log(path: str) -> int:
         os.close(log)
         raise OSError(errno.EPERM, "this log is no plain file with one name", path)
     return log
+
+
+def make_live(root: str) -> Path:
+    """Make and mark a new live directory below `root`, open to us alone. Raises OSError."""
+    for _ in range(NAMES_TRIED):
+        live = Path(root, LIVE_PREFIX + os.urandom(4).hex())
+        with contextlib.suppress(FileExistsError):
+            live.mkdir(mode=0o700)
+            break
+    else:
+        raise FileExistsError(errno.EEXIST, "every name is taken", root)
+    try:
+        mark(live)
+        live.chmod(0o700)  # whatever the umask
+    except OSError:
+        (live / MARKER).unlink(missing_ok=True)
+        live.rmdir()
+        raise
+    return live
+
+
+def mark(live: Path) -> None:
+    """Write the marker into an empty directory that was just made. Raises OSError."""
+    file = os.open(live / MARKER, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(file, MARKER_TEXT.format(name=live.name).encode())
+    finally:
+        os.close(file)
+
+
+def is_live(folder: int, name: str) -> bool:
+    """Whether an opened directory of this name is a live directory: it and the marker in it are ours, no other account may write
+    either, and the marker names it."""
+    if not LIVE_NAME.fullmatch(name) or not _ours_alone(os.fstat(folder)):
+        return False
+    try:
+        file = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        held = os.fstat(file)
+        wanted = MARKER_TEXT.format(name=name).encode()
+        return stat.S_ISREG(held.st_mode) and _ours_alone(held) and os.read(file, len(wanted) + 1) == wanted
+    finally:
+        os.close(file)
+
+
+def _ours_alone(held: os.stat_result) -> bool:
+    return held.st_uid == os.geteuid() and not held.st_mode & 0o022
 
 
 def start_ticks(pid: int) -> int | None:
@@ -354,7 +409,30 @@ def remove_traces(cgroups: list[str], live: Path) -> None:
     for group in cgroups:
         for directory, _, _ in os.walk(group, topdown=False):
             remove_cgroup(directory)
-    shutil.rmtree(live, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder = os.open(live, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if is_live(folder, live.name):
+                _empty_live(folder)
+                live.rmdir()
+        finally:
+            os.close(folder)
+
+
+def _empty_live(folder: int) -> None:
+    """Remove what an opened live directory holds, the marker last: what an interruption leaves is still known to be ours.
+
+    Raises OSError where something stays; then the marker stays as well.
+    """
+    for name in os.listdir(folder):
+        if name == MARKER:
+            continue
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+        else:
+            os.unlink(name, dir_fd=folder)
+    if os.listdir(folder) == [MARKER]:
+        os.unlink(MARKER, dir_fd=folder)
 
 
 def remove_cgroup(group: str) -> None:
@@ -385,8 +463,7 @@ def main() -> None:
         signal.signal(ignored, signal.SIG_IGN)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        live = Path(tempfile.mkdtemp(prefix=LIVE_PREFIX, dir=sys.argv[2]))
-        live.chmod(0o700)
+        live = make_live(sys.argv[2])
     except OSError:
         sys.exit(1)  # our owner sees the end of file and says it in words
     guardian = Guardian(channel, live)

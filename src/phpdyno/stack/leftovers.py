@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack.guardian import LIVE_PREFIX, boot_id, remove_traces, restore_settings, start_ticks
+from phpdyno.stack.guardian import LIVE_NAME, LIVE_PREFIX, MARKER, boot_id, is_live, remove_traces, restore_settings, start_ticks
 
 UNCLAIMED_AGE_S = 60.0
 
@@ -18,25 +18,44 @@ UNCLAIMED_AGE_S = 60.0
 def sweep_leftovers() -> None:
     """Kill what is left of runs whose guardian is gone, restore the host's settings, remove their cgroups and live directories.
 
-    Anybody may put things into /tmp under our names: only real directories that belong to us and that nobody else can write to are
-    looked at, and only cgroups that carry the directory's own name. One whose guardian is alive is left alone.
+    Anybody may put things into /tmp, under our names too: a directory is ours by the marker that its guardian wrote into it, never by its
+    name or age alone, and only cgroups that carry the directory's own name are looked at. One whose guardian is alive is left alone.
     """
     for live in live_root().glob(f"{LIVE_PREFIX}*"):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            if _is_ours(live):
-                _clear(live)
+        if LIVE_NAME.fullmatch(live.name):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                _look_at(live)
 
 
-def _is_ours(live: Path) -> bool:
-    found = live.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+def _look_at(live: Path) -> None:
+    folder = os.open(live, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if is_live(folder, live.name):
+            _clear(live, folder)
+        elif os.fstat(folder).st_uid == os.geteuid() and _is_old(folder):
+            _remove_empty(live, folder)
+    finally:
+        os.close(folder)
 
 
-def _clear(live: Path) -> None:
-    owner = _read_note(live / "owner.json")
+def _is_old(folder: int) -> bool:
+    return time.time() - os.fstat(folder).st_mtime > UNCLAIMED_AGE_S
+
+
+def _remove_empty(live: Path, folder: int) -> None:
+    """Remove what a guardian left that died before it had written its marker: a directory in which nothing is, or an empty marker."""
+    if os.listdir(folder) == [MARKER]:
+        held = os.stat(MARKER, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISREG(held.st_mode) and held.st_size == 0:
+            os.unlink(MARKER, dir_fd=folder)
+    live.rmdir()  # which no directory with anything in it obeys
+
+
+def _clear(live: Path, folder: int) -> None:
+    owner = _read_note(folder)
     if owner is None:
         # Made a moment ago by a guardian that has not written yet, or by one that died right then.
-        if time.time() - live.lstat().st_mtime > UNCLAIMED_AGE_S:
+        if _is_old(folder):
             remove_traces([], live)
         return
     groups = [str(group) for group in owner["cgroups"] if Path(group).name == live.name and str(group).startswith("/sys/fs/cgroup/")]
@@ -52,9 +71,9 @@ def _clear(live: Path) -> None:
     remove_traces(groups, live)
 
 
-def _read_note(note: Path) -> dict[str, Any] | None:
+def _read_note(folder: int) -> dict[str, Any] | None:
     try:
-        with os.fdopen(os.open(note, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        with os.fdopen(os.open("owner.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
             if os.fstat(file.fileno()).st_uid != os.geteuid():
                 return None
             read: dict[str, Any] = json.loads(file.read())

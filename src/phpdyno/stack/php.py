@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from phpdyno.config.fpm_conf import Variables, ini_text
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.plain import read_led
 from phpdyno.model.arm import PhpBuild
 from phpdyno.stack.programs import find_program, newest_program, program_path
 from phpdyno.stack.tethered import run_tethered
@@ -164,7 +165,7 @@ def inspect_php(
 
 def read_build_id(binary: Path) -> str:
     """The GNU build id of an ELF file in hexadecimal; '' where it has none."""
-    data = binary.read_bytes()[: 1 << 16]
+    data = read_led(binary)[: 1 << 16]
     at = data.find(b"GNU\0")
     while at >= 12:
         name_size, size, kind = struct.unpack_from("<III", data, at - 12)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from phpdyno.errors import DynoError
 from phpdyno.host.listen_queue import ListenQueue
+from phpdyno.host.plain import read_led
 from phpdyno.knobs.catalogue.host import PAGE_KIB
 from phpdyno.model.facts import KernelFacts, ServerFacts
 from phpdyno.stack.meter import children_of
@@ -155,7 +156,7 @@ def _number(path: Path) -> int | None:
 def _leaves_for_later(path: Path) -> bool:
     """Asked once of each file: all that a worker maps is some 100 MiB."""
     try:
-        return binds_later(path.read_bytes())
+        return binds_later(read_led(path))
     except (OSError, struct.error):
         return False
 

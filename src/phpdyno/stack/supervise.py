@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from phpdyno.errors import DynoError
 from phpdyno.host import network
+from phpdyno.host.plain import open_folder
 from phpdyno.paths import live_root, service_user
 from phpdyno.stack.bottle.view import STICKY, SYSTEM, Step, base_view, directory, hide, show, way_to
 from phpdyno.stack.guardian import START
@@ -303,12 +304,20 @@ class Supervisor:
             raise DynoError(f"this cannot be shown to the servers: {answer['error']}", where=str(path))
 
     def directory(self, name: str, *, private: bool = True) -> Path:
-        """A directory in the live directory that the servers' account may write to."""
+        """A directory in the live directory that the servers' account may write to, in one that only we may write to. Raises DynoError
+        where something else lies there."""
         path = self.live / name
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o700 if private else 0o755)
-        if self.user.switch:
-            os.chown(path, self.user.uid, self.user.gid)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            folder = open_folder(path)
+            try:
+                os.fchmod(folder, 0o700 if private else 0o755)
+                if self.user.switch:
+                    os.fchown(folder, self.user.uid, self.user.gid)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise DynoError(f"cannot make this directory for the servers: {error.strerror}", where=str(path)) from error
         return path
 
     # ---- the channel --------------------------------------------------------------------------

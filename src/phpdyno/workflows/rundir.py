@@ -16,7 +16,8 @@ ELSEWHERE = "name another place with --runs DIR"
 
 
 def make_run_dir(parent: Path, command: str, app: str) -> Path:
-    """Make a new one; root's is open to root and to whoever called sudo only, since logs may hold what an app tells nobody else.
+    """Make a new one, open to its user alone (root's to whoever called sudo): it holds an app's answers, and logs with what an app tells
+    nobody else. Servers need not enter it, as their logs are opened for them.
 
     Raises UsageError where others could put something else in its place, DynoError where it cannot be made.
     """
@@ -29,7 +30,7 @@ def make_run_dir(parent: Path, command: str, app: str) -> Path:
             run.parent.mkdir(parents=True, exist_ok=True)
             if run.exists():
                 continue
-            run.mkdir(mode=0o700 if os.geteuid() == 0 else 0o777)
+            run.mkdir(mode=0o700)
             (run / "logs").mkdir()
             _let_caller_read(run)
         except OSError as error:

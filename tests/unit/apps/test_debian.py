@@ -118,3 +118,15 @@ def test_every_such_app_works_offline_from_the_cache_only(offline: Path, monkeyp
     app = open_app(name).prepare(supervisor, cache=offline, progress=lambda _: None)
     assert (app.version, app.settings) == ("1.2", module.SETTINGS)
     assert all(app.env[setting.env] == setting.default for setting in module.SETTINGS.values())
+
+
+def test_a_link_that_symfony_leaves_in_its_caches_gives_nothing_else_another_age(tmp_path: Path) -> None:
+    caches, other = tmp_path / "var", tmp_path / "other"
+    (caches / "sub").mkdir(parents=True)
+    (caches / "sub/page.php").touch()
+    other.touch()
+    (caches / "link").symlink_to(other)
+    before = other.stat().st_mtime
+    symfony_hello._age(caches, 3600.0)
+    assert other.stat().st_mtime == before
+    assert {int(before - path.lstat().st_mtime) // 60 for path in (caches, *caches.rglob("*"))} <= {59, 60}

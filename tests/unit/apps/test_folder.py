@@ -9,6 +9,7 @@ import pytest
 from phpdyno.apps import databases, folder
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
+from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
 from tests.unit.apps.test_links import copied, duplicate
 
@@ -139,3 +140,12 @@ def test_a_directory_that_may_not_be_entered_is_no_run_of_ours(
     before = version()
     monkeypatch.setattr(Path, "is_file", refused)
     assert version() == before
+
+
+def test_an_app_that_changes_while_it_is_copied_is_one_line(version: Callable[[], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def mend_links(*_: object) -> None:
+        raise OSError(22, "Invalid argument", "/srv/shop/link")
+
+    monkeypatch.setattr(folder, "mend_links", mend_links)
+    with pytest.raises(DynoError, match="/srv/shop/link: the app was changed while it was copied: Invalid argument"):
+        version()

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pytest
 
+from phpdyno.build import given_source
 from phpdyno.build.given_source import API_FILE, VERSION_FILE, read_source, unpacked
 from phpdyno.build.workshop import DONE, Workshop
 from phpdyno.errors import DynoError, UsageError
@@ -166,3 +167,16 @@ def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=why):
             read_source(path, checksum, shop)
+
+
+def test_a_changed_checkout_is_copied_without_bits_that_give_rights(tmp_path: Path) -> None:
+    source = fake_source(tmp_path / "source")
+    (source / "configure").write_text("")
+    (source / "link").symlink_to("/nowhere")
+    (source / "configure").chmod(0o6755)
+    place = tmp_path / "copy"
+    place.mkdir()
+    given_source._copy(source, ["configure", "link", VERSION_FILE], place)
+    assert (place / "configure").stat().st_mode & 0o7777 == 0o755
+    assert (place / "configure").stat().st_mtime_ns == (source / "configure").stat().st_mtime_ns
+    assert (place / "link").readlink() == Path("/nowhere")

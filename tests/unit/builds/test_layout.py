@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
@@ -17,6 +17,7 @@ from phpdyno.build.order import Expected, Order
 from phpdyno.build.school import Found, School
 from phpdyno.build.training import Trained
 from phpdyno.build.tree import Built
+from phpdyno.errors import DynoError
 from phpdyno.model.build import LaidOut
 from phpdyno.stack.supervise import Supervisor
 from tests.unit.builds.test_order import GROUND, WORDPRESS, order
@@ -110,3 +111,18 @@ def test_an_app_whose_workers_have_counted_next_to_nothing_is_a_fault(
 ) -> None:
     with pytest.raises(BoltError, match=r"has counted its 500 requests \(4999 branches and calls\)"):
         laid_out(tmp_path, wanted, monkeypatch, 70_000, 4_998)
+
+
+def test_a_link_that_an_app_leaves_among_the_profiles_is_not_read(tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("1 root 0 1 root 0 0 70000\n")
+    honest = FakeSchool.train
+
+    def train(self: FakeSchool, settings: dict[str, str], **options: Any) -> Trained:
+        (self._place / "bolt-profiles/php-fpm.8.fdata").symlink_to(secret)
+        return honest(self, settings, **options)
+
+    monkeypatch.setattr(FakeSchool, "train", train)
+    with pytest.raises(DynoError, match=r"php-fpm\.8\.fdata: this profile cannot be taken"):
+        laid_out(tmp_path, wanted, monkeypatch, 70_000, 80_000)
+    assert not any("root" in text for texts in FakeBolt.merged for text in texts)

@@ -1,5 +1,6 @@
 """What instrumented processes left: counted, and added up by gcov-tool, whose place a fake takes."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -107,3 +108,35 @@ def test_a_start_alone_trains_no_layout(tmp_path: Path) -> None:
         refuse()
     wrote(11, 4000, 1000)
     refuse()
+
+
+@pytest.mark.parametrize("kind", ["a profile", "a second name", "a directory"])
+def test_what_an_app_leaves_in_place_of_a_profile_is_not_read(tmp_path: Path, kind: str) -> None:
+    written = leave(tmp_path / "written/cache/tree", "main/main.gcda", "Zend/zend.gcda")
+    secret = leave(tmp_path / "secret", "main.gcda") / "main.gcda"
+    place = written / "main/main.gcda"
+    place.unlink()
+    match kind:
+        case "a profile":
+            place.symlink_to(secret)
+        case "a second name":
+            place.hardlink_to(secret)
+        case _:
+            place.parent.rmdir()
+            place.parent.symlink_to(secret.parent)
+    with pytest.raises(DynoError, match=r"main/main\.gcda: this profile cannot be taken"):
+        profiles.copy(written, [Path("main/main.gcda")], tmp_path / "kept")
+    assert not (tmp_path / "kept/main/main.gcda").exists()
+    if kind != "a directory":  # which is not looked into at all
+        with pytest.raises(DynoError, match="this profile cannot be taken"):
+            profiles.collect(tmp_path / "written", TREE, tmp_path / "kept", objects=2)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what others may not")
+def test_profiles_are_not_looked_for_behind_the_servers_link(tmp_path: Path) -> None:
+    leave(tmp_path / "secret/tree", "main/main.gcda", "Zend/zend.gcda")
+    (tmp_path / "written").mkdir()
+    (tmp_path / "written/cache").symlink_to(tmp_path / "secret")
+    os.lchown(tmp_path / "written/cache", 12345, 12345)
+    with pytest.raises(DynoError, match="another account can have put this link there"):
+        profiles.collect(tmp_path / "written", TREE, tmp_path / "kept", objects=2)

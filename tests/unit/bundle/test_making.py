@@ -232,3 +232,14 @@ def test_root_takes_no_bundle_on_another_accounts_word(tmp_path: Path, monkeypat
         read_bundle(made)
     monkeypatch.setenv("SUDO_UID", "12345")
     assert isinstance(read_bundle(made).manifest, Manifest)
+
+
+def test_what_lies_beside_a_bundle_stays_whatever_its_name(tmp_path: Path) -> None:
+    made = bundle(tmp_path)
+    beside = made.directory.with_name(f".{made.directory.name}-new")
+    beside.mkdir()
+    (beside / "work").write_text("somebody's")
+    write_bundle(made.directory, findings())
+    assert (beside / "work").read_text() == "somebody's"
+    assert sorted(path.name for path in made.directory.parent.iterdir() if path.name.startswith(".")) == [beside.name]
+    assert made.directory.stat().st_mode & 0o777 == 0o755

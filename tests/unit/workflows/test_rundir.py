@@ -108,7 +108,7 @@ def test_a_run_of_roots_is_closed_to_others(tmp_path: Path, monkeypatch: pytest.
     assert check_place(tmp_path / "runs") == tmp_path / "runs"
 
 
-def test_an_ordinary_user_writes_where_he_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_writes_where_he_can_and_the_run_is_closed_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
@@ -118,7 +118,7 @@ def test_an_ordinary_user_writes_where_he_can(tmp_path: Path, monkeypatch: pytes
         run = make_run_dir(open_to_all, "compare", "shop")
     finally:
         os.umask(before)
-    assert stat.S_IMODE(run.stat().st_mode) == 0o755
+    assert stat.S_IMODE(run.stat().st_mode) == 0o700
 
 
 def test_two_runs_in_one_second_have_names_of_their_own(tmp_path: Path) -> None:
