@@ -8,7 +8,8 @@ from msgspec import Struct, structs
 from phpdyno.bundle.checking import Checker
 from phpdyno.bundle.commands import follow_of
 from phpdyno.bundle.edits import refuse_edits, refuse_other_basis, refuse_other_bundle
-from phpdyno.bundle.reading import Bundle, mode_bits, refuse_empty, shown
+from phpdyno.bundle.places import mode_bits
+from phpdyno.bundle.reading import Bundle, refuse_empty, shown
 from phpdyno.bundle.record import RECORD, Before, Change, Record, State, look, place_of, private, read_record, write_record
 from phpdyno.bundle.tree import Disk, Tree, digest, fresh_name, locked, read_plain
 from phpdyno.errors import DynoError
@@ -81,6 +82,7 @@ def rollback(bundle: Bundle | None, tree: Tree, disk: Disk, *, discard: bool = F
 def _switch(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Record:
     """Everything from looking at the tree to the last file in its place; what fails leaves the tree as it was."""
     try:
+        checker.refuse_other_places()
         refuse_other_basis(bundle, tree)
         checker.refuse_other_php()
         checker.refuse_other_reserve()

@@ -13,7 +13,8 @@ from msgspec import structs
 from phpdyno.bundle.commands import commands_after, commands_back, follow_of
 from phpdyno.bundle.making import write_bundle
 from phpdyno.bundle.manifest import MANIFEST, README, Manifest
-from phpdyno.bundle.reading import mode_bits, read_bundle
+from phpdyno.bundle.places import mode_bits
+from phpdyno.bundle.reading import read_bundle
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.tune import Goal
 from tests.support.bundles import EFFECT, FPM, HOST, JIT, POOL, POOL_FILE, SETTINGS, bundle, findings
