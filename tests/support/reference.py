@@ -102,8 +102,8 @@ BUNDLE = (
     "",
     "An operator's own places (`--control live`) are taken where the running pool `php.live` has them on this machine. Modes are 0644,"
     " 0640, 0600, 0444,",
-    "0440 and 0400. Files for nginx, sysctl and systemd hold the settings that they carry and no line besides. `php.executable` is a program"
-    " with `fpm` in its",
+    "0440 and 0400. Files for nginx, sysctl and systemd hold the settings that they carry and no line besides. `php.executable` is a"
+    " program with `fpm` in its",
     "name that answers `-v` as PHP's FPM; `php.options` are `-n`, `-c`, `-p`, `-y` (or their long forms) with absolute paths, and `-d"
     " extension_dir=` of a",
     "packaged build. For root, that program, what its options and PHP_INI_SCAN_DIR name, and libraries in variables must be root's alone.",
@@ -122,7 +122,7 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 | 1 | a fault, or a budget that decides nothing; also a part of a study or an app of a matrix that failed, what goes on top of \
 a ladder that was not measured, a target that a selfcheck \
 did not reach, a test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
-something essential that `doctor` misses, a setting that `bundle verify` refutes |
+something essential that `doctor` misses, a setting that `bundle verify` refutes, an entry that `cache --clean NAME` does not remove |
 | 2 | a command line or a file that cannot be used |
 | 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included, or saves in PHP less than it costs elsewhere |
 | 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |
