@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from phpdyno.cli.live import print_line
 from phpdyno.commands.cache import view
@@ -60,9 +61,9 @@ def _clean(names: Sequence[str], *, json: bool) -> int:
 def _table(items: Sequence[Item]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in view.HEADS:
-        table.add_column(name, overflow="fold", no_wrap=name != view.WORDS)
-    for cells in view.rows(items):
-        table.add_row(*map(inert, cells))
+        table.add_column(name, overflow="fold")
+    for size, made, name, words in view.rows(items):
+        table.add_row(size, made, Text("\n").join((inert(name), inert(words, "dim"))))
     Console().print(table)
 
 

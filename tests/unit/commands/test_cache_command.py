@@ -33,7 +33,8 @@ def test_it_lists_and_cleans(cache: Path, capsys: Told) -> None:
     make_cache(cache)
     assert run(["cache"]) == 0
     told = capsys.readouterr().out
-    assert [line.split()[0] for line in told.splitlines()[1 : 1 + len(OURS)]] == list(reversed(OURS))
+    assert [line.split()[-1] for line in told.splitlines()[1 : 2 * len(OURS) : 2]] == list(reversed(OURS))
+    assert "the app wordpress 6.1.1, prepared of 2 packages" in told
     assert f"11 entries, {told.partition('11 entries, ')[2].split(',')[0]}, in {cache}\n" in told
     assert "preload scripts stay unless they are named: phpdyno cache --clean preload\n" in told
     assert all(f"not ours, left: {each}\n" in told for each in FOREIGN)

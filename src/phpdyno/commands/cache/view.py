@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from phpdyno.commands.cache.cleaning import Cleaned
 from phpdyno.commands.cache.listing import Item, Listing
 
-WORDS = "what it is"
-HEADS = ("entry", WORDS, "size", "made")
+HEADS = ("size", "made", "entry")
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
 _TWO_DIGITS = 9.95
@@ -21,11 +20,11 @@ def size(number: int) -> str:
     return f"{value:.{0 if value >= _TWO_DIGITS else 1}f} {_UNITS[power - 1]}"
 
 
-def rows(items: Sequence[Item]) -> Iterator[tuple[str, ...]]:
-    """Cells of a table, in local time."""
+def rows(items: Sequence[Item]) -> Iterator[tuple[str, str, str, str]]:
+    """Size, time (local), name, and what it is, which has a line of its own below the name."""
     for each in items:
         words = f"{each.words}; in use: {each.used_by}" if each.used_by else each.words
-        yield each.name, words, size(each.bytes), each.made.astimezone().strftime("%Y-%m-%d %H:%M")
+        yield size(each.bytes), each.made.astimezone().strftime("%Y-%m-%d %H:%M"), each.name, words
 
 
 def is_empty(listing: Listing) -> bool:
