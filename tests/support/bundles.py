@@ -88,6 +88,8 @@ def image(root: Path) -> Tree:
     """A tree as Debian's packages leave it, as far as a bundle is concerned; one of its targets is there already."""
     for name in ("etc/php/8.2/fpm/conf.d", "etc/php/8.2/fpm/pool.d", "etc/nginx/conf.d", "etc/sysctl.d", "etc/systemd/system", "var/lib"):
         (root / name).mkdir(parents=True)
+    (root / "usr/sbin").mkdir(parents=True)
+    put(root, FPM, "").chmod(0o755)
     put(root, POOL_FILE, POOL)
     put(root, INI, OLD_INI).chmod(0o640)
     return Tree(root)

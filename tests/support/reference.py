@@ -55,15 +55,21 @@ BUNDLE = (
     "| `phpdyno bundle apply DIR` | places the files, tested, or changes nothing | 0, or 1 with the reason |",
     "| `phpdyno bundle verify DIR` | proves each setting on running workers; `--pool PROGRAM/POOL` says which, where the name alone does"
     " not | 0 where nothing is refuted and something is proved, else 1 |",
-    "| `phpdyno bundle rollback DIR` | puts content, owner, mode and absence back; `--discard-edits`: also what was edited since"
+    "| `phpdyno bundle rollback [DIR]` | puts content, owner, mode and absence back; `--discard-edits`: also what was edited since"
     " | 0, or 1 |",
     "",
     "`--root DIR` names the tree of an image instead of this machine. `--reload SERVICE` (apply, rollback) reloads or restarts that"
     " service",
     "at the end; otherwise the commands are printed. `--unchecked` (apply, images only) places files without a test. A bundle that cannot"
     " be",
-    "used (a checksum that does not match, another version of PHP, a machine that reserves another number of huge pages) ends with exit"
-    " code 2.",
+    "used (a checksum that does not match, another version of PHP, a machine that reserves another number of huge pages, a place that is"
+    " none of a bundle's) ends with exit code 2.",
+    "",
+    "A rollback needs no bundle. What is applied to a tree is recorded in its `/var/lib/phpdyno/bundle` (format `phpdyno.applied/2`): what"
+    " was there",
+    "before, what was placed, which services have to follow. `DIR` only says which bundle is meant. Where it is gone or damaged the record"
+    " counts, if the",
+    "bundle was applied from there; without `DIR` whatever is applied is rolled back.",
     "",
     "| file | holds | is written where there is |",
     "|---|---|---|",
@@ -80,6 +86,28 @@ BUNDLE = (
     "| `preload.php` | the preload script | one |",
     "| `based-on/…` | settings of the files that the control was read from, without comments and secrets | `--control live` |",
     "",
+    "## What a manifest may say",
+    "",
+    "A manifest may come from anywhere, so apply takes what `phpdyno tune` writes and refuses all else, before anything is changed.",
+    "",
+    "| kind | its one directory | file name |",
+    "|---|---|---|",
+    "| `ini` | `php.ini_dir`: `conf.d` of a PHP (`/etc/php/8.2/fpm/conf.d`, not the command line's), a `php.d`, the directory of a packaged"
+    " build (`/usr/lib/phpdyno/NAME/ini`) | `*.ini` |",
+    "| `pool-first`, `pool-last` | `php.pool_dir`: `pool.d` or `fpm.d` of a PHP, a `php-fpm.d` | `*.conf` |",
+    "| `nginx` | `/etc/nginx/conf.d` | `*.conf` |",
+    "| `sysctl` | `/etc/sysctl.d` | `*.conf` |",
+    "| `systemd` | `/etc/systemd/system/UNIT.service.d`, of the service `php.unit`, which has `php` or `fpm` in its name | `*.conf` |",
+    "| `preload` | where `php.config` lies, in `/etc`, `/usr/local/etc` or an `etc` below `/opt` | `phpdyno-preload.php` |",
+    "",
+    "An operator's own places (`--control live`) are taken where the running pool `php.live` has them on this machine. Modes are 0644,"
+    " 0640, 0600, 0444,",
+    "0440 and 0400. Files for nginx, sysctl and systemd hold the settings that they carry and no line besides. `php.executable` is a"
+    " program with `fpm` in its",
+    "name that answers `-v` as PHP's FPM; `php.options` are `-n`, `-c`, `-p`, `-y` (or their long forms) with absolute paths, and `-d"
+    " extension_dir=` of a",
+    "packaged build. For root, that program, what its options and PHP_INI_SCAN_DIR name, and libraries in variables must be root's alone.",
+    "",
     "`MANIFEST.json` is one document of the format `phpdyno.bundle/1`. Version 1 may gain fields; none changes its meaning.",
 )
 COMMANDS = """# Commands and exit codes
@@ -94,7 +122,7 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 | 1 | a fault, or a budget that decides nothing; also a part of a study or an app of a matrix that failed, what goes on top of \
 a ladder that was not measured, a target that a selfcheck \
 did not reach, a test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
-something essential that `doctor` misses, a setting that `bundle verify` refutes |
+something essential that `doctor` misses, a setting that `bundle verify` refutes, an entry that `cache --clean NAME` does not remove |
 | 2 | a command line or a file that cannot be used |
 | 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included, or saves in PHP less than it costs elsewhere |
 | 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from msgspec import Struct, structs
 
 from phpdyno.bundle.checking import Checker
+from phpdyno.bundle.commands import follow_of
 from phpdyno.bundle.edits import refuse_edits, refuse_other_basis, refuse_other_bundle
-from phpdyno.bundle.reading import Bundle, mode_bits, refuse_empty
+from phpdyno.bundle.places import mode_bits
+from phpdyno.bundle.reading import Bundle, refuse_empty, shown
 from phpdyno.bundle.record import RECORD, Before, Change, Record, State, look, place_of, private, read_record, write_record
 from phpdyno.bundle.tree import Disk, Tree, digest, fresh_name, locked, read_plain
 from phpdyno.errors import DynoError
@@ -52,10 +54,11 @@ def apply(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Outcome:
     return Outcome(tuple(change.place for change in prepared.changes), replaced, healed=healed)
 
 
-def rollback(bundle: Bundle, tree: Tree, disk: Disk, *, discard: bool = False) -> Outcome:
+def rollback(bundle: Bundle | None, tree: Tree, disk: Disk, *, discard: bool = False) -> Outcome:
     """Put everything back as it was before the apply: content, owner, mode, absence. Twice is fine.
 
-    Raises Edited where placed files were edited since, unless `discard`; DynoError where another bundle is applied.
+    The record says what that is; the bundle, where one is given, only that it is the one which is meant. Raises Edited where placed files
+    were edited since, unless `discard`; DynoError where another bundle is applied.
     """
     if not os.path.lexists(tree.state):
         if tree.state.parent.is_dir():
@@ -67,7 +70,7 @@ def rollback(bundle: Bundle, tree: Tree, disk: Disk, *, discard: bool = False) -
             _clear(tree, disk)
             return Outcome(already=True)
         healed = record.phase != "applied"
-        if not healed:
+        if not healed and bundle is not None:
             refuse_other_bundle(bundle, tree, record)
         if not discard:
             refuse_edits(bundle, tree, record, allowed=HALF_WAY if healed else ("after",))
@@ -79,6 +82,7 @@ def rollback(bundle: Bundle, tree: Tree, disk: Disk, *, discard: bool = False) -
 def _switch(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Record:
     """Everything from looking at the tree to the last file in its place; what fails leaves the tree as it was."""
     try:
+        checker.refuse_other_places()
         refuse_other_basis(bundle, tree)
         checker.refuse_other_php()
         checker.refuse_other_reserve()
@@ -128,9 +132,19 @@ def _prepare(bundle: Bundle, tree: Tree, disk: Disk) -> None:
             before = structs.replace(before, backup=str(number))
             disk.put(backups / before.backup, data, private())
         dirs |= dict.fromkeys(tree.name(missing) for missing in tree.missing_dirs(place))
-        changes.append(Change(tree.name(place), before, each.sha256))
+        changes.append(Change(tree.name(place), before, each.sha256, each.kind, shown(bundle.contents[each.path])))
     at = datetime.now(UTC).astimezone().isoformat(timespec="seconds")
-    record = Record("phpdyno.applied/1", "applying", bundle.sha256, bundle.manifest.run, at, tuple(dirs), tuple(changes))
+    record = Record(
+        "phpdyno.applied/2",
+        "applying",
+        bundle.sha256,
+        bundle.manifest.run,
+        at,
+        tuple(dirs),
+        tuple(changes),
+        shown(os.fsencode(bundle.directory.resolve())),
+        follow_of(bundle.manifest),
+    )
     write_record(tree, disk, record)
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.bundle.manifest import MANIFEST, Manifest
+from phpdyno.bundle.live_place import place_here
+from phpdyno.bundle.manifest import MANIFEST, Manifest, PhpPlace
+from phpdyno.bundle.places import read_by, unusual
 from phpdyno.bundle.reading import Bundle
 from phpdyno.bundle.tree import Tree
 from phpdyno.config.trusted import refuse_untrusted
@@ -23,10 +25,14 @@ NGINX = "/usr/sbin/nginx"
 _STAMP = re.compile(r"^\[[^\]]*\]\s+|^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\s+")
 _GRAVE = re.compile(r"syntax error|Warning:|Fatal error:|Parse error:|cannot be preloaded|\[emerg\]|\bALERT\b|\bERROR\b", re.IGNORECASE)
 _PID = re.compile(r"\b(pid|process) \d+|\d+#\d+")
+_SAPI = " (fpm-fcgi)"
+_VERSION = re.compile(rf"\bPHP (\d+)\.(\d+)\.\S*{re.escape(_SAPI)}")
 _TUNABLE = re.compile(r"^(WARNING: )?ld\.so: ", re.IGNORECASE)
 
 Ask = Callable[[Sequence[str]], "subprocess.CompletedProcess[bytes]"]
 """Runs a command to its end."""
+Here = Callable[[PhpPlace], PhpPlace]
+"""Says where the files of a bundle's running pool lie."""
 
 
 class Told(Struct, frozen=True):
@@ -58,37 +64,74 @@ def reserved_here() -> int:
 class Checker:
     """Asks the servers of a tree. In the tree of an image its own programs are asked, after chroot(1); that takes root.
 
-    With `unchecked` nobody is asked, for an image without these programs.
+    With `unchecked` nobody is asked, for an image without these programs. `here` says where the running pool of a bundle has its files.
     """
 
-    def __init__(self, bundle: Bundle, tree: Tree, *, unchecked: bool = False, ask: Ask = ask_program) -> None:
+    def __init__(self, bundle: Bundle, tree: Tree, *, unchecked: bool = False, ask: Ask = ask_program, here: Here = place_here) -> None:
         self._manifest: Manifest = bundle.manifest
         self._tree = tree
         self._ask = ask
+        self._here = here
         self._unchecked = unchecked
         variables = [each for each in bundle.manifest.files if each.kind == "systemd"]
         self._environment = {name.removeprefix("env."): bundle.manifest.settings[name] for each in variables for name in each.settings}
 
+    def refuse_other_places(self) -> None:
+        """Raises UsageError where the bundle is for places of an operator's own that no php-fpm running here has."""
+        php, odd = self._manifest.php, unusual(self._manifest)
+        if not odd:
+            return
+        here, why = None, "only a pool that runs on this machine could say that it is"
+        if self._tree.is_host and php.live:
+            try:
+                here = self._here(php)
+            except DynoError as error:
+                why = f"the pool {php.live} does not say that it is: {error.what}"
+        for name, words in odd.items():
+            if here is None or getattr(here, name) != getattr(php, name):
+                why = why if here is None else f"of the pool {php.live} it is {getattr(here, name)}"
+                what = f"{getattr(php, name)} is no usual {words}, and {why}"
+                raise UsageError(what, where=f"{MANIFEST}: php.{name}", next_step="tune again here, or place the bundle's files by hand")
+
     def refuse_other_php(self) -> None:
-        """Raises UsageError where the PHP here has not the version of the bundle, is not where it was, or is not root's alone."""
+        """Raises UsageError where the PHP here has not the version of the bundle, is not where it was, is none or is not root's alone."""
         php = self._manifest.php
         if self._unchecked:
             return
-        if self._tree.is_host and not Path(php.executable).is_file():
+        self._refuse_no_program()
+        for path in (*read_by(php), *self._named_in_environment()):
+            self._tree.refuse_steered(path)
+        told = "\n".join(self._run([php.executable, "-n", "-d", "opcache.preload=", "-v"]).lines)
+        found = _VERSION.search(told)
+        if found is None:
+            hint = "tune again with the php-fpm that serves the site" if self._tree.is_host else self._how_to_have()
+            raise UsageError("this is not a working php-fpm: it tells no version of one", where=php.executable, next_step=hint)
+        if [found[1], found[2]] != php.version.split(".")[:2]:
+            what = f"this bundle was proved on PHP {php.version}, and this is {found[0].removesuffix(_SAPI)}"
+            raise UsageError(what, where=php.executable, next_step="tune again on this PHP: effects do not carry over")
+
+    def _refuse_no_program(self) -> None:
+        """Raises UsageError where the php-fpm named is no program of root's alone."""
+        php = self._manifest.php
+        place = self._tree.end_of(php.executable)
+        if not place.is_file():
             what = f"this bundle is for PHP {php.version}, which is not here"
             usual = "install that PHP, or tune again with the one that is here"
-            raise UsageError(what, where=php.executable, next_step=self._manifest.before_all_else or usual)
+            hint = (self._manifest.before_all_else or usual) if self._tree.is_host else self._how_to_have()
+            raise UsageError(what, where=php.executable, next_step=hint)
+        if not place.stat().st_mode & 0o111:
+            raise UsageError("this is no program", where=php.executable, next_step="tune again with the php-fpm that serves the site")
         if self._tree.is_host:
             refuse_untrusted(Path(php.executable), where=php.executable)
-        told = "\n".join(self._run([php.executable, "-n", "-d", "opcache.preload=", "-v"]).lines)
-        found = re.search(r"PHP (\d+)\.(\d+)\.\S*", told)
-        if found is None:
-            missing = self._manifest.before_all_else or "install PHP in the image, or give --unchecked to place the files without a test"
-            hint = "" if self._tree.is_host else missing
-            raise DynoError("this is not a working php-fpm: it tells no version", where=php.executable, next_step=hint)
-        if [found[1], found[2]] != php.version.split(".")[:2]:
-            what = f"this bundle was proved on PHP {php.version}, and this is {found[0]}"
-            raise UsageError(what, where=php.executable, next_step="tune again on this PHP: effects do not carry over")
+        self._tree.refuse_steered(php.executable)
+
+    def _how_to_have(self) -> str:
+        """What to do about an image without its php-fpm."""
+        return self._manifest.before_all_else or "install PHP in the image, or give --unchecked to place the files without a test"
+
+    def _named_in_environment(self) -> list[str]:
+        """Paths in the variables that php-fpm is tested with: libraries and configuration that it would load as root."""
+        return [part for value in self._environment.values() for part in re.split(r"[:\s=]", value) if part.startswith("/")]
 
     def refuse_other_reserve(self) -> None:
         """Raises UsageError where this machine reserves another number of huge pages than the bundle's was counted on top of."""

@@ -6,8 +6,7 @@ from phpdyno.bundle.basis import difference, settings_of
 from phpdyno.bundle.reading import Bundle, shown
 from phpdyno.bundle.record import Change, Record, State, look, place_of, state_of
 from phpdyno.bundle.tree import Tree, digest, read_plain
-from phpdyno.config.trusted import MOST_LINKS
-from phpdyno.errors import DynoError, UsageError
+from phpdyno.errors import DynoError
 
 AS_SETTINGS = frozenset({"ini", "pool-first", "pool-last", "sysctl", "systemd"})
 DISCARD = "keep a copy and put them back, or lose the edits: phpdyno bundle rollback --discard-edits"
@@ -25,7 +24,7 @@ def refuse_other_bundle(bundle: Bundle, tree: Tree, record: Record) -> None:
     """Raises DynoError where what is applied is another bundle."""
     if record.bundle != bundle.sha256:
         what = f"the bundle of the run {record.run} is applied here, since {record.at}"
-        raise DynoError(what, where=str(tree.root), next_step="roll that one back first, with its own directory")
+        raise DynoError(what, where=str(tree.root), next_step="roll that one back first: phpdyno bundle rollback")
 
 
 def refuse_other_basis(bundle: Bundle, tree: Tree) -> None:
@@ -46,34 +45,41 @@ def refuse_other_basis(bundle: Bundle, tree: Tree) -> None:
 
 def _content(tree: Tree, target: str) -> bytes:
     """The content of a file of the tree, through links that stay in it. Raises OSError where it cannot be read."""
-    place = tree.inside(target)
-    for _ in range(MOST_LINKS):
-        if not place.is_symlink():
-            return read_plain(place)
-        link = place.readlink()
-        place = tree.inside(str(link) if link.is_absolute() else f"{tree.name(place.parent).rstrip('/')}/{link}")
-    raise UsageError("too many links", where=target)
+    return read_plain(tree.end_of(target))
 
 
 PLACED: tuple[State, ...] = ("after",)
 
 
-def refuse_edits(bundle: Bundle, tree: Tree, record: Record, *, allowed: Collection[State] = PLACED) -> None:
-    """Raises Edited where placed files are neither as the bundle left them nor in another state that is `allowed`."""
+def refuse_edits(bundle: Bundle | None, tree: Tree, record: Record, *, allowed: Collection[State] = PLACED) -> None:
+    """Raises Edited where placed files are neither as the bundle left them nor in another state that is `allowed`.
+
+    The difference is to what the record says that was placed; a record of the first version left that to the bundle.
+    """
     changed = [_edit(bundle, tree, change) for change in record.changes if state_of(tree, change) not in allowed]
     if changed:
         what = "files that the bundle placed were edited since"
         raise Edited(what, "\n".join(changed), where=str(tree.root), next_step=DISCARD)
 
 
-def _edit(bundle: Bundle, tree: Tree, change: Change) -> str:
+def _edit(bundle: Bundle | None, tree: Tree, change: Change) -> str:
     """How a placed file differs from the bundle's; where only comments do, in words."""
-    shipped = next((each for each in bundle.manifest.files if each.sha256 == change.sha256), None)
-    before = shown(bundle.contents[shipped.path]) if shipped else ""
+    kind, before = _placed(bundle, change)
     now, data = look(place_of(tree, change))
+    if before is None:
+        return f"{change.place} is {now.kind} now; what was placed is not known without the bundle"
     text = shown(data) if now.kind == "file" else "" if now.kind == "absent" else f"(a link to {now.link})\n"
-    if shipped is None or shipped.kind in AS_SETTINGS:
+    if kind in AS_SETTINGS:
         before, text = settings_of(before), settings_of(text) if now.kind == "file" else text
     if now.kind == "file" and digest(data) != change.sha256 and before == text:
         return f"{change.place}: comments or white space were edited"
     return difference(before, text, change.place) or f"{change.place} is {now.kind} now"
+
+
+def _placed(bundle: Bundle | None, change: Change) -> tuple[str | None, str | None]:
+    """Kind and text of what was placed, by the record or else by the bundle; None where neither knows."""
+    if change.text is not None:
+        return change.kind, change.text
+    files = bundle.manifest.files if bundle is not None else ()
+    shipped = next((each for each in files if each.sha256 == change.sha256), None)
+    return (shipped.kind, shown(bundle.contents[shipped.path])) if bundle is not None and shipped is not None else (None, None)

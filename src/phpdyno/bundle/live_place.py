@@ -10,9 +10,10 @@ from phpdyno.config.spec import NONE
 from phpdyno.config.trusted import read_trusted
 from phpdyno.errors import DynoError
 from phpdyno.stack.live_master import LiveMaster
-from phpdyno.stack.live_pool import LivePool
+from phpdyno.stack.live_pool import LivePool, import_pool
 from phpdyno.stack.live_taken import options_of
-from phpdyno.stack.php import IniFiles
+from phpdyno.stack.php import IniFiles, ini_files
+from phpdyno.stack.placement import ini_options
 
 _SERVICE = re.compile(r"/([^/\s]+)\.service$", re.MULTILINE)
 _KEPT = "cnpy"
@@ -45,6 +46,13 @@ def place_of_live(pool: LivePool, files: IniFiles, version: str) -> PhpPlace:
     )
 
 
+def place_here(php: PhpPlace) -> PhpPlace:
+    """Where the files of the running pool lie that a bundle was made of. Raises as `import_pool` does: no such pool runs."""
+    pool = import_pool(php.live)
+    options, scan_dir = ini_options(pool.settings)
+    return place_of_live(pool, ini_files(pool.settings["php"], options, scan_dir), php.version)
+
+
 def basis_of_live(pool: LivePool, files: IniFiles) -> dict[str, str]:
     """The configuration files of a pool with their text, by path. A file that cannot be read is left out."""
     found = {}
@@ -66,7 +74,7 @@ def _ini_dir(given: str | None, files: IniFiles, usual: str) -> str:
         return ""
     last = given.split(os.pathsep)[-1] if given else ""
     if last:
-        return last
+        return os.path.normpath(last)
     return str(Path(files.scanned[-1]).parent) if files.scanned else usual
 
 

@@ -1,20 +1,28 @@
 """A bundle read into memory, whole and checked: nothing of it is read again while it is applied."""
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
 from msgspec import Struct
 
-from phpdyno.bundle.manifest import MANIFEST, Manifest
+from phpdyno.bundle import texts
+from phpdyno.bundle.division import SYSCTL
+from phpdyno.bundle.manifest import MANIFEST, Kind, Manifest
+from phpdyno.bundle.places import check_places
 from phpdyno.bundle.tree import digest, read_plain
 from phpdyno.config.trusted import steered_by
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.knobs.judge import check_values
 from phpdyno.model.decoding import NOT_JSON
 
-SECRET_PLACES = ("/var/lib/phpdyno", "/proc", "/sys", "/dev")
-"""Where no bundle places anything."""
+AS_SETTINGS_SAY: dict[Kind, Callable[[Mapping[str, str], str], str]] = {
+    "nginx": texts.nginx_text,
+    "sysctl": texts.sysctl_text,
+    "systemd": texts.systemd_text,
+}
+"""How files are written that hold their settings and no line besides."""
 
 
 class Bundle(Struct, frozen=True):
@@ -27,7 +35,9 @@ class Bundle(Struct, frozen=True):
 
 
 def read_bundle(directory: Path) -> Bundle:
-    """Read a bundle. Raises UsageError: there is none, another version's, a file missing or changed; as root, one on another's word."""
+    """Read a bundle. Raises UsageError: there is none, another version's, a file missing or changed, a place that is none of a bundle's; as
+    root, one on another's word.
+    """
     path = directory / MANIFEST
     try:
         data = _read(path)
@@ -36,8 +46,9 @@ def read_bundle(directory: Path) -> Bundle:
     manifest = _decoded(data, path)
     contents = {each.path: _checked(directory, each.path, each.sha256) for each in manifest.files}
     contents |= {each.path: _checked(directory, each.path, each.sha256) for each in manifest.based_on}
-    _check_targets(manifest, path)
+    check_places(manifest, where=str(path))
     _check_settings(manifest, path)
+    _check_texts(manifest, contents, directory)
     return Bundle(directory, manifest, digest(data), contents)
 
 
@@ -65,22 +76,6 @@ def _checked(directory: Path, name: str, checksum: str) -> bytes:
     return data
 
 
-def _check_targets(manifest: Manifest, path: Path) -> None:
-    for target in (each.target for each in manifest.based_on):
-        if not target.isprintable():
-            raise UsageError(f"{target!r} is no path of a configuration file", where=str(path))
-    targets = [each.target for each in manifest.files]
-    for each in manifest.files:
-        pure = PurePosixPath(each.target)
-        odd = not pure.is_absolute() or ".." in pure.parts or str(pure) != each.target or len(pure.parts) < 3
-        if odd or not each.target.isprintable() or any(pure.is_relative_to(place) for place in SECRET_PLACES):
-            raise UsageError(f"nothing may be placed at {each.target!r}", where=str(path))
-        if targets.count(each.target) > 1:
-            raise UsageError(f"two files for {each.target}", where=str(path))
-        if mode_bits(each.mode) is None:
-            raise UsageError(f"{each.mode!r} are no mode bits of a configuration file", where=str(path), next_step="as in 0644")
-
-
 def _check_settings(manifest: Manifest, path: Path) -> None:
     check_values(manifest.settings, where=str(path))
     for each in manifest.files:
@@ -89,13 +84,26 @@ def _check_settings(manifest: Manifest, path: Path) -> None:
             raise UsageError(what, where=str(path), next_step="copy the bundle again")
 
 
-def mode_bits(text: str) -> int | None:
-    """Octal mode bits without execution, special bits or write permission for others; None for any other text."""
-    try:
-        mode = int(text, 8)
-    except ValueError:
-        return None
-    return mode if 0 <= mode <= 0o777 and not mode & 0o133 else None
+def _check_texts(manifest: Manifest, contents: Mapping[str, bytes], directory: Path) -> None:
+    """What root's own programs obey says what the settings do, and nothing else; comments may differ."""
+    for each in manifest.files:
+        render = AS_SETTINGS_SAY.get(each.kind)
+        if render is None:
+            continue
+        lines = {_key(each.kind, name): manifest.settings[name] for name in each.settings}
+        if _said(contents[each.path]) != _said(render(lines, manifest.run).encode()):
+            what = "this file says something else than the settings that it carries"
+            raise UsageError(what, where=str(directory / each.path), next_step="copy the bundle again, or place the file by hand")
+
+
+def _key(kind: Kind, name: str) -> str:
+    """The name of a setting as its file has it."""
+    sysctl = SYSCTL.fullmatch(name) if kind == "sysctl" else None
+    return sysctl[1] if sysctl else name.partition(".")[2]
+
+
+def _said(data: bytes) -> list[bytes]:
+    return [line for line in data.splitlines() if line and not line.startswith(b"#")]
 
 
 def _read(path: Path) -> bytes:

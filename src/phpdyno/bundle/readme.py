@@ -1,6 +1,6 @@
 """README.md of a bundle: what was proved, what each file does, what to type. Pure."""
 
-from phpdyno.bundle.commands import commands_after, commands_back
+from phpdyno.bundle.commands import commands_after, commands_back, follow_of
 from phpdyno.bundle.manifest import Evidence, Kind, Manifest
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.model.tune import Goal
@@ -92,7 +92,7 @@ def _steps(manifest: Manifest) -> list[str]:
         "",
         "```",
         "phpdyno bundle apply bundle",
-        *commands_after(manifest),
+        *commands_after(follow_of(manifest)),
         "phpdyno bundle verify bundle",
         "```",
         "",
@@ -103,7 +103,7 @@ def _steps(manifest: Manifest) -> list[str]:
         "",
         "```",
         "phpdyno bundle rollback bundle",
-        *commands_back(manifest),
+        *commands_back(follow_of(manifest)),
         "```",
     ]
 

@@ -8,6 +8,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from phpdyno.bundle.commands import Follow
+from phpdyno.bundle.manifest import Kind
 from phpdyno.bundle.tree import Disk, Owner, Tree, digest, read_plain
 from phpdyno.errors import DynoError
 from phpdyno.model.decoding import NOT_JSON
@@ -27,23 +29,33 @@ class Before(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """One file that is placed: its real place as a path of the tree, what was there, and the checksum of what comes there."""
+    """One file that is placed: its real place as a path of the tree, what was there, and the checksum of what comes there.
+
+    `kind` and `text` are the bundle's, to show what was edited since; None in records of the first version, which left them to the bundle.
+    """
 
     place: str
     before: Before
     sha256: str
+    kind: Kind | None = None
+    text: str | None = None
 
 
 class Record(Struct, frozen=True):
-    """An apply. `bundle` is the checksum of its manifest; `dirs` are directories that it makes, outermost first."""
+    """An apply. `bundle` is the checksum of its manifest; `dirs` are directories that it makes, outermost first.
 
-    schema: Literal["phpdyno.applied/1"]
+    Since the second version it holds all that a rollback needs and says: `directory` is where the bundle lay, `follow` what has to follow.
+    """
+
+    schema: Literal["phpdyno.applied/1", "phpdyno.applied/2"]
     phase: Literal["applying", "applied", "rolling back"]
     bundle: str
     run: str
     at: str
     dirs: tuple[str, ...]
     changes: tuple[Change, ...]
+    directory: str = ""
+    follow: Follow | None = None
 
 
 def read_record(tree: Tree) -> Record | None:

@@ -68,6 +68,29 @@ class Tree:
         self.refuse_others(place.parent)
         return place
 
+    def end_of(self, target: str) -> Path:
+        """The same with the last part followed as well: what a program that runs in the tree would open. Raises UsageError."""
+        place = self.inside(target)
+        for _ in range(MOST_LINKS):
+            if not place.is_symlink():
+                return place
+            link = place.readlink()
+            place = self.inside(str(link) if link.is_absolute() else f"{self.name(place.parent).rstrip('/')}/{link}")
+        raise UsageError("too many links", where=target)
+
+    def refuse_steered(self, target: str) -> None:
+        """As root: raises UsageError for a path whose content an account other than root decides; also where it could be made by one."""
+        place = self.end_of(target)
+        if os.geteuid() != 0 or self.name(place) == os.devnull:
+            return
+        there = next(each for each in (place, *place.parents) if os.path.lexists(each))
+        other = changeable(there)
+        if other is None and there != place and there.stat().st_mode & stat.S_IWOTH:
+            other = there
+        if other is not None:
+            next_step = f"give {other} to root, without write permission for others"
+            raise UsageError(f"root would be told what to do by {target}: others can change {other}", where=str(place), next_step=next_step)
+
     def name(self, place: Path) -> str:
         """A place as an absolute path of the tree."""
         return "/" + str(place.relative_to(self.root)) if place != self.root else "/"

@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 from phpdyno import __version__
 from phpdyno.cli.build_app import build, ladder, matrix
 from phpdyno.cli.bundle_app import bundle_app
+from phpdyno.cli.cache_app import cache
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
@@ -21,7 +22,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-for command in (bundle_app, build, ladder, matrix):
+for command in (bundle_app, build, ladder, matrix, cache):
     app.command(command)
 
 

@@ -1,17 +1,18 @@
 """`phpdyno bundle`: what is done to a tree, and what is printed of it."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from phpdyno.bundle.applying import Outcome, apply, rollback
 from phpdyno.bundle.checking import Ask, Checker, ask_program
-from phpdyno.bundle.commands import commands_after, commands_back, services
+from phpdyno.bundle.commands import Follow, commands_after, commands_back, follow_of
 from phpdyno.bundle.edits import Edited
 from phpdyno.bundle.live import read_live
-from phpdyno.bundle.manifest import Manifest
-from phpdyno.bundle.reading import Bundle, read_bundle
+from phpdyno.bundle.reading import Bundle, read_bundle, shown
 from phpdyno.bundle.readme import effect_in_words
+from phpdyno.bundle.record import Record, read_record
 from phpdyno.bundle.tree import Disk, Tree
 from phpdyno.bundle.verifying import Verified, verify
 from phpdyno.errors import DynoError, UsageError
@@ -19,6 +20,7 @@ from phpdyno.report.words import count, visible
 from phpdyno.stack.programs import find_program
 
 EXIT_REFUTED = 1
+UNKNOWN_SERVICES = "an earlier phpdyno made its record, which does not say what reads these files: restart php-fpm, and reload nginx"
 
 
 def run_apply(directory: Path, root: Path, *, reload: Sequence[str] = (), unchecked: bool = False, ask: Ask = ask_program) -> int:
@@ -26,13 +28,14 @@ def run_apply(directory: Path, root: Path, *, reload: Sequence[str] = (), unchec
 
     def act() -> int:
         bundle, tree = read_bundle(directory), _tree(root, unchecked=unchecked)
-        wanted = _services(bundle.manifest, reload, tree)
-        if wanted and any(each.kind == "sysctl" for each in bundle.manifest.files):
+        follow = follow_of(bundle.manifest)
+        wanted = _services(follow, reload, tree)
+        if wanted and follow.kernel:
             what = "settings of the kernel have to be in force before that service starts"
             raise UsageError(what, where=f"--reload {reload[0]}", next_step="leave it out, and type what apply prints")
         outcome = apply(bundle, tree, Checker(bundle, tree, unchecked=unchecked, ask=ask), Disk())
         _print(_applied(bundle, outcome, unchecked=unchecked))
-        return _bring_into_effect(bundle.manifest, wanted, ask)
+        return _bring_into_effect(follow, commands_after(follow), wanted, ask)
 
     return _told(act)
 
@@ -49,23 +52,56 @@ def run_verify(directory: Path, root: Path, *, pool: str = "") -> int:
     return _told(act)
 
 
-def run_rollback(directory: Path, root: Path, *, reload: Sequence[str] = (), discard: bool = False, ask: Ask = ask_program) -> int:
-    """Roll back, and say what brings that into effect. Raises UsageError, DynoError."""
+def run_rollback(directory: Path | None, root: Path, *, reload: Sequence[str] = (), discard: bool = False, ask: Ask = ask_program) -> int:
+    """Roll back what the record of the tree says, and say what brings that into effect. Raises UsageError, DynoError.
+
+    A directory says which bundle is meant; one that is gone or damaged is, where the record says that it lay there.
+    """
 
     def act() -> int:
-        bundle, tree = read_bundle(directory), Tree(root)
-        wanted = _services(bundle.manifest, reload, tree)
+        tree = Tree(root)
+        record = read_record(tree)
+        bundle = _meant(directory, record)
+        follow = (record and record.follow) or (follow_of(bundle.manifest) if bundle else None)
+        wanted = _services(follow or Follow({}), reload, tree)
         outcome = rollback(bundle, tree, Disk(), discard=discard)
         if outcome.already:
             _print(["nothing to roll back"])
             return 0
+        if bundle is None and record is not None:
+            _print([f"rolled back by its record: the bundle of the run {record.run}, applied {record.at}"])
         healed = ["an apply that had been ended half-way is undone"] if outcome.healed else []
         _print([*healed, *(f"restored {place}" for place in outcome.restored)])
-        if any(each.kind == "sysctl" for each in bundle.manifest.files):
+        if follow is None:
+            _print([UNKNOWN_SERVICES])
+            return 0
+        if follow.kernel:
             _print(["the kernel keeps its present values until they are set otherwise, or until it boots"])
-        return _bring_into_effect(bundle.manifest, wanted, ask, gone=True)
+        return _bring_into_effect(follow, commands_back(follow), wanted, ask)
 
     return _told(act)
+
+
+def _meant(directory: Path | None, record: Record | None) -> Bundle | None:
+    """The bundle in a directory; None where the record has to do. Raises UsageError for one that cannot be read and is not the record's."""
+    if directory is None:
+        return None
+    try:
+        return read_bundle(directory)
+    except DynoError as error:
+        if record is None:
+            raise
+        if not _lay_in(directory, record):
+            next_step = f"what is applied is of the run {record.run}; without a directory, that is rolled back: phpdyno bundle rollback"
+            raise UsageError(error.what, where=error.where, next_step=next_step) from error
+        _print([f"this bundle cannot be read any more ({error.what}): its record has to do"])
+        return None
+
+
+def _lay_in(directory: Path, record: Record) -> bool:
+    """Whether the bundle of a record lay in this directory; a record of the first version knows the name of the run only."""
+    place = shown(os.fsencode(directory.resolve()))
+    return place == record.directory if record.directory else record.run in directory.resolve().parts
 
 
 def _told(act: Callable[[], int]) -> int:
@@ -86,9 +122,9 @@ def _tree(root: Path, *, unchecked: bool) -> Tree:
     return tree
 
 
-def _services(manifest: Manifest, named: Sequence[str], tree: Tree) -> dict[str, str]:
+def _services(follow: Follow, named: Sequence[str], tree: Tree) -> dict[str, str]:
     """The services to reload or restart, with the verb. Raises UsageError for one that the bundle has nothing to do with."""
-    known = services(manifest)
+    known = follow.services
     for name in named:
         if not tree.is_host:
             raise UsageError("no service runs in the tree of an image", where=f"--reload {name}", next_step="leave it out")
@@ -111,10 +147,10 @@ def _applied(bundle: Bundle, outcome: Outcome, *, unchecked: bool) -> list[str]:
     return [*lines, *(f"left to you: {each.setting}: {each.todo}" for each in manifest.by_hand)]
 
 
-def _bring_into_effect(manifest: Manifest, wanted: dict[str, str], ask: Ask, *, gone: bool = False) -> int:
+def _bring_into_effect(follow: Follow, commands: Sequence[str], wanted: dict[str, str], ask: Ask) -> int:
     """Run what was named, and say the rest."""
-    needed = list(commands_back(manifest) if gone else commands_after(manifest))
-    if wanted and "systemctl daemon-reload" in needed:
+    needed = list(commands)
+    if wanted and follow.reread:
         _systemctl(["daemon-reload"], ask)
         needed.remove("systemctl daemon-reload")
     for service, verb in wanted.items():

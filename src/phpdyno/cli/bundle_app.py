@@ -9,6 +9,9 @@ bundle_app = App(
     name="bundle", help="Apply what `phpdyno tune` proved, verify it on the running workers, roll it back.", result_action="return_value"
 )
 BundleDir = Annotated[Path, Parameter(name="DIR", help="the directory of a bundle, runs/…/bundle")]
+AppliedDir = Annotated[
+    Path | None, Parameter(name="DIR", show_default=False, help="where the bundle is, or was, that is meant; default: whatever is applied")
+]
 TreeRoot = Annotated[Path, Parameter(help="root of the file system: / is this machine, another one an image")]
 Reload = Annotated[
     tuple[str, ...],
@@ -51,7 +54,7 @@ def verify_bundle(
 
 @bundle_app.command(name="rollback")
 def rollback_bundle(
-    directory: BundleDir,
+    directory: AppliedDir = None,
     /,
     *,
     root: TreeRoot = Path("/"),
@@ -60,7 +63,7 @@ def rollback_bundle(
         bool, Parameter(negative="", show_default=False, help="also where placed files were edited since: the edits are lost")
     ] = False,
 ) -> int:
-    """Put everything back as it was before the apply: content, owner, mode, absence."""
+    """Put everything back as it was before the apply: content, owner, mode, absence. The record in the tree says what that is."""
     from phpdyno.cli import bundle as command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
     return command.run_rollback(directory, root, reload=reload, discard=discard_edits)

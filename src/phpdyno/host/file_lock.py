@@ -33,3 +33,31 @@ def file_lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
                 told = True
                 time.sleep(POLL_S)
         yield
+
+
+@contextlib.contextmanager
+def lock_where_free(path: Path) -> Iterator[bool]:
+    """Hold the lock file if nobody else does: True then, else False at once. Raises DynoError where the file cannot be written."""
+    try:
+        stream = path.open("a")
+    except OSError as error:
+        raise DynoError(f"cannot write the cache: {error.strerror}", where=str(path)) from error
+    with stream:
+        yield _taken(stream.fileno(), fcntl.LOCK_EX)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock file now. Nothing is made, and one that cannot be read counts as held by nobody."""
+    try:
+        with path.open("rb") as stream:
+            return not _taken(stream.fileno(), fcntl.LOCK_SH)
+    except OSError:
+        return False
+
+
+def _taken(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

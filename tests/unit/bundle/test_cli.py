@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.bundle.commands import commands_after, services
+from phpdyno.bundle.commands import commands_after, follow_of, services
 from phpdyno.cli import bundle as command
 from phpdyno.cli.app import run
 from phpdyno.errors import DynoError, UsageError
@@ -48,11 +48,11 @@ def test_services_are_touched_only_where_they_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "find_program", lambda name: f"/found/{name}")
-    made = bundle(tmp_path / "made")
+    follow = follow_of(bundle(tmp_path / "made").manifest)
     servers = FakeServers()
-    command._bring_into_effect(made.manifest, {}, servers)
+    command._bring_into_effect(follow, commands_after(follow), {}, servers)
     assert servers.asked == []
-    command._bring_into_effect(made.manifest, {"php8.2-fpm": "restart"}, servers)
+    command._bring_into_effect(follow, commands_after(follow), {"php8.2-fpm": "restart"}, servers)
     assert servers.asked == [["/found/systemctl", "daemon-reload"], ["/found/systemctl", "restart", "php8.2-fpm"]]
     told = capsys.readouterr().out
     assert "restarted php8.2-fpm\nnow type:\n  sysctl -p /etc/sysctl.d/99-phpdyno.conf\n  systemctl reload nginx\n" in told
@@ -64,8 +64,9 @@ def test_a_service_that_does_not_come_back(tmp_path: Path, monkeypatch: pytest.M
     def fake_ask(argv: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
         return subprocess.CompletedProcess(list(argv), 1, b"", b"Job failed.\n")
 
+    follow = follow_of(bundle(tmp_path / "made").manifest)
     with pytest.raises(DynoError, match=r"systemctl daemon-reload failed: Job failed.*roll back"):
-        command._bring_into_effect(bundle(tmp_path / "made").manifest, {"php8.2-fpm": "restart"}, fake_ask)
+        command._bring_into_effect(follow, commands_after(follow), {"php8.2-fpm": "restart"}, fake_ask)
 
 
 def test_services_that_cannot_be_meant(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_services_that_cannot_be_meant(tmp_path: Path) -> None:
 def test_a_reload_does_where_every_knob_says_so(tmp_path: Path) -> None:
     some = bundle(tmp_path / "some", settings={"pool.pm.max_children": "8", "ini.memory_limit": "1G"}).manifest
     assert services(some) == {"php8.2-fpm": "reload"}
-    assert commands_after(some) == ("systemctl reload php8.2-fpm",)
+    assert commands_after(follow_of(some)) == ("systemctl reload php8.2-fpm",)
     assert services(bundle(tmp_path / "web", settings={"web.access_log": "off"}).manifest) == {"nginx": "reload"}
 
 

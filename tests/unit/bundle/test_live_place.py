@@ -45,6 +45,7 @@ def test_own_places_and_options() -> None:
     assert place.scan_dir == ":/etc/own.d"
     assert place.defined == ("opcache.jit",)
     assert place.options == ("-y", str(CONFIG), "-c", "/own/php.ini")
+    assert place_of_live(pool(php__scan_dir=":/etc/own.d/"), FILES, "8.2.29").ini_dir == "/etc/own.d"
     assert place_of_live(pool(php__scan_dir="none"), FILES, "8.2.29").ini_dir == ""
 
 

@@ -10,10 +10,11 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from phpdyno.bundle.commands import commands_after, commands_back
+from phpdyno.bundle.commands import commands_after, commands_back, follow_of
 from phpdyno.bundle.making import write_bundle
 from phpdyno.bundle.manifest import MANIFEST, README, Manifest
-from phpdyno.bundle.reading import mode_bits, read_bundle
+from phpdyno.bundle.places import mode_bits
+from phpdyno.bundle.reading import read_bundle
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.tune import Goal
 from tests.support.bundles import EFFECT, FPM, HOST, JIT, POOL, POOL_FILE, SETTINGS, bundle, findings
@@ -199,8 +200,8 @@ def test_settings_that_are_not_there_or_make_no_sense_are_refused(tmp_path: Path
 def test_a_file_that_a_person_took_out_is_neither_placed_nor_undone(tmp_path: Path) -> None:
     made = bundle(tmp_path).directory
     _edit(made, lambda document: document["files"].pop([each["kind"] for each in document["files"]].index("sysctl")))
-    manifest = read_bundle(made).manifest
-    assert "sysctl" not in " ".join((*commands_after(manifest), *commands_back(manifest)))
+    follow = follow_of(read_bundle(made).manifest)
+    assert "sysctl" not in " ".join((*commands_after(follow), *commands_back(follow)))
 
 
 def test_two_files_for_one_place_are_refused(tmp_path: Path) -> None:

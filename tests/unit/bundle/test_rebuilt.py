@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.bundle.checking import Checker
-from phpdyno.bundle.commands import commands_after
+from phpdyno.bundle.commands import commands_after, follow_of
 from phpdyno.bundle.manifest import PhpPlace
 from phpdyno.bundle.rebuilt import Rebuilt
 from phpdyno.bundle.tree import Tree
@@ -44,7 +44,7 @@ def test_files_commands_and_proofs_are_those_of_the_package(tmp_path: Path) -> N
     targets = {each.kind: each.target for each in manifest.files}
     assert targets["systemd"] == "/etc/systemd/system/phpdyno-php8.2-pgo.service.d/phpdyno.conf"
     assert targets["ini"] == "/etc/php/8.2/fpm/conf.d/99-phpdyno.ini"
-    assert commands_after(manifest) == ("systemctl daemon-reload", "systemctl restart phpdyno-php8.2-pgo")
+    assert commands_after(follow_of(manifest)) == ("systemctl daemon-reload", "systemctl restart phpdyno-php8.2-pgo")
     assert manifest.php.executable == f"{HOME}/php-fpm"
     assert manifest.php.options == ("-d", f"extension_dir={HOME}/extensions", "-y", CONFIGURATION)
     assert manifest.before_all_else == manifest.by_hand[0].todo
@@ -55,7 +55,7 @@ def test_the_service_of_a_combined_recipe_has_a_name_that_systemd_takes(tmp_path
     made = bundle(tmp_path, settings={**JIT, **VARIABLE, **RUN_BY}, rebuilt=Rebuilt(bolted, RUN_BY))
     assert made.manifest.php.unit == "phpdyno-php8.2-pgo-bolt"
     assert "/etc/systemd/system/phpdyno-php8.2-pgo-bolt.service.d/phpdyno.conf" in [each.target for each in made.manifest.files]
-    assert commands_after(made.manifest)[-1] == "systemctl restart phpdyno-php8.2-pgo-bolt"
+    assert commands_after(follow_of(made.manifest))[-1] == "systemctl restart phpdyno-php8.2-pgo-bolt"
     (todo,) = made.manifest.by_hand
     assert "systemctl enable --now phpdyno-php8.2-pgo-bolt`" in todo.todo
     assert "apt install ./phpdyno-php8.2-pgo+bolt_" in todo.todo

@@ -1,0 +1,1 @@
+"""`phpdyno cache`: what phpdyno keeps on this host, and removing it."""
