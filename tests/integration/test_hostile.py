@@ -5,7 +5,6 @@ php-fpm; what only the host can judge is judged here.
 """
 
 import contextlib
-import dataclasses
 import json
 import os
 import random
@@ -25,6 +24,7 @@ from typing import Any
 
 import pytest
 
+from phpdyno.host.lock import MeasuringLock
 from phpdyno.stack.guardian import LIVE_PREFIX, descendants
 from tests.support.decoys import Decoys, Namespaces, Watch, decoys, mounts_naming, processes_naming
 from tests.support.traces import SESSION_PREFIX, wait_for_no_traces
@@ -41,35 +41,36 @@ FINDING = re.compile(r"hostile (\{.*\})")
 TOTAL = re.compile(r"hostile: (\d+) attempts, (\d+) succeeded, by (prepare|script|a worker)")
 HARMLESS_SKIPS = re.compile(r"no \S+ here|\S+ is not setuid|there is a route out.*")
 
-MADE = frozenset(
-    {
-        "append to a log of the original", "change the code of the original", "read neighbour", "write to tmp", "link to home", "hard link to srv",
-        "read the .git of a parent", "list the runs", "tcp mariadb 127.0.0.1", "tcp redis 127.0.0.1", "tcp smtp 127.0.0.1", "tcp http 127.0.0.1",
-        "http 127.0.0.1", "udp 127.0.0.1", "a route to 198.51.100.53", "interfaces", "sockets of the host", "abstract socket", "unix socket /tmp",
-        "read /etc/shadow", "list /root", "open /etc/passwd for writing", "make a file in /etc", "open /proc/sys/kernel/hostname for writing",
-        "leave the own cgroup", "the note of the guardian", "configuration of the servers", "inherited descriptors", "device node c 1 1",
-        "environment", "see the processes of the host", "read environments", "pass through roots of processes", "read memory", "read maps",
-        "signal by posix_kill", "signal by exec", "renice", "taskset", "no new privileges", "capabilities CapBnd", "capabilities CapEff",
-        "capabilities CapAmb", "identity", "raised by su", "a setuid file", "remount", "unshare -m", "look around in a user namespace (-Urm)",
-        "enter process 1", "enter the decoy", "mail()", "a daemon", "shared memory that stays", "files in shared places", "ffi", "ptrace",
-        "setpriority", "sched_setaffinity", "prlimit", "POSIX message queue", "POSIX shared memory", "shared memory", "semaphores",
-        "message queue", "list System V objects", "unshare(mount)", "setns", "mount()", "setuid(0)",
-    }
-)  # fmt: skip
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(" ".join(text.split()).split("; "))
+
+
+MADE = _names("""
+append to a log of the original; change the code of the original; read neighbour; write to tmp; link to home; hard link to srv;
+read the .git of a parent; list the runs; tcp mariadb 127.0.0.1; tcp redis 127.0.0.1; tcp smtp 127.0.0.1; tcp http 127.0.0.1; http
+127.0.0.1; udp 127.0.0.1; a route to 198.51.100.53; interfaces; sockets of the host; abstract socket; unix socket /tmp; read
+/etc/shadow; list /root; open /etc/passwd for writing; make a file in /etc; open /proc/sys/kernel/hostname for writing; leave the
+own cgroup; the note of the guardian; configuration of the servers; inherited descriptors; device node c 1 1; environment; see the
+processes of the host; read environments; pass through roots of processes; read memory; read maps; signal by posix_kill; signal by
+exec; renice; taskset; no new privileges; capabilities CapBnd; capabilities CapEff; capabilities CapAmb; identity; groups; raised
+by su; a setuid file; remount; unshare -m; look around in a user namespace (-Urm); enter process 1; enter the decoy; mail(); a
+daemon; shared memory that stays; files in shared places; ffi; ptrace; setpriority; sched_setaffinity; prlimit; POSIX message
+queue; POSIX shared memory; shared memory; semaphores; message queue; list System V objects; unshare(mount); setns; mount();
+setuid(0)
+""")
 """Attempts that have to be among those that were made, by `prepare` and by a request."""
 
 WITH_A_DATABASE = frozenset({"database reads srv", "database writes srv", "database writes original"})
 
-REACHED_UNCONFINED = frozenset(
-    {
-        "read neighbour", "include neighbour", "list tmp", "link to home", "read the .git of a parent", "tcp mariadb 127.0.0.1",
-        "tcp redis 127.0.0.1", "tcp smtp 127.0.0.1", "tcp http 127.0.0.1", "http 127.0.0.1", "udp 127.0.0.1", "abstract socket", "list the runs",
-        "unix socket /tmp", "interfaces", "sockets of the host", "see the processes of the host", "read environments", "pass through working directories",
-        "no new privileges", "capabilities CapBnd", "signal by posix_kill", "signal by exec", "kill SIGURG", "renice", "taskset", "setpriority",
-        "sched_setaffinity", "prlimit", "POSIX message queue", "POSIX shared memory", "shared memory", "semaphores", "message queue",
-        "read shared memory", "list System V objects", "raised by su", "read maps",
-    }
-)  # fmt: skip
+REACHED_UNCONFINED = _names("""
+read neighbour; include neighbour; list tmp; link to home; read the .git of a parent; tcp mariadb 127.0.0.1; tcp redis 127.0.0.1;
+tcp smtp 127.0.0.1; tcp http 127.0.0.1; http 127.0.0.1; udp 127.0.0.1; abstract socket; list the runs; unix socket /tmp; sockets
+of the host; see the processes of the host; read environments; pass through working directories; no new privileges; capabilities
+CapBnd; signal by posix_kill; signal by exec; kill SIGURG; renice; taskset; setpriority; sched_setaffinity; prlimit; POSIX message
+queue; POSIX shared memory; shared memory; semaphores; message queue; read shared memory; list System V objects; raised by su;
+read maps
+""")
 """Attempts that succeed for a process that nothing confines, on any Debian."""
 
 NOTICED_UNCONFINED = (
@@ -109,7 +110,9 @@ class Scene:
     decoys: Decoys
 
     def start(self, *arguments: str | Path, output: int = subprocess.PIPE) -> subprocess.Popen[str]:
-        """Start phpdyno as the scene's account."""
+        """Start phpdyno as the scene's account, once nobody else measures on this host, which would have it refused."""
+        with MeasuringLock(waiting=lambda _: None):
+            pass
         who: dict[str, Any] = {"user": self.account, "group": self.account, "extra_groups": []} if self.account is not None else {}
         argv = [*self.argv, *map(str, arguments)]
         return subprocess.Popen(argv, env=self.env, cwd=self.live, stdout=output, stderr=output, text=True, **who)
@@ -129,7 +132,11 @@ class Scene:
     def left(self) -> list[str]:
         """What is left of a run: processes, live directories, mounts."""
         marks = (self.decoys.spoor, f"{self.live}/{LIVE_PREFIX}")
-        found = [line for line in processes_naming(*marks, self.decoys.token) if not line.startswith(f"process {self.decoys.sleeper.process.pid} ")]
+        found = [
+            line
+            for line in processes_naming(*marks, self.decoys.token)
+            if not line.startswith(f"process {self.decoys.sleeper.process.pid} ")
+        ]
         found += [f"live directory: {path}" for path in self.live.glob(f"{LIVE_PREFIX}*")]
         return found + mounts_naming(str(self.live), str(self.base), *marks)
 
@@ -168,7 +175,15 @@ def build_site(site: Path, decoy: Decoys, *, runs: Path, live: Path, ordinary: b
     shutil.copytree(HOSTILE, site)
     for folder in ("var/log", "var/cache", "var/moved", "var/closed", "var/" + "/".join(["deep"] * 60)):
         (site / folder).mkdir(parents=True)
-    for name in ("log/app.log", "cache/old.php", "cache/mode.txt", "cache/time.txt", "cache/full.txt", "cache/replaced.txt", "cache/twice.txt"):
+    for name in (
+        "log/app.log",
+        "cache/old.php",
+        "cache/mode.txt",
+        "cache/time.txt",
+        "cache/full.txt",
+        "cache/replaced.txt",
+        "cache/twice.txt",
+    ):
         (site / "var" / name).write_text("as it was\n")
     (site / "var/cache/again.txt").hardlink_to(site / "var/cache/twice.txt")
     (site / "var/closed/inner").write_text("as it was\n")
@@ -229,9 +244,13 @@ def scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def reached(made: list[dict[str, Any]]) -> list[str]:
-    """Attempts that succeeded, each once."""
-    lines = [f"{entry['where']}: {entry['name']} ({entry['tried']}): {entry.get('proof', '')}" for entry in made if entry["succeeded"]]
-    return [f"reached by {line}" for line in dict.fromkeys(lines)]
+    """Attempts that succeeded, each once, with what the first of them saw."""
+    lines: dict[tuple[str, str], str] = {}
+    for entry in made:
+        if entry["succeeded"]:
+            told_of = f"reached by {entry['where']}: {entry['name']} ({entry['tried']}): {entry.get('proof', '')!r}"
+            lines.setdefault((entry["where"], entry["name"]), told_of)
+    return list(lines.values())
 
 
 def faults_of_the_attempts(made: list[dict[str, Any]], needed: frozenset[str], by: str) -> list[str]:
@@ -240,7 +259,9 @@ def faults_of_the_attempts(made: list[dict[str, Any]], needed: frozenset[str], b
     found = [f"not tried by {by}: {name}" for name in sorted(needed - names)]
     found += [f"broken: {by}: {entry['name']}: {entry['broken']}" for entry in made if entry["where"] == by and "broken" in entry]
     skipped = [entry for entry in made if entry["where"] == by and "skipped" in entry]
-    return found + [f"skipped: {by}: {entry['name']}: {entry['skipped']}" for entry in skipped if not HARMLESS_SKIPS.fullmatch(entry["skipped"])]
+    return found + [
+        f"skipped: {by}: {entry['name']}: {entry['skipped']}" for entry in skipped if not HARMLESS_SKIPS.fullmatch(entry["skipped"])
+    ]
 
 
 def told(problems: list[str]) -> str:
@@ -256,14 +277,27 @@ def test_a_process_that_nothing_confines_reaches_the_decoys_and_is_noticed(monke
         ini = f"sendmail_path={scene.decoys.trees['home']}/sendmail -t -i"
         answer = subprocess.run(
             ["php", "-d", ini, "-r", code],
-            user=NOBODY, group=NOBODY, extra_groups=[], env=scene.env, cwd=scene.site, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            env=scene.env,
+            cwd=scene.site,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         assert answer.returncode == 0, answer.stderr
         made = [json.loads(line) for line in FINDING.findall(answer.stdout)]
         deadline = time.monotonic() + 10.0
         while not (port := scene.daemon_heard()) and time.monotonic() < deadline:
             time.sleep(0.1)
-        noticed = [*scene.decoys.suffered(scene.site, scene.base / ".git"), *(f"watched: {line}" for line in watch.seen()), str(port), *scene.left()]
+        noticed = [
+            *scene.decoys.suffered(scene.site, scene.base / ".git"),
+            *(f"watched: {line}" for line in watch.seen()),
+            str(port),
+            *scene.left(),
+        ]
         end_daemons(scene)
     names = {entry["name"] for entry in made if entry["succeeded"]}
     missed = [f"did not succeed: {name}" for name in sorted(REACHED_UNCONFINED - names)]
@@ -328,11 +362,15 @@ def test_a_hostile_app_leaves_nothing_when_phpdyno_is_killed(scene: Scene, seed:
         with Namespaces(process.pid, descendants, scene.daemon_heard) as namespaces:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(after_s)
+            ended = process.poll()
             namespaces.look()
             process.kill()
             process.wait()
             problems = problems_of(scene, watch, namespaces)
-    assert namespaces.most > 0, "nothing of the run was there when it was killed"
+    problems += reached(scene.findings()[0])
+    if ended is not None:
+        problems.append(f"phpdyno had ended with {ended} before it was killed")
+    assert namespaces.most > 0, "nothing of the run was ever there"
     assert not problems, f"killed after {after_s:.2f} s, {told(problems)}"
 
 
@@ -343,4 +381,28 @@ def test_scenes_are_taken_down() -> None:
         pid = scene.decoys.sleeper.process.pid
     assert [place for place in places if place.exists()] == []
     assert not Path(f"/proc/{pid}").exists()
-    assert dataclasses.is_dataclass(scene)
+
+
+def test_what_stays_of_a_run_is_seen(tmp_path: Path) -> None:
+    """A namespace that a process is still in, and a mount, are what a run must not leave."""
+    argv = ["sh", "-c", "unshare --mount --net sleep 60 & wait"]
+    with subprocess.Popen(argv, start_new_session=True) as process, Namespaces(process.pid, descendants, lambda: None) as namespaces:
+        try:
+            deadline = time.monotonic() + 10.0
+            while not namespaces.seen and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(2 * Namespaces.EVERY_S)
+            seen = namespaces.left()
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert {kind for kind in ("mnt:", "net:") if any(kind in line for line in seen)} == {"mnt:", "net:"}
+    deadline = time.monotonic() + 10.0
+    while namespaces.left() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert namespaces.left() == []
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(tmp_path)], check=True)
+    try:
+        assert len(mounts_naming(str(tmp_path))) == 1
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert mounts_naming(str(tmp_path)) == []

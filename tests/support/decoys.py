@@ -24,14 +24,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 LIFE_S = 280.0
 MOST_CALLERS = 2000
 """A decoy server answers no more, so that nothing can go on for ever."""
 PLACES = ("/srv", "/var/www", "/home", "/tmp", "/var/tmp", "/dev/shm", "/run")
 """Where other sites, homes, sockets of services and files of other programs lie on a host."""
-SHARED_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", "/var/lib/php/sessions", "/var/log", "/var/mail", *PLACES)
+SHARED_PLACES = (
+    "/tmp",
+    "/var/tmp",
+    "/dev/shm",
+    "/run",
+    "/run/lock",
+    "/dev/mqueue",
+    "/var/lib/php/sessions",
+    "/var/log",
+    "/var/mail",
+    *PLACES,
+)
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _IPC_CREAT, _IPC_RMID = 0o1000, 0
@@ -190,13 +201,18 @@ class Sleeper:
         argv = ["perl", "-e", _RECORDER, name, str(int(LIFE_S))]
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(argv, stdout=output, env=env, user=uid, group=uid, extra_groups=[], cwd=place)
+        try:
+            deadline = time.monotonic() + 10.0
+            while "ready" not in self.log.read_text():
+                assert time.monotonic() < deadline, "the decoy process does not start"
+                time.sleep(0.02)
+            self._before = self._state()
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + 10.0
-        while "ready" not in self.log.read_text():
-            assert time.monotonic() < deadline, "the decoy process does not start"
-            time.sleep(0.02)
-        self._before = self._state()
         return self
 
     def _state(self) -> tuple[int, set[int], str]:
@@ -247,14 +263,16 @@ def changes(before: dict[str, Entry], after: dict[str, Entry]) -> list[str]:
     """What differs between two snapshots."""
     made = [f"made: {path!r}" for path in sorted(after.keys() - before.keys())]
     gone = [f"removed: {path!r}" for path in sorted(before.keys() - after.keys())]
-    changed = [f"changed: {path!r}: {before[path]} -> {after[path]}" for path in sorted(before) if path in after and before[path] != after[path]]
+    changed = [
+        f"changed: {path!r}: {before[path]} -> {after[path]}" for path in sorted(before) if path in after and before[path] != after[path]
+    ]
     return made + gone + changed
 
 
 class Watch:
     """inotify on every directory of a tree: what changed even for a moment. A context manager."""
 
-    _CHANGES = {
+    _CHANGES: ClassVar = {
         0x2: "modified",
         0x4: "attributes changed",
         0x8: "closed after writing",

@@ -389,7 +389,9 @@ function network(Attempts $attempts, array $aim): void
     });
     $attempts->make('interfaces', '/proc/net/dev', static function (): ?string {
         \preg_match_all('/^\s*([^\s:|]+):/m', (string) content('/proc/net/dev'), $found);
-        $others = \array_diff($found[1], ['lo']);
+        // Ends of tunnels that the kernel puts into every network namespace lead nowhere until somebody sets them up.
+        $tunnels = ['sit0', 'tunl0', 'ip6tnl0', 'gre0', 'gretap0', 'erspan0', 'ip_vti0', 'ip6_vti0', 'ip6gre0'];
+        $others = \array_diff($found[1], ['lo', ...$tunnels]);
         return $others ? \implode(' ', $others) : null;
     });
     $attempts->make('sockets of the host', '/proc/*/net/{tcp,tcp6,unix}', static function () use ($aim): ?string {
@@ -422,7 +424,7 @@ function processes(Attempts $attempts, array $aim): void
     $attempts->make('see the processes of the host', '/proc/*/cmdline', static function () use ($aim): ?string {
         foreach (\glob('/proc/[0-9]*/cmdline') ?: [] as $file) {
             $line = (string) content($file);
-            if (\str_contains($line, $aim['token']) || \str_contains($line, "phpdyno\0compare\0") || \str_contains($line, '/guardian.py')) {
+            if (\str_contains($line, $aim['token']) || \str_contains($line, "phpdyno\0compare\0")) {
                 return "$file: " . \strtr($line, "\0", ' ');
             }
         }
@@ -488,6 +490,12 @@ function privileges(Attempts $attempts, array $aim, string $root, string $where)
         $attempts->make("capabilities $set", '/proc/self/status', static fn () => \preg_match("/^$set:\s*0+$/m", $status) ? null : "$set is not 0");
     }
     $attempts->make('identity', '/proc/self/status', static fn () => \preg_match('/^[UG]id:.*\t0(\t|$)/m', $status) ? 'root' : null);
+    $attempts->make('groups', '/proc/self/status', static function () use ($status): ?string {
+        \preg_match('/^Gid:\s*(\d+)/m', $status, $own);
+        \preg_match('/^Groups:[ \t]*(.*)$/m', $status, $held);
+        $others = \array_diff(\preg_split('/\s+/', \trim($held[1]), -1, \PREG_SPLIT_NO_EMPTY), [$own[1]]);
+        return $others ? \implode(' ', $others) : null;
+    });
     foreach (['su', 'passwd', 'sudo', 'chsh', 'newgrp', 'mount', 'umount', 'ping', 'newuidmap', 'pkexec'] as $name) {
         $attempts->make("raised by $name", $name, static function () use ($name): ?string {
             $path = program($name);

@@ -74,6 +74,14 @@ $attempts->make('list System V objects', '/proc/sysvipc', static function () use
 foreach (['mount' => 0x20000, 'network' => 0x40000000, 'process' => 0x20000000, 'IPC' => 0x08000000, 'cgroup' => 0x02000000] as $kind => $flag) {
     $attempts->make("unshare($kind)", (string) $flag, static fn () => $c->unshare($flag) === 0 ? 'done' : null);
 }
+$attempts->make('mount()', '/mnt', static fn () => $c->mount('none', '/mnt', 'tmpfs', 0, null) === 0 ? 'done' : null);
+$attempts->make('remount()', '/', static fn () => $c->mount('', '/', '', 32 | 4096, null) === 0 ? 'done' : null);
+$attempts->make('chroot()', '/', static fn () => $c->chroot('/') === 0 ? 'done' : null);
+$attempts->make('sethostname()', 'its own name', static fn () => $c->sethostname($name = (string) gethostname(), strlen($name)) === 0 ? 'done' : null);
+$attempts->make('mknod()', 'character device 1 1', static fn () => $c->mknod("{$argv[1]}/var/native-device-{$argv[2]}", 0020666, 257) === 0 ? 'made' : null);
+$attempts->make('setuid(0)', 'setuid', static fn () => $c->setuid(0) === 0 ? 'root' : null);
+$attempts->make('setgid(0)', 'setgid', static fn () => $c->setgid(0) === 0 ? 'group root' : null);
+// Last: whoever has entered another user namespace may do there what would be a finding here.
 $attempts->make('setns', '/proc/*/ns/*', static function () use ($c): ?string {
     foreach (glob('/proc/[0-9]*/ns/{mnt,net,pid,ipc,uts,user}', GLOB_BRACE) ?: [] as $file) {
         $number = $c->open($file, 0);
@@ -87,13 +95,6 @@ $attempts->make('setns', '/proc/*/ns/*', static function () use ($c): ?string {
     }
     return null;
 });
-$attempts->make('mount()', '/mnt', static fn () => $c->mount('none', '/mnt', 'tmpfs', 0, null) === 0 ? 'done' : null);
-$attempts->make('remount()', '/', static fn () => $c->mount('', '/', '', 32 | 4096, null) === 0 ? 'done' : null);
-$attempts->make('chroot()', '/', static fn () => $c->chroot('/') === 0 ? 'done' : null);
-$attempts->make('sethostname()', 'its own name', static fn () => $c->sethostname($name = (string) gethostname(), strlen($name)) === 0 ? 'done' : null);
-$attempts->make('mknod()', 'character device 1 1', static fn () => $c->mknod("{$argv[1]}/var/native-device-{$argv[2]}", 0020666, 257) === 0 ? 'made' : null);
-$attempts->make('setuid(0)', 'setuid', static fn () => $c->setuid(0) === 0 ? 'root' : null);
-$attempts->make('setgid(0)', 'setgid', static fn () => $c->setgid(0) === 0 ? 'group root' : null);
 
 foreach ($attempts->made as $entry) {
     echo json_encode($entry, JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE), "\n";
