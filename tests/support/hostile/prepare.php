@@ -4,5 +4,6 @@ declare(strict_types=1);
 
 require __DIR__ . '/attempts.php';
 
+echo "prepare is at work\n";
 Hostile\tell(Hostile\everything(__DIR__, 'prepare'), \STDOUT, 'prepare');
 Hostile\leave_a_mess(__DIR__);
