@@ -411,10 +411,10 @@ function network(Attempts $attempts, array $aim): void
     });
 }
 
-/** Whether this number is the decoy's, as seen from here: within a PID namespace it may be one of the app's own. */
+/** Whether this number is the decoy's, which has the token for a whole argument, as seen from here: within a PID namespace it may be one of the app's own. */
 function decoy_seen(array $aim): bool
 {
-    return \str_contains((string) content("/proc/{$aim['pid']}/cmdline"), $aim['token']);
+    return \str_contains((string) content("/proc/{$aim['pid']}/cmdline"), "\0{$aim['token']}\0");
 }
 
 function processes(Attempts $attempts, array $aim): void
@@ -424,7 +424,7 @@ function processes(Attempts $attempts, array $aim): void
     $attempts->make('see the processes of the host', '/proc/*/cmdline', static function () use ($aim): ?string {
         foreach (\glob('/proc/[0-9]*/cmdline') ?: [] as $file) {
             $line = (string) content($file);
-            if (\str_contains($line, $aim['token']) || \str_contains($line, "phpdyno\0compare\0")) {
+            if (\str_contains($line, "\0{$aim['token']}\0") || \str_contains($line, "phpdyno\0compare\0")) {
                 return "$file: " . \strtr($line, "\0", ' ');
             }
         }
