@@ -143,7 +143,7 @@ def test_a_directory_that_may_not_be_entered_is_no_run_of_ours(
 
 
 def test_an_app_that_changes_while_it_is_copied_is_one_line(version: Callable[[], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def mend_links(*_: object) -> None:
+    def mend_links(*_: object, **__: object) -> None:
         raise OSError(22, "Invalid argument", "/srv/shop/link")
 
     monkeypatch.setattr(folder, "mend_links", mend_links)
