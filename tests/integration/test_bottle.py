@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.apps.registry import open_app
+from phpdyno.apps.source import silent
+from phpdyno.errors import UsageError
 from phpdyno.host.network import outside
 from phpdyno.paths import service_user
 from phpdyno.stack.supervise import Supervisor
@@ -135,3 +138,31 @@ def test_a_tree_is_seen_at_another_path_by_one_process_alone(supervisor: Supervi
     assert (copy / "file").read_text() == "copiedmore\n"
     assert (tmp_path / "app/file").read_text() == "original"
     assert said(supervisor, f"ls {tmp_path}/app") == ""
+
+
+def test_nothing_of_the_host_s_network_is_seen_through_the_first_process(supervisor: Supervisor) -> None:
+    assert said(supervisor, "cat /proc/1/net/dev") == said(supervisor, "cat /proc/self/net/dev")
+
+
+def test_a_tree_deeper_than_python_recurses_goes_with_the_live_directory(tmp_path: Path) -> None:
+    with Supervisor(tmp_path / "logs") as supervisor:
+        place = supervisor.directory("deep")
+        script = f"cd {place}; i=0; while [ $i -lt 1500 ]; do mkdir d && cd -P d || exit 1; i=$((i+1)); done"
+        assert supervisor.run("deep", ["bash", "-c", script]).status == 0
+    assert not supervisor.live.exists()
+
+
+def test_an_app_of_the_user_s_runs_in_the_open_only_where_he_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.php").write_text("<?php echo 1;")
+    app, hello = open_app(docroot=site), open_app("hello")
+    with Supervisor(tmp_path / "logs") as supervisor:
+        monkeypatch.setattr(supervisor, "no_bottle", "no user namespace can be made: Operation not permitted")
+        with pytest.raises(UsageError, match=r"no user namespace can be made.*--no-bottle"):
+            app.prepare(supervisor, cache=tmp_path / "cache", progress=silent)
+        hello.prepare(supervisor, cache=tmp_path / "cache", progress=silent)
+    with Supervisor(tmp_path / "logs", bottle=False) as supervisor:
+        prepared = app.prepare(supervisor, cache=tmp_path / "cache", progress=silent)
+        assert prepared.docroot.is_relative_to(supervisor.live)
+        assert not prepared.binds

@@ -11,9 +11,10 @@ from phpdyno.apps import databases
 from phpdyno.apps.copies import copy_entries, give_to_service, tree_digest
 from phpdyno.apps.links import mend_links
 from phpdyno.apps.rights import copy_linked, copy_named, named_file, place_and_reader
-from phpdyno.apps.source import Progress, default_env
+from phpdyno.apps.source import PHP_FILES, Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.network import NO_BOTTLE
 from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
@@ -90,6 +91,7 @@ class FolderApp:
         Where another revision of the app was prepared before, its data directory is `shared`: then this one's command runs on it too.
         """
         described = self.described
+        self._refuse_without_bottle(supervisor)
         copy, files = self._copy(supervisor, progress, place)
         root, seen_at = copy, None
         if not supervisor.no_bottle:
@@ -124,6 +126,16 @@ class FolderApp:
             original=self.original,
             place=copy if seen_at else None,
             seen_at=seen_at,
+        )
+
+    def _refuse_without_bottle(self, supervisor: Supervisor) -> None:
+        """Nobody's app runs in the open unless its operator says so; ours touches nothing."""
+        if supervisor.no_bottle in {"", NO_BOTTLE} or self.described.root.is_relative_to(PHP_FILES):
+            return
+        raise UsageError(
+            f"this app would reach the host's network and files, as no namespaces can be made here: {supervisor.no_bottle}",
+            where=str(self.described.file),
+            next_step="run as root on the host itself, allow user namespaces, or measure it in the open with --no-bottle",
         )
 
     def _copy(self, supervisor: Supervisor, progress: Progress, place: str) -> tuple[Path, str]:

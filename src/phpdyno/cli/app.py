@@ -13,10 +13,13 @@ from phpdyno.cli.cache_app import cache
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
+from phpdyno.host.network import NO_BOTTLE, decline
 
 app = App(
     name="phpdyno",
-    help="A dynamometer for PHP: one command, one honest verdict per change.",
+    help="A dynamometer for PHP: one command, one honest verdict per change.\n\n"
+    "All that is measured runs in namespaces of its own, without the host's network and files. Where none can be made, --no-bottle with "
+    "any command measures in the open.",
     version=__version__,
     result_action="return_value",
     suppress_keyboard_interrupt=False,
@@ -302,6 +305,9 @@ def run(argv: list[str]) -> int:
     for argument in argv:
         if not is_utf8(argument):
             raise UsageError("an argument is not UTF-8 text", where=argument, next_step="a path can be named through a link")
+    if NO_BOTTLE in argv:
+        decline()
+        argv = [argument for argument in argv if argument != NO_BOTTLE]
     try:
         result = app(argv, exit_on_error=False, print_error=False)
     except CycloptsError as error:

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from phpdyno.host import namespaces
 
 _T = TypeVar("_T")
+NO_BOTTLE = "--no-bottle"
+"""The word by which a user does without one."""
 _OURS = Path("/proc/thread-self/ns/net")
 
 
@@ -67,6 +69,11 @@ def own_namespaces() -> None:
         _STATE.refused = f"no user namespace can be made: {error.strerror}"
     else:
         _STATE.refused = ""
+
+
+def decline() -> None:
+    """Enter none in this process, because the user said so."""
+    _STATE.refused = NO_BOTTLE
 
 
 def refused() -> str:

@@ -25,6 +25,7 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -263,7 +264,7 @@ class Guardian:
     def fork(self, request: dict[str, Any], outputs: tuple[int, int], report: int) -> tuple[int, int]:
         """Fork what becomes the program; its number, and that of the first process of its PID namespace (0 outside the bottle)."""
         if request["bottled"] and (bottle := self.bottle) is not None:
-            return start_in_pid_namespace(lambda: self.become(request, outputs, report, bottle))
+            return start_in_pid_namespace(lambda: self.become(request, outputs, report, bottle), bottle.enter_as_first)
         pid = os.fork()
         if pid == 0:
             self.become(request, outputs, report, None)
@@ -428,11 +429,20 @@ def _empty_live(folder: int) -> None:
         if name == MARKER:
             continue
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+            _remove_tree(name, folder)
         else:
             os.unlink(name, dir_fd=folder)
     if os.listdir(folder) == [MARKER]:
         os.unlink(MARKER, dir_fd=folder)
+
+
+def _remove_tree(name: str, folder: int) -> None:
+    """Remove a directory in an opened one, as far as that can be done. An app may nest directories deeper than Python recurses."""
+    try:
+        shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+    except RecursionError:
+        argv = ["rm", "-rf", "--one-file-system", "--", f"/proc/self/fd/{folder}/{name}"]
+        subprocess.run(argv, pass_fds=[folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def remove_cgroup(group: str) -> None:

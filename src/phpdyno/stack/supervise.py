@@ -130,7 +130,7 @@ class Supervisor:
             # The servers' account may pass, nobody else: the copy of an app is as secret as the app.
             os.chown(self.live, os.geteuid(), self.user.gid)
             self.live.chmod(0o710)
-        self.no_bottle = "--no-bottle"
+        self.no_bottle = network.NO_BOTTLE
         """Why what we start is not in a bottle; '' where it is."""
         self._shown: set[Path] = set()
         self._leave: Callable[[], None] | None = None

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from phpdyno.apps.databases import database_socket, live_datadir
+from phpdyno.apps.source import PHP_FILES
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.runner import Runner
@@ -139,7 +140,15 @@ def open_ground(
         if transport == "script"
         else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
     )
-    return Ground(stage, shared.meters, Preflight(host, warnings_for(host, max_steal)))
+    warnings = (*_in_the_open(supervisor, app), *warnings_for(host, max_steal))
+    return Ground(stage, shared.meters, Preflight(host, warnings))
+
+
+def _in_the_open(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
+    """A warning where the user's own app runs without a bottle."""
+    if not supervisor.no_bottle or app.original is None or app.original.is_relative_to(PHP_FILES):
+        return ()
+    return (f"measured without a bottle ({supervisor.no_bottle}): the app could reach this host's network, services and files",)
 
 
 def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:

@@ -69,7 +69,7 @@ def version(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
         live = tmp_path / f"live-{len(made)}"
         live.mkdir()
         made.append(live)
-        stand_in = SimpleNamespace(live=live, logs=shop / "runs/1/logs", user=SimpleNamespace(switch=False), no_bottle="a stand-in")
+        stand_in = SimpleNamespace(live=live, logs=shop / "runs/1/logs", user=SimpleNamespace(switch=False), no_bottle="--no-bottle")
         return open_app(str(tmp_path / "described")).prepare(cast(Supervisor, stand_in), cache=tmp_path / "cache", progress=silent).version
 
     return prepare

@@ -69,14 +69,18 @@ class Bottle:
 
         return str(kernel.forked(set_it))
 
+    def enter_as_first(self) -> None:
+        """Put the calling process into the bottle, so that what others there see of it is nothing of the host."""
+        kernel.setns(self.ipc, kernel.NEWIPC)
+        kernel.setns(self.network, kernel.NEWNET)
+        kernel.setns(self.mounts, kernel.NEWNS)
+
     def enter(self, binds: list[list[str]]) -> None:
         """Put the calling process, which is in a PID namespace of its own, into the bottle, with its own /proc.
 
         `binds` are pairs of paths in the bottle, what lies where and where it is to be seen, for this process and what it starts.
         """
-        kernel.setns(self.ipc, kernel.NEWIPC)
-        kernel.setns(self.network, kernel.NEWNET)
-        kernel.setns(self.mounts, kernel.NEWNS)
+        self.enter_as_first()
         kernel.unshare(kernel.NEWNS)
         kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV)
         for source, target in binds:
@@ -203,10 +207,11 @@ def _put_file(path: str, text: str) -> None:
     kernel.attach_tree(tree, real)
 
 
-def start_in_pid_namespace(become: Callable[[], None]) -> tuple[int, int]:
+def start_in_pid_namespace(become: Callable[[], None], enter: Callable[[], None]) -> tuple[int, int]:
     """Fork a process, the second one of a new PID namespace, that does `become`; its number and that of the first, both on the host.
 
-    The first does nothing but collect what is orphaned. The kernel ends all the others when it ends, and it ends when the calling process
+    The first is put into the bottle by `enter`, and then does nothing but collect what is orphaned. The
+    kernel ends all the others when it ends, and it ends when the calling process
     does, whatever that dies of. Raises OSError.
     """
     read_end, write_end = os.pipe()
@@ -217,7 +222,7 @@ def start_in_pid_namespace(become: Callable[[], None]) -> tuple[int, int]:
             kernel.unshare(kernel.NEWPID)
             first = os.fork()
             if first == 0:
-                _collect(tether_read)
+                _collect(tether_read, enter)
             second = os.fork()
             if second == 0:
                 os.close(read_end)
@@ -256,9 +261,10 @@ def end_pid_namespace(first: int) -> None:
         os.close(tether)
 
 
-def _collect(tether: int) -> NoReturn:
+def _collect(tether: int, enter: Callable[[], None]) -> NoReturn:
     """The first process of a PID namespace: it collects the orphans and ends at the end of `tether`. Never returns."""
     try:
+        enter()
         kernel.closed_to_others()
         os.setsid()
         os.dup2(tether, 0)

@@ -40,7 +40,7 @@ PRIVATE = {
     "/var/tmp": STICKY,  # noqa: S108
     "/var/log": OPEN,
     "/var/cache": OPEN,
-    "/var/spool": OPEN,
+    "/var/spool": 0o755,
     "/var/lib": 0o755,
     "/var/lib/php": 0o755,
     "/var/lib/php/sessions": 0o1733,
