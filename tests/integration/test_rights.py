@@ -17,6 +17,7 @@ from phpdyno.apps.source import silent
 from phpdyno.config import trusted
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.explain.syscalls import tracing
+from phpdyno.paths import service_user
 from phpdyno.stack.supervise import Supervisor
 from tests.integration.test_layers import git
 
@@ -323,7 +324,6 @@ def test_a_log_that_is_a_link_is_one_line(tmp_path: Path) -> None:
     assert victim.stat().st_uid == 0
 
 
-NOBODY = pwd.getpwnam("nobody")
 PREPARE = """[ -z "$(find "${PHP_INI_SCAN_DIR#:}" -writable)" ] || exit 3
 rm -f "$HOME/phpdyno.ini"
 ln -s %s "$HOME/phpdyno.ini"
@@ -341,7 +341,7 @@ def test_what_a_prepare_command_leaves_in_its_home_leads_root_nowhere(home: Path
             assert isinstance(app, FolderApp)
             app.prepare(supervisor, cache=tmp_path / "cache", progress=silent, place=place)
         (link,) = [path for path in supervisor.live.rglob("phpdyno.ini") if path.is_symlink()]
-        assert link.lstat().st_uid == NOBODY.pw_uid
+        assert link.lstat().st_uid == service_user().uid
     assert victim.read_text() == "root's"
 
 
@@ -386,7 +386,7 @@ def test_a_copy_is_closed_to_the_servers_until_it_is_complete(home: Path, tmp_pa
     (home / "shop/var").chmod(0o777)
     seen: list[int | None] = []
 
-    def mend_links(copy: Path, *_: object) -> None:
+    def mend_links(copy: Path, *_: object, **__: object) -> None:
         seen.append(supervisor.run("look", ["ls", str(copy)]).status)
 
     monkeypatch.setattr(folder, "mend_links", mend_links)

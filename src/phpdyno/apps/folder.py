@@ -128,6 +128,15 @@ class FolderApp:
             seen_at=seen_at,
         )
 
+    def _show_named(self, supervisor: Supervisor) -> None:
+        """Let the prepare command see the files that it names outside the root, where that is no other account's wish."""
+        for word in self.described.prepare:
+            path = Path(word)
+            if path.is_absolute() and path.exists() and not path.is_relative_to(self.original):
+                _, reader = place_and_reader(path, self.described.author)
+                if not reader:
+                    supervisor.show(path)
+
     def _refuse_without_bottle(self, supervisor: Supervisor) -> None:
         """Nobody's app runs in the open unless its operator says so; ours touches nothing."""
         if supervisor.no_bottle in {"", NO_BOTTLE} or self.described.root.is_relative_to(PHP_FILES):
@@ -182,6 +191,7 @@ class FolderApp:
         (fragment / "phpdyno.ini").write_text(render_ini({name: value.replace(DB_SOCKET, socket) for name, value in ini.items()}))
         home = supervisor.directory("prepare-home", private=False)
         placed = {name: value.replace(DB_SOCKET, socket) for name, value in env.items()}
+        self._show_named(supervisor)
         child = supervisor.run(
             PREPARE_LOG,
             list(self.described.prepare),
