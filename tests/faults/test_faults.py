@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path,
 
 UNLUCKY = """<?php
 // The fourth request of an instance is one of its warm-up; the third instance that gets there fails it, once.
-$mine = ini_get('session.save_path') . '/requests' . getmypid();
+$mine = ini_get('session.save_path') . '/requests' . getmypid() . readlink('/proc/self/ns/pid');
 file_put_contents($mine, 'x', FILE_APPEND);
 clearstatcache();
 if (getenv('UNLUCKY') && filesize($mine) === 4) {
@@ -99,12 +98,10 @@ echo str_repeat('x', 500);
 @pytest.mark.parametrize("side", ["--treatment", "--control"])
 def test_one_request_that_fails_while_an_instance_warms_up_costs_a_block_and_no_more(side: str, tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=UNLUCKY)
-    with tempfile.NamedTemporaryFile(dir="/tmp") as instances:
-        Path(instances.name).chmod(0o666)
-        asked = (side, f"env.UNLUCKY={instances.name}", "--aa", "--slot", "5", *FEWEST, "--budget", "15s")
-        answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
-        assert answer.returncode == 0, answer.stderr
-        assert Path(instances.name).stat().st_size >= 3
+    asked = (side, "env.UNLUCKY=/tmp/unlucky", "--aa", "--slot", "5", *FEWEST, "--budget", "15s")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert not Path("/tmp/unlucky").exists()
     failures = [record for record in records_of(runs) if isinstance(record, Incident) and record.kind == "failed block"]
     assert [failure.detail for failure in failures if "warm-up" not in failure.detail] == []
     assert len(failures) == 1
@@ -204,10 +201,10 @@ def test_a_port_that_somebody_took_is_given_up_for_another(tmp_path: Path, runs:
 
 def test_a_stranger_on_nginx_port_is_not_taken_for_our_nginx(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del runs
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with plain_bench(tmp_path) as bench, socket.create_server(("127.0.0.1", 0)) as taken:
         free, offered = bench_module.free_port, [taken.getsockname()[1]]
         monkeypatch.setattr(bench_module, "free_port", lambda: offered.pop() if offered else free())
-        with plain_bench(tmp_path) as bench, bench.running([plain_arm("control")]) as (instance,):
+        with bench.running([plain_arm("control")]) as (instance,):
             assert not offered
             assert instance.http != f"tcp:127.0.0.1:{taken.getsockname()[1]}"
 
@@ -226,9 +223,9 @@ def test_workers_of_a_master_that_died_do_not_outlive_their_instance(tmp_path: P
 
 def test_a_port_that_stays_taken_is_an_error_with_the_log(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del runs
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with plain_bench(tmp_path) as bench, socket.create_server(("127.0.0.1", 0)) as taken:
         monkeypatch.setattr(bench_module, "free_port", lambda: taken.getsockname()[1])
-        with plain_bench(tmp_path) as bench, pytest.raises(DynoError, match="ddress already in use"):
+        with pytest.raises(DynoError, match="ddress already in use"):
             bench.start([plain_arm("control", {"web.socket": "tcp"})])
 
 
