@@ -157,10 +157,12 @@ def test_a_commit_is_prepared_on_the_database_that_the_arms_share(shop: Path, tm
         commit = git(shop, "rev-parse", "v1")
         then = prepare_commit(app, commit, supervisor, cache=tmp_path / "cache", progress=silent, shared=base.datadir)
         assert then.datadir == base.datadir
-        assert (then.docroot, then.commit) == (supervisor.live / f"app-{commit[:12]}" / "public", commit)
-        assert (then.docroot.parent / "prepared").read_text() == "once\n"
-        assert "60000" in (then.docroot / "part.php").read_text()
-        assert (then.docroot / "part.php").resolve().is_relative_to(then.docroot.parent)
+        assert (then.docroot, then.commit) == (shop / "public", commit)
+        assert then.copy == supervisor.live / f"app-{commit[:12]}"
+        seen = supervisor.run("seen", ["cat", str(shop / "prepared"), str(shop / "public/part.php")], binds=then.binds).said()
+        assert seen.startswith("once\n")
+        assert "60000" in seen
+        assert (then.copied_docroot / "part.php").readlink() == Path("../shared/part.php")
         assert not (supervisor.live / f"commit-{commit[:12]}").exists()
 
 
