@@ -91,6 +91,7 @@ def give_to_service(supervisor: Supervisor, tree: Path) -> None:
     """
     user = supervisor.user
     _change(tree, lambda mode: mode | (0o700 if stat.S_ISDIR(mode) else 0o600), (user.uid, user.gid) if user.switch else None)
+    supervisor.let_write(tree)
 
 
 def make_readable(tree: Path) -> None:

@@ -86,6 +86,12 @@ def set_attributes(tree: int, attributes: int, *, user_namespace: int = 0) -> No
     _checked(_libc.syscall(_MOUNT_SETATTR, tree, b"", flags, ctypes.byref(held), ctypes.sizeof(held)))
 
 
+def read_only(place: str) -> None:
+    """Let nothing be written to the mount at a place; what is mounted in it stays as it is."""
+    held = _MountAttributes(RDONLY, 0, 0, 0)
+    _checked(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(place), 0, ctypes.byref(held), ctypes.sizeof(held)), place)
+
+
 def no_new_privileges() -> None:
     """No program that is executed from here on gives rights: setuid bits and file capabilities do nothing."""
     _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

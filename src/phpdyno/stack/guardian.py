@@ -441,8 +441,9 @@ def _remove_tree(name: str, folder: int) -> None:
     try:
         shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
     except RecursionError:
-        argv = ["rm", "-rf", "--one-file-system", "--", f"/proc/self/fd/{folder}/{name}"]
-        subprocess.run(argv, pass_fds=[folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        for program in (["chmod", "-R", "u+rwX"], ["rm", "-rf", "--one-file-system"]):
+            argv = [*program, "--", f"/proc/self/fd/{folder}/{name}"]
+            subprocess.run(argv, pass_fds=[folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def remove_cgroup(group: str) -> None:

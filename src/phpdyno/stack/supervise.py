@@ -18,7 +18,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host import network
 from phpdyno.host.plain import open_folder
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack.bottle.view import STICKY, SYSTEM, Step, base_view, directory, hide, show, way_to
+from phpdyno.stack.bottle.view import SYSTEM, Step, base_view, directory, private, show, way_to
 from phpdyno.stack.guardian import START
 from phpdyno.stack.leftovers import sweep_leftovers
 
@@ -133,6 +133,8 @@ class Supervisor:
         self.no_bottle = network.NO_BOTTLE
         """Why what we start is not in a bottle; '' where it is."""
         self._shown: set[Path] = set()
+        self._writable: dict[Path, int] = {}
+        """Directories that the servers may write to, by the number of what lay there then."""
         self._leave: Callable[[], None] | None = None
         if bottle:
             self.no_bottle = self._make_bottle()
@@ -296,7 +298,16 @@ class Supervisor:
         steps, real = way_to(path)
         if real in SEEN or real.is_relative_to(self.live):
             return
-        self._add([*steps, hide(real, STICKY) if _is_seen(real) else directory(str(real), STICKY)], path)
+        self._add([*steps, private(real)], path)
+
+    def let_write(self, path: Path) -> None:
+        """Let the servers write to a directory in the live directory, as its owner and mode let them; to nothing else there."""
+        if self.no_bottle:
+            return
+        found = path.lstat().st_ino
+        if self._writable.get(path) != found:
+            self._add([show(path, write=True)], path)
+            self._writable[path] = found
 
     def _add(self, steps: list[Step], path: Path) -> None:
         answer = self._ask({"op": "show", "steps": steps})
@@ -318,6 +329,7 @@ class Supervisor:
                 os.close(folder)
         except OSError as error:
             raise DynoError(f"cannot make this directory for the servers: {error.strerror}", where=str(path)) from error
+        self.let_write(path)
         return path
 
     # ---- the channel --------------------------------------------------------------------------

@@ -236,7 +236,7 @@ function decoy_tree(Attempts $attempts, string $label, string $tree, string $spo
 {
     $attempts->make("read $label", "$tree/secret.txt", static fn () => secret_in(content("$tree/secret.txt")));
     $attempts->make("include $label", "$tree/config.php", static fn () => secret_in((string) @include "$tree/config.php"));
-    $attempts->make("list $label", $tree, static fn () => \in_array('secret.txt', @\scandir($tree) ?: [], true) ? 'secret.txt' : null);
+    $attempts->make("list $label", $tree, static fn () => \in_array('mailbox', @\scandir($tree) ?: [], true) ? 'mailbox' : null);
     $attempts->force("write to $label", "$tree/$spoor", static function () use ($tree, $spoor): void {
         @\file_put_contents("$tree/secret.txt", "spoilt\n", \FILE_APPEND);
         @\mkdir($tree, 0777, true);

@@ -85,6 +85,7 @@ class Bottle:
         kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV)
         for source, target in binds:
             kernel.attach_tree(kernel.clone_tree(source), target)
+        kernel.read_only("/")
 
 
 def _held(work: Callable[[], None], names: tuple[str, ...]) -> tuple[int, ...]:
@@ -175,7 +176,8 @@ def _carry_out(root: str, steps: list[Step], trees: dict[int, int]) -> None:
         elif step["do"] == "show":
             _make_place(path, trees[number])
             kernel.attach_tree(trees[number], path)
-        elif step["do"] == "hide":
+        elif step["do"] == "private":
+            os.makedirs(path, exist_ok=True)  # noqa: PTH103
             kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode={step['mode']:o}")
         elif step["do"] == "file":
             _put_file(path, step["text"])

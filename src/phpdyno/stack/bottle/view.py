@@ -9,7 +9,7 @@ from typing import Any
 
 Step = dict[str, Any]
 """`do` says what: `show` a place of the host at its own path (`write`: not read-only), an empty `directory` with a `mode` (and an `owner`),
-a `link`, a `file` with a `text`, `hide` a directory that came with a larger one."""
+a `private` one that may be written to whatever is around it, a `link`, a `file` with a `text`."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys")
 """What programs are made of. /etc has no other site's configuration (`HIDDEN`)."""
@@ -34,26 +34,18 @@ POOLS = "/etc/php/*/*/pool.d"
 """Other sites' pools, with the secrets in their environment."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OPEN, STICKY = 0o777, 0o1777
+EMPTY = ("/var", "/var/spool", "/var/lib", "/var/lib/php", "/dev", "/home", "/root", "/srv", "/mnt", "/proc")
+"""Directories that are there, and nothing in them."""
 PRIVATE = {
     "/tmp": STICKY,  # noqa: S108
-    "/var": 0o755,
     "/var/tmp": STICKY,  # noqa: S108
     "/var/log": OPEN,
     "/var/cache": OPEN,
-    "/var/spool": 0o755,
-    "/var/lib": 0o755,
-    "/var/lib/php": 0o755,
     "/var/lib/php/sessions": 0o1733,
     "/run": OPEN,
-    "/run/lock": STICKY,
-    "/dev": 0o755,
     "/dev/shm": STICKY,  # noqa: S108
-    "/home": 0o755,
-    "/root": 0o700,
-    "/srv": 0o755,
-    "/mnt": 0o755,
-    "/proc": 0o755,
 }
+"""Directories of the run's own that its processes may write to."""
 LINKS = {
     "/var/run": "/run",
     "/var/lock": "/run/lock",
@@ -74,7 +66,9 @@ MOST_LINKS = 40
 
 def base_view(live: Path, *, account: str = "") -> list[Step]:
     """The steps that make the file system of a run whose live directory is `live`; `account` is a line for /etc/passwd and /etc/group."""
-    steps = [directory(place, mode) for place, mode in PRIVATE.items()]
+    steps = [directory(place, 0o700 if place == "/root" else 0o755) for place in EMPTY]
+    steps += [private(Path(place), mode) for place, mode in PRIVATE.items()]
+    steps.append(directory("/run/lock", STICKY))
     steps += [link(place, to) for place, to in LINKS.items()]
     for place in SYSTEM:
         path = Path(place)
@@ -86,7 +80,7 @@ def base_view(live: Path, *, account: str = "") -> list[Step]:
     hidden = [*map(Path, HIDDEN), *Path("/").glob(POOLS.removeprefix("/"))]
     steps += [hide(place) for place in hidden if place.is_dir() and not place.is_symlink()]
     steps += [{"do": "file", "path": place, "text": text} for place, text in _replaced(account).items() if Path(place).exists()]
-    return [*steps, show(live, write=True)]
+    return [*steps, show(live)]
 
 
 def _replaced(account: str) -> dict[str, str]:
@@ -117,7 +111,12 @@ def show(path: Path, *, write: bool = False) -> Step:
 
 def hide(path: Path, mode: int = 0o755) -> Step:
     """An empty directory in the place of one that came with a larger one."""
-    return {"do": "hide", "path": str(path), "mode": mode}
+    return private(path, mode)
+
+
+def private(path: Path, mode: int = STICKY) -> Step:
+    """An empty directory of the run's own, a file system by itself."""
+    return {"do": "private", "path": str(path), "mode": mode}
 
 
 def way_to(path: Path) -> tuple[list[Step], Path]:
