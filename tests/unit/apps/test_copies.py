@@ -29,6 +29,9 @@ class FakeSupervisor:
         self.asked.append(argv)
         return SimpleNamespace(status=0)
 
+    def let_write(self, tree: Path) -> None:
+        """Nobody sees it from anywhere else."""
+
 
 @pytest.fixture
 def fake() -> FakeSupervisor:

@@ -69,7 +69,9 @@ def version(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
         live = tmp_path / f"live-{len(made)}"
         live.mkdir()
         made.append(live)
-        stand_in = SimpleNamespace(live=live, logs=shop / "runs/1/logs", user=SimpleNamespace(switch=False), no_bottle="--no-bottle")
+        stand_in = SimpleNamespace(
+            live=live, logs=shop / "runs/1/logs", user=SimpleNamespace(switch=False), no_bottle="--no-bottle", let_write=lambda _: None
+        )
         return open_app(str(tmp_path / "described")).prepare(cast(Supervisor, stand_in), cache=tmp_path / "cache", progress=silent).version
 
     return prepare
