@@ -122,11 +122,15 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 | 1 | a fault, or a budget that decides nothing; also a part of a study or an app of a matrix that failed, what goes on top of \
 a ladder that was not measured, a target that a selfcheck \
 did not reach, a test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
-something essential that `doctor` misses, a setting that `bundle verify` refutes, an entry that `cache --clean NAME` does not remove |
+something essential that `doctor` misses, a setting that `bundle verify` refutes, an entry that `cache --clean NAME` does not remove, \
+an app that `check` finds cannot be measured |
 | 2 | a command line or a file that cannot be used |
 | 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included, or saves in PHP less than it costs elsewhere |
 | 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |
 | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on |
+
+`--no-bottle`, with any command, measures an app in the open where no namespaces can be made ([what phpdyno does to your \
+host](../explanation/what-phpdyno-does-to-your-host.md)).
 
 A study or a selfcheck that ended is shown again by its own `--resume RUN`, everything else by `report RUN`.
 

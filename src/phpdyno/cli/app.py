@@ -10,6 +10,7 @@ from phpdyno import __version__
 from phpdyno.cli.build_app import build, ladder, matrix
 from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.cli.cache_app import cache
+from phpdyno.cli.check_app import check
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
@@ -25,7 +26,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-for command in (bundle_app, build, ladder, matrix, cache):
+for command in (bundle_app, build, ladder, matrix, cache, check):
     app.command(command)
 
 

@@ -8,8 +8,10 @@ from msgspec import Struct
 from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import Comparison, Expectation, expect
+from phpdyno.answers.mask import WideMaskError
 from phpdyno.drive.driver import Response
 from phpdyno.drive.requests import LengthClass, length_class
+from phpdyno.errors import DynoError
 from phpdyno.experiment.slot import Lane
 from phpdyno.experiment.stage import RequestFailed
 from phpdyno.journal.records import TargetAnswer
@@ -73,7 +75,16 @@ class Gate:
                 time.sleep(LEARNING_PAUSE_S)
             for index in range(len(targets)):
                 answers[index].append(_fetch(control, index, targets[index].label))
-        self._expectation = expect(targets, answers)
+        try:
+            self._expectation = expect(targets, answers)
+        except WideMaskError:
+            raise
+        except DynoError as error:
+            # The page does not say what its server knows.
+            why = control.instance.complaint()
+            if not why or why in error.what:
+                raise
+            raise DynoError(f"{error.what}: {why}", where=error.where, next_step=error.next_step) from error
         for index, target in enumerate(targets):
             self.lengths[target.label] = length_class(self._expectation.length_range(index))
         return self._known.compare([several[0] for several in answers]).targets

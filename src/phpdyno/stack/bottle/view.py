@@ -56,11 +56,11 @@ LINKS = {
 }
 REPLACED = {
     "/etc/hosts": "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n",
-    "/etc/resolv.conf": "# No name resolves here unless it is declared.\n",
-    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\nnetworks: files\nprotocols: files\nservices: files\n"
-    "ethers: files\nrpc: files\n",
+    "/etc/resolv.conf": "# No name resolves here; a question is refused at once.\nnameserver 127.0.0.1\noptions attempts:1 timeout:1\n",
+    "/etc/nsswitch.conf": "".join(f"{name}: files\n" for name in ("passwd", "group", "shadow", "networks", "protocols", "services"))
+    + "hosts: files dns\n",
 }
-"""Names resolve to what /etc/hosts has, and nothing else is asked."""
+"""Names resolve to what /etc/hosts has. What else is asked for can be seen, and is refused: nobody listens."""
 MOST_LINKS = 40
 
 

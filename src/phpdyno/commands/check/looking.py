@@ -1,0 +1,151 @@
+"""Brings an app up once, asks every target a few times, and watches what it reaches for."""
+
+import re
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from phpdyno._native import OUTCOMES
+from phpdyno.answers.answer import Answer
+from phpdyno.answers.check import require_valid
+from phpdyno.answers.mask import learn
+from phpdyno.apps.source import App
+from phpdyno.commands.check.found import Found, TargetFound
+from phpdyno.drive.driver import Response
+from phpdyno.errors import DynoError
+from phpdyno.experiment.gate import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S
+from phpdyno.experiment.lanes import make_lane
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.slot import Lane
+from phpdyno.explain.strace import CannotTrace
+from phpdyno.explain.watching import watch_requests
+from phpdyno.host.cores import on_cores
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.model.arm import Arm
+from phpdyno.model.plan import Panel
+from phpdyno.model.reach import Reached
+from phpdyno.model.workload import Target, Workload
+from phpdyno.stack.bench import OWN_INI, Bench
+from phpdyno.stack.instance import WEB_FAULT
+from phpdyno.workflows.app_stand import app_stand
+
+WATCHED_ROUNDS = 2
+MOST_WARNINGS = 20
+_SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")
+
+
+def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, workload: Workload | None = None) -> Found:
+    """Look at an app as `arm` serves it. Raises DynoError where it cannot be prepared or its servers do not start."""
+    with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand, on_cores(stand.bench.cores.helpers):
+        bench = stand.bench
+        asked = workload or bench.app.workload
+        progress.phase("asking every target")
+        with bench.running([arm]) as (instance,):
+            lane = _lane(instance, bench, arm, asked)
+            targets = tuple(_targets(lane, asked))
+            lane.driver.close()
+        progress.phase("watching what the app reaches for")
+        reached, unwatched = _watched(bench, arm, asked)
+        return Found(app=bench.app.name, bottle=bench.supervisor.no_bottle, targets=targets, reached=reached, unwatched=unwatched)
+
+
+def _lane(instance: object, bench: Bench, arm: Arm, workload: Workload) -> Lane:
+    return make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})  # type: ignore[arg-type]
+
+
+def _targets(lane: Lane, workload: Workload) -> Iterator[TargetFound]:
+    """Every target several times in turn; the last time after a while, so that a clock shows."""
+    asked: list[list[tuple[Response, float, float]]] = [[] for _ in workload.targets]
+    said = ["" for _ in workload.targets]
+    for turn in range(LEARNING_FETCHES):
+        if turn == LEARNING_FETCHES - 1:
+            time.sleep(LEARNING_PAUSE_S)
+        for index in range(len(workload.targets)):
+            before = _logs(lane)
+            asked[index].append(_timed(lane, index))
+            said[index] += "".join(now[len(then) :] for then, now in zip(before, _logs(lane), strict=True))
+    for index, target in enumerate(workload.targets):
+        yield _judged(lane, target, asked[index], said[index])
+
+
+def _timed(lane: Lane, index: int) -> tuple[Response, float, float]:
+    """An answer, its time and the CPU of PHP for it, in milliseconds."""
+    cpu_ns, start_ns = lane.instance.php_meter.read_ns(), time.perf_counter_ns()
+    response = lane.driver.fetch(index)
+    took_ns = time.perf_counter_ns() - start_ns
+    lane.instance.await_idle()
+    return response, took_ns / 1e6, (lane.instance.php_meter.read_ns() - cpu_ns) / 1e6
+
+
+def _judged(lane: Lane, target: Target, asked: list[tuple[Response, float, float]], said: str) -> TargetFound:
+    responses = [response for response, _, _ in asked]
+    last, warm = responses[-1], asked[1:]
+    problem, moving = "", None
+    for response in responses:
+        if OUTCOMES[response.outcome] not in COMPLETE:
+            detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
+            problem = f"it gets no answer: {detail}"
+    if not problem:
+        problem, moving = _compared(target, [_answer(response) for response in responses])
+    if problem and (why := _explained(lane, said)) and why not in problem:
+        problem = f"{problem}: {why}"
+    return TargetFound(
+        label=target.label,
+        status=last.status or None,
+        body_bytes=len(last.body),
+        time_ms=statistics.median(time_ms for _, time_ms, _ in warm),
+        php_ms=statistics.median(cpu_ms for _, _, cpu_ms in warm),
+        moving=moving,
+        warnings=tuple(dict.fromkeys(line.strip('"') for line in _SAID.findall(said)))[:MOST_WARNINGS],
+        problem=problem,
+    )
+
+
+def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]:
+    """Why these answers cannot be measured, '' where they can, and the share of their bodies that moves."""
+    try:
+        for answer in answers:
+            require_valid(target, answer)
+        return "", learn(answers).masked_fraction if target.answers == "body" else None
+    except DynoError as error:
+        return error.what, None
+
+
+def _answer(response: Response) -> Answer:
+    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
+    return Answer(response.status, headers, response.body)
+
+
+def _logs(lane: Lane) -> tuple[str, ...]:
+    """What each server of an instance has said so far."""
+    servers = (getattr(lane.instance, name, None) for name in ("fpm", "web"))
+    return tuple(server.said() for server in servers if server is not None)
+
+
+def _explained(lane: Lane, said: str) -> str:
+    """What of that which the servers `said` to one target explains why it fails; '' when nothing does."""
+    fatal = [line.strip('"') for line in _SAID.findall(said) if "error:" in line]
+    refused = WEB_FAULT.findall(said)
+    return lane.instance.crashes() or lane.instance.broken() or (fatal[-1] if fatal else f"nginx: {refused[-1]}" if refused else "")
+
+
+def _watched(bench: Bench, arm: Arm, workload: Workload) -> tuple[Reached | None, str]:
+    """What fresh workers reach for from their first request on, and why that is not known."""
+    sequence = np.tile(np.arange(len(workload.targets), dtype=np.uint32), WATCHED_ROUNDS)
+    app = bench.app
+    ours = [str(bench.supervisor.live), str(app.real_root), str(app.docroot), *map(str, _links(app.binds))]
+    with bench.running([arm]) as (instance,):
+        lane = _lane(instance, bench, arm, workload)
+        try:
+            return watch_requests(bench.supervisor, lane, sequence, ours=ours, sendmail=[OWN_INI["sendmail_path"]]), ""
+        except CannotTrace as error:
+            return None, str(error)
+        finally:
+            lane.driver.close()
+
+
+def _links(binds: Mapping[Path, Path]) -> tuple[Path, ...]:
+    return tuple(binds.values())

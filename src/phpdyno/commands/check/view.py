@@ -1,0 +1,58 @@
+"""A check in words."""
+
+from collections.abc import Iterator
+
+from phpdyno.commands.check.found import Found, TargetFound
+from phpdyno.explain.advice import advise
+
+HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
+
+
+def rows(found: Found) -> Iterator[tuple[str, ...]]:
+    """The cells of the table, a row for each target."""
+    for target in found.targets:
+        yield (
+            target.label,
+            "–" if target.status is None else str(target.status),
+            "–" if target.body_bytes is None else f"{target.body_bytes:,}",
+            _ms(target.time_ms),
+            _ms(target.php_ms),
+            "–" if target.moving is None else f"{target.moving:.1%}" if target.moving else "nothing",
+        )
+
+
+def lines(found: Found) -> Iterator[str]:
+    """What stands below the table."""
+    for target in found.targets:
+        yield from _of_target(target)
+    if found.bottle:
+        yield f"without a bottle ({found.bottle}): what the app reaches for is this host's"
+    yield from _reached(found)
+    bad = sum(bool(target.problem) for target in found.targets)
+    yield f"{found.app}: {'can be measured' if not bad else f'cannot be measured: {bad} of {len(found.targets)} targets fail'}"
+
+
+def _of_target(target: TargetFound) -> Iterator[str]:
+    if target.problem:
+        yield f"{target.label} cannot be measured: {target.problem}"
+    for warning in target.warnings:
+        yield f"{target.label}: {warning}"
+
+
+def _reached(found: Found) -> Iterator[str]:
+    if found.reached is None:
+        yield f"what the app reaches for was not watched: {found.unwatched}"
+        return
+    told = advise(found.reached)
+    if not told:
+        yield "it reached for nothing outside its own files and database"
+        return
+    yield f"in {found.reached.requests} requests it reached for:"
+    for each in told:
+        yield f"  {each.often} {each.what}"
+    if not found.bottle:
+        yield "none of that is there in the bottle; `database` in the app.toml gives a private MariaDB on its usual socket"
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f} ms"
