@@ -20,7 +20,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
-from tests.bench import best_build, builds, carry_over, everyday, ladder, load_core, newcomer, runner_share, speed, truth, tuning
+from tests.bench import best_build, bottle, builds, carry_over, everyday, ladder, load_core, newcomer, runner_share, speed, truth, tuning
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, Store, still_holds
@@ -37,6 +37,7 @@ BACKGROUND_WARNING = 0.1
 
 TITLES = {
     "everyday": "Everyday",
+    "bottle": "Bottle",
     "load-core": "Load core",
     "runner": "Runner",
     "truth": "Truth",
@@ -50,6 +51,7 @@ TITLES = {
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "everyday": everyday.measure,
+    "bottle": bottle.measure,
     "load-core": load_core.measure,
     "runner": runner_share.measure,
     "truth": truth.measure,

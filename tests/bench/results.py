@@ -89,10 +89,16 @@ class Sizes(Struct, frozen=True):
     best_study: str = "studies/best-build.toml"
     # Where the study's page goes, "" for nowhere.
     best_page: str = "docs/studies/best-build.md"
+    bottle_blocks: int = 40
+    bottle_requests: dict[str, int] = field(default_factory=lambda: {"hello": 300, "wordpress": 10})
+    large_divisor: int = 1
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
 
 
 QUICK = Sizes(
+    bottle_blocks=4,
+    bottle_requests={"hello": 30, "wordpress": 2},
+    large_divisor=100,
     help_runs=6,
     setup_runs=1,
     arm_starts=2,
