@@ -45,8 +45,7 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
     """All figures of the section."""
     figures = []
     with MeasuringLock():
-        for app in ("hello", "wordpress"):
-            figures.append(compare_outside(app, sizes, room.logs, room.say))
+        figures += [compare_outside(app, sizes, room.logs, room.say) for app in ("hello", "wordpress")]
         room.say("starting an arm of WordPress")
         with prepared("wordpress", room.logs, room.say) as (supervisor, app_in_it), standing(supervisor, app_in_it, split_cores()) as stand:
             figures.append(time_arm(stand, sizes))
@@ -69,7 +68,7 @@ def _bench(name: str, logs: Path, *, bottle: bool) -> Iterator[Bench]:
 
 
 def compare_outside(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
-    """CPU of PHP per request outside / in the bottle: fresh instances of both in each block, slots in pairs, the order of each by a coin."""
+    """CPU of PHP per request outside / in the bottle: fresh instances of both in each block, slots in pairs, their order by a coin."""
     coin, logs_of_blocks, outside_ms = random.Random(1), [], []
     meters = SharedMeters(None, host_meter(find_cpu_groups()))
     with _bench(name, logs, bottle=False) as outside, _bench(name, logs, bottle=True) as inside, on_cores(outside.cores.helpers):
@@ -77,7 +76,14 @@ def compare_outside(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
             say(f"{name}: block {block + 1} of {sizes.bottle_blocks}")
             with ExitStack() as stack:
                 lanes = [_warm(bench, stack, meters) for bench in (outside, inside)]
-                used = _pairs(lanes, meters, coin, block, requests=sizes.bottle_requests[name])
+                used = _pairs(
+                    lanes,
+                    [target.weight for target in outside.app.workload.targets],
+                    meters,
+                    coin,
+                    block,
+                    requests=sizes.bottle_requests[name],
+                )
             logs_of_blocks.append(log(used[0] / used[1]))
             outside_ms.append(used[0] / 1e6 / PAIRS_OF_A_BLOCK / sizes.bottle_requests[name])
     detail = f"{statistics.median(outside_ms):.3f} ms outside"
@@ -94,9 +100,8 @@ def _warm(bench: Bench, stack: ExitStack, meters: SharedMeters) -> Lane:
     return lane
 
 
-def _pairs(lanes: list[Lane], meters: SharedMeters, coin: random.Random, block: int, *, requests: int) -> list[float]:
+def _pairs(lanes: list[Lane], weights: list[float], meters: SharedMeters, coin: random.Random, block: int, *, requests: int) -> list[float]:
     """Nanoseconds of PHP's CPU of each lane over the same requests; both are at work before the first slot that counts."""
-    weights = [target.weight for target in lanes[0].instance.app.workload.targets]  # type: ignore[union-attr]
     used = [0.0, 0.0]
     for pair in range(-1, PAIRS_OF_A_BLOCK):
         deck = deal(np.random.default_rng(1000 * block + pair + 1), weights, requests)
