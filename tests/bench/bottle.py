@@ -68,22 +68,18 @@ def _bench(name: str, logs: Path, *, bottle: bool) -> Iterator[Bench]:
 
 
 def compare_outside(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
-    """CPU of PHP per request outside / in the bottle: fresh instances of both in each block, slots in pairs, their order by a coin."""
+    """CPU of PHP per request outside / in the bottle: fresh instances of both in each block, slots in pairs; who comes first by a coin."""
     coin, logs_of_blocks, outside_ms = random.Random(1), [], []
     meters = SharedMeters(None, host_meter(find_cpu_groups()))
     with _bench(name, logs, bottle=False) as outside, _bench(name, logs, bottle=True) as inside, on_cores(outside.cores.helpers):
+        weights = [target.weight for target in outside.app.workload.targets]
         for block in range(sizes.bottle_blocks):
             say(f"{name}: block {block + 1} of {sizes.bottle_blocks}")
             with ExitStack() as stack:
-                lanes = [_warm(bench, stack, meters) for bench in (outside, inside)]
-                used = _pairs(
-                    lanes,
-                    [target.weight for target in outside.app.workload.targets],
-                    meters,
-                    coin,
-                    block,
-                    requests=sizes.bottle_requests[name],
-                )
+                first = coin.randrange(2)
+                benches = [outside, inside]
+                started = {number: _warm(benches[number], stack, meters) for number in (first, 1 - first)}
+                used = _pairs([started[0], started[1]], weights, meters, coin, block, requests=sizes.bottle_requests[name])
             logs_of_blocks.append(log(used[0] / used[1]))
             outside_ms.append(used[0] / 1e6 / PAIRS_OF_A_BLOCK / sizes.bottle_requests[name])
     detail = f"{statistics.median(outside_ms):.3f} ms outside"
