@@ -13,6 +13,7 @@ from phpdyno.apps.links import mend_links
 from phpdyno.apps.rights import copy_linked, copy_named, named_file, reader_of
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
+from phpdyno.config.services import check_dumps
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
@@ -39,6 +40,7 @@ class FolderApp:
                 raise UsageError("there is no such directory", where=f"{file}: {key} {path}", next_step="write it relative to the file")
         if described.sql is not None and not described.sql.is_file():
             raise UsageError("there is no such SQL dump", where=f"{file}: sql {described.sql}", next_step="write it relative to the file")
+        check_dumps(described.services, file)
         front = described.docroot / described.front_controller
         if described.front_controller != "index.php" and not front.is_file():
             raise UsageError(
