@@ -10,6 +10,7 @@ from phpdyno.config.services import refuse_root_variables
 from phpdyno.errors import UsageError
 from phpdyno.model.service import Service, Tcp, UnixSocket
 
+VARIABLE = "{env.CACHE}"
 BASE = 'name = "shop"\ndocroot = "."\n[[target]]\npath = "/"\n'
 
 
@@ -51,7 +52,7 @@ def test_everything_that_a_service_may_say(tmp_path: Path) -> None:
             "shop",
             ("shop", "report"),
         ),
-        Service("cache", "redis", (Tcp("cache", 6379),), password="{env.CACHE}"),
+        Service("cache", "redis", (Tcp("cache", 6379),), password=VARIABLE),
     )
 
 
@@ -149,7 +150,7 @@ def test_a_dump_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_variable_of_roots_is_not_for_the_file_of_another_account() -> None:
-    services = (Service("cache", "redis", (Tcp("cache", 6379),), password="{env.CACHE}"),)
+    services = (Service("cache", "redis", (Tcp("cache", 6379),), password=VARIABLE),)
     refuse_root_variables(services, 0, Path("app.toml"))
     with pytest.raises(UsageError, match=r"app\.toml: service\.cache\.password: {env\.CACHE} is a variable of root's"):
         refuse_root_variables(services, 1000, Path("app.toml"))
