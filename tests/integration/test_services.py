@@ -124,6 +124,9 @@ def test_postgresql(tmp_path: Path, place: Path, port: int) -> None:
             'the app wants the role "nobody here" of service.db, which is not there; add it to users of service.db',
             'the app wants the database "other" of service.db, which is not there; let service.db have that database, or its dump make it',
         )
+        assert server.let_all_in() == ("nobody here",)
+        assert psql(ADDRESS, port, "nobody here", "SELECT count(*) FROM secret") == "0"
+        assert [each.user for each in server.turned_away()] == [""], "the database alone is missing now"
         kept = socket.create_connection((ADDRESS, port))
         kept.sendall(postgresql.HELLO)
         assert kept.recv(9) == postgresql.LET_IN
@@ -202,6 +205,9 @@ def test_redis_without_a_password(tmp_path: Path, place: Path, port: int) -> Non
         assert server.complaints() == (
             'the app signs in to service.cache as "eve", whom Redis does not know; add it to users of service.cache',
         )
+        assert server.let_all_in() == ("eve",)
+        assert redis_says(port, b"AUTH eve wrong", b"GET a") == [b"+OK\r\n", b"$1\r\n1\r\n"]
+        assert server.complaints() == ()
     assert server.child.status == 0
 
 

@@ -89,15 +89,26 @@ def dump_digest(dump: Path | None) -> str:
         raise DynoError(f"the SQL dump cannot be read: {error.strerror}", where=str(dump)) from error
 
 
+def readable_place(supervisor: Supervisor) -> Path:
+    """A directory that the servers' account may read and not write: what root writes there cannot be led elsewhere by a link."""
+    place = supervisor.live / "sql"
+    place.mkdir(exist_ok=True)
+    if supervisor.user.switch:
+        os.chown(place, os.geteuid(), supervisor.user.gid)
+    place.chmod(0o750)
+    return place
+
+
 @contextlib.contextmanager
 def unpacked(supervisor: Supervisor, dump: Path, *, what: str = "SQL dump") -> Iterator[Path]:
     """A copy of a dump, unpacked where its name ends with `.gz`, that the servers' account can read. Raises DynoError."""
-    plain = supervisor.directory("sql") / "dump.sql"
+    plain = readable_place(supervisor) / "dump.sql"
     try:
         with gzip.open(dump) if dump.suffix == ".gz" else dump.open("rb") as packed, plain.open("wb") as into:
             shutil.copyfileobj(packed, into)
         if supervisor.user.switch:
-            shutil.chown(plain, supervisor.user.uid, supervisor.user.gid)
+            os.chown(plain, os.geteuid(), supervisor.user.gid)
+        plain.chmod(0o640)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         plain.unlink(missing_ok=True)
         raise DynoError(f"the {what} is not a whole gzip file: {error}", where=str(dump)) from error

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps.databases import DATADIR, LOAD_TIMEOUT_S, dump_digest, keep_datadir, unpacked
+from phpdyno.apps.databases import DATADIR, LOAD_TIMEOUT_S, dump_digest, keep_datadir, readable_place, unpacked
 from phpdyno.apps.source import Progress
 from phpdyno.apps.store import stored
 from phpdyno.errors import DynoError
 from phpdyno.model.service import Service
 from phpdyno.stack.services import postgresql
 from phpdyno.stack.services.addresses import Listen
-from phpdyno.stack.services.postgresql import OWNER, postgres_program
+from phpdyno.stack.services.postgresql import OWNER, identifier, place_of, postgres_program
 from phpdyno.stack.services.running import RunningService, Start
 from phpdyno.stack.supervise import Supervisor
 
@@ -96,8 +96,7 @@ class _Loader:
         if server.socket is None:
             raise DynoError("this PostgreSQL has no private socket")
         self.supervisor = supervisor
-        host, port = server.socket.parent, server.socket.name.rpartition(".")[2]
-        self.place = [f"--host={host}", f"--port={port}", f"--username={OWNER}", "--no-password"]
+        self.place = [*place_of(server.socket), "--no-password"]
 
     def fill(self, service: Service, dump: Path | None) -> None:
         if dump is None:
@@ -138,7 +137,7 @@ class _Loader:
 
     def _say(self, database: str, statements: Sequence[str]) -> None:
         if statements:
-            file = self.supervisor.directory("sql") / "ours.sql"
+            file = readable_place(self.supervisor) / "ours.sql"
             file.write_text("".join(statements))
             file.chmod(0o644)
             self._psql(database, f"--file={file}")
@@ -150,10 +149,9 @@ class _Loader:
 
     def _names_of_archive(self, plain: Path) -> Named:
         """Of the SQL that the archive would be without its rows."""
-        text = self.supervisor.directory("sql") / "schema.sql"
-        child = self.supervisor.run(
-            LOAD_LOG, [postgres_program("pg_restore"), "--schema-only", f"--file={text}", str(plain)], timeout_s=LOAD_TIMEOUT_S
-        )
+        text = readable_place(self.supervisor) / "schema.sql"
+        asking = [postgres_program("pg_restore"), "--schema-only", "--file=-", str(plain)]
+        child = self.supervisor.run(LOAD_LOG, asking, output=text, timeout_s=LOAD_TIMEOUT_S)
         if child.status != 0:
             raise DynoError(f"pg_restore cannot read the dump: {child.tail(2)}", next_step=f"see {child.log}")
         named = names_in_file(text)
@@ -194,11 +192,6 @@ def names_in(lines: Iterable[bytes]) -> Named:
                 roles.setdefault(_plain(mention[1]))
     kept = tuple(role for role in roles if role and role not in _NO_ROLES and not role.startswith("pg_"))
     return Named(kept, frozenset(made_roles), frozenset(made_databases))
-
-
-def identifier(name: str) -> str:
-    """A name as SQL has it in quotes."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _plain(name: bytes) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from phpdyno.apps.copies import copy_as
 from phpdyno.apps.databases import DATADIR, dump_digest, unpacked
 from phpdyno.apps.source import Progress
 from phpdyno.apps.store import stored
@@ -43,7 +44,7 @@ def seeded(supervisor: Supervisor, service: Service, *, cache: Path, dump: Path,
                     _tell(server, plain, dump)
                 _save(server, dump)
         (partial / DATADIR).mkdir(mode=0o700)
-        shutil.copyfile(datadir / redis.DUMP, partial / DATADIR / redis.DUMP)
+        copy_as(supervisor, datadir / redis.DUMP, partial / DATADIR / redis.DUMP)
         shutil.rmtree(datadir, ignore_errors=True)
 
     return stored(cache, "seed-redis", key, build, progress) / DATADIR

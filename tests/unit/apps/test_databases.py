@@ -21,8 +21,8 @@ WRONG_BLOCK = b"\x07"
 def test_a_dump_that_is_no_whole_gzip_file(tmp_path: Path, packed: bytes) -> None:
     dump = tmp_path / "dump.sql.gz"
     dump.write_bytes(packed)
-    supervisor: Any = SimpleNamespace(directory=lambda _: tmp_path)
+    supervisor: Any = SimpleNamespace(live=tmp_path, user=SimpleNamespace(switch=False))
     server: Any = None
     with pytest.raises(DynoError, match=r"dump\.sql\.gz: the SQL dump is not a whole gzip file"):
         _load(supervisor, server, dump, "shop")
-    assert not (tmp_path / "dump.sql").exists()
+    assert not (tmp_path / "sql" / "dump.sql").exists()

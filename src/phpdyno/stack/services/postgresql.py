@@ -1,6 +1,7 @@
 """PostgreSQL on a private data directory: every role that exists is let in, whatever password its client sends."""
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -9,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
-from phpdyno.model.service import PORTS
+from phpdyno.model.service import PORTS, Service
 from phpdyno.stack.programs import find_program, told, version_key
-from phpdyno.stack.services.running import SHUTDOWN_S, RunningService, Start, answers, home_of, kept_running
+from phpdyno.stack.services.running import SHUTDOWN_S, Complaint, RunningService, Start, answers, home_of, kept_running
 from phpdyno.stack.supervise import Child, Supervisor
 
 VERSIONS = Path("/usr/lib/postgresql")
@@ -53,7 +54,7 @@ def version() -> str:
 
 
 def initialise(supervisor: Supervisor, datadir: Path) -> None:
-    """Fill an empty directory, writable for the servers' account, with the system's tables and our rules of access. Raises DynoError."""
+    """Fill an empty directory, writable for the servers' account, with the system's tables. Raises DynoError."""
     child = supervisor.run(
         "initdb",
         [
@@ -70,7 +71,6 @@ def initialise(supervisor: Supervisor, datadir: Path) -> None:
     )
     if child.status != 0:
         raise DynoError(f"initdb {child.ended_how()}: {child.tail()}", where=str(datadir))
-    (datadir / "pg_hba.conf").write_text(TRUST)
 
 
 @contextlib.contextmanager
@@ -81,7 +81,16 @@ def started(supervisor: Supervisor, start: Start, settings: Sequence[str] = ()) 
     port = _port(start)
     home = home_of(supervisor, start)
     socket_path = home / f".s.PGSQL.{port}"
-    ours = {**SETTINGS, "listen_addresses": ",".join(start.addresses), "port": str(port), "unix_socket_directories": str(home)}
+    rules = supervisor.live / f"{start.log}.hba"
+    rules.write_text(TRUST)
+    rules.chmod(0o644)
+    ours = {
+        **SETTINGS,
+        "listen_addresses": ",".join(start.addresses),
+        "port": str(port),
+        "unix_socket_directories": str(home),
+        "hba_file": str(rules),
+    }
     given = [f"{name}={value}" for name, value in ours.items()] + list(settings)
     child = supervisor.spawn(
         start.log,
@@ -91,15 +100,54 @@ def started(supervisor: Supervisor, start: Start, settings: Sequence[str] = ()) 
         cgroups=start.cgroups,
     )
     ready = lambda: answers(socket_path, HELLO, LET_IN)  # noqa: E731
-    with kept_running(supervisor, child, ready, socket_path=socket_path, listen=start.listen, stop=lambda each: _stop(supervisor, each)):
-        yield RunningService(start.service, child, socket_path, lambda: complaints(start.service.name, child.said()))
+    ending = functools.partial(_stop, supervisor)
+    with kept_running(supervisor, child, ready, socket_path=socket_path, listen=start.listen, stop=ending):
+        yield RunningPostgresql(start.service, child, socket_path, supervisor)
 
 
-def complaints(name: str, log: str) -> tuple[str, ...]:
-    """What clients wanted that the server does not have, by its log: one line for each role and database."""
+class RunningPostgresql(RunningService):
+    """A running PostgreSQL. A role that its clients want and that is not there shows in its log alone."""
+
+    def __init__(self, service: Service, child: Child, socket_path: Path, supervisor: Supervisor) -> None:
+        super().__init__(service, child, socket_path)
+        self._supervisor = supervisor
+        self._made: set[str] = set()
+
+    def turned_away(self) -> tuple[Complaint, ...]:
+        """By its log: one for each role and database."""
+        return tuple(each for each in complaints(self.service.name, self.child.said()) if each.user not in self._made)
+
+    def let_in(self, user: str) -> None:
+        """Make a role that may do anything, as nothing says what it may do."""
+        if self.socket is not None:
+            statement = f"CREATE ROLE {identifier(user)} LOGIN SUPERUSER"
+            fixed = ["--no-psqlrc", "--quiet", "--no-password", "--dbname=postgres", f"--command={statement}"]
+            made = self._supervisor.run("service-users", [postgres_program("psql"), *place_of(self.socket), *fixed])
+            if made.status != 0:
+                raise DynoError(f"PostgreSQL does not make the role {user}: {made.tail(1)}", where=f"service.{self.service.name}")
+            self._made.add(user)
+
+
+def place_of(socket_path: Path) -> list[str]:
+    """Options of PostgreSQL's own clients for a private socket and the role that owns the system."""
+    return [f"--host={socket_path.parent}", f"--port={socket_path.name.rpartition('.')[2]}", f"--username={OWNER}"]
+
+
+def identifier(name: str) -> str:
+    """A name as SQL has it in quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def complaints(name: str, log: str) -> tuple[Complaint, ...]:
+    """What clients wanted that the server does not have, by its log."""
     steps = {"role": f"add it to users of service.{name}", "database": f"let service.{name} have that database, or its dump make it"}
     found = dict.fromkeys((match[1], match[2]) for match in _MISSING.finditer(log))
-    return tuple(f'the app wants the {what} "{which}" of service.{name}, which is not there; {steps[what]}' for what, which in found)
+    return tuple(
+        Complaint(
+            f'the app wants the {what} "{which}" of service.{name}, which is not there; {steps[what]}', which if what == "role" else ""
+        )
+        for what, which in found
+    )
 
 
 def _port(start: Start) -> int:

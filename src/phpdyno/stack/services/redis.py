@@ -3,13 +3,14 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from phpdyno.errors import DynoError
+from phpdyno.model.service import Service
 from phpdyno.stack.programs import find_program, told
-from phpdyno.stack.services.running import ANSWER_S, RunningService, Start, connected, home_of, kept_running
+from phpdyno.stack.services.running import ANSWER_S, Complaint, RunningService, Start, connected, home_of, kept_running
 from phpdyno.stack.supervise import Supervisor
 
 DUMP = "dump.rdb"
@@ -69,7 +70,34 @@ def started(supervisor: Supervisor, start: Start, *, replaying: bool = False) ->
     password = start.service.password
     ready = lambda: _ready(socket_path, password)  # noqa: E731
     with kept_running(supervisor, child, ready, socket_path=socket_path, listen=start.listen, timeout_s=LOADING_S):
-        yield RunningService(start.service, child, socket_path, lambda: complaints(start, socket_path))
+        yield RunningRedis(start.service, child, socket_path)
+
+
+class RunningRedis(RunningService):
+    """A running Redis. Whom it turned away is in its own statistics, which hold names of users and never a password."""
+
+    def turned_away(self) -> tuple[Complaint, ...]:
+        """By its log of access and its count of commands that failed."""
+        try:
+            failed = _FAILED_AUTH.search(self._ask(b"INFO", b"commandstats"))
+            names = dict.fromkeys(_FAILED_USER.findall(self._ask(b"ACL", b"LOG", b"128")))
+        except (OSError, DynoError):
+            return ()
+        users = [name.decode(errors="replace") for name in names if name != b"default"]
+        return complaints(self.service, users, passwords=bool(failed))
+
+    def let_in(self, user: str) -> None:
+        """Make a user whom any password lets do anything, and forget what was refused before."""
+        for words in ((b"ACL", b"SETUSER", user.encode(), b"on", b"nopass", *ALL.encode().split()), (b"ACL", b"LOG", b"RESET")):
+            if (reply := self._ask(*words)) != b"+OK\r\n":
+                what = f"Redis does not make the user {user}: {reply.decode(errors='replace').strip()}"
+                raise DynoError(what, where=f"service.{self.service.name}")
+        self._ask(b"CONFIG", b"RESETSTAT")
+
+    def _ask(self, *words: bytes) -> bytes:
+        if self.socket is None:
+            raise DynoError("this Redis has no private socket")
+        return ask(self.socket, self.service.password, *words)
 
 
 def configured(start: Start, *, home: Path, socket_path: Path, replaying: bool = False) -> str:
@@ -135,21 +163,15 @@ def signed_in(socket_path: Path, password: str | None, *, timeout_s: float = ANS
         yield stream
 
 
-def complaints(start: Start, socket_path: Path) -> tuple[str, ...]:
-    """Who could not sign in, by the server's own statistics: they hold names of users, and never a password."""
-    where, password = f"service.{start.service.name}", start.service.password
-    try:
-        failed = _FAILED_AUTH.search(ask(socket_path, password, b"INFO", b"commandstats"))
-        names = dict.fromkeys(_FAILED_USER.findall(ask(socket_path, password, b"ACL", b"LOG", b"128")))
-    except (OSError, DynoError):
-        return ()
-    users = [name.decode(errors="replace") for name in names if name != b"default"]
-    said = [f'the app signs in to {where} as "{user}", whom Redis does not know; add it to users of {where}' for user in users]
-    if failed and not users:
-        what = "another password than" if password else "a password to Redis, which has none;"
-        step = f"the one of {where}; correct password there" if password else f"write it as password of {where}"
-        said.append(f"the app sends {what} {step}")
-    return tuple(said)
+def complaints(service: Service, users: Sequence[str], *, passwords: bool) -> tuple[Complaint, ...]:
+    """Of users that Redis does not know; where there are none and `passwords` were refused, of those."""
+    where = f"service.{service.name}"
+    if users or not passwords:
+        step = f"whom Redis does not know; add it to users of {where}"
+        return tuple(Complaint(f'the app signs in to {where} as "{user}", {step}', user) for user in users)
+    if service.password:
+        return (Complaint(f"the app sends another password than the one of {where}; correct password there"),)
+    return (Complaint(f"the app sends a password to Redis, which has none; write it as password of {where}"),)
 
 
 def _ready(socket_path: Path, password: str | None) -> bool:

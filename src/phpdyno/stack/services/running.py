@@ -22,18 +22,38 @@ _UNLINK = 'if [ "$(readlink -- "$2")" = "$1" ]; then rm -f -- "$2"; fi'
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 
+class Complaint(Struct, frozen=True):
+    """What a server refused a client, and the next step, in one line; `user` is whom it did not know, '' where that was not the reason."""
+
+    text: str
+    user: str = ""
+
+
 class RunningService:
     """One started service. `child` is its process; `socket` a private socket of it, None where its kind has none beside TCP."""
 
-    def __init__(self, service: Service, child: Child, socket_path: Path | None, complain: Callable[[], Sequence[str]] = tuple) -> None:
+    def __init__(self, service: Service, child: Child, socket_path: Path | None) -> None:
         self.service = service
         self.child = child
         self.socket = socket_path
-        self._complain = complain
+
+    def turned_away(self) -> tuple[Complaint, ...]:
+        """What it has refused clients since it was started, for want of a key in the app.toml."""
+        return ()
+
+    def let_in(self, user: str) -> None:
+        """Let a user that it turned away sign in from now on, with any password and all rights. Raises DynoError."""
 
     def complaints(self) -> tuple[str, ...]:
-        """What clients asked for since it was started that it refused for want of a key in the app.toml; each says the next step."""
-        return tuple(self._complain())
+        """What `turned_away` tells, in lines for a person."""
+        return tuple(each.text for each in self.turned_away())
+
+    def let_all_in(self) -> tuple[str, ...]:
+        """Let in every user that was turned away so far, and give their names: the app has to be asked again then. Raises DynoError."""
+        users = tuple(dict.fromkeys(each.user for each in self.turned_away() if each.user))
+        for user in users:
+            self.let_in(user)
+        return users
 
 
 class Start(Struct, frozen=True):
