@@ -1,24 +1,33 @@
 """Private services, by their protocols, with users and passwords that nobody told them."""
 
 import gzip
+import os
 import shutil
 import smtplib
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from phpdyno.apps.services import prepare_services, start_services
 from phpdyno.errors import DynoError
+from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.model.service import Address, Service, Tcp, UnixSocket
+from phpdyno.stack.bench import component_cgroup, component_meter
 from phpdyno.stack.programs import program_path
 from phpdyno.stack.services import postgresql, redis
+from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.services.postgresql import VERSIONS, postgres_program
 from phpdyno.stack.services.running import RunningService
 from phpdyno.stack.services.smtp_sink import Mails, mails_of
+from phpdyno.stack.supervise import Supervisor
 from tests.support.optional import needs
 from tests.support.services import ADDRESS, free_port, refused, running
 from tests.support.traces import wait_for_no_traces
@@ -362,3 +371,30 @@ def test_two_services_and_an_address_that_is_taken(tmp_path: Path, port: int) ->
     refuses = r"service-two does not start: it ended with exit code 1: .*Address already in use"
     with pytest.raises(DynoError, match=refuses), running(tmp_path, one, two):
         pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a network")
+@needs(shutil.which("ip", path=program_path()), "iproute2 is not installed")
+def test_production_names_in_a_network_of_its_own(tmp_path: Path) -> None:
+    tree = Path(__file__).parents[2]
+    alone = ["unshare", "--net", "--mount", sys.executable, "-m", "tests.support.services_alone", str(tmp_path)]
+    said = subprocess.run(alone, cwd=tree, capture_output=True, text=True, check=False)
+    greeted = ["db.internal 3306", "10.1.2.3 3306", "mail.internal 25", "db.internal 25", "localhost 25", "socket"]
+    assert said.stdout.splitlines() == [f"{each} greets" for each in greeted], said.stderr
+    assert wait_for_no_traces() == []
+
+
+def test_what_a_service_costs_is_metered(tmp_path: Path, port: int) -> None:
+    groups = find_cpu_groups()
+    service = Service("mail", "smtp-sink", at(port))
+    with Supervisor(tmp_path / "logs") as supervisor, ExitStack() as stack:
+        prepared = prepare_services(supervisor, [service], cache=tmp_path, file=tmp_path / "app.toml", progress=lambda _: None)
+        made = partial(component_cgroup, supervisor, groups)
+        (sink,) = start_services(stack, supervisor, prepared, addresses_of([service]), cgroups_of=made)
+        meter = component_meter(supervisor, groups, "service-mail", sink.child)
+        stack.callback(meter.close)
+        before = meter.read_ns()
+        with smtplib.SMTP(ADDRESS, port) as client:
+            for _ in range(50):
+                client.noop()
+        assert meter.read_ns() > before

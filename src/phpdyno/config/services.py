@@ -19,6 +19,8 @@ from phpdyno.model.service import DUMP_KINDS, KINDS, ONE_PORT_KINDS, PORTS, SQL_
 DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_SOCKET_BYTES = 107
 LOOPBACK_NAMES = {"localhost": "127.0.0.1"}
+MARIADB_SOCKET = UnixSocket(Path("/run/mysqld/mysqld.sock"))
+"""Where MySQL's clients, PHP's among them, go when they are told `localhost`."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 _HOST = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
 _BRACKETED = re.compile(r"\[([^\]]*)\](?::(.*))?")
@@ -150,7 +152,8 @@ def _socket(text: str, *, where: str) -> Path:
         raise UsageError(f"{text!r} is no path of a socket", where=where, next_step="write it without '..'")
     if len(text.encode()) > MOST_SOCKET_BYTES:
         raise UsageError(f"a socket's path holds {MOST_SOCKET_BYTES} bytes, and this one is longer", where=where)
-    return path
+    # The same directory in Debian: /var/run is a link.
+    return Path("/run") / path.relative_to("/var/run") if path.is_relative_to("/var/run") else path
 
 
 def _split(text: str) -> tuple[str, str | None]:
@@ -187,7 +190,12 @@ def _port(text: str, *, where: str) -> int:
 
 
 def _fitting(addresses: tuple[Address, ...], kind: Kind, *, where: str) -> tuple[Address, ...]:
-    """The addresses, sockets of PostgreSQL named in full. Raises UsageError where one server of this kind cannot listen on all of them."""
+    """The addresses, sockets of PostgreSQL named in full, with the one that `localhost` means to MySQL's clients.
+
+    Raises UsageError where one server of this kind cannot listen on all of them.
+    """
+    if kind == "mariadb" and Tcp("localhost", PORTS[kind]) in addresses and not any(isinstance(each, UnixSocket) for each in addresses):
+        addresses = (*addresses, MARIADB_SOCKET)
     ports = {address.port for address in addresses if isinstance(address, Tcp)}
     if kind == "postgresql":
         usual = next(iter(ports), PORTS[kind])

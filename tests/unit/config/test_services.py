@@ -64,6 +64,7 @@ def test_everything_that_a_service_may_say(tmp_path: Path) -> None:
         ("mariadb", "/run/mysqld/mysqld.sock", UnixSocket(Path("/run/mysqld/mysqld.sock"))),
         ("postgresql", "localhost", Tcp("localhost", 5432)),
         ("postgresql", "/run/postgresql", UnixSocket(Path("/run/postgresql/.s.PGSQL.5432"))),
+        ("redis", "/var/run/redis/redis.sock", UnixSocket(Path("/run/redis/redis.sock"))),
         ("postgresql", "/run/pg/.s.PGSQL.6000", UnixSocket(Path("/run/pg/.s.PGSQL.6000"))),
         ("redis", "[fd00:0::5]:7000", Tcp("fd00::5", 7000)),
         ("redis", "[fd00::5]", Tcp("fd00::5", 6379)),
@@ -77,6 +78,15 @@ def test_an_address(tmp_path: Path, kind: str, at: str, means: Tcp | UnixSocket)
 
 def test_an_address_that_is_named_twice_counts_once(tmp_path: Path) -> None:
     assert service(tmp_path, 'kind = "redis"\nat = ["cache", "CACHE:6379"]').at == (Tcp("cache", 6379),)
+
+
+def test_localhost_means_the_usual_socket_to_clients_of_mysql(tmp_path: Path) -> None:
+    both = (Tcp("localhost", 3306), UnixSocket(Path("/run/mysqld/mysqld.sock")))
+    assert service(tmp_path, 'kind = "mariadb"\nat = "localhost"').at == both
+    assert service(tmp_path, 'kind = "mariadb"\nat = ["localhost", "/tmp/s"]').at == (both[0], UnixSocket(Path("/tmp/s")))
+    assert service(tmp_path, 'kind = "mariadb"\nat = "127.0.0.1"').at == (Tcp("127.0.0.1", 3306),)
+    assert service(tmp_path, 'kind = "mariadb"\nat = "localhost:3307"').at == (Tcp("localhost", 3307),)
+    assert service(tmp_path, 'kind = "redis"\nat = "localhost"').at == (Tcp("localhost", 6379),)
 
 
 def test_memcached_and_the_sink_may_have_several_ports(tmp_path: Path) -> None:
