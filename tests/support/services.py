@@ -2,12 +2,14 @@
 
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from phpdyno.apps.services import prepare_services, start_services
-from phpdyno.model.service import Service
+from phpdyno.model.service import Address, Service, Tcp, UnixSocket
+from phpdyno.stack.programs import program_path
 from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.services.running import RunningService
 from phpdyno.stack.supervise import Supervisor
@@ -36,3 +38,14 @@ def refused(port: int) -> bool:
     """Whether nobody listens at that port any more."""
     with socket.socket() as probe:
         return probe.connect_ex((ADDRESS, port)) != 0
+
+
+def at(port: int, *sockets: Path) -> tuple[Address, ...]:
+    """That port of our address, and sockets."""
+    return (Tcp(ADDRESS, port), *(UnixSocket(path) for path in sockets))
+
+
+def told(*argv: str, **env: str) -> str:
+    """All that a program prints."""
+    answer = subprocess.run(argv, capture_output=True, text=True, env={"PATH": program_path(), **env}, check=False)
+    return (answer.stdout + answer.stderr).strip()
