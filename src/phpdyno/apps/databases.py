@@ -59,16 +59,20 @@ def keep_datadir(supervisor: Supervisor, datadir: Path, into: Path) -> None:
     into.chmod(0o700)
 
 
-def seeded(supervisor: Supervisor, *, cache: Path, dump: Path | None, database: str, progress: Progress) -> Path:
-    """A data directory in the cache with the database `database`, filled from `dump` once for each of its contents."""
-    key = {"kind": "seed", "database": database, "mariadb": Database.version(), "dump": _digest(dump)}
+def seeded(supervisor: Supervisor, *, cache: Path, dump: Path | None, database: str | None, progress: Progress) -> Path:
+    """A data directory in the cache with the database `database`, filled from `dump` once for each of its contents.
+
+    Without `database` nothing is made but what the dump makes itself.
+    """
+    key = {"kind": "seed", "database": database or "", "mariadb": Database.version(), "dump": dump_digest(dump)}
 
     def build(partial: Path) -> None:
         progress(f"loading {dump.name}" if dump else "making an empty database")
         datadir = supervisor.directory("seed")
         Database.initialise(supervisor, datadir)
         with serving(supervisor, datadir) as server:
-            _client(supervisor, server, f"--execute=CREATE DATABASE `{database}`; SET GLOBAL max_allowed_packet = 1073741824")
+            made = f"CREATE DATABASE `{database}`; " if database else ""
+            _client(supervisor, server, f"--execute={made}SET GLOBAL max_allowed_packet = 1073741824")
             if dump is not None:
                 _load(supervisor, server, dump, database)
         keep_datadir(supervisor, datadir, partial / DATADIR)
@@ -77,31 +81,50 @@ def seeded(supervisor: Supervisor, *, cache: Path, dump: Path | None, database: 
     return stored(cache, "seed", key, build, progress) / DATADIR
 
 
-def _digest(dump: Path | None) -> str:
+def dump_digest(dump: Path | None) -> str:
+    """SHA-256 of a dump as it lies there, '' for none. Raises DynoError."""
     try:
         return file_digest(dump) if dump else ""
     except OSError as error:
         raise DynoError(f"the SQL dump cannot be read: {error.strerror}", where=str(dump)) from error
 
 
-def _load(supervisor: Supervisor, server: Database, dump: Path, database: str) -> None:
-    """Feed the dump to the client from a copy that the servers' account can read."""
-    plain = supervisor.live / "sql" / "dump.sql"
+def readable_place(supervisor: Supervisor) -> Path:
+    """A directory that the servers' account may read and not write: what root writes there cannot be led elsewhere by a link."""
+    place = supervisor.live / "sql"
+    place.mkdir(exist_ok=True)
+    if supervisor.user.switch:
+        os.chown(place, os.geteuid(), supervisor.user.gid)
+    place.chmod(0o750)
+    return place
+
+
+@contextlib.contextmanager
+def unpacked(supervisor: Supervisor, dump: Path, *, what: str = "SQL dump") -> Iterator[Path]:
+    """A copy of a dump, unpacked where its name ends with `.gz`, that the servers' account can read. Raises DynoError."""
+    plain = readable_place(supervisor) / "dump.sql"
     try:
-        # In a directory of ours: nothing else can be put in its place.
-        plain.parent.mkdir(exist_ok=True)
-        plain.touch(mode=0o600)
-        with gzip.open(dump) if dump.suffix == ".gz" else dump.open("rb") as packed, plain.open("wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked)
+        with gzip.open(dump) if dump.suffix == ".gz" else dump.open("rb") as packed, plain.open("wb") as into:
+            shutil.copyfileobj(packed, into)
         if supervisor.user.switch:
-            shutil.chown(plain, supervisor.user.uid, supervisor.user.gid)
-        _client(supervisor, server, f"--database={database}", stdin=plain, what=dump)
+            os.chown(plain, os.geteuid(), supervisor.user.gid)
+        plain.chmod(0o640)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DynoError(f"the SQL dump is not a whole gzip file: {error}", where=str(dump)) from error
+        plain.unlink(missing_ok=True)
+        raise DynoError(f"the {what} is not a whole gzip file: {error}", where=str(dump)) from error
     except OSError as error:
-        raise DynoError(f"the SQL dump cannot be read: {error.strerror or error}", where=str(dump)) from error
+        plain.unlink(missing_ok=True)
+        raise DynoError(f"the {what} cannot be read: {error.strerror or error}", where=str(dump)) from error
+    try:
+        yield plain
     finally:
         plain.unlink(missing_ok=True)
+
+
+def _load(supervisor: Supervisor, server: Database, dump: Path, database: str | None) -> None:
+    """Feed the dump to the client."""
+    with unpacked(supervisor, dump) as plain:
+        _client(supervisor, server, *([f"--database={database}"] if database else []), stdin=plain, what=dump)
 
 
 def _client(supervisor: Supervisor, server: Database, *options: str, stdin: Path = Path(os.devnull), what: Path | None = None) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -11,14 +12,17 @@ from phpdyno.apps import databases
 from phpdyno.apps.copies import copy_entries, give_to_service, tree_digest
 from phpdyno.apps.links import mend_links
 from phpdyno.apps.rights import copy_linked, copy_named, named_file, place_and_reader
+from phpdyno.apps.services import kept_as_left, prepare_services, start_services
 from phpdyno.apps.source import PHP_FILES, Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
+from phpdyno.config.services import check_dumps
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.network import NO_BOTTLE
 from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.render.php import render_ini, scan_path
+from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.supervise import Supervisor
 
 PREPARE_LOG = "prepare-app"
@@ -44,6 +48,7 @@ class FolderApp:
                 raise UsageError("there is no such directory", where=f"{file}: {key} {path}", next_step="write it relative to the file")
         if described.sql is not None and not described.sql.is_file():
             raise UsageError("there is no such SQL dump", where=f"{file}: sql {described.sql}", next_step="write it relative to the file")
+        check_dumps(described.services, file)
         front = described.docroot / described.front_controller
         if described.front_controller != "index.php" and not front.is_file():
             raise UsageError(
@@ -104,14 +109,19 @@ class FolderApp:
         if described.database is not None:
             datadir = self._seeded(supervisor, described.database, cache, progress)
             seed = datadir.parent.name
+        services = prepare_services(
+            supervisor, described.services, cache=cache, file=described.file, author=described.author, progress=progress
+        )
+        seed += "".join(f" {each.seed.parent.name}" for each in services if each.seed)
         if described.prepare:
             progress("running the app's prepare command: " + " ".join(described.prepare)[:80])
-            if datadir is None:
+            with ExitStack() as stack:
+                if datadir is not None:
+                    datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
+                    stack.enter_context(databases.serving(supervisor, datadir))
+                start_services(stack, supervisor, services, addresses_of(described.services))
                 self._run(supervisor, root, ini, env, {copy: seen_at} if seen_at else {})
-            else:
-                datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
-                with databases.serving(supervisor, datadir):
-                    self._run(supervisor, root, ini, env, {copy: seen_at} if seen_at else {})
+            services = kept_as_left(supervisor, services, by=place)
         return PreparedApp(
             name=described.name,
             docroot=docroot,
@@ -126,6 +136,7 @@ class FolderApp:
             original=self.original,
             place=copy if seen_at else None,
             seen_at=seen_at,
+            services=services,
         )
 
     def _show_named(self, supervisor: Supervisor) -> None:
@@ -222,6 +233,7 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "front_controller": described.front_controller,
         "host": described.host,
         "database": described.database,
+        "services": [repr(service) for service in described.services],
         "prepare": described.prepare,
         "ini": described.ini,
         "env": {**default_env(described.settings), **described.env},

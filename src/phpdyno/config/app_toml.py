@@ -10,10 +10,12 @@ from msgspec import Struct, field
 
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.requests import TARGET_HINTS, check_labels, check_request, refuse_variables
+from phpdyno.config.services import parse_services, refuse_root_variables
 from phpdyno.config.trusted import steered_by
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml_of
 from phpdyno.errors import UsageError
 from phpdyno.model.app import AppSetting
+from phpdyno.model.service import Service
 from phpdyno.model.workload import Target
 
 FILE_NAME = "app.toml"
@@ -44,8 +46,8 @@ class AppFile(Struct, frozen=True):
 
     `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an app without one; `sql` is the dump
     that fills it. `prepare` is an argv, run in the copy of `root`. `{db_socket}` in `ini` and `env` stands for the database's socket.
-    `settings` are those that an arm may change as `app.NAME`. `author` is the account whose word the file is where we are root and that
-    account is not: what it names is read with its rights.
+    `settings` are those that an arm may change as `app.NAME`; `services` stand at production's addresses of them. `author` is the
+    account whose word the file is where we are root and that account is not: what it names is read with its rights.
     """
 
     file: Path
@@ -61,6 +63,7 @@ class AppFile(Struct, frozen=True):
     env: dict[str, str] = field(default_factory=dict)
     ini: dict[str, str] = field(default_factory=dict)
     settings: dict[str, AppSetting] = field(default_factory=dict)
+    services: tuple[Service, ...] = ()
     author: int = 0
 
 
@@ -83,6 +86,7 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     env: dict[str, Any] = field(default_factory=dict)
     ini: dict[str, Any] = field(default_factory=dict)
     setting: dict[str, Any] = field(default_factory=dict)
+    service: dict[str, Any] = field(default_factory=dict)
 
 
 def load_app_toml(path: Path) -> AppFile:
@@ -114,11 +118,13 @@ def load_app_toml(path: Path) -> AppFile:
         env=_texts(raw.env, path, "env"),
         ini=_texts(raw.ini, path, "ini"),
         settings={name: _setting(name, setting, path) for name, setting in raw.setting.items()},
+        services=parse_services(raw.service, path),
         author=steered_by(path, file),
     )
     _check_env_and_ini(app)
     _check_variables(app)
     refuse_variables(app.targets, app.author, where=str(path))
+    refuse_root_variables(app.services, app.author, path)
     return app
 
 

@@ -16,12 +16,20 @@ _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 
 
 def toml_fault(
-    error: msgspec.ValidationError, path: Path, *, keys: Mapping[str, tuple[str, ...]], hints: Mapping[str, str] | None = None
+    error: msgspec.ValidationError,
+    path: Path,
+    *,
+    keys: Mapping[str, tuple[str, ...]],
+    hints: Mapping[str, str] | None = None,
+    within: str = "",
 ) -> UsageError:
-    """`keys` are the valid keys of each table by its name without indices (`arm`, '' for the file's own); `hints` next steps by key."""
+    """`keys` are the valid keys of each table by its name without indices (`arm`, '' for the file's own); `hints` next steps by key.
+
+    `within` is the table that was looked at where that is not the whole file.
+    """
     text = str(error)
     at = _AT.search(text)
-    place = at[1] if at else ""
+    place = ".".join(part for part in (within, at[1] if at else "") if part)
     table = _INDEX.sub("", place)
     what = _AT.sub("", text)
     unknown = _UNKNOWN.search(what)

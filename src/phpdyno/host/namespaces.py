@@ -18,7 +18,7 @@ _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC, _MOVE_MOUNT_F_EMPTY_PATH = 1, os.O_CLOEXEC
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442  # the same on every architecture
 _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 4, 24, 38, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
-_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK, _IFF_UP = 0x8913, 0x8914, 0x8916, 0x891C, 0x1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -123,6 +123,19 @@ def loopback_up() -> None:
         request = struct.pack("16sh22x", b"lo", 0)
         flags = struct.unpack("16sh22x", fcntl.ioctl(asking, _SIOCGIFFLAGS, request))[1]
         fcntl.ioctl(asking, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", flags | _IFF_UP))
+
+
+def add_address(number: int, address: str) -> None:
+    """Give the loopback interface of the network namespace that the calling thread is in a further address, the `number`th."""
+    if ":" in address:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as asking:
+            request = socket.inet_pton(socket.AF_INET6, address) + struct.pack("Ii", 128, socket.if_nametoindex("lo"))
+            fcntl.ioctl(asking, _SIOCSIFADDR, request)
+        return
+    name = f"lo:{number}".encode()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        for what, value in ((_SIOCSIFADDR, address), (_SIOCSIFNETMASK, "255.255.255.255")):
+            fcntl.ioctl(asking, what, struct.pack("16sHH4s8x", name, socket.AF_INET, 0, socket.inet_aton(value)))
 
 
 def map_ids(pid: int | str, users: list[tuple[int, int]], groups: list[tuple[int, int]]) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from phpdyno.model.service import PreparedService
 from phpdyno.model.workload import Workload
 
 
@@ -22,8 +23,9 @@ class PreparedApp(Struct, frozen=True):
     `front_controller` is relative to it (`index.php`); requests for paths that are no file go there.
     `datadir` is a prepared MariaDB data directory to be copied for a run, or None for an app without a database.
     `settings` are those that an arm may change as `app.NAME`. `commit` is set for the export of one commit: its id.
-    `place` is where our copy lies in the live directory, and `seen_at` where the servers see it instead: at the path of its original, so
-    that `docroot` and `root` are the original's own paths (None for both where the servers see the copy itself).
+    `services` stand at production's addresses while it is measured. `place` is where our copy lies in the live directory, and `seen_at`
+    where the servers see it instead: at the path of its original, so that `docroot` and `root` are the original's own paths (None for both
+    where the servers see the copy itself).
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
@@ -39,6 +41,7 @@ class PreparedApp(Struct, frozen=True):
     commit: str = ""
     root: Path | None = None
     original: Path | None = None
+    services: tuple[PreparedService, ...] = ()
     place: Path | None = None
     seen_at: Path | None = None
 

@@ -215,6 +215,8 @@ class Guardian:
                 answer["value"] = self.set(request["file"], request["value"])
             elif request["op"] == "bottle":
                 answer["network"] = self.make_bottle(request["steps"])
+            elif request["op"] == "addresses" and self.bottle is not None:
+                self.bottle.add_addresses(request["addresses"])
             elif request["op"] == "show" and self.bottle is not None:
                 self.bottle.add(request["steps"])
         except OSError as error:

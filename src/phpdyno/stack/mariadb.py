@@ -59,12 +59,17 @@ class Database:
         name: str = "mariadb",
         cores: Sequence[int] = (),
         cgroups: Sequence[Path] = (),
+        addresses: Sequence[str] = (),
+        port: int = 3306,
     ) -> Iterator["Database"]:
         """Start, wait until it greets, and shut down cleanly at the end (so that the directory can be kept).
 
         Grant tables are skipped, so whatever user and password the app's own configuration names works; nobody else can reach the
-        server: there is no network, and the socket's directory belongs to the servers' account alone.
+        server: there is no network unless `addresses` of a private one are named, and the socket's directory belongs to the servers'
+        account alone.
         """
+        # Names of clients are never asked for: a private network has nobody who would answer.
+        network = [f"--bind-address={','.join(addresses)}", f"--port={port}", "--skip-name-resolve"] if addresses else ["--skip-networking"]
         argv = [
             find_program("mariadbd"),
             "--no-defaults",
@@ -72,7 +77,7 @@ class Database:
             f"--socket={socket_path}",
             f"--pid-file={datadir}/mariadbd.pid",
             f"--tmpdir={datadir}",
-            "--skip-networking",
+            *network,
             "--skip-grant-tables",
             "--skip-log-bin",
             "--innodb-log-file-size=16M",

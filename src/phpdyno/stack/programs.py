@@ -17,6 +17,9 @@ PACKAGES = {
     "mariadbd": "mariadb-server-core",
     "mariadb-install-db": "mariadb-server-core",
     "mariadb": "mariadb-client-core",
+    "postgres": "postgresql-15",
+    "redis-server": "redis-server",
+    "memcached": "memcached",
     "php-fpm8.2": "php8.2-fpm",
     "php8.2": "php8.2-cli",
 }
@@ -32,6 +35,9 @@ WITHOUT = {
     "nginx": "`--transport fastcgi` measures without nginx",
     "apache2": "only web.server=apache-mod_php needs it",
     **dict.fromkeys(("mariadbd", "mariadb-install-db", "mariadb"), _NO_DATABASE),
+    "postgres": 'only a service of kind = "postgresql" needs it',
+    "redis-server": 'only a service of kind = "redis" needs it',
+    "memcached": 'only a service of kind = "memcached" needs it',
 }
 
 

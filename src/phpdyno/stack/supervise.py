@@ -18,7 +18,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host import network
 from phpdyno.host.plain import open_folder
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack.bottle.view import SYSTEM, Step, base_view, directory, private, show, way_to
+from phpdyno.stack.bottle.view import SYSTEM, Step, base_view, directory, link, private, show, way_to
 from phpdyno.stack.guardian import START
 from phpdyno.stack.leftovers import sweep_leftovers
 
@@ -299,6 +299,18 @@ class Supervisor:
         if real in SEEN or real.is_relative_to(self.live):
             return
         self._add([*steps, private(real)], path)
+
+    def add_addresses(self, addresses: Sequence[str], hosts: Sequence[str]) -> None:
+        """Give the bottle's loopback further IP addresses, and its /etc/hosts these lines. Raises DynoError."""
+        answer = self._ask({"op": "addresses", "addresses": list(addresses)})
+        if "error" in answer:
+            raise DynoError(f"these addresses cannot be had in the bottle: {answer['error']}", where=", ".join(addresses))
+        path = Path("/etc/hosts")
+        self._add([{"do": "file", "path": str(path), "text": "".join(f"{line}\n" for line in hosts)}], path)
+
+    def link(self, path: Path, to: Path) -> None:
+        """Let a path in the bottle lead to another one, where nothing lies there yet. Raises DynoError."""
+        self._add([link(str(path), str(to))], path)
 
     def let_write(self, path: Path) -> None:
         """Let the servers write to a directory in the live directory, as its owner and mode let them; to nothing else there."""

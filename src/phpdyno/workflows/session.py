@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from phpdyno.apps.databases import database_socket, live_datadir
+from phpdyno.apps.services import start_services, versions_of_services
 from phpdyno.apps.source import PHP_FILES
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
@@ -33,6 +34,7 @@ from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, host_meter
 from phpdyno.stack.programs import nginx_version
 from phpdyno.stack.script import ScriptBench
+from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.supervise import Supervisor
 
 Outcome = Literal["finished", "interrupted", "failed"]
@@ -134,7 +136,8 @@ def open_ground(
     shared = start_shared(stack, app, supervisor, cores)
     if shared.groups is None:
         _refuse_passing_workers(arms)
-    host = read_host(cores, cpu_source(shared.groups), versions_of(arms, transport, shared.database))
+    versions = {**versions_of(arms, transport, shared.database), **versions_of_services([each.service for each in app.services])}
+    host = read_host(cores, cpu_source(shared.groups), versions)
     stage: Stage = (
         ScriptBench(supervisor, app, cores=cores, groups=shared.groups)
         if transport == "script"
@@ -187,9 +190,17 @@ class Shared(Struct, frozen=True):
 
 
 def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> Shared:
-    """Look for cgroups and start the app's private database, for as long as `stack` lives. Raises DynoError."""
+    """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
     groups = find_cpu_groups()
     database, meter = _start_database(stack, app, supervisor, cores, groups)
+    start_services(
+        stack,
+        supervisor,
+        app.services,
+        addresses_of([each.service for each in app.services]),
+        cores=cores.helpers,
+        cgroups_of=lambda name: component_cgroup(supervisor, groups, name),
+    )
     whole = host_meter(groups)
     stack.callback(whole.close)
     return Shared(groups, database, SharedMeters(meter, whole))

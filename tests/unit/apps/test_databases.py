@@ -25,4 +25,4 @@ def test_a_dump_that_is_no_whole_gzip_file(tmp_path: Path, packed: bytes) -> Non
     server: Any = None
     with pytest.raises(DynoError, match=r"dump\.sql\.gz: the SQL dump is not a whole gzip file"):
         _load(supervisor, server, dump, "shop")
-    assert not (tmp_path / "sql/dump.sql").exists()
+    assert not (tmp_path / "sql" / "dump.sql").exists()

@@ -49,9 +49,9 @@ def _reached(found: Found) -> Iterator[str]:
         return
     yield f"in {found.reached.requests} requests it reached for:"
     for each in told:
-        yield f"  {each.often} {each.what}"
+        yield f"  {each.line}" if each.snippet else f"  {each.often} {each.what}"
     if not found.bottle:
-        yield "none of that is there in the bottle; `database` in the app.toml gives a private MariaDB on its usual socket"
+        yield "none of that leaves the bottle; `[service.NAME]` in an app.toml gives the app servers of its own"
 
 
 def _ms(value: float | None) -> str:

@@ -27,6 +27,7 @@ NETWORK_SETTINGS = (
     "unix/max_dgram_qlen",
 )
 """Settings that a network namespace has for itself: the bottle's are the host's, so that its servers listen and connect as there."""
+UNPRIVILEGED = "ipv4/ip_unprivileged_port_start"
 SYSCTL = Path("/proc/sys/net")
 
 
@@ -39,6 +40,7 @@ class Bottle:
         self.mounts = mounts
         self.network = network
         self.ipc = ipc
+        self._addresses: list[str] = []
 
     @classmethod
     def make(cls, root: str, steps: list[Step]) -> "Bottle":
@@ -57,6 +59,19 @@ class Bottle:
             _carry_out("", steps, trees)
 
         kernel.forked(add)
+
+    def add_addresses(self, addresses: list[str]) -> None:
+        """Give the bottle's loopback further addresses. Raises OSError."""
+        first = len(self._addresses)
+        fresh = [address for address in addresses if address not in self._addresses]
+
+        def add() -> None:
+            kernel.setns(self.network, kernel.NEWNET)
+            for number, address in enumerate(fresh, first):
+                kernel.add_address(number, address)
+
+        kernel.forked(add)
+        self._addresses += fresh
 
     def set_network(self, file: str, value: str | None) -> str:
         """Write a setting of the bottle's network (None: only read it); what it holds then. Raises OSError."""
@@ -133,6 +148,8 @@ def _inside(root: str, steps: list[Step]) -> None:
         if value is not None and _setting(name) not in {None, value}:
             with contextlib.suppress(OSError):
                 (SYSCTL / name).write_text(value)
+    # The servers have no privileges there, and production's ports may be below 1024.
+    (SYSCTL / UNPRIVILEGED).write_text("0")
     trees = _open_sources(steps)
     proc = kernel.clone_tree("/proc")
     kernel.mount("tmpfs", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755")
