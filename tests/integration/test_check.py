@@ -35,12 +35,12 @@ def test_what_an_app_reaches_for_is_told_by_name_and_php_s_warnings_with_it(tmp_
     answer = phpdyno("check", "--docroot", tmp_path / "site", "--url", "/")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     for line in (
-        "  once a request 127.0.0.1:6379, refused",
+        '  once a request 127.0.0.1:6379, refused: `[service.cache] kind = "redis"`, `at = "127.0.0.1:6379"` gives it one',
         "  once a request api.shop.example was looked up, and no address found",
-        "  once a request mail() handed a message to sendmail",
         "  once a request /var/log/shop.log, opened for writing",
     ):
         assert line in answer.stdout.splitlines()
+    assert "  once a request mail() handed a message to sendmail: " in answer.stdout
     assert "/: PHP Warning:  Undefined variable $undefined" in answer.stdout
     assert not Path("/var/log/shop.log").exists()
 

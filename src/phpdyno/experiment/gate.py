@@ -193,9 +193,10 @@ def _complete(lane: Lane, label: str, response: Response) -> Answer:
     if OUTCOMES[response.outcome] not in COMPLETE:
         detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
         raise RequestFailed(lane.instance, f"{label} gets no answer: {detail}")
-    return _answer(response)
+    return answer_of(response)
 
 
-def _answer(response: Response) -> Answer:
+def answer_of(response: Response) -> Answer:
+    """A whole response as data to compare."""
     headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
     return Answer(response.status, headers, response.body)

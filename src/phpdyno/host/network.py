@@ -60,11 +60,8 @@ def own_namespaces() -> None:
     is started. Ids stay what they are; those of other accounts are shown as the overflow id from then on."""
     if os.geteuid() == 0:
         return
-    uid, gid = os.geteuid(), os.getegid()
     try:
-        namespaces.unshare(namespaces.NEWUSER)
-        Path("/proc/self/setgroups").write_text("deny")
-        namespaces.map_ids("self", [(uid, uid)], [(gid, gid)])
+        namespaces.enter_user_namespace()
     except OSError as error:
         _STATE.refused = f"no user namespace can be made: {error.strerror}"
     else:

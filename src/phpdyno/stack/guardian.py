@@ -275,10 +275,7 @@ class Guardian:
     def make_bottle(self, steps: list[dict[str, Any]]) -> str:
         """Make the bottle; the file that stands for its network namespace. Raises OSError: this host lets us make none."""
         if os.geteuid() != 0:
-            uid, gid = os.geteuid(), os.getegid()
-            namespaces.unshare(namespaces.NEWUSER)
-            Path("/proc/self/setgroups").write_text("deny")
-            namespaces.map_ids("self", [(uid, uid)], [(gid, gid)])
+            namespaces.enter_user_namespace()
         root = self.live / "root"
         root.mkdir(exist_ok=True)
         self.bottle = Bottle.make(str(root), steps)

@@ -3,7 +3,7 @@
 import re
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from phpdyno.apps.source import App
 from phpdyno.commands.check.found import Found, TargetFound
 from phpdyno.drive.driver import Response
 from phpdyno.errors import DynoError
-from phpdyno.experiment.gate import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S
+from phpdyno.experiment.gate import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S, answer_of
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.slot import Lane
@@ -89,7 +89,7 @@ def _judged(lane: Lane, target: Target, asked: list[tuple[Response, float, float
             detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
             problem = f"it gets no answer: {detail}"
     if not problem:
-        problem, moving = _compared(target, [_answer(response) for response in responses])
+        problem, moving = _compared(target, [answer_of(response) for response in responses])
     if problem and (why := _explained(lane, said)) and why not in problem:
         problem = f"{problem}: {why}"
     return TargetFound(
@@ -114,11 +114,6 @@ def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]
         return error.what, None
 
 
-def _answer(response: Response) -> Answer:
-    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
-    return Answer(response.status, headers, response.body)
-
-
 def _logs(lane: Lane) -> tuple[str, ...]:
     """What each server of an instance has said so far."""
     servers = (getattr(lane.instance, name, None) for name in ("fpm", "web"))
@@ -136,7 +131,7 @@ def _watched(bench: Bench, arm: Arm, workload: Workload) -> tuple[Reached | None
     """What fresh workers reach for from their first request on, and why that is not known."""
     sequence = np.tile(np.arange(len(workload.targets), dtype=np.uint32), WATCHED_ROUNDS)
     app = bench.app
-    ours = [str(bench.supervisor.live), str(app.real_root), str(app.docroot), *map(str, _links(app.binds))]
+    ours = [str(bench.supervisor.live), str(app.real_root), str(app.docroot), *map(str, app.binds.values())]
     with bench.running([arm]) as (instance,):
         lane = _lane(instance, bench, arm, workload)
         try:
@@ -145,7 +140,3 @@ def _watched(bench: Bench, arm: Arm, workload: Workload) -> tuple[Reached | None
             return None, str(error)
         finally:
             lane.driver.close()
-
-
-def _links(binds: Mapping[Path, Path]) -> tuple[Path, ...]:
-    return tuple(binds.values())
