@@ -83,7 +83,8 @@ def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path,
 
 UNLUCKY = """<?php
 // The fourth request of an instance is one of its warm-up; the third instance that gets there fails it, once.
-$mine = ini_get('session.save_path') . '/requests' . getmypid() . '-' . explode(' ', file_get_contents('/proc/self/stat'))[21]; // and when it was started
+$started = explode(' ', file_get_contents('/proc/self/stat'))[21];
+$mine = ini_get('session.save_path') . '/requests' . getmypid() . '-' . $started;
 file_put_contents($mine, 'x', FILE_APPEND);
 clearstatcache();
 if (getenv('UNLUCKY') && filesize($mine) === 4) {
