@@ -12,7 +12,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
 from phpdyno.host.checkup.check import Check, cores_in_words
 from phpdyno.host.checkup.disk import Place, look_at, try_socket
-from phpdyno.host.checkup.isolation import judge_isolation
+from phpdyno.host.checkup.isolation import judge_bottle, judge_isolation
 from phpdyno.host.checkup.measuring import judge_counters, judge_measuring
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
@@ -24,6 +24,7 @@ from phpdyno.paths import ServiceUser, cache_path, live_root, service_user
 from phpdyno.stack.inventory import find_clis, find_fpms, find_tool, try_account, try_strace
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
+from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.estimate import Estimate
 
 DATABASE_PROGRAMS = ("mariadbd", "mariadb-install-db", "mariadb")
@@ -50,6 +51,7 @@ def examine(app: str, runs: Path, *, estimate: Callable[[], Estimate] | None, ph
     checks = (
         *_measuring(host, groups, sample, phase),
         *judge_isolation(host, sample, cgroups=_version(groups), account=user.name, account_problem=try_account(user)),
+        judge_bottle(_why_no_bottle(), root=host.root, container=host.container),
         *_tools(host, user),
         *_servers(app, phase),
         *_disk(runs, user),
@@ -57,6 +59,15 @@ def examine(app: str, runs: Path, *, estimate: Callable[[], Estimate] | None, ph
     possible = not any(check.essential for check in checks)
     found = estimate() if estimate is not None and possible else None
     return CheckUp(possible=possible and not (found and found.failed), checks=checks, estimate=found)
+
+
+def _why_no_bottle() -> str:
+    """Why none can be made, '' where one was made."""
+    try:
+        with Supervisor() as supervisor:
+            return supervisor.no_bottle
+    except DynoError as error:
+        return str(error)
 
 
 def _version(groups: CpuGroups | None) -> str:

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.host.checkup.check import Check
-from phpdyno.host.checkup.isolation import judge_isolation
+from phpdyno.host.checkup.isolation import judge_bottle, judge_isolation
 from phpdyno.host.checkup.measuring import judge_counters, judge_measuring
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
@@ -261,3 +261,13 @@ def test_swap_is_emptied_only_where_memory_can_take_it(available_kib: int | None
     assert "12 pages moved in 1.5 s" in line.found
     assert ("swapoff" in line.fix) == offered
     assert measuring(made, "other load", sample={"swapped_pages": 12}).state == "ok"
+
+
+def test_where_no_bottle_can_be_made_the_next_step_fits_the_place() -> None:
+    assert judge_bottle("", root=False, container="").state == "ok"
+    why = "no user namespace can be made: Operation not permitted"
+    told = {place: judge_bottle(why, root=root, container=place) for root, place in ((False, ""), (True, "docker"))}
+    assert {check.state for check in told.values()} == {"limits"}
+    assert all(why in check.found and "--no-bottle" in check.means for check in told.values())
+    assert told[""].fix == "allow user namespaces, or run as root"
+    assert told["docker"].fix == "give the container CAP_SYS_ADMIN"

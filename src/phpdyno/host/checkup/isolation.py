@@ -31,6 +31,20 @@ def judge_isolation(host: Readings, sample: Sample | None, *, cgroups: str, acco
     ]
 
 
+def judge_bottle(problem: str, *, root: bool, container: str) -> Check:
+    """Whether what is measured can be shut off from the host; `problem` is why not, '' where it was tried and can."""
+    if not problem:
+        return Check("isolation", "bottle", "ok", "namespaces for mounts, network, processes and IPC can be made (tried)")
+    return Check(
+        "isolation",
+        "bottle",
+        "limits",
+        f"no namespaces can be made: {problem}",
+        "an app of yours would reach this host's network and files: it is measured with --no-bottle only",
+        "give the container CAP_SYS_ADMIN" if container else "allow user namespaces" if root else "allow user namespaces, or run as root",
+    )
+
+
 def _account(host: Readings, account: str, problem: str) -> Check:
     if problem:
         return Check(
