@@ -87,8 +87,8 @@ def require_answer(stand: Stand, instance: Instance) -> None:
 
 def add_pages(app: PreparedApp) -> None:
     """Put a static file of 1 kB and a hello that names its length beside the copy of hello."""
-    (app.docroot / KILOBYTE).write_text("k" * 1023 + "\n")
-    (app.docroot / SIZED).write_text(SIZED_CODE)
+    (app.copied_docroot / KILOBYTE).write_text("k" * 1023 + "\n")
+    (app.copied_docroot / SIZED).write_text(SIZED_CODE)
 
 
 @contextmanager
