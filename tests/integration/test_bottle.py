@@ -1,6 +1,7 @@
 """The bottle: what runs as the servers' account sees nothing of the host but the system, and ends with whatever started it."""
 
 import os
+import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -166,3 +167,12 @@ def test_an_app_of_the_user_s_runs_in_the_open_only_where_he_says_so(tmp_path: P
         prepared = app.prepare(supervisor, cache=tmp_path / "cache", progress=silent)
         assert prepared.docroot.is_relative_to(supervisor.live)
         assert not prepared.binds
+
+
+def test_a_directory_that_is_removed_and_made_anew_may_be_written_to(supervisor: Supervisor) -> None:
+    """Its number on the disk may be that of the one before: file systems give numbers out again."""
+    for _ in range(3):
+        place = supervisor.directory("again")
+        said(supervisor, f"touch {place}/file")
+        assert (place / "file").exists()
+        shutil.rmtree(place)

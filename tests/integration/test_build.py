@@ -249,7 +249,7 @@ def test_a_disk_that_fills_up_is_one_line_whether_sources_are_copied_or_compiled
 def interrupted_and_gone_on_with(command: str, runs: Path, *asked: str | Path) -> tuple[Path, dict[str, Any]]:
     """A run that is interrupted once a block is measured, and resumed to its end: its directory, and what it came to."""
     working = start(command, *asked, "--runs", runs, "--json")
-    await_journal(runs, "block", timeout_s=25 * MINUTE_S)
+    await_journal(runs, "block", timeout_s=25 * MINUTE_S, by=working)
     working.send_signal(signal.SIGINT)
     _, errors = working.communicate(timeout=MINUTE_S)
     (run,) = [each for each in runs.iterdir() if command in each.name]

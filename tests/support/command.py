@@ -75,12 +75,14 @@ def row(answer: subprocess.CompletedProcess[str], name: str) -> dict[str, Any]:
     return found
 
 
-def await_journal(runs: Path, kind: str, count: int = 1, timeout_s: float = 60.0) -> None:
-    """Wait until a journal of the only run, a part's too, holds `count` lines of a kind."""
+def await_journal(runs: Path, kind: str, count: int = 1, timeout_s: float = 60.0, *, by: subprocess.Popen[str] | None = None) -> None:
+    """Wait until a journal of the only run, a part's too, holds `count` lines of a kind; `by` is who writes it."""
     deadline = time.monotonic() + timeout_s
     marker = f'{{"type":"{kind}"'.encode()
     while time.monotonic() < deadline:
         if any(journal.read_bytes().count(marker) >= count for journal in runs.rglob("journal.jsonl")):
             return
+        if by is not None and by.poll() is not None:
+            raise AssertionError(f"it ended with {by.returncode} before it wrote {count} {kind} line(s): {by.communicate()}")
         time.sleep(0.02)
     raise AssertionError(f"no {count} {kind} line(s) within {timeout_s:.0f} s")

@@ -151,9 +151,10 @@ def boot_id() -> str:
 class Guardian:
     """Owns all processes of one run; `serve` returns when the other side is gone."""
 
-    def __init__(self, channel: socket.socket, live: Path) -> None:
+    def __init__(self, channel: socket.socket, live: Path, boot: str) -> None:
         self.channel = channel
         self.live = live
+        self.boot = boot
         self.started = start_ticks(os.getpid())
         self.cgroups: list[str] = []
         self.sessions: list[dict[str, Any]] = []
@@ -373,7 +374,7 @@ class Guardian:
         note = {
             "guardian": os.getpid(),
             "started": self.started,
-            "boot": boot_id(),
+            "boot": self.boot,
             "sessions": self.sessions,
             "cgroups": self.cgroups,
             "settings": self.settings,
@@ -473,10 +474,11 @@ def main() -> None:
         signal.signal(ignored, signal.SIG_IGN)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
+        boot = boot_id()
         live = make_live(sys.argv[2])
     except OSError:
         sys.exit(1)  # our owner sees the end of file and says it in words
-    guardian = Guardian(channel, live)
+    guardian = Guardian(channel, live, boot)
     try:
         guardian.serve()
     finally:

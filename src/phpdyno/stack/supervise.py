@@ -32,6 +32,16 @@ Account = tuple[int, int]
 """User and primary group by number."""
 
 
+def make_folder(path: Path) -> bool:
+    """Make a directory, and those above it, where there is none; whether this one was made. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
 def _is_seen(place: Path) -> bool:
     """Whether every process in the bottle sees it as it is on the host."""
     return any(place.is_relative_to(shown) for shown in SEEN)
@@ -133,8 +143,8 @@ class Supervisor:
         self.no_bottle = network.NO_BOTTLE
         """Why what we start is not in a bottle; '' where it is."""
         self._shown: set[Path] = set()
-        self._writable: dict[Path, int] = {}
-        """Directories that the servers may write to, by the number of what lay there then."""
+        self._writable: set[Path] = set()
+        """Directories that the servers may write to."""
         self._leave: Callable[[], None] | None = None
         if bottle:
             self.no_bottle = self._make_bottle()
@@ -314,12 +324,9 @@ class Supervisor:
 
     def let_write(self, path: Path) -> None:
         """Let the servers write to a directory in the live directory, as its owner and mode let them; to nothing else there."""
-        if self.no_bottle:
-            return
-        found = path.lstat().st_ino
-        if self._writable.get(path) != found:
+        if not self.no_bottle:
             self._add([show(path, write=True)], path)
-            self._writable[path] = found
+            self._writable.add(path)
 
     def _add(self, steps: list[Step], path: Path) -> None:
         answer = self._ask({"op": "show", "steps": steps})
@@ -331,7 +338,8 @@ class Supervisor:
         where something else lies there."""
         path = self.live / name
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            # What is removed and made anew is another directory, though it may have the number of the one before.
+            fresh = make_folder(path)
             folder = open_folder(path)
             try:
                 os.fchmod(folder, 0o700 if private else 0o755)
@@ -341,7 +349,8 @@ class Supervisor:
                 os.close(folder)
         except OSError as error:
             raise DynoError(f"cannot make this directory for the servers: {error.strerror}", where=str(path)) from error
-        self.let_write(path)
+        if fresh or path not in self._writable:
+            self.let_write(path)
         return path
 
     # ---- the channel --------------------------------------------------------------------------
