@@ -3,14 +3,15 @@
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 
 from phpdyno.config.trusted import changeable
 from phpdyno.errors import DynoError
-from phpdyno.host.plain import LOOK, READ, open_folder, opened, set_mode
+from phpdyno.host.plain import LOOK, READ, open_folder, opened, opened_below, set_mode
+from phpdyno.host.room import require_room, shares_blocks, tree_size
 from phpdyno.host.trees import RIGHTS, Copier, entries_below, is_plain
 from phpdyno.stack.supervise import Account, Supervisor
 
@@ -22,9 +23,43 @@ NEXT_STEP = "check its permissions and the disk's room"
 
 def copy_tree(supervisor: Supervisor, source: Path, into: Path) -> None:
     """Copy what is in `source` into the new directory `into`; everything belongs to us. Raises DynoError: unreadable files, a full disk."""
-    into.mkdir(parents=True, mode=0o700)  # nobody passes before it is done
+    into.parent.mkdir(parents=True, exist_ok=True)
+    require_room_for(source, into.parent, where=str(source), next_step=NEXT_STEP)
+    into.mkdir(mode=0o700)  # nobody passes before it is done
     copy_entries(supervisor, [source / entry.name for entry in sorted(source.iterdir())], into)
     into.chmod(0o755)
+
+
+def require_room_for(source: Path, folder: Path, *, without: Collection[str] = (), where: str, next_step: str) -> None:
+    """Refuse to copy a tree, less these paths in it, into a directory that has no room for it. Raises UsageError."""
+    if not shares_blocks(source, folder):
+        require_room(tree_size(source, without=without), folder, what="a copy of it", where=where, next_step=next_step)
+
+
+def copy_without(supervisor: Supervisor, source: Path, into: Path, without: Collection[str]) -> None:
+    """Copy what is in `source`, but for these paths in it, into a directory where nobody else may write yet, as `copy_entries` does."""
+    names = [entry.name for entry in sorted(source.iterdir()) if entry.name not in without]
+    partly = {path.partition("/")[0] for path in without if "/" in path}
+    whole = [source / name for name in names if name not in partly or not _is_folder(source / name)]
+    copy_entries(supervisor, whole, into)
+    for name in sorted({*names} - {each.name for each in whole}):
+        (into / name).mkdir(mode=0o700)
+        below = {path.removeprefix(f"{name}/") for path in without if path.startswith(f"{name}/")}
+        copy_without(supervisor, source / name, into / name, below)
+        (into / name).chmod(0o755)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def make_empty(copy: Path, source: Path, paths: Sequence[str]) -> None:
+    """Make directories in a copy, where nobody else may write yet, in the place of those that were left out of it."""
+    for path in paths:
+        *above, name = path.split("/")
+        if _is_folder(source / path):
+            with suppress(OSError), opened(copy) as top, opened_below(top, tuple(above)) as folder:
+                os.mkdir(name, 0o755, dir_fd=folder)
 
 
 def copy_entries(supervisor: Supervisor, entries: list[Path], into: Path) -> None:

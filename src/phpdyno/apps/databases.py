@@ -12,6 +12,7 @@ from phpdyno.apps.copies import copy_tree, file_digest, give_to_service
 from phpdyno.apps.source import Progress
 from phpdyno.apps.store import stored
 from phpdyno.errors import DynoError
+from phpdyno.host.room import require_room
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Supervisor
@@ -20,6 +21,7 @@ SERVER_LOG = "prepare-mariadb"
 LOAD_LOG = "prepare-sql"
 LOAD_TIMEOUT_S = 3600.0
 DATADIR = "datadir"
+GZIP_TAIL = 4
 INI = {"mysqli.default_host": "localhost", "mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}"}
 """For every app with a database: `localhost`, and no host at all, then mean the private server, never the host's own."""
 FIXED = frozenset(f"ini.{name}" for name in INI)
@@ -103,6 +105,7 @@ def readable_place(supervisor: Supervisor) -> Path:
 def unpacked(supervisor: Supervisor, dump: Path, *, what: str = "SQL dump") -> Iterator[Path]:
     """A copy of a dump, unpacked where its name ends with `.gz`, that the servers' account can read. Raises DynoError."""
     plain = readable_place(supervisor) / "dump.sql"
+    _require_room(dump, plain.parent, what)
     try:
         with gzip.open(dump) if dump.suffix == ".gz" else dump.open("rb") as packed, plain.open("wb") as into:
             shutil.copyfileobj(packed, into)
@@ -119,6 +122,17 @@ def unpacked(supervisor: Supervisor, dump: Path, *, what: str = "SQL dump") -> I
         yield plain
     finally:
         plain.unlink(missing_ok=True)
+
+
+def _require_room(dump: Path, folder: Path, what: str) -> None:
+    """Refuse a dump for which a disk has no room, itself and what is loaded of it. Raises UsageError, OSError where it cannot be read."""
+    with dump.open("rb") as stream:
+        packed = stream.seek(0, os.SEEK_END)
+        if dump.suffix == ".gz" and packed > GZIP_TAIL:
+            stream.seek(-GZIP_TAIL, os.SEEK_END)  # the size of what is packed, less a multiple of 4 GiB
+            packed = max(packed, int.from_bytes(stream.read(GZIP_TAIL), "little"))
+    whole = f"the {what}, with what is loaded of it,"
+    require_room(2 * packed, folder, what=whole, where=str(dump), next_step="set PHPDYNO_LIVE to a place on a larger disk")
 
 
 def _load(supervisor: Supervisor, server: Database, dump: Path, database: str | None) -> None:

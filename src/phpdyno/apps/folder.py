@@ -8,12 +8,15 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
+
 from phpdyno.apps import databases
-from phpdyno.apps.copies import copy_entries, give_to_service, tree_digest
+from phpdyno.apps.copies import copy_without, give_to_service, make_empty, require_room_for, tree_digest
 from phpdyno.apps.links import mend_links
 from phpdyno.apps.rights import copy_linked, copy_named, named_file, place_and_reader
 from phpdyno.apps.services import kept_as_left, prepare_services, start_services
 from phpdyno.apps.source import PHP_FILES, Progress, default_env
+from phpdyno.apps.standing import LeftOut, is_large, stand_tree
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.config.services import check_dumps
 from phpdyno.errors import DynoError, UsageError
@@ -97,11 +100,8 @@ class FolderApp:
         """
         described = self.described
         self._refuse_without_bottle(supervisor)
-        copy, files = self._copy(supervisor, progress, place)
-        root, seen_at = copy, None
-        if not supervisor.no_bottle:
-            root = self.original
-            seen_at = supervisor.make_place(root)
+        tree = self._tree(supervisor, progress, place)
+        root = self.original if tree.seen_at else tree.place
         docroot = root / described.docroot.relative_to(described.root)
         seed = ""
         datadir = None
@@ -120,7 +120,7 @@ class FolderApp:
                     datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
                     stack.enter_context(databases.serving(supervisor, datadir))
                 start_services(stack, supervisor, services, addresses_of(described.services))
-                self._run(supervisor, root, ini, env, {copy: seen_at} if seen_at else {})
+                self._run(supervisor, root, ini, env, {tree.place: tree.seen_at} if tree.seen_at else {})
             services = kept_as_left(supervisor, services, by=place)
         return PreparedApp(
             name=described.name,
@@ -130,12 +130,13 @@ class FolderApp:
             datadir=datadir,
             ini=ini,
             env=env,
-            version=_version(described, files, seed),
+            version=_version(described, tree.files, seed),
             settings=described.settings,
             root=root,
             original=self.original,
-            place=copy if seen_at else None,
-            seen_at=seen_at,
+            place=tree.place if tree.seen_at else None,
+            seen_at=tree.seen_at,
+            written=tree.written,
             services=services,
         )
 
@@ -158,23 +159,42 @@ class FolderApp:
             next_step="run as root on the host itself, allow user namespaces, or measure it in the open with --no-bottle",
         )
 
-    def _copy(self, supervisor: Supervisor, progress: Progress, place: str) -> tuple[Path, str]:
-        """The copy, and a digest of what is in it. No other account can enter it before it is complete."""
+    def _tree(self, supervisor: Supervisor, progress: Progress, place: str) -> "_Tree":
+        """The app's files: a copy where that is quickly made, an overlay over a large tree where there can be one."""
         source = self.described.root
         if supervisor.live.resolve().is_relative_to(source.resolve()):
             raise UsageError(
                 "the live directory lies in the app's root", where=str(supervisor.live), next_step="set PHPDYNO_LIVE, e.g. to /tmp"
             )
-        progress(f"copying {source}")
+        read, reader = place_and_reader(source, self.described.author, supervisor)
         logs = supervisor.logs.resolve()
+        left_out = {entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs)}
+        seen_at = None if supervisor.no_bottle else supervisor.make_place(self.original)
+        if seen_at and not read.is_relative_to(supervisor.live) and is_large(supervisor, read, reader):
+            progress(f"looking through {source}")
+            where = f"{self.described.file}: root {source}"
+            left = LeftOut(tuple(sorted(left_out)), self.described.exclude)
+            standing = stand_tree(supervisor, read, seen_at, reader=reader, left_out=left, where=where)
+            if standing is not None:
+                return _Tree(standing.seen, standing.files, seen_at, standing.written)
+        copy, files = self._copy(supervisor, progress, place, left_out)
+        return _Tree(copy, files, seen_at)
+
+    def _copy(self, supervisor: Supervisor, progress: Progress, place: str, left_out: set[str]) -> tuple[Path, str]:
+        """The copy, and a digest of what is in it. No other account can enter it before it is complete."""
+        source = self.described.root
+        progress(f"copying {source}")
         into = supervisor.live / place
         into.mkdir(mode=0o700)
-        left_out = {entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs)}
         read, reader = place_and_reader(source, self.described.author, supervisor)
+        where = f"{self.described.file}: root {source}"
+        without = (*left_out, *self.described.exclude)
+        require_room_for(read, into, without=without, where=where, next_step="leave directories out with exclude, or set PHPDYNO_LIVE")
         if reader:
-            copy_named(supervisor, reader, source, into, left_out=left_out, where=f"{self.described.file}: root {source}")
+            copy_named(supervisor, reader, source, into, left_out=without, where=where)
         else:
-            copy_entries(supervisor, [read / entry.name for entry in sorted(source.iterdir()) if entry.name not in left_out], into)
+            copy_without(supervisor, read, into, without)
+        make_empty(into, source, self.described.exclude)
         seen_at = None if supervisor.no_bottle else self.original
         try:
             mend_links(into, source, partial(copy_linked, supervisor, reader=reader), seen_at=seen_at)
@@ -216,6 +236,16 @@ class FolderApp:
             raise DynoError(f"the prepare command {child.ended_how()}: {child.tail()}", where=where, next_step=f"see {child.log}")
 
 
+class _Tree(Struct, frozen=True):
+    """An app's files in a run: where they lie, for the servers to see at `seen_at` (None: there); a digest of them; where in the live
+    directory lies what is written to an overlay."""
+
+    place: Path
+    files: str
+    seen_at: Path | None
+    written: Path | None = None
+
+
 def _is_ours(entry: Path, logs: Path) -> bool:
     """Whether an entry of the root holds this run, or is an earlier one."""
     try:
@@ -235,6 +265,7 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "database": described.database,
         "services": [repr(service) for service in described.services],
         "prepare": described.prepare,
+        **({"exclude": described.exclude} if described.exclude else {}),
         "ini": described.ini,
         "env": {**default_env(described.settings), **described.env},
     }

@@ -37,7 +37,7 @@ def mend_links(copy: Path, source: Path, duplicate: Duplicate, *, seen_at: Path 
         leaving = sorted((_led_to(origin, homes), link, origin) for link, origin in new)
         fresh = []
         for place, link, origin in leaving:
-            if _home(place, homes) is None and _may_be_copied(place, origin, (source, copy)):
+            if _home(place, homes) is None and may_be_copied(place, origin, (source, copy)):
                 link.unlink()
                 duplicate(place, link, origin)
                 homes[place] = link
@@ -84,7 +84,7 @@ def _is_kernel(place: Path) -> bool:
     return any(place.is_relative_to(tree) for tree in KERNEL) and not place.is_relative_to(SHARED_MEMORY)
 
 
-def _may_be_copied(place: Path, origin: Path, trees: tuple[Path, Path]) -> bool:
+def may_be_copied(place: Path, origin: Path, trees: tuple[Path, Path]) -> bool:
     """Whether there is something to copy at the end of a link. Raises UsageError when it must not be."""
 
     def refuse(what: str, next_step: str) -> UsageError:

@@ -46,7 +46,7 @@ def copy_linked(supervisor: Supervisor, source: Path, place: Path, link: Path, *
     if uid == 0:
         copy_as(supervisor, source, place)
     else:
-        _copy_with_rights_of(account_of(uid, where=str(link)), supervisor, (source, place), link)
+        _copy_withrights_of(account_of(uid, where=str(link)), supervisor, (source, place), link)
     if place.is_symlink():
         raise DynoError("this link was changed while the app was copied", where=str(link))
 
@@ -114,14 +114,14 @@ def _held_open(path: Path, *, where: str) -> Iterator[int]:
 
 
 def _read_as(supervisor: Supervisor, reader: int, argv: list[str], output: Path, *, where: str, allowed: set[int]) -> None:
-    name, account = _rights_of(reader)
+    name, account = rights_of(reader)
     child = supervisor.run("copy-named", argv, account=account, output=output, timeout_s=COPY_TIMEOUT_S)
     if child.status not in allowed:
         what = f"root reads this on the word of {name}, who may not read all of it: {child.tail(2)}"
         raise UsageError(what, where=where, next_step=f"let {name} read it, or give the app.toml, and links on the way, to root alone")
 
 
-def _rights_of(uid: int) -> tuple[str, Account]:
+def rights_of(uid: int) -> tuple[str, Account]:
     """An account's name and its own group; a number without an account, as in a container, has the group that everybody has."""
     try:
         held = pwd.getpwuid(uid)
@@ -138,7 +138,7 @@ def _exported_together(supervisor: Supervisor, source: Path, link: Path) -> bool
     return source.relative_to(live).parts[:1] == link.relative_to(live).parts[:1]
 
 
-def _copy_with_rights_of(account: Account, supervisor: Supervisor, way: tuple[Path, Path], link: Path) -> None:
+def _copy_withrights_of(account: Account, supervisor: Supervisor, way: tuple[Path, Path], link: Path) -> None:
     source, place = way
     stage = Path(tempfile.mkdtemp(prefix="linked-", dir=supervisor.live))
     archive, tree = stage / "tar", stage / "tree"

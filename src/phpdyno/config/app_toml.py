@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
@@ -46,6 +46,7 @@ class AppFile(Struct, frozen=True):
 
     `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an app without one; `sql` is the dump
     that fills it. `prepare` is an argv, run in the copy of `root`. `{db_socket}` in `ini` and `env` stands for the database's socket.
+    `exclude` are paths in `root` that are left out: of a directory what is in it.
     `settings` are those that an arm may change as `app.NAME`; `services` stand at production's addresses of them. `author` is the
     account whose word the file is where we are root and that account is not: what it names is read with its rights.
     """
@@ -64,6 +65,7 @@ class AppFile(Struct, frozen=True):
     ini: dict[str, str] = field(default_factory=dict)
     settings: dict[str, AppSetting] = field(default_factory=dict)
     services: tuple[Service, ...] = ()
+    exclude: tuple[str, ...] = ()
     author: int = 0
 
 
@@ -83,6 +85,7 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     database: str | None = None
     prepare: tuple[str, ...] = ()
     root: str | None = None
+    exclude: tuple[str, ...] = ()
     env: dict[str, Any] = field(default_factory=dict)
     ini: dict[str, Any] = field(default_factory=dict)
     setting: dict[str, Any] = field(default_factory=dict)
@@ -119,6 +122,7 @@ def load_app_toml(path: Path) -> AppFile:
         ini=_texts(raw.ini, path, "ini"),
         settings={name: _setting(name, setting, path) for name, setting in raw.setting.items()},
         services=parse_services(raw.service, path),
+        exclude=tuple(_excluded(text, docroot.relative_to(root), where=f"{path}: exclude[{at}]") for at, text in enumerate(raw.exclude)),
         author=steered_by(path, file),
     )
     _check_env_and_ini(app)
@@ -126,6 +130,16 @@ def load_app_toml(path: Path) -> AppFile:
     refuse_variables(app.targets, app.author, where=str(path))
     refuse_root_variables(app.services, app.author, path)
     return app
+
+
+def _excluded(text: str, docroot: Path, *, where: str) -> str:
+    """A path in `root` as it is compared and left out. Raises UsageError."""
+    path = PurePosixPath(text)
+    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in text:
+        raise UsageError(f"{text!r} does not name a place in root", where=where, next_step='write it relative to root: "var/log"')
+    if docroot.is_relative_to(path):
+        raise UsageError(f"{text!r} holds the docroot", where=where, next_step="leave out what is in it")
+    return str(path)
 
 
 def check_target_path(path: str, *, where: str) -> None:

@@ -50,7 +50,7 @@ def enter_user_namespace() -> None:
     unshare(NEWUSER)
     with open("/proc/self/setgroups", "w") as setgroups:  # noqa: PTH123 (as `map_ids` does)
         setgroups.write("deny")
-    map_ids("self", [(uid, uid)], [(gid, gid)])
+    map_ids("self", [(uid, uid, 1)], [(gid, gid, 1)])
 
 
 def setns(descriptor: int, kind: int) -> None:
@@ -147,11 +147,11 @@ def add_address(number: int, address: str) -> None:
             fcntl.ioctl(asking, what, struct.pack("16sHH4s8x", name, socket.AF_INET, 0, socket.inet_aton(value)))
 
 
-def map_ids(pid: int | str, users: list[tuple[int, int]], groups: list[tuple[int, int]]) -> None:
-    """Write the maps of a process's user namespace: pairs of an id inside and one outside."""
-    for file, pairs in (("uid_map", users), ("gid_map", groups)):
+def map_ids(pid: int | str, users: list[tuple[int, int, int]], groups: list[tuple[int, int, int]]) -> None:
+    """Write the maps of a process's user namespace: each a first id inside, a first one outside, and how many there are."""
+    for file, ranges in (("uid_map", users), ("gid_map", groups)):
         with open(f"/proc/{pid}/{file}", "w") as maps:  # noqa: PTH123 (one write, which the kernel demands)
-            maps.write("".join(f"{inside} {outside} 1\n" for inside, outside in pairs))
+            maps.write("".join(f"{inside} {outside} {count}\n" for inside, outside, count in ranges))
 
 
 def forked(work: Any) -> Any:

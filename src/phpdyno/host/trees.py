@@ -16,7 +16,7 @@ RIGHTS = 0o6000
 """Bits that run a program with its owner's or group's rights. No copy has them."""
 MOST_DEEP = 200
 """Directories within each other; each one that is walked through takes a descriptor."""
-_FICLONE = 0x40049409
+FICLONE = 0x40049409
 _STEP = 1 << 24
 
 
@@ -146,7 +146,7 @@ class _Spot(NamedTuple):
 def copy_bytes(source: int, made: int) -> None:
     """Give an empty file the content of another; blocks are shared where the disk can. Raises OSError."""
     with suppress(OSError):
-        fcntl.ioctl(made, _FICLONE, source)
+        fcntl.ioctl(made, FICLONE, source)
         return
     while os.sendfile(made, source, None, _STEP):  # without an offset it goes on where it was
         pass

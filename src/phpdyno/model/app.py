@@ -25,7 +25,8 @@ class PreparedApp(Struct, frozen=True):
     `settings` are those that an arm may change as `app.NAME`. `commit` is set for the export of one commit: its id.
     `services` stand at production's addresses while it is measured. `place` is where our copy lies in the live directory, and `seen_at`
     where the servers see it instead: at the path of its original, so that `docroot` and `root` are the original's own paths (None for both
-    where the servers see the copy itself).
+    where the servers see the copy itself). `written` is set where `place` is no copy but stands for the original, in the servers' file
+    system alone: what is written to it lies there, in the live directory.
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
@@ -44,6 +45,7 @@ class PreparedApp(Struct, frozen=True):
     services: tuple[PreparedService, ...] = ()
     place: Path | None = None
     seen_at: Path | None = None
+    written: Path | None = None
 
     @property
     def copy(self) -> Path:

@@ -9,7 +9,7 @@ With a bottle (namespaces of their own for mounts, network, processes and IPC) e
 own, together with all that it starts: when it ends, or the guardian does, the kernel ends them all.
 
 Standard library only: it must start in milliseconds and survive whatever breaks in the rest.
-Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own" | "set" | "bottle" | "show", …}` is answered by `{"id", …}`; an
+Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own" | "set" | "bottle" | …, …}` is answered by `{"id", …}`; an
 ended child is told by `{"event": "exit", "child", "status"}`: the id of the request that started it, and its exit code (negative: the
 signal's number).
 """
@@ -33,6 +33,8 @@ from typing import Any
 
 from phpdyno.host import namespaces
 from phpdyno.stack.bottle.making import Bottle, end_pid_namespace, start_in_pid_namespace
+from phpdyno.stack.bottle.overlay import extent, stand
+from phpdyno.stack.bottle.survey import survey
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -216,10 +218,8 @@ class Guardian:
                 answer["value"] = self.set(request["file"], request["value"])
             elif request["op"] == "bottle":
                 answer["network"] = self.make_bottle(request["steps"])
-            elif request["op"] == "addresses" and self.bottle is not None:
-                self.bottle.add_addresses(request["addresses"])
-            elif request["op"] == "show" and self.bottle is not None:
-                self.bottle.add(request["steps"])
+            elif self.bottle is not None:
+                answer["value"] = in_bottle(self.bottle, request)
         except OSError as error:
             answer["error"] = error.strerror or str(error)
             answer["errno"] = error.errno
@@ -397,6 +397,21 @@ class Guardian:
         remove_traces(self.cgroups, self.live)
 
 
+def in_bottle(bottle: Bottle, request: dict[str, Any]) -> Any:
+    """What is asked of the bottle itself. Raises OSError."""
+    if request["op"] == "extent":
+        return extent(bottle, request)
+    if request["op"] == "stand":
+        return stand(bottle, request)
+    if request["op"] == "survey":
+        return bottle.look(lambda: survey(request["known_as"]), request["path"], request["account"])
+    if request["op"] == "addresses":
+        bottle.add_addresses(request["addresses"])
+    elif request["op"] == "show":
+        bottle.add(request["steps"])
+    return None
+
+
 def restore_settings(settings: dict[str, str]) -> None:
     """Give settings of the host back what they held; nothing else than `SETTABLE` is ever written."""
     for file, value in settings.items():
@@ -438,9 +453,10 @@ def _empty_live(folder: int) -> None:
 
 def _remove_tree(name: str, folder: int) -> None:
     """Remove a directory in an opened one, as far as that can be done. An app may nest directories deeper than Python recurses."""
-    try:
+    with contextlib.suppress(RecursionError):
         shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
-    except RecursionError:
+    # What an overlay works in is closed to its owner too.
+    if name in os.listdir(folder):
         for program in (["chmod", "-R", "u+rwX"], ["rm", "-rf", "--one-file-system"]):
             argv = [*program, "--", f"/proc/self/fd/{folder}/{name}"]
             subprocess.run(argv, pass_fds=[folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

@@ -120,7 +120,12 @@ def with_own_preload(ini: Mapping[str, str], arm: Arm, app: PreparedApp) -> tupl
 
 def _lies_at(path: Path, app: PreparedApp) -> Path:
     """Where we find what the app's servers see at a path."""
-    return app.place / path.relative_to(app.root) if app.place and app.root else path
+    if not (app.place and app.root):
+        return path
+    if app.written is None:
+        return app.place / path.relative_to(app.root)
+    made = app.written / path.relative_to(app.root)
+    return made if made.is_file() else path
 
 
 def copy_of(script: str, root: Path | None, original: Path | None) -> Path | None:

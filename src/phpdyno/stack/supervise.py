@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from phpdyno.errors import DynoError
 from phpdyno.host import network
 from phpdyno.host.plain import open_folder
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack.bottle.view import SYSTEM, Step, base_view, directory, link, private, show, way_to
+from phpdyno.stack.bottle.view import SYSTEM, Step, base_view, bind, directory, link, private, show, way_to
 from phpdyno.stack.guardian import START
 from phpdyno.stack.leftovers import sweep_leftovers
 
@@ -40,6 +40,22 @@ def make_folder(path: Path) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+class Stood(NamedTuple):
+    """A tree that stands in the bottle: its path there, where in the live directory lies what is written to it, and what in it may not be
+    read."""
+
+    seen: Path
+    written: Path
+    unreadable: tuple[str, ...]
+
+
+def _asked_of_kernel(answer: dict[str, Any]) -> Any:
+    """What the guardian answered, or the OSError that it met."""
+    if "error" in answer:
+        raise OSError(answer["errno"], answer["error"], answer["file"] or None)
+    return answer["value"]
 
 
 def _is_seen(place: Path) -> bool:
@@ -143,6 +159,7 @@ class Supervisor:
         self.no_bottle = network.NO_BOTTLE
         """Why what we start is not in a bottle; '' where it is."""
         self._shown: set[Path] = set()
+        self._trees = 0
         self._writable: set[Path] = set()
         """Directories that the servers may write to."""
         self._leave: Callable[[], None] | None = None
@@ -300,6 +317,13 @@ class Supervisor:
         self._add(steps, path)
         return real
 
+    def lead(self, path: Path) -> Path:
+        """Let a path of the host lead to the same place in the bottle, whatever is there; that place, by a path without links."""
+        steps, real = way_to(path)
+        if steps:
+            self._add(steps, path)
+        return real
+
     def make_private(self, path: Path) -> None:
         """An empty directory at a path in the bottle that everybody there may write to; what the host has there stays unseen."""
         if self.no_bottle or path in self._shown:
@@ -309,6 +333,43 @@ class Supervisor:
         if real in SEEN or real.is_relative_to(self.live):
             return
         self._add([*steps, private(real)], path)
+
+    def extent(self, source: Path, reader: Account | None, *, most_files: int) -> tuple[int, int]:
+        """How many files a tree of the host has, and their bytes, as far as `most_files` of them say. `reader` as in `stand`.
+
+        Raises OSError where it cannot be looked through.
+        """
+        answer = self._ask({"op": "extent", "source": str(source), "reader": reader, "most_files": most_files})
+        found = _asked_of_kernel(answer)
+        return found["files"], found["bytes"]
+
+    def stand(self, source: Path, *, reader: Account | None, gone: Sequence[str] = (), emptied: Sequence[str] = ()) -> Stood:
+        """Let a tree of the host stand in the bottle as the servers' own, without copying it.
+
+        What they write goes to the live directory. As root it is read with the rights of `reader` (None: ours). `gone` are paths in it
+        that are left out, `emptied` others of which, where one is a directory, that stays. Raises OSError where this kernel or disk cannot
+        do that.
+        """
+        name = f"tree-{self._trees}"
+        self._trees += 1
+        cow = self.live / name
+        cow.mkdir(mode=0o700)
+        account = (self.user.uid, self.user.gid) if self.user.switch else None
+        request = {"op": "stand", "source": str(source), "name": name, "reader": reader, "account": account, "cow": str(cow)}
+        found = _asked_of_kernel(self._ask({**request, "gone": list(gone), "emptied": list(emptied)}))
+        return Stood(Path(found["seen"]), cow / "upper-0", tuple(found["unreadable"]))
+
+    def survey(self, seen: Path, known_as: Path) -> dict[str, Any]:
+        """What is in a tree that stands in the bottle, as `stack.bottle.survey` tells of it. Raises OSError."""
+        account = (self.user.uid, self.user.gid) if self.user.switch else None
+        found: dict[str, Any] = _asked_of_kernel(
+            self._ask({"op": "survey", "path": str(seen), "known_as": str(known_as), "account": account})
+        )
+        return found
+
+    def attach(self, seen: Path, place: Path) -> None:
+        """Let what stands in the bottle be seen at a path there, a directory, as well. Raises DynoError."""
+        self._add([bind(str(seen), place)], place)
 
     def add_addresses(self, addresses: Sequence[str], hosts: Sequence[str]) -> None:
         """Give the bottle's loopback further IP addresses, and its /etc/hosts these lines. Raises DynoError."""

@@ -12,6 +12,7 @@ from phpdyno.commands.cache.listing import Item, chosen
 from phpdyno.commands.cache.looking import look_at_cache
 from phpdyno.errors import UsageError
 from phpdyno.host.file_lock import file_lock
+from phpdyno.host.room import size_in_words
 from tests.support.caches import (
     APP,
     ARCHIVES,
@@ -156,4 +157,4 @@ def test_a_cache_that_is_not_there_is_empty(tmp_path: Path) -> None:
     ],
 )
 def test_sizes_in_words(number: int, words: str) -> None:
-    assert view.size(number) == words
+    assert size_in_words(number) == words

@@ -7,7 +7,7 @@ import signal
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from phpdyno.host import namespaces as kernel
 from phpdyno.stack.bottle.view import Step
@@ -72,6 +72,24 @@ class Bottle:
 
         kernel.forked(add)
         self._addresses += fresh
+
+    def look(self, work: Callable[[], Any], place: str, account: list[int] | None) -> Any:
+        """What `work` returns in a directory of the bottle, with the rights of `account` (None: our own, without privileges).
+
+        Raises OSError.
+        """
+
+        def look() -> Any:
+            kernel.setns(self.mounts, kernel.NEWNS)
+            os.chdir(place)
+            if account is not None:
+                os.setgroups([])
+                os.setgid(account[1])
+                os.setuid(account[0])
+            kernel.drop_capabilities()
+            return work()
+
+        return kernel.forked(look)
 
     def set_network(self, file: str, value: str | None) -> str:
         """Write a setting of the bottle's network (None: only read it); what it holds then. Raises OSError."""
@@ -193,6 +211,8 @@ def _carry_out(root: str, steps: list[Step], trees: dict[int, int]) -> None:
         elif step["do"] == "show":
             _make_place(path, trees[number])
             kernel.attach_tree(trees[number], path)
+        elif step["do"] == "bind":
+            kernel.attach_tree(kernel.clone_tree(step["from"]), path)
         elif step["do"] == "private":
             os.makedirs(path, exist_ok=True)  # noqa: PTH103
             kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode={step['mode']:o}")

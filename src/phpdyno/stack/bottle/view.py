@@ -9,7 +9,8 @@ from typing import Any
 
 Step = dict[str, Any]
 """`do` says what: `show` a place of the host at its own path (`write`: not read-only), an empty `directory` with a `mode` (and an `owner`),
-a `private` one that may be written to whatever is around it, a `link`, a `file` with a `text`."""
+a `private` one that may be written to whatever is around it, a `link`, a `file` with a `text`; `bind` shows what stands elsewhere in the
+bottle."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys")
 """What programs are made of. /etc has no other site's configuration (`HIDDEN`)."""
@@ -107,6 +108,11 @@ def link(path: str, to: str) -> Step:
 def show(path: Path, *, write: bool = False) -> Step:
     """A file or directory of the host, at its own path."""
     return {"do": "show", "path": str(path), "write": write}
+
+
+def bind(source: str, path: Path) -> Step:
+    """What stands at `source` in the bottle, at another path of it where a directory is."""
+    return {"do": "bind", "from": source, "path": str(path)}
 
 
 def hide(path: Path, mode: int = 0o755) -> Step:

@@ -1,0 +1,217 @@
+"""A large app stands in the bottle as an overlay over its original: ready at once, at its own path, and nothing of the original changes."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phpdyno.apps.folder import FolderApp
+from phpdyno.apps.registry import open_app
+from phpdyno.apps.source import silent
+from phpdyno.apps.standing import MOST_COPIED_FILES
+from phpdyno.errors import UsageError
+from phpdyno.model.app import PreparedApp
+from phpdyno.stack.supervise import Supervisor
+
+pytestmark = pytest.mark.integration
+
+ROOT = os.geteuid() == 0
+PAGE = "<?php echo 'page';"
+ASK = "; ".join(
+    (
+        "cat public/index.php; ls -A; stat -c %U var; cat linked/one",
+        "echo x > made; echo y >> public/index.php; echo z > var/cache; echo w > linked/two",
+    )
+)
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    with Supervisor(tmp_path / "logs") as supervisor:
+        if supervisor.no_bottle:
+            pytest.skip(f"no bottle can be made here: {supervisor.no_bottle}")
+        yield supervisor
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A tree of more files than are copied, with a directory and a file that links lead to outside of it."""
+    site = tmp_path / "site"
+    (site / "public").mkdir(parents=True)
+    (site / "public" / "index.php").write_text(PAGE)
+    (site / ".git").mkdir()
+    (site / ".git" / "config").write_text("secret")
+    (site / "var").mkdir()
+    for folder in range(50):
+        (site / f"many/{folder}").mkdir(parents=True)
+        for number in range(MOST_COPIED_FILES // 50 + 1):
+            (site / f"many/{folder}/{number}").touch()
+    shared = tmp_path / "shared" / "uploads"
+    shared.mkdir(parents=True)
+    (shared / "one").write_text("one")
+    (shared.parent / "env").write_text("A=b\n")
+    (shared.parent / "env").chmod(0o600)
+    (site / "linked").symlink_to(shared)
+    (site / ".env").symlink_to("../shared/env")
+    return site
+
+
+def app_of(site: Path, **further: str) -> FolderApp:
+    lines = "".join(f"{name} = {value}\n" for name, value in further.items())
+    (site.parent / "app.toml").write_text(f'name = "large"\nroot = "site"\ndocroot = "site/public"\n{lines}[[target]]\npath = "/"\n')
+    app = open_app(str(site.parent / "app.toml"))
+    assert isinstance(app, FolderApp)
+    return app
+
+
+def prepared(supervisor: Supervisor, app: FolderApp, tmp_path: Path) -> PreparedApp:
+    return app.prepare(supervisor, cache=tmp_path / "cache", progress=silent)
+
+
+def said(supervisor: Supervisor, app: PreparedApp, script: str) -> str:
+    """What a shell prints that stands in the app's root as its servers see it."""
+    assert app.root
+    child = supervisor.run("asked", ["sh", "-ec", script], cwd=app.root, binds=app.binds)
+    assert child.status == 0, child.said()
+    return child.said()
+
+
+def checksum(*trees: Path) -> str:
+    """Of all that a tree holds, owners and times too."""
+    total = hashlib.sha256()
+    for tree in trees:
+        for path in sorted([tree, *tree.rglob("*")]):
+            held = path.lstat()
+            content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+            total.update(f"{path} {held.st_mode} {held.st_uid} {held.st_gid} {held.st_mtime_ns} {content!r}".encode())
+    return total.hexdigest()
+
+
+def test_it_is_written_to_and_the_original_does_not_change(supervisor: Supervisor, site: Path, tmp_path: Path) -> None:
+    before = checksum(site, tmp_path / "shared")
+    app = prepared(supervisor, app_of(site), tmp_path)
+    assert app.written is not None
+    assert app.root == site
+    told = said(supervisor, app, ASK)
+    assert PAGE in told
+    assert "\none" in told
+    assert ".git" not in told.splitlines()
+    assert said(supervisor, app, "cat made var/cache linked/two .env; pwd; readlink linked").split() == [
+        *("x", "z", "w", "A=b", str(site), str(tmp_path / "shared" / "uploads"))
+    ]
+    assert (app.written / "made").read_text() == "x\n"
+    assert checksum(site, tmp_path / "shared") == before
+
+
+def test_nothing_of_it_is_left(site: Path, tmp_path: Path) -> None:
+    with Supervisor(tmp_path / "logs") as supervisor:
+        if supervisor.no_bottle:
+            pytest.skip(f"no bottle can be made here: {supervisor.no_bottle}")
+        app = prepared(supervisor, app_of(site), tmp_path)
+        said(supervisor, app, "mkdir -p a/b; echo x > a/b/c; chmod 0 a")
+        live = supervisor.live
+        assert live.exists()
+    assert not live.exists()
+    assert str(site) not in Path("/proc/self/mountinfo").read_text()
+
+
+def test_a_small_tree_is_copied(supervisor: Supervisor, site: Path, tmp_path: Path) -> None:
+    shutil.rmtree(site / "many")
+    app = prepared(supervisor, app_of(site), tmp_path)
+    assert app.written is None
+    assert said(supervisor, app, "cat linked/one .env") == "oneA=b\n"
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_what_is_excluded_is_not_there(supervisor: Supervisor, site: Path, tmp_path: Path, *, large: bool) -> None:
+    if not large:
+        shutil.rmtree(site / "many")
+    (site / "public/uploads/old").mkdir(parents=True)
+    (site / "public/uploads/old/one").write_text("x")
+    (site / "public/notes.txt").write_text("x")
+    app = prepared(supervisor, app_of(site, exclude='["public/uploads", "public/notes.txt", "var", "not-there/at/all"]'), tmp_path)
+    assert (app.written is not None) == large
+    assert said(
+        supervisor, app, "ls -A public; ls -A public/uploads; echo x > public/uploads/new; echo x > var/new; cat public/uploads/new"
+    ).split() == [*("index.php", "uploads", "x")]
+
+
+def test_its_version_changes_with_a_file_and_with_what_is_excluded(supervisor: Supervisor, site: Path, tmp_path: Path) -> None:
+    first = prepared(supervisor, app_of(site), tmp_path).version
+    assert prepared(supervisor, app_of(site), tmp_path).version == first
+    assert prepared(supervisor, app_of(site, exclude='["many/1"]'), tmp_path).version != first
+    (site / "many/1/1").write_text("x")
+    assert prepared(supervisor, app_of(site), tmp_path).version != first
+
+
+@pytest.mark.skipif(not ROOT, reason="only root mounts")
+def test_what_is_mounted_in_it_is_there_and_protected_too(supervisor: Supervisor, site: Path, tmp_path: Path) -> None:
+    disk = site / "many/1/disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "phpdyno-test", disk], check=True)
+    try:
+        (disk / "on-it").write_text("far")
+        with Supervisor(tmp_path / "other-logs") as other:  # what was mounted later than a bottle was made is not in it
+            app = prepared(other, app_of(site), tmp_path)
+            assert app.written is not None
+            assert said(other, app, "cat many/1/disk/on-it; echo new > many/1/disk/on-it") == "far"
+        assert (disk / "on-it").read_text() == "far"
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.skipif(not ROOT, reason="only root reads on another account's word")
+class TestOfAnotherAccount:
+    """Root runs it, and the tree and its app.toml are another account's."""
+
+    @pytest.fixture
+    def theirs(self, site: Path) -> Path:
+        for place in (site.parent, *site.parent.parents):
+            if place.stat().st_uid == 0 and str(place).startswith(str(Path(site.parts[0], *site.parts[1:3]))):
+                place.chmod(0o755)
+        subprocess.run(["chown", "-hR", "games:games", site.parent], check=True)
+        return site
+
+    def test_it_is_theirs_to_read_and_the_servers_to_write(self, supervisor: Supervisor, theirs: Path, tmp_path: Path) -> None:
+        subprocess.run(["chown", "man:man", theirs / "var"], check=True)
+        (theirs / "public" / "index.php").chmod(0o600)
+        (theirs.parent / "shared").chmod(0o700)
+        described = app_of(theirs)
+        shutil.chown(theirs.parent / "app.toml", "games", "games")
+        before = checksum(theirs, tmp_path / "shared")
+        app = prepared(supervisor, open_again(theirs), tmp_path)
+        assert described.name == "large"
+        assert app.written is not None
+        assert PAGE in said(supervisor, app, ASK)
+        assert checksum(theirs, tmp_path / "shared") == before
+
+    def test_what_they_may_not_read_is_not_shown(self, supervisor: Supervisor, theirs: Path, tmp_path: Path) -> None:
+        app_of(theirs)
+        shutil.chown(theirs.parent / "app.toml", "games", "games")
+        secret = theirs / "many/1/secret"
+        secret.write_text("x")
+        secret.chmod(0o600)
+        with pytest.raises(UsageError, match="many/1/secret") as told:
+            prepared(supervisor, open_again(theirs), tmp_path)
+        assert "games" in str(told.value)
+
+    def test_a_link_of_theirs_reaches_no_further_than_they_do(self, supervisor: Supervisor, theirs: Path, tmp_path: Path) -> None:
+        app_of(theirs)
+        shutil.chown(theirs.parent / "app.toml", "games", "games")
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0o700)
+        (closed / "key").write_text("x")
+        (theirs / "key").symlink_to(closed)
+        subprocess.run(["chown", "-h", "games:games", theirs / "key"], check=True)
+        with pytest.raises((UsageError, OSError), match=r"key|closed"):
+            prepared(supervisor, open_again(theirs), tmp_path)
+
+
+def open_again(site: Path) -> FolderApp:
+    app = open_app(str(site.parent / "app.toml"))
+    assert isinstance(app, FolderApp)
+    return app
