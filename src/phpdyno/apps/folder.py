@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -100,6 +101,7 @@ class FolderApp:
         """
         described = self.described
         self._refuse_without_bottle(supervisor)
+        begun_ns = time.time_ns()
         tree = self._tree(supervisor, progress, place)
         root = self.original if tree.seen_at else tree.place
         docroot = root / described.docroot.relative_to(described.root)
@@ -137,6 +139,8 @@ class FolderApp:
             place=tree.place if tree.seen_at else None,
             seen_at=tree.seen_at,
             written=tree.written,
+            begun_ns=begun_ns,
+            left_out=tree.left_out,
             services=services,
         )
 
@@ -176,9 +180,9 @@ class FolderApp:
             left = LeftOut(tuple(sorted(left_out)), self.described.exclude)
             standing = stand_tree(supervisor, read, seen_at, reader=reader, left_out=left, where=where)
             if standing is not None:
-                return _Tree(standing.seen, standing.files, seen_at, standing.written)
+                return _Tree(standing.seen, standing.files, seen_at, (*left.gone, *left.emptied), standing.written)
         copy, files = self._copy(supervisor, progress, place, left_out)
-        return _Tree(copy, files, seen_at)
+        return _Tree(copy, files, seen_at, (*left_out, *self.described.exclude))
 
     def _copy(self, supervisor: Supervisor, progress: Progress, place: str, left_out: set[str]) -> tuple[Path, str]:
         """The copy, and a digest of what is in it. No other account can enter it before it is complete."""
@@ -237,12 +241,13 @@ class FolderApp:
 
 
 class _Tree(Struct, frozen=True):
-    """An app's files in a run: where they lie, for the servers to see at `seen_at` (None: there); a digest of them; where in the live
-    directory lies what is written to an overlay."""
+    """An app's files in a run: where they lie, for the servers to see at `seen_at` (None: there); a digest of them; what of the
+    original is left out; where in the live directory lies what is written to an overlay."""
 
     place: Path
     files: str
     seen_at: Path | None
+    left_out: tuple[str, ...] = ()
     written: Path | None = None
 
 

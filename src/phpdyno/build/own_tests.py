@@ -44,6 +44,8 @@ def run_own_tests(source: Path, place: Path, settings: Mapping[str, str], superv
     temporary = home / "tmp"
     temporary.mkdir()
     give_to_service(supervisor, home)
+    for used in (place, *([Path(opcache).parent] if opcache else [])):
+        supervisor.show(used)
     argv = [str(php), "-n", SCRIPT, "-q", f"-j{jobs}", "-n", "-p", str(php), *loading, "--no-color", *SUITES]
     env = {"NO_INTERACTION": "1", "SKIP_SLOW_TESTS": "1", "TMPDIR": str(temporary)}
     child = supervisor.spawn("build-own-tests", argv, env=env, cwd=home)

@@ -26,7 +26,8 @@ class PreparedApp(Struct, frozen=True):
     `services` stand at production's addresses while it is measured. `place` is where our copy lies in the live directory, and `seen_at`
     where the servers see it instead: at the path of its original, so that `docroot` and `root` are the original's own paths (None for both
     where the servers see the copy itself). `written` is set where `place` is no copy but stands for the original, in the servers' file
-    system alone: what is written to it lies there, in the live directory.
+    system alone: what is written to it lies there, in the live directory. `begun_ns` is when its preparation began, since 1970, and
+    `left_out` the paths in its original that it goes without.
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
@@ -46,6 +47,8 @@ class PreparedApp(Struct, frozen=True):
     place: Path | None = None
     seen_at: Path | None = None
     written: Path | None = None
+    begun_ns: int = 0
+    left_out: tuple[str, ...] = ()
 
     @property
     def copy(self) -> Path:

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from phpdyno.apps.databases import database_socket, live_datadir
+from phpdyno.apps.original import change_of
 from phpdyno.apps.services import start_services, versions_of_services
 from phpdyno.apps.source import PHP_FILES
 from phpdyno.errors import DynoError, Interrupted
@@ -21,7 +22,7 @@ from phpdyno.host.cgroup import CpuGroups, cpu_source, find_cpu_groups
 from phpdyno.host.cores import Cores, split_cores
 from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.journal.reader import read_journal
-from phpdyno.journal.records import Ended, Planned, Preflight
+from phpdyno.journal.records import Ended, Incident, Planned, Preflight
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
@@ -115,6 +116,8 @@ def measure(
         refuse_another_host(state.host, ground.preflight.host)
         journal.append(ground.preflight)
         Runner(state, ground.stage, ground.meters, journal, run=run, progress=progress).measure()
+        if change := change_of(app):
+            journal.append(Incident(state.next_block, "", "changed original", change))
 
 
 def open_ground(
