@@ -1,6 +1,7 @@
 """A large app stands in the bottle as an overlay over its original: ready at once, at its own path, and nothing of the original changes."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from phpdyno.apps.standing import MOST_COPIED_FILES
 from phpdyno.errors import UsageError
 from phpdyno.model.app import PreparedApp
 from phpdyno.stack.supervise import Supervisor
+from tests.support.command import FEWEST, await_journal, start
 
 pytestmark = pytest.mark.integration
 
@@ -215,3 +217,24 @@ def open_again(site: Path) -> FolderApp:
     app = open_app(str(site.parent / "app.toml"))
     assert isinstance(app, FolderApp)
     return app
+
+
+def test_it_is_compared_and_a_change_of_the_original_meanwhile_is_told(site: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (site / "public" / "index.php").write_text(
+        "<?php file_put_contents(__DIR__ . '/../var/count', '1', FILE_APPEND); echo str_repeat('x', 400);"
+    )
+    (site / "public" / "plain.txt").write_text("plain\n" * 20)
+    extra = '[[target]]\npath = "/plain.txt"\n'
+    app_of(site)
+    with (site.parent / "app.toml").open("a") as described:
+        described.write(extra)
+    # Slots so long that there is time for the change.
+    process = start("compare", site.parent / "app.toml", "--aa", "--slot", "200", *FEWEST, "--budget", "20s", "--runs", runs, "--json")
+    await_journal(runs, "block", by=process)
+    (site / "public" / "index.php").write_text("<?php echo str_repeat('x', 400);")
+    told, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    (incident,) = [each for each in json.loads(told)["incidents"] if each["kind"] == "changed original"]
+    assert incident["detail"].startswith(f"{site}/public/index.php changed meanwhile")
+    assert not (site / "var" / "count").exists()

@@ -8,8 +8,18 @@ from typing import cast
 import pytest
 
 from phpdyno.apps import copies
-from phpdyno.apps.copies import copy_as, copy_entries, copy_tree, give_to_service, make_readable, tree_digest
-from phpdyno.errors import DynoError
+from phpdyno.apps.copies import (
+    copy_as,
+    copy_entries,
+    copy_tree,
+    copy_without,
+    give_to_service,
+    make_empty,
+    make_readable,
+    require_room_for,
+    tree_digest,
+)
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.host import plain, trees
 from phpdyno.stack.supervise import Supervisor
 
@@ -285,3 +295,42 @@ def test_the_digest_knows_links_to_directories_but_not_where_the_tree_lies(tmp_p
         digests.append(tree_digest(tree))
 
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_what_is_left_out_is_not_copied_and_a_directory_of_it_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, into = tmp_path / "source", tmp_path / "into"
+    for place in ("a/b/kept", "a/b/out/one", "a/file", "out/two", "kept"):
+        (source / place).parent.mkdir(parents=True, exist_ok=True)
+        (source / place).write_text(place)
+    (source / "a/link").symlink_to("/etc")
+    into.mkdir()
+    asked: list[list[Path]] = []
+
+    def copy(_: object, entries: list[Path], place: Path) -> None:
+        asked.append(entries)
+        for entry in entries:
+            (place / entry.name).touch()
+
+    monkeypatch.setattr(copies, "copy_entries", copy)
+    paths = ("a/b/out", "a/file", "out", "a/link/passwd", "no/such")
+    copy_without(cast(Supervisor, None), source, into, paths)
+    assert sorted(str(each.relative_to(source)) for entries in asked for each in entries) == ["a/b/kept", "a/link", "kept"]
+    make_empty(into, source, paths)
+    assert (into / "a/b/out").is_dir()
+    assert (into / "out").is_dir()
+    assert not (into / "a/file").exists()
+
+
+def test_a_tree_without_room_is_refused_with_both_sizes_before_anything_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, into = tmp_path / "source", tmp_path / "into"
+    (source / "big").mkdir(parents=True)
+    (source / "big/file").write_bytes(b"x" * (1 << 20))
+    into.mkdir()
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=16 << 20, f_frsize=1))
+    monkeypatch.setattr(copies, "shares_blocks", lambda *_: False)
+    with pytest.raises(UsageError, match=r"a copy of it takes 1\.0 MiB, and 16 MiB are free in .*into") as told:
+        require_room_for(source, into, where="app.toml: root", next_step="leave directories out with exclude")
+    assert "exclude" in str(told.value)
+    require_room_for(source, into, without=["big"], where="app.toml: root", next_step="")
+    monkeypatch.setattr(copies, "shares_blocks", lambda *_: True)
+    require_room_for(source, into, where="app.toml: root", next_step="")

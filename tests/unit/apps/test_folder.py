@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from phpdyno.apps import databases, folder
+from phpdyno.apps import copies, databases, folder
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError
@@ -57,7 +57,7 @@ def version(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     def seeded(_: object, *, cache: Path, dump: Path, **__: object) -> Path:
         return cache / f"seed-{hash(dump.read_bytes())}" / "datadir"
 
-    monkeypatch.setattr(folder, "copy_entries", copy_entries)
+    monkeypatch.setattr(copies, "copy_entries", copy_entries)
     monkeypatch.setattr(folder, "copy_linked", lambda _, what, place, link, reader: duplicate(what, place, link))
     monkeypatch.setattr(databases, "seeded", seeded)
     monkeypatch.setattr(folder.FolderApp, "_run", lambda *_: None)

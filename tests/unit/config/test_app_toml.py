@@ -135,6 +135,10 @@ def test_a_dump_implies_a_database(tmp_path: Path) -> None:
         (BASE + TARGET + SETTING.replace("default = 0", 'default = "a\\nb"'), "holds a control character"),
         (BASE + TARGET + SETTING + "[env]\nAPP_DEBUG = 1\n", "setting.debug.env: env.APP_DEBUG sets APP_DEBUG as well; keep one"),
         (BASE + TARGET + SETTING + SETTING.replace("debug]", "verbose]"), "setting.verbose.env: setting.debug sets APP_DEBUG as well"),
+        (BASE + 'exclude = ["/var/log"]\n' + TARGET, "exclude[0]: '/var/log' does not name a place in root; write it relative to root"),
+        (BASE + 'exclude = ["var", "../other"]\n' + TARGET, "exclude[1]: '../other' does not name a place in root"),
+        (BASE + 'exclude = ["."]\n' + TARGET, "exclude[0]: '.' does not name a place in root"),
+        (BASE + 'exclude = ["public/"]\n' + TARGET, "exclude[0]: 'public/' holds the docroot; leave out what is in it"),
         ("name = \n", "is not valid TOML: Invalid value (at line 1"),
     ],
 )

@@ -1,7 +1,6 @@
 """Which directories below the live root are ours to remove."""
 
 import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -136,7 +135,7 @@ def test_the_marker_goes_last(root: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """What an interruption of the removal leaves is still known to be ours."""
     live = make_live(str(root))
     filled(live / "app")
-    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)  # as where something cannot be removed
+    monkeypatch.setattr(guardian, "_remove_tree", lambda *_: None)  # as where something cannot be removed
     remove_traces([], live)
     assert sorted(path.name for path in live.iterdir()) == ["app", MARKER]
     monkeypatch.undo()
