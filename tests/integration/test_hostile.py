@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 
+from phpdyno.apps.standing import MOST_COPIED_BYTES
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.stack.guardian import LIVE_PREFIX, descendants
 from tests.support.decoys import Decoys, Namespaces, Watch, decoys, mounts_naming, processes_naming
@@ -238,7 +239,7 @@ def build_site(site: Path, decoy: Decoys, *, runs: Path, live: Path, ordinary: b
 
 
 @contextlib.contextmanager
-def set_up(*, ordinary: bool) -> Iterator[Scene]:
+def set_up(*, ordinary: bool, large: bool = False) -> Iterator[Scene]:
     """A scene of root's below /srv, or of an ordinary user's below /tmp."""
     with contextlib.ExitStack() as stack:
 
@@ -256,6 +257,9 @@ def set_up(*, ordinary: bool) -> Iterator[Scene]:
         cache = place("pd-cache-", "/var/tmp", 0o755)
         decoy = stack.enter_context(decoys(NOBODY, beside=base))
         build_site(base / "site", decoy, runs=runs, live=live, ordinary=ordinary)
+        if large:
+            with (base / "site/large.bin").open("wb") as file:
+                file.truncate(MOST_COPIED_BYTES + 1)
         env = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": str(decoy.trees["home"]),
@@ -269,6 +273,14 @@ def set_up(*, ordinary: bool) -> Iterator[Scene]:
         interpreter = interpreter_of(NOBODY, env) if ordinary else sys.executable
         decoy.remember(base / "site", base / ".git")
         yield Scene(base, base / "site", runs, live, account, [interpreter, "-m", "phpdyno"], env, decoy)
+
+
+@pytest.fixture(params=["root", "an ordinary user"])
+def large_scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    """An app too large to be copied: its own files are below an overlay."""
+    with set_up(ordinary=request.param != "root", large=True) as built:
+        monkeypatch.setenv("PHPDYNO_LIVE", str(built.live))
+        yield built
 
 
 @pytest.fixture(params=["root", "an ordinary user"])
@@ -404,9 +416,20 @@ def problems_of(scene: Scene, watch: Watch, namespaces: Namespaces) -> list[str]
 
 
 def test_a_hostile_app_is_measured_and_reaches_nothing(scene: Scene) -> None:
+    measured_and_nothing_reached(scene)
+
+
+def test_a_hostile_app_that_is_not_copied_reaches_nothing_either(large_scene: Scene) -> None:
+    measured_and_nothing_reached(large_scene, overlaid=True)
+
+
+def measured_and_nothing_reached(scene: Scene, *, overlaid: bool = False) -> None:
     with Watch(scene.site) as watch:
         process = scene.start(*scene.compare(scene.site / "app.toml"))
         with Namespaces(process.pid, descendants, scene.daemon_heard) as namespaces:
+            if overlaid:
+                scene.await_prepare(process)
+                assert list(scene.live.glob("*/tree-0/upper-0/*")), "what prepare writes lies in no overlay"
             process.wait(RUN_TIMEOUT_S)
         problems = problems_of(scene, watch, namespaces)
     made, totals = scene.findings()
