@@ -19,7 +19,7 @@ def traces_of() -> list[str]:
     found = [f"process {path.name}: {line}" for path in Path("/proc").glob("[0-9]*") if (line := _ours(path, marker))]
     found += [f"directory {path}" for path in live_root().glob(f"{LIVE_PREFIX}*")]
     for root in CGROUP_ROOTS:
-        for group in Path(root).glob(f"{LIVE_PREFIX}*"):
+        for group in Path(root).rglob(f"{LIVE_PREFIX}*"):
             if not _lives(group.name):
                 found.append(f"cgroup {group}")
     return found

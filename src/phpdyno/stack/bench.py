@@ -320,7 +320,7 @@ def component_cgroup(supervisor: Supervisor, groups: CpuGroups | None, name: str
     """The cgroup of a component, made below the run's own (which the guardian removes); none where groups cannot be made."""
     if groups is None:
         return []
-    root = groups.root / supervisor.live.name
+    root = groups.home / supervisor.live.name
     if make and not root.exists():
         supervisor.own_cgroups([root])
     if make:
