@@ -119,7 +119,7 @@ class FolderApp:
                 if datadir is not None:
                     datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
                     stack.enter_context(databases.serving(supervisor, datadir))
-                start_services(stack, supervisor, services, addresses_of(described.services))
+                start_services(stack, supervisor, services, addresses_of(described.services, described.network))
                 self._run(supervisor, root, ini, env, {copy: seen_at} if seen_at else {})
             services = kept_as_left(supervisor, services, by=place)
         return PreparedApp(
@@ -137,6 +137,7 @@ class FolderApp:
             place=copy if seen_at else None,
             seen_at=seen_at,
             services=services,
+            peers=described.network,
         )
 
     def _show_named(self, supervisor: Supervisor) -> None:
@@ -228,7 +229,7 @@ def _is_ours(entry: Path, logs: Path) -> bool:
 def _version(described: AppFile, files: str, seed: str) -> str:
     """16 hexadecimal digits that change with whatever of the app can change a measurement: `files` as they were copied, the database
     that the dump filled (`seed` names it by its content), and the settings of the app.toml."""
-    settings = {
+    settings: dict[str, object] = {
         "docroot": str(described.docroot.relative_to(described.root)),
         "front_controller": described.front_controller,
         "host": described.host,
@@ -238,6 +239,8 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "ini": described.ini,
         "env": {**default_env(described.settings), **described.env},
     }
+    if described.network:
+        settings["network"] = sorted(map(str, described.network))
     text = json.dumps({"files": files, "seed": seed, **settings}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.model.service import PreparedService
+from phpdyno.model.service import PreparedService, Tcp
 from phpdyno.model.workload import Workload
 
 
@@ -26,6 +26,7 @@ class PreparedApp(Struct, frozen=True):
     `services` stand at production's addresses while it is measured. `place` is where our copy lies in the live directory, and `seen_at`
     where the servers see it instead: at the path of its original, so that `docroot` and `root` are the original's own paths (None for both
     where the servers see the copy itself).
+    `peers` of the host's network may be reached from the bottle.
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
@@ -44,6 +45,7 @@ class PreparedApp(Struct, frozen=True):
     services: tuple[PreparedService, ...] = ()
     place: Path | None = None
     seen_at: Path | None = None
+    peers: tuple[Tcp, ...] = ()
 
     @property
     def copy(self) -> Path:
