@@ -229,7 +229,7 @@ def test_a_resumed_run_has_the_peers_of_the_command_line_and_no_others(tmp_path:
     run = the_run(runs)
     # As after an interruption: the plan, and nothing that was measured.
     lines = (run / "journal.jsonl").read_text().splitlines(keepends=True)
-    planned = next(number for number, line in enumerate(lines) if line.startswith('{"type":"planned"'))
+    planned = next(number for number, line in enumerate(lines) if line.startswith('{"type":"plan"'))
     (run / "journal.jsonl").write_text("".join(lines[: planned + 1]))
     other = phpdyno("compare", "--resume", run, "--allow-network", "localhost:1")
     assert other.returncode == 2
