@@ -239,6 +239,32 @@ def test_a_resumed_run_has_the_peers_of_the_command_line_and_no_others(tmp_path:
     assert answer.stdout.splitlines()[1] == f"lets through: localhost:{peer}"
 
 
+def test_prepare_reaches_it_and_a_sweep_begins_with_it(tmp_path: Path, peer: int) -> None:
+    site(tmp_path / "site", f"127.0.0.1:{peer}")
+    (tmp_path / "site/prepare.php").write_text(
+        f"<?php file_get_contents('http://127.0.0.1:{peer}/said.txt') === '{SAYS}' or exit(1); file_put_contents('prepared', 'x');"
+    )
+    (tmp_path / "app.toml").write_text(
+        f'name = "shop"\ndocroot = "site"\nprepare = ["php", "prepare.php"]\nnetwork = ["127.0.0.1:{peer}"]\n[[target]]\npath = "/"\n'
+    )
+    answer = phpdyno("measure", tmp_path, "--budget", "10s", "--concurrency", "1", "--runs", tmp_path / "runs")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert answer.stdout.splitlines()[1] == f"lets through: 127.0.0.1:{peer}"
+    assert wait_for_no_traces() == []
+
+
+def test_a_script_reaches_it_already_when_it_is_asked_for_its_operations(tmp_path: Path, peer: int) -> None:
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script/bench.php").write_text(
+        f"<?php $said = file_get_contents('http://localhost:{peer}/said.txt'); $said === '{SAYS}' or exit(1);"
+        "return fn (): string => hash('sha256', str_repeat($said, 5_000));"
+    )
+    command = ("compare", "--script", tmp_path / "script/bench.php", "--aa", *FEWEST, "--budget", "15s", "--runs", tmp_path / "runs")
+    answer = phpdyno(*command, f"--allow-network=localhost:{peer}")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert answer.stdout.splitlines()[1] == f"lets through: localhost:{peer}"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user already")
 def test_an_ordinary_user_reaches_it_as_well(home: Path, python: tuple[str, dict[str, str]], peer: int) -> None:
     interpreter, env = python

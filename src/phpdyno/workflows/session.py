@@ -26,7 +26,7 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.notices import open_words, through_words
+from phpdyno.model.notices import first_of, open_words, through_words
 from phpdyno.model.plan import Plan, Transport
 from phpdyno.render.apache import is_apache, of_both_kinds
 from phpdyno.stack.apache import apache_version
@@ -115,6 +115,7 @@ def measure(
         )
         refuse_another_host(state.host, ground.preflight.host)
         journal.append(ground.preflight)
+        tell_first(ground.preflight.warnings, progress)
         Runner(state, ground.stage, ground.meters, journal, run=run, progress=progress).measure()
 
 
@@ -155,6 +156,12 @@ def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
     if app.original is None or app.original.is_relative_to(PHP_FILES):
         return ()
     return (open_words(supervisor.no_bottle),)
+
+
+def tell_first(warnings: Sequence[str], progress: Progress) -> None:
+    """Say before measuring what the report will begin with."""
+    for each in first_of(warnings):
+        progress.note(each)
 
 
 def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
