@@ -132,6 +132,11 @@ an app that `check` finds cannot be measured |
 `--no-bottle`, with any command, measures an app in the open where no namespaces can be made ([what phpdyno does to your \
 host](../explanation/what-phpdyno-does-to-your-host.md)).
 
+`--allow-network HOST:PORT` (`[::1]:PORT` for IPv6), with any command and more than once if you like, lets the app reach \
+this peer of the host's network, over TCP ([what that \
+means](../explanation/what-phpdyno-does-to-your-host.md#a-peer-that-is-let-through)). A run that is resumed goes on with the peers \
+that it began with.
+
 A study or a selfcheck that ended is shown again by its own `--resume RUN`, everything else by `report RUN`.
 
 """

@@ -121,7 +121,7 @@ class FolderApp:
                 if datadir is not None:
                     datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
                     stack.enter_context(databases.serving(supervisor, datadir))
-                start_services(stack, supervisor, services, addresses_of(described.services))
+                start_services(stack, supervisor, services, addresses_of(described.services, described.network))
                 self._run(supervisor, root, ini, env, {tree.place: tree.seen_at} if tree.seen_at else {})
             services = kept_as_left(supervisor, services, by=place)
         return PreparedApp(
@@ -142,6 +142,7 @@ class FolderApp:
             begun_ns=begun_ns,
             left_out=tree.left_out,
             services=services,
+            peers=described.network,
         )
 
     def _show_named(self, supervisor: Supervisor) -> None:
@@ -263,7 +264,7 @@ def _is_ours(entry: Path, logs: Path) -> bool:
 def _version(described: AppFile, files: str, seed: str) -> str:
     """16 hexadecimal digits that change with whatever of the app can change a measurement: `files` as they were copied, the database
     that the dump filled (`seed` names it by its content), and the settings of the app.toml."""
-    settings = {
+    settings: dict[str, object] = {
         "docroot": str(described.docroot.relative_to(described.root)),
         "front_controller": described.front_controller,
         "host": described.host,
@@ -274,6 +275,8 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "ini": described.ini,
         "env": {**default_env(described.settings), **described.env},
     }
+    if described.network:
+        settings["network"] = sorted(map(str, described.network))
     text = json.dumps({"files": files, "seed": seed, **settings}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 

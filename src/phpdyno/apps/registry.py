@@ -5,6 +5,7 @@ from pathlib import Path
 
 from phpdyno.apps.folder import FolderApp, plain_docroot
 from phpdyno.apps.mediawiki import MediaWiki
+from phpdyno.apps.peers import with_peers
 from phpdyno.apps.source import PHP_FILES, App
 from phpdyno.apps.symfony_hello import SymfonyHello
 from phpdyno.apps.wordpress import WordPress
@@ -12,6 +13,7 @@ from phpdyno.config.app_toml import FILE_NAME, load_app_toml
 from phpdyno.config.nearest import nearest
 from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
+from phpdyno.host.network import allowed
 
 HOW = "name a built-in app ({names}), an app.toml or its directory, or give --docroot DIR --url /, or --script FILE.php"
 
@@ -26,9 +28,13 @@ BUILT_IN: dict[str, Callable[[], App]] = {"hello": _hello, "mediawiki": MediaWik
 def open_app(reference: str | None = None, *, docroot: Path | None = None, urls: Sequence[str] = ()) -> App:
     """The app that `reference` names (built in, an app.toml, a directory that holds one), or the one in `docroot`.
 
-    Only descriptions are read here. Raises UsageError: nothing or two things named, an unknown name (with the nearest), a missing
-    file or directory, a bad app.toml or URL.
+    It may reach the peers that this process lets through. Only descriptions are read here. Raises UsageError: nothing or two things named,
+    an unknown name (with the nearest), a missing file or directory, a bad app.toml or URL.
     """
+    return with_peers(_opened(reference, docroot, urls), allowed())
+
+
+def _opened(reference: str | None, docroot: Path | None, urls: Sequence[str]) -> App:
     if docroot is not None:
         if reference is not None:
             raise UsageError("both an app and --docroot are given", where=reference, next_step="give one of the two")

@@ -2,21 +2,25 @@
 
 import re
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct, structs
 
 from phpdyno.apps.folder import FolderApp
+from phpdyno.apps.services import start_services
 from phpdyno.apps.source import Progress
 from phpdyno.config.app_toml import AppFile
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.network import allowed
 from phpdyno.host.plain import read_plain
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
 from phpdyno.stack.script import SETUP_S, host_command, last_words
+from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.supervise import Supervisor
 
 LIST_LOG = "list-operations"
@@ -78,8 +82,18 @@ class ScriptApp:
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """Copy the script's directory and ask the script for its operations. Raises UsageError when it returns no callable, DynoError."""
         folder = self.script.parent
-        described = AppFile(file=self.script, name=self.name, root=folder, docroot=folder, targets=(), front_controller=self.script.name)
+        described = AppFile(
+            file=self.script,
+            name=self.name,
+            root=folder,
+            docroot=folder,
+            targets=(),
+            front_controller=self.script.name,
+            network=allowed(),
+        )
         app = FolderApp(described).prepare(supervisor, cache=cache, progress=progress)
+        with ExitStack() as stack:
+            start_services(stack, supervisor, (), addresses_of((), app.peers))
         progress(f"asking {self.script.name} for its operations")
         return structs.replace(app, workload=Workload(self._operations(supervisor, app)))
 

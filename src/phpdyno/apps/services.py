@@ -43,11 +43,13 @@ def start_services(
 ) -> tuple[RunningService, ...]:
     """Start all services for as long as `stack` lives, each on a copy of its data; all answer when this returns.
 
-    The bottle gets the addresses of `plan`, its names and directories. `cgroups_of` gives the
+    The bottle gets the addresses of `plan`, its names, its directories and its ways out. `cgroups_of` gives the
     cgroups for a component's name (`service-NAME`); `variables` are for `{env.NAME}`. Raises DynoError.
     """
-    if not services:
+    if not services and not plan.through:
         return ()
+    if supervisor.no_bottle and not services:
+        return ()  # every peer can be reached
     if supervisor.no_bottle:
         raise UsageError(
             f"services stand at production's addresses in a bottle only, and there is none: {supervisor.no_bottle}",
@@ -58,6 +60,8 @@ def start_services(
     supervisor.add_addresses(plan.addresses, plan.hosts)
     for folder in plan.folders:
         supervisor.make_private(folder)
+    if plan.through:
+        supervisor.let_through(plan.through, cores=cores)
     running = []
     for each in filled:
         name = each.service.name

@@ -12,15 +12,16 @@ from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.cli.cache_app import cache
 from phpdyno.cli.check_app import check
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
+from phpdyno.config.peers import ALLOW_NETWORK, distinct, parse_peer
 from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
-from phpdyno.host.network import NO_BOTTLE, decline
+from phpdyno.host.network import NO_BOTTLE, allow, decline
 
 app = App(
     name="phpdyno",
     help="A dynamometer for PHP: one command, one honest verdict per change.\n\n"
     "All that is measured runs in namespaces of its own, without the host's network and files. Where none can be made, --no-bottle with "
-    "any command measures in the open.",
+    "any command measures in the open. --allow-network HOST:PORT with any command, more than once if you like, lets this peer through.",
     version=__version__,
     result_action="return_value",
     suppress_keyboard_interrupt=False,
@@ -309,9 +310,28 @@ def run(argv: list[str]) -> int:
     if NO_BOTTLE in argv:
         decline()
         argv = [argument for argument in argv if argument != NO_BOTTLE]
+    argv = _with_peers_allowed(argv)
     try:
         result = app(argv, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(" ".join(str(error).split()), next_step="see phpdyno --help") from error
     sys.stdout.flush()
     return result if isinstance(result, int) else 0
+
+
+def _with_peers_allowed(argv: list[str]) -> list[str]:
+    """The arguments without the peers that they let through. Raises UsageError."""
+    rest, peers, given = [], [], iter(argv)
+    for argument in given:
+        name, equals, value = argument.partition("=")
+        if name != ALLOW_NETWORK:
+            rest.append(argument)
+            continue
+        value = value if equals else next(given, "")
+        where = f"{ALLOW_NETWORK} {value}".rstrip()
+        if not value or value.startswith("--"):
+            raise UsageError("no peer is named", where=where, next_step=f"write {ALLOW_NETWORK} HOST:PORT")
+        peers.append(parse_peer(value, where=where))
+    if peers:
+        allow(distinct(peers, where=ALLOW_NETWORK))
+    return rest

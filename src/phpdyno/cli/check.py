@@ -45,6 +45,8 @@ def _print(found: Found) -> None:
     for cells in view.rows(found):
         table.add_row(*map(inert, cells))
     console = Console()
+    for line in view.head(found):
+        print_line(console, line)
     console.print(table)
     for line in view.lines(found):
         print_line(console, line)

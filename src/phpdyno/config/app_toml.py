@@ -9,13 +9,14 @@ import msgspec
 from msgspec import Struct, field
 
 from phpdyno.config.nearest import suggestion
+from phpdyno.config.peers import distinct, parse_peer, refuse_served
 from phpdyno.config.requests import TARGET_HINTS, check_labels, check_request, refuse_variables
 from phpdyno.config.services import parse_services, refuse_root_variables
 from phpdyno.config.trusted import steered_by
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml_of
 from phpdyno.errors import UsageError
 from phpdyno.model.app import AppSetting
-from phpdyno.model.service import Service
+from phpdyno.model.service import Service, Tcp
 from phpdyno.model.workload import Target
 
 FILE_NAME = "app.toml"
@@ -47,7 +48,8 @@ class AppFile(Struct, frozen=True):
     `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an app without one; `sql` is the dump
     that fills it. `prepare` is an argv, run in the copy of `root`. `{db_socket}` in `ini` and `env` stands for the database's socket.
     `exclude` are paths in `root` that are left out: of a directory what is in it.
-    `settings` are those that an arm may change as `app.NAME`; `services` stand at production's addresses of them. `author` is the
+    `settings` are those that an arm may change as `app.NAME`; `services` stand at production's addresses of them. `network`
+    are peers of the host's network that it may reach. `author` is the
     account whose word the file is where we are root and that account is not: what it names is read with its rights.
     """
 
@@ -67,6 +69,7 @@ class AppFile(Struct, frozen=True):
     services: tuple[Service, ...] = ()
     exclude: tuple[str, ...] = ()
     author: int = 0
+    network: tuple[Tcp, ...] = ()
 
 
 class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,6 +93,7 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     ini: dict[str, Any] = field(default_factory=dict)
     setting: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] = field(default_factory=dict)
+    network: tuple[str, ...] = ()
 
 
 def load_app_toml(path: Path) -> AppFile:
@@ -124,7 +128,9 @@ def load_app_toml(path: Path) -> AppFile:
         services=parse_services(raw.service, path),
         exclude=tuple(_excluded(text, docroot.relative_to(root), where=f"{path}: exclude[{at}]") for at, text in enumerate(raw.exclude)),
         author=steered_by(path, file),
+        network=_network(raw.network, path),
     )
+    refuse_served(app.network, app.services, where=f"{path}: network")
     _check_env_and_ini(app)
     _check_variables(app)
     refuse_variables(app.targets, app.author, where=str(path))
@@ -206,6 +212,11 @@ def _check_env_and_ini(app: AppFile) -> None:
                 check_env_name(name, where=where)
             if DB_SOCKET in value and app.database is None:
                 raise UsageError(f"{DB_SOCKET} is used but the app has no database", where=where, next_step="add sql or database")
+
+
+def _network(texts: Sequence[str], path: Path) -> tuple[Tcp, ...]:
+    peers = [parse_peer(text, where=f"{path}: network[{number}]") for number, text in enumerate(texts)]
+    return distinct(peers, where=f"{path}: network")
 
 
 def _setting(name: str, table: object, path: Path) -> AppSetting:

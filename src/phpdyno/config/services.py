@@ -52,7 +52,7 @@ def parse_services(tables: Mapping[str, object], path: Path) -> tuple[Service, .
     taken: dict[str, str] = {}
     for service in services:
         for address in service.at:
-            first = taken.setdefault(_place(address), service.name)
+            first = taken.setdefault(place_of(address), service.name)
             if first != service.name:
                 what = f"service.{first} stands at {address} as well"
                 raise UsageError(what, where=f"{path}: service.{service.name}.at", next_step="keep one of the two")
@@ -140,8 +140,8 @@ def _address(text: str, kind: Kind, *, where: str) -> Address:
         raise UsageError(f"{text!r} is a URL", where=where, next_step='write host and port alone: "db.internal:3306"')
     if "/" in text:
         return UnixSocket(_socket(text, where=where))
-    host, port = _split(text)
-    return Tcp(_host(host, where=where), _port(port, where=where) if port is not None else PORTS[kind])
+    host, port = split_address(text)
+    return Tcp(checked_host(host, where=where), checked_port(port, where=where) if port is not None else PORTS[kind])
 
 
 def _socket(text: str, *, where: str) -> Path:
@@ -156,7 +156,7 @@ def _socket(text: str, *, where: str) -> Path:
     return Path("/run") / path.relative_to("/var/run") if path.is_relative_to("/var/run") else path
 
 
-def _split(text: str) -> tuple[str, str | None]:
+def split_address(text: str) -> tuple[str, str | None]:
     """Host and port as they are written; None for no port. An IPv6 address without brackets has none."""
     if bracketed := _BRACKETED.fullmatch(text):
         return bracketed[1], bracketed[2]
@@ -166,7 +166,7 @@ def _split(text: str) -> tuple[str, str | None]:
     return host, port if colon else None
 
 
-def _host(text: str, *, where: str) -> str:
+def checked_host(text: str, *, where: str) -> str:
     """A name in small letters, or an IP address in its shortest form."""
     host = text.lower().removesuffix(".")
     try:
@@ -183,7 +183,8 @@ def _host(text: str, *, where: str) -> str:
     return str(number)
 
 
-def _port(text: str, *, where: str) -> int:
+def checked_port(text: str, *, where: str) -> int:
+    """A port's number. Raises UsageError."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= 65535):
         raise UsageError(f"{text!r} is no port", where=where, next_step="use 1 to 65535")
     return int(text)
@@ -215,7 +216,7 @@ def _pg_socket(socket: UnixSocket, port: int) -> UnixSocket:
     return socket if _PG_SOCKET.fullmatch(socket.path.name) else UnixSocket(socket.path / f".s.PGSQL.{port}")
 
 
-def _place(address: Address) -> str:
+def place_of(address: Address) -> str:
     """What two addresses have in common that mean the same place."""
     if isinstance(address, UnixSocket):
         return str(address.path)

@@ -7,11 +7,12 @@ thread enters, and all that it starts connects inside.
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from phpdyno.host import namespaces
+from phpdyno.model.service import Tcp
 
 _T = TypeVar("_T")
 NO_BOTTLE = "--no-bottle"
@@ -25,6 +26,7 @@ class _State:
     def __init__(self) -> None:
         self.refused = "" if os.geteuid() == 0 else "phpdyno was not started as a command of its own"
         self.outside: _Outside | None = None
+        self.allowed: tuple[Tcp, ...] = ()
 
 
 class _Outside:
@@ -71,6 +73,16 @@ def own_namespaces() -> None:
 def decline() -> None:
     """Enter none in this process, because the user said so."""
     _STATE.refused = NO_BOTTLE
+
+
+def allow(peers: Sequence[Tcp]) -> None:
+    """Let these peers through to every app of this process, because the user said so; they take the place of earlier ones."""
+    _STATE.allowed = tuple(peers)
+
+
+def allowed() -> tuple[Tcp, ...]:
+    """The peers that the user lets through."""
+    return _STATE.allowed
 
 
 def refused() -> str:

@@ -27,7 +27,7 @@ class MatrixRecord(Struct, frozen=True):
     """`plain` is the name of the build without a profile that all others are held against; `profiles` are builds by their profile's name.
 
     `builds` are by their own names. `budget_s` is that of one app; `confidence` holds for the whole matrix. `ground` is what the finished
-    comparisons were measured on.
+    comparisons were measured on. `network` are the peers that the command line let through.
     """
 
     schema: int
@@ -44,6 +44,7 @@ class MatrixRecord(Struct, frozen=True):
     seed: int
     notes: tuple[str, ...] = ()
     ground: Ground | None = None
+    network: tuple[str, ...] = ()
 
     def with_app(self, app: MatrixApp) -> "MatrixRecord":
         """The record after the comparison of an app has ended."""

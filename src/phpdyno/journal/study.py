@@ -42,7 +42,7 @@ class StudyRecord(Struct, frozen=True):
     """What is known of a study so far; `scale` is the share of the study file's budgets that it was given.
 
     `file` is the study file, as it is named when the study is repeated: relative, or only its name. `builds` are those that it made, by
-    their names in the study.
+    their names in the study. `network` are the peers that the command line let through.
     """
 
     schema: int
@@ -56,6 +56,7 @@ class StudyRecord(Struct, frozen=True):
     file: str = ""
     ground: Ground | None = None
     builds: dict[str, Build] = field(default_factory=dict)
+    network: tuple[str, ...] = ()
 
     def with_part(self, part: Part, counts: tuple[SyscallCounts, ...] = ()) -> "StudyRecord":
         """The record after a part has ended; new counts replace those of the same app and arm."""

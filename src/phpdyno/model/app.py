@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.model.service import PreparedService
+from phpdyno.model.service import PreparedService, Tcp
 from phpdyno.model.workload import Workload
 
 
@@ -28,6 +28,7 @@ class PreparedApp(Struct, frozen=True):
     where the servers see the copy itself). `written` is set where `place` is no copy but stands for the original, in the servers' file
     system alone: what is written to it lies there, in the live directory. `begun_ns` is when its preparation began, since 1970, and
     `left_out` the paths in its original that it goes without.
+    `peers` of the host's network may be reached from the bottle.
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
@@ -49,6 +50,7 @@ class PreparedApp(Struct, frozen=True):
     written: Path | None = None
     begun_ns: int = 0
     left_out: tuple[str, ...] = ()
+    peers: tuple[Tcp, ...] = ()
 
     @property
     def copy(self) -> Path:

@@ -39,7 +39,8 @@ MAX_LAG_OF_CPU = 0.6
 class AppSource(Struct, frozen=True):
     """How the app was named on the command line, with absolute paths, so that a resumed run prepares the same one.
 
-    `requests` is the access log or workload file that the plan's workload was made of; '' when it is the app's own.
+    `requests` is the access log or workload file that the plan's workload was made of; '' when it is the app's own. `network`
+    are the peers that the command line let through.
     """
 
     reference: str = ""
@@ -47,6 +48,7 @@ class AppSource(Struct, frozen=True):
     urls: tuple[str, ...] = ()
     script: str = ""
     requests: str = ""
+    network: tuple[str, ...] = ()
 
 
 class Panel(Struct, frozen=True):

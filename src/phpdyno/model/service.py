@@ -27,6 +27,13 @@ class Tcp(Struct, frozen=True):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+class Passage(Struct, frozen=True):
+    """A way out of the bottle: what connects there `at` an IP address and port is carried `to` a peer of the host's network."""
+
+    at: Tcp
+    to: Tcp
+
+
 class UnixSocket(Struct, frozen=True):
     """The path of a unix socket."""
 

@@ -3,11 +3,12 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from phpdyno.model.notices import first_of, rest_of
 from phpdyno.report import words
 from phpdyno.report.figures.base import Figure
 
@@ -22,8 +23,9 @@ _SEPARATED = re.compile(r"(?<=[;./_?&])(?!(?<=\d\.)\d)")
 """After each separator, the point of a number excepted."""
 
 
-def render_frame(template: str, figures: Mapping[str, Figure], *, filters: Filters, **values: object) -> str:
+def render_frame(template: str, figures: Mapping[str, Figure], *, filters: Filters, warnings: Sequence[str] = (), **values: object) -> str:
     """A page whose template extends frame.html.j2; `figures` by the id of their place, `filters` and `values` as the template uses them.
+    Of the `warnings`, what must be known before all else stands below the title.
 
     About 5 MB, nearly all of it plotly.js.
     """
@@ -36,6 +38,7 @@ def render_frame(template: str, figures: Mapping[str, Figure], *, filters: Filte
     scripts = [_inert_end(text).replace("\r\n", "\n") for text in (get_plotlyjs(), _source(environment, "report.js"))]
     return environment.get_template(template).render(
         **values,
+        notices=first_of(warnings),
         drawn=set(figures),
         figures=Markup(embedded_json(figures)),  # noqa: S704 (escaped by embedded_json)
         styles=Markup(_source(environment, "report.css")),  # noqa: S704 (our own file)
@@ -71,6 +74,7 @@ def _environment(filters: Filters) -> "Environment":
         "count": words.count,
         "shortened": words.shortened,
         "breakable": _breakable,
+        "rest": rest_of,
         **filters,
     }
     return environment

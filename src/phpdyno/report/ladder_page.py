@@ -12,7 +12,7 @@ _FILTERS: Filters = {"ratio": ratio_words, "standing": standing}
 
 def render_ladder(view: LadderView) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
-    return render_frame("ladder.html.j2", ladder_figures(view), filters=_FILTERS, view=view)
+    return render_frame("ladder.html.j2", ladder_figures(view), filters=_FILTERS, warnings=view.warnings, view=view)
 
 
 def ladder_figures(view: LadderView) -> dict[str, Figure]:

@@ -4,9 +4,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from phpdyno.model.ladder import STOCK
+from phpdyno.model.notices import rest_of
 from phpdyno.report.build_view import missing_words
 from phpdyno.report.ladder_view import LadderView, standing
-from phpdyno.report.terminal_parts import STYLE, inert, labelled
+from phpdyno.report.terminal_parts import STYLE, headed, inert, labelled
 from phpdyno.report.tune_words import ratio_words
 from phpdyno.report.words import duration, percent, visible
 
@@ -24,10 +25,10 @@ def ladder_summary(view: LadderView) -> Group:
         ("workload", inert(view.workload)),
         ("decided", inert(f"a step matters from {percent(view.margin)} on; all intervals together hold with {percent(view.confidence)}")),
     ]
-    parts: list[RenderableType] = [Text(visible(view.title), style="bold"), labelled(facts), Text(), _steps(view), Text()]
+    parts: list[RenderableType] = [*headed(view.title, view.warnings), labelled(facts), Text(), _steps(view), Text()]
     for build in view.builds:
         parts += [inert(each, "yellow") for each in missing_words(build.name, build.skipped)]
-    parts += [inert(f"note: {each}", "dim") for each in view.warnings]
+    parts += [inert(f"note: {each}", "dim") for each in rest_of(view.warnings)]
     return Group(*parts, inert(view.scope, "dim"), Text(), inert(view.sentences[-1]))
 
 

@@ -20,6 +20,7 @@ def render_matrix(view: MatrixView) -> str:
         "matrix.html.j2",
         matrix_figures(view),
         filters=_FILTERS,
+        warnings=view.warnings,
         view=view,
         rows=rows,
         reasons=reasons(view.cells),

@@ -5,8 +5,9 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.model.matrix import Cell
+from phpdyno.model.notices import rest_of
 from phpdyno.report.matrix_view import MatrixView, decided_words, reasons, short_words
-from phpdyno.report.terminal_parts import STYLE, inert, labelled
+from phpdyno.report.terminal_parts import STYLE, headed, inert, labelled
 from phpdyno.report.words import duration, tone, visible
 
 
@@ -15,9 +16,9 @@ def matrix_summary(view: MatrixView) -> Group:
     detail = f": {view.outcome_detail}" if view.outcome_detail else ""
     ended = f"{view.run}, {view.outcome} after {duration(view.elapsed_s)}{detail}"
     facts = [("run", inert(ended, "" if view.outcome == "finished" else "yellow")), ("decided", inert(decided_words(view)))]
-    parts: list[RenderableType] = [Text(visible(view.title), style="bold"), labelled(facts), Text(), _heat(view), Text()]
+    parts: list[RenderableType] = [*headed(view.title, view.warnings), labelled(facts), Text(), _heat(view), Text()]
     parts += [inert(each, "yellow") for each in reasons(view.cells)]
-    parts += [inert(f"note: {each}", "dim") for each in view.warnings]
+    parts += [inert(f"note: {each}", "dim") for each in rest_of(view.warnings)]
     parts += [inert(each, "dim") for each in view.scopes]
     said = view.sentences[len(view.cells) :]
     return Group(*parts, Text(), *map(inert, said))

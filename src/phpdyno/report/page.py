@@ -32,6 +32,7 @@ def render_page(view: RunView) -> str:
         "report.html.j2",
         figures,
         filters=_FILTERS,
+        warnings=view.preflight_warnings,
         view=view,
         rows=words.ordered(view.rows),
         groups=words.by_metric(view.rows),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from phpdyno.model.facts import HostFacts
+from phpdyno.model.notices import first_of, rest_of
 from phpdyno.report.markdown import listed, plain, table
 from phpdyno.report.scope import UNTIL
 from phpdyno.report.study_cells import (
@@ -34,6 +35,7 @@ def study_page(view: StudyView) -> str:
     """The whole page. Nothing in it names a path of the machine."""
     parts = [
         f"# {plain(view.title)}",
+        *(f"**{plain(each)}**" for each in first_of(view.warnings)),
         "This page was made by `phpdyno study` from the run that it describes; edit the study file, not the page.",
         view.about.strip(),
         *_machine(view),
@@ -61,7 +63,7 @@ def _machine(view: StudyView) -> list[str]:
         facts += _host_facts(host)
     if view.php:
         facts.append(("servers", ", ".join([f"PHP {view.php}", *(f"{name} {said}" for name, said in view.servers.items())])))
-    facts += [("warning", warning) for warning in view.warnings]
+    facts += [("warning", warning) for warning in rest_of(view.warnings)]
     return ["## Machine", table(("", ""), facts, left=2)]
 
 

@@ -21,13 +21,13 @@ from phpdyno.report.study_cells import (
 )
 from phpdyno.report.study_shape import ComparisonFigures, StudyView
 from phpdyno.report.study_sweeps import loads_table, pool_table, sweep_heading, sweep_lines
-from phpdyno.report.terminal_parts import inert
+from phpdyno.report.terminal_parts import headed, inert
 from phpdyno.report.words import count
 
 
 def study_summary(view: StudyView) -> Group:
     """Every comparison and sweep, the contrasts beside the reference's, what is missing."""
-    parts: list[RenderableType] = [inert(view.title, "bold"), Text()]
+    parts: list[RenderableType] = [*headed(view.title, view.warnings), Text()]
     for each in view.comparisons:
         if each.arms:
             parts += [inert(heading(each), "bold"), _comparison(view, each), *_beside(each), Text()]

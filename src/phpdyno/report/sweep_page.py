@@ -42,6 +42,7 @@ def render_sweep(view: SweepView) -> str:
         "sweep.html.j2",
         sweep_figures(view),
         filters=_FILTERS,
+        warnings=view.warnings,
         view=view,
         arms=[(number, arm, [row for row in view.points if row.arm == arm.name]) for number, arm in enumerate(view.arms)],
         percents=PERCENTS,

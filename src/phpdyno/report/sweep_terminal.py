@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from phpdyno.model.notices import rest_of
 from phpdyno.report.sweep_shape import ArmRow, PointRow, SweepView
 from phpdyno.report.sweep_words import (
     cross_words,
@@ -25,7 +26,7 @@ from phpdyno.report.sweep_words import (
     value_words,
     whole,
 )
-from phpdyno.report.terminal_parts import inert, labelled
+from phpdyno.report.terminal_parts import headed, inert, labelled
 from phpdyno.report.words import NOTHING, count, duration, percent, visible
 from phpdyno.stats.visits import PERCENTS
 
@@ -54,7 +55,7 @@ def _head(view: SweepView) -> Group:
         ("workload", inert(view.workload)),
         ("run", Text(visible(ended), style="" if view.outcome == "finished" else "yellow")),
     ]
-    return Group(Text(visible(view.title), style="bold"), labelled(facts))
+    return Group(*headed(view.title, view.warnings), labelled(facts))
 
 
 def _arm(view: SweepView, arm: ArmRow, rows: Sequence[PointRow]) -> list[RenderableType]:
@@ -154,7 +155,7 @@ def _indented(said: Text) -> RenderableType:
 
 def _notes(view: SweepView) -> RenderableType:
     """Warnings, failures, late generators, exclusions; says so when there is nothing."""
-    lines = [("host", warning) for warning in view.warnings]
+    lines = [("host", warning) for warning in rest_of(view.warnings)]
     for row in view.points:
         where = f"{row.arm}, {load_words(row)}"
         lines += [(where, f"failed: {failures(row)}")] if row.requests > row.valid else []

@@ -13,7 +13,7 @@ from phpdyno.report.bar import bar, scale
 from phpdyno.report.forest import reach
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.shape_measured import AaRow
-from phpdyno.report.terminal_parts import STYLE, labelled, name_of
+from phpdyno.report.terminal_parts import STYLE, headed, labelled, name_of
 from phpdyno.report.terminal_tables import calibration, carry_over, cost_table, notes, scope
 from phpdyno.report.words import (
     PHP_NAME,
@@ -55,7 +55,7 @@ def head(view: RunView) -> Group:
     outcome = f"{view.outcome} after {duration(view.elapsed_s)}" + (f": {view.outcome_detail}" if view.outcome_detail else "")
     ended = Text(visible(f"{view.run}, {outcome}"), style="" if view.outcome == "finished" else "yellow")
     facts = [("workload", Text(visible(view.workload))), ("control", Text(visible(view.control))), ("run", ended)]
-    return Group(Text(visible(view.title), style="bold"), labelled(facts))
+    return Group(*headed(view.title, view.preflight_warnings), labelled(facts))
 
 
 class VerdictTable:

@@ -1,10 +1,12 @@
 """Small pieces of the terminal report that its tables share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from phpdyno.model.notices import first_of
 from phpdyno.report.shape import Row
 from phpdyno.report.words import label, visible
 
@@ -25,6 +27,11 @@ def labelled(lines: Iterable[tuple[str, Text]]) -> Table:
 def inert(text: str, style: str = "") -> Text:
     """Text from outside, which no terminal obeys."""
     return Text(visible(text), style=style, overflow="fold")
+
+
+def headed(title: str, warnings: Sequence[str]) -> list[RenderableType]:
+    """What every report begins with: its title, then what must be known before all else."""
+    return [Text(visible(title), style="bold"), *(inert(each, "bold yellow") for each in first_of(warnings))]
 
 
 def name_of(row: Row) -> Text:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from phpdyno.model.notices import rest_of
 from phpdyno.model.plan import Unit
 from phpdyno.report.calibrations import forecast
 from phpdyno.report.shape import ArmCost, Row, RunView
@@ -96,7 +97,7 @@ def carry_over(view: RunView) -> RenderableType | None:
 
 def notes(view: RunView) -> RenderableType:
     """Warnings, incidents, differing answers and what was left out; says so when there is nothing."""
-    lines = [("host", warning) for warning in view.preflight_warnings]
+    lines = [("host", warning) for warning in rest_of(view.preflight_warnings)]
     lines += [(metric_words(each.metric, view.unit), each.slot_warning) for each in view.calibrations if each.slot_warning]
     lines += [(label(row), warning) for row in view.rows for warning in row.warnings]
     lines += [(each.arm, f"answers differ: {each.detail}") for each in view.answers if not each.equal]

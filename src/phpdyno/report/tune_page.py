@@ -1,5 +1,6 @@
 """The report of a tune as one HTML page that needs no network; what every page has in common is in frame.py."""
 
+from phpdyno.model.notices import rest_of
 from phpdyno.model.tune import Ratio
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
@@ -33,10 +34,11 @@ def render_tune(view: TuneView) -> str:
         "tune.html.j2",
         tune_figures(view),
         filters=_FILTERS,
+        warnings=view.warnings,
         view=view,
         found=found,
         refused=left_out(found.changes),
-        told=(*view.warnings, *found.notes),
+        told=(*rest_of(view.warnings), *found.notes),
     )
 
 

@@ -6,11 +6,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from phpdyno.model.notices import rest_of
 from phpdyno.model.tune import Confirmed, Found
-from phpdyno.report.terminal_parts import inert, labelled
+from phpdyno.report.terminal_parts import headed, inert, labelled
 from phpdyno.report.tune_view import TuneView, left_out
 from phpdyno.report.tune_words import before_after, confirmed_words, ratio_words, settings_words, standing_words
-from phpdyno.report.words import count, duration, visible
+from phpdyno.report.words import count, duration
 
 RATIO_WIDTH = 23
 """Columns of a ratio with its interval: `1.124 (1.006 to 1.255)`; names and words share the rest, three to two."""
@@ -49,7 +50,7 @@ def _head(view: TuneView) -> Group:
     ]
     if view.found.plan:
         facts.append(("plan", inert(view.found.plan)))
-    return Group(Text(visible(view.title), style="bold"), labelled(facts))
+    return Group(*headed(view.title, view.warnings), labelled(facts))
 
 
 def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Text]]) -> list[RenderableType]:
@@ -138,5 +139,5 @@ def _left_out(found: Found) -> list[RenderableType]:
 
 
 def _notes(view: TuneView) -> list[RenderableType]:
-    told = (*view.warnings, *view.found.notes)
+    told = (*rest_of(view.warnings), *view.found.notes)
     return [inert(f"note: {each}", "dim") for each in told]

@@ -170,6 +170,8 @@ class Guardian:
         """Of each process in a PID namespace of its own, the first process of that."""
         self.network: dict[str, str] = {}
         """Settings of the bottle's network that we changed, with what they held before."""
+        self.relays: list[int] = []
+        """Processes that carry connections out of the bottle."""
 
     def serve(self) -> None:
         """Answer requests and report ended children until end of file."""
@@ -218,6 +220,8 @@ class Guardian:
                 answer["value"] = self.set(request["file"], request["value"])
             elif request["op"] == "bottle":
                 answer["network"] = self.make_bottle(request["steps"])
+            elif request["op"] == "through" and self.bottle is not None:
+                self.let_through(request, self.bottle)
             elif self.bottle is not None:
                 answer["value"] = in_bottle(self.bottle, request)
         except OSError as error:
@@ -281,6 +285,63 @@ class Guardian:
         root.mkdir(exist_ok=True)
         self.bottle = Bottle.make(str(root), steps)
         return f"/proc/{os.getpid()}/fd/{self.bottle.network}"
+
+    def let_through(self, request: dict[str, Any], bottle: Bottle) -> None:
+        """Carry connections to places in the bottle to peers outside, in a process of their own; all such processes run on the cores that
+        are named, where any are. Raises OSError."""
+        passages = request["passages"]
+        if passages:
+            listening = bottle.listen([(address, port) for address, port, _, _ in passages])
+            try:
+                log = open_log(request["log"])
+                pid = os.fork()
+                if pid == 0:
+                    self.relay(request, [(held, (host, port)) for held, (_, _, host, port) in zip(listening, passages, strict=True)], log)
+                os.close(log)
+            finally:
+                for each in listening:
+                    each.close()
+            self.relays.append(pid)
+        for pid in self.relays if request["cores"] else ():
+            with contextlib.suppress(OSError):
+                for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+                    os.sched_setaffinity(int(thread), request["cores"])
+
+    def relay(self, request: dict[str, Any], passages: list[tuple[socket.socket, tuple[str, int]]], log: int) -> None:
+        """In the child: give up all that it has of us, its rights included, and relay. Never returns."""
+        try:
+            guardian = os.getppid()
+            os.setsid()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            with contextlib.suppress(OSError):
+                Path(OWN_OOM_SCORE).write_text(ENDED_FIRST)
+            # While we still may read its files, wherever they lie.
+            from phpdyno.stack.bottle import relay  # noqa: PLC0415 (asyncio: not for a guardian that has nothing to relay)
+
+            null = os.open(os.devnull, os.O_RDWR)
+            for standard in (0, 1, 2):
+                os.dup2(null, standard)
+            # What it held of ours would keep others from seeing that we are gone.
+            kept = {0, 1, 2, log, *(held.fileno() for held, _ in passages)}
+            for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+                if int(name) not in kept:
+                    with contextlib.suppress(OSError):
+                        os.close(int(name))
+            os.chdir("/")
+            namespaces.drop_bounding_set()
+            if request["uid"] is not None:
+                os.setgroups([])
+                os.setgid(request["gid"])
+                os.setuid(request["uid"])
+            namespaces.no_new_privileges()
+            namespaces.drop_capabilities()
+            namespaces.closed_to_others()
+            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() == guardian:
+                relay.run(passages, log)
+        finally:
+            os._exit(1)
 
     def become(self, request: dict[str, Any], outputs: tuple[int, int], report: int, bottle: Bottle | None) -> None:
         """In the child: set everything up, standard output and error included, and exec. Never returns."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 from phpdyno.errors import DynoError
 from phpdyno.host import network
 from phpdyno.host.plain import open_folder
+from phpdyno.model.service import Passage
 from phpdyno.paths import live_root, service_user
 from phpdyno.stack.bottle.view import SYSTEM, Step, base_view, bind, directory, link, private, show, way_to
 from phpdyno.stack.guardian import START
@@ -26,6 +27,8 @@ BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 SEEN = tuple(Path(place) for place in SYSTEM)
 """What every process in the bottle sees of the host."""
+THROUGH_LOG = "network.log"
+"""What could not be reached of the peers that are let through."""
 NO_BINDS: Mapping[Path, Path] = MappingProxyType({})
 
 Account = tuple[int, int]
@@ -162,6 +165,8 @@ class Supervisor:
         self._trees = 0
         self._writable: set[Path] = set()
         """Directories that the servers may write to."""
+        self._through: set[Passage] = set()
+        """Peers outside that are let through."""
         self._leave: Callable[[], None] | None = None
         if bottle:
             self.no_bottle = self._make_bottle()
@@ -378,6 +383,38 @@ class Supervisor:
             raise DynoError(f"these addresses cannot be had in the bottle: {answer['error']}", where=", ".join(addresses))
         path = Path("/etc/hosts")
         self._add([{"do": "file", "path": str(path), "text": "".join(f"{line}\n" for line in hosts)}], path)
+
+    def let_through(self, passages: Sequence[Passage], *, cores: Sequence[int] = ()) -> None:
+        """Carry connections that are made in the bottle out to peers of the host's network, until the end; what does so runs on `cores`.
+
+        The bottle must have the addresses. Raises DynoError.
+        """
+        if self.no_bottle:
+            return
+        fresh = [each for each in passages if each not in self._through]
+        answer = self._ask(
+            {
+                "op": "through",
+                "passages": [[each.at.host, each.at.port, each.to.host, each.to.port] for each in fresh],
+                "cores": list(cores),
+                "uid": self.user.uid if self.user.switch else None,
+                "gid": self.user.gid if self.user.switch else None,
+                "log": str(self.logs / THROUGH_LOG),
+            }
+        )
+        if "error" in answer:
+            where = answer["file"] or ", ".join(str(each.to) for each in fresh)
+            raise DynoError(f"no connection can be let through from here: {answer['error']}", where=where)
+        self._through |= {*fresh}
+
+    def not_reached(self) -> tuple[str, ...]:
+        """What could not be reached of the peers that are let through, each with its reason."""
+        if not self._through:
+            return ()
+        try:
+            return tuple((self.logs / THROUGH_LOG).read_text(errors="replace").splitlines())
+        except OSError:
+            return ()
 
     def link(self, path: Path, to: Path) -> None:
         """Let a path in the bottle lead to another one, where nothing lies there yet. Raises DynoError."""

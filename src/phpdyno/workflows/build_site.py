@@ -31,6 +31,7 @@ from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation, find_ground
 from phpdyno.workflows.build_school import StackSchool
 from phpdyno.workflows.compare import workload_for
+from phpdyno.workflows.session import notices_of
 
 WEIGHTS = range(1, 1001)
 """What an app may weigh beside others: profiles are added up so many times."""
@@ -66,6 +67,7 @@ class Site:
         self._progress = progress
         self._subjects: dict[str, Subject] = {}
         self._title = ""
+        self._said: set[str] = set()
 
     def as_before(self, teaching: Teaching) -> Trainee:
         """Who trains as in an earlier teaching. Raises DynoError where requests of the user's own are not kept any more."""
@@ -133,8 +135,16 @@ class Site:
         with app_stand(subject.definition, logs=self._supervisor.logs, progress=self._progress, version=taught.version) as stand:
             # What was prepared for the servers is done.
             self._progress.phase(self._title)
+            self._tell_first(notices_of(stand.bench.supervisor, stand.bench.app))
             control = make_arms(spec_of(self._ground.stock), (), aa=True, app=subject.definition).control
             yield StackSchool(stand.bench, subject.workload, control, Course(taught.seconds, taught.least, taught.seed), self._tell)
+
+    def _tell_first(self, notices: Sequence[str]) -> None:
+        """Each once, however many builds the app trains."""
+        for each in notices:
+            if each not in self._said:
+                self._said.add(each)
+                self._progress.note(each)
 
     def _tell(self, what: str, share: float) -> None:
         self._progress.tick(share, 1.0, what)

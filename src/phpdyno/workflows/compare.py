@@ -35,6 +35,7 @@ from phpdyno.stack.php import inspect_php
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import Arms, make_arms
+from phpdyno.workflows.peers import go_on_with, with_named_peers
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import arms_of, ending, measure
 
@@ -157,6 +158,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     if not state.open_treatments():
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     plan = state.plan
+    go_on_with(plan.source.network)
     definition = open_source(plan.source, plan.control)
     require_servers(plan.transport, arms_of(plan))
     with MeasuringLock():
@@ -259,7 +261,7 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
         slot_requests=question.slot_requests,
         keep_conn=question.keep_conn,
         settle=question.settle,
-        source=question.source,
+        source=with_named_peers(question.source),
         margin=MARGINS["cpu"] if question.margin is None else question.margin,
         loaded_margin=MARGINS["throughput"] if question.margin is None else question.margin,
         max_lag_of_cpu=MAX_LAG_OF_CPU,

@@ -25,6 +25,7 @@ from phpdyno.workflows.build_site import LOGS, Trainee, open_site, refuse_unknow
 from phpdyno.workflows.compare import Question, compare, compare_in, planned_records, refuse_changed, resume, why_missing
 from phpdyno.workflows.hot_pass import look_for_hot_functions
 from phpdyno.workflows.ladder_top import find_top
+from phpdyno.workflows.peers import go_on_with
 from phpdyno.workflows.rundir import check_place
 from phpdyno.workflows.session import arms_of
 from phpdyno.workflows.study_builds import refuse_rebuilt
@@ -76,6 +77,7 @@ def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress, budget_
     theirs is measured. Raises UsageError where nothing is left to do, or no budget is."""
     run = check_place(run)
     record = read_ladder(run)
+    go_on_with(RunState.replay(planned_records(run)).plan.source.network)
     going = _open(run)
     if not going and _is_finished(run, record):
         raise UsageError("this ladder is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")

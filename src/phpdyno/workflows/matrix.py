@@ -27,6 +27,7 @@ from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.build_ground import Foundation
 from phpdyno.workflows.build_site import LOGS, Trainee, open_site
 from phpdyno.workflows.compare import Question, compare_in, why_missing
+from phpdyno.workflows.peers import go_on_with, named_peers
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.study_builds import refuse_rebuilt
 from phpdyno.workflows.study_ground import read_ground, refuse_changed
@@ -82,6 +83,7 @@ def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -
         margin=wish.margin,
         confidence=wish.confidence,
         seed=wish.seed,
+        network=named_peers(),
         notes=(made.plain.origin.notice,) if made.plain.origin.notice else (),
     )
     record = structs.replace(record, ground=_ground(record))
@@ -103,6 +105,7 @@ def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress, budget_
     record = read_matrix(run)
     if all(each.state == "done" for each in record.apps):
         raise UsageError("this matrix is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
+    go_on_with(record.network)
     refuse_rebuilt(record.builds.values(), of=COMMAND)
     ground = _ground(record)
     refuse_changed(run, record, ground)

@@ -28,6 +28,7 @@ from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.compare import check_nginx, open_source, prepare_commits, refuse_changed, require_servers, workload_for
+from phpdyno.workflows.peers import go_on_with, with_named_peers
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.specs import ARM_OPTION, CONTROL_OPTION, SpecReader
 from phpdyno.workflows.sweep_session import SweepSession
@@ -111,6 +112,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     plan = begun.plan
     rivals = rivals_here(progress) if plan.cross_check else ()
+    go_on_with(plan.source.network)
     definition = open_source(plan.source)
     require_servers(plan.transport, plan.arms)
     require_descriptors(most_connections(plan.points))
@@ -201,7 +203,7 @@ def make_sweep_plan(question: Question, app: PreparedApp, arms: Sequence[Arm]) -
         visit_s=question.visit_s,
         transport=question.transport,
         arrivals=question.arrivals,
-        source=question.source,
+        source=with_named_peers(question.source),
         cross_check=question.cross_check,
         keep_conn=question.keep_conn,
         most_budget_s=question.most_budget_s,

@@ -27,6 +27,7 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
+from phpdyno.model.notices import first_of, open_words, through_words
 from phpdyno.model.plan import Plan, Transport
 from phpdyno.render.apache import is_apache, of_both_kinds
 from phpdyno.stack.apache import apache_version
@@ -115,6 +116,7 @@ def measure(
         )
         refuse_another_host(state.host, ground.preflight.host)
         journal.append(ground.preflight)
+        tell_first(ground.preflight.warnings, progress)
         Runner(state, ground.stage, ground.meters, journal, run=run, progress=progress).measure()
         if change := change_of(app):
             journal.append(Incident(state.next_block, "", "changed original", change))
@@ -146,15 +148,23 @@ def open_ground(
         if transport == "script"
         else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
     )
-    warnings = (*_in_the_open(supervisor, app), *warnings_for(host, max_steal))
+    warnings = (*notices_of(supervisor, app), *warnings_for(host, max_steal))
     return Ground(stage, shared.meters, Preflight(host, warnings))
 
 
-def _in_the_open(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
-    """A warning where the user's own app runs without a bottle."""
-    if not supervisor.no_bottle or app.original is None or app.original.is_relative_to(PHP_FILES):
+def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
+    """What a report begins with: that the user's own app ran without a bottle, or whom it could reach from there."""
+    if not supervisor.no_bottle:
+        return (through_words(app.peers),) if app.peers else ()
+    if app.original is None or app.original.is_relative_to(PHP_FILES):
         return ()
-    return (f"measured without a bottle ({supervisor.no_bottle}): the app could reach this host's network, services and files",)
+    return (open_words(supervisor.no_bottle),)
+
+
+def tell_first(warnings: Sequence[str], progress: Progress) -> None:
+    """Say before measuring what the report will begin with."""
+    for each in first_of(warnings):
+        progress.note(each)
 
 
 def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
@@ -200,7 +210,7 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
         stack,
         supervisor,
         app.services,
-        addresses_of([each.service for each in app.services]),
+        addresses_of([each.service for each in app.services], app.peers),
         cores=cores.helpers,
         cgroups_of=lambda name: component_cgroup(supervisor, groups, name),
     )

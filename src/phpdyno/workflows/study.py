@@ -27,6 +27,7 @@ from phpdyno.workflows.compare import Question, check_load, compare, resume
 from phpdyno.workflows.measure import Question as Sweeping
 from phpdyno.workflows.measure import check_question, measure, pool_arms
 from phpdyno.workflows.measure import resume as resume_sweep
+from phpdyno.workflows.peers import go_on_with, named_peers
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.specs import SpecReader
 from phpdyno.workflows.study_builds import refuse_rebuilt, with_builds, without_builds
@@ -62,7 +63,17 @@ def study(
         run = make_run_dir(runs, "study", wanted.name)
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     record = StudyRecord(
-        STUDY_SCHEMA, __version__, started, tuple(argv), wanted, scale, parts, file=_named(file), ground=ground, builds=made
+        STUDY_SCHEMA,
+        __version__,
+        started,
+        tuple(argv),
+        wanted,
+        scale,
+        parts,
+        file=_named(file),
+        ground=ground,
+        builds=made,
+        network=named_peers(),
     )
     write_study(run, record)
     return run, _go(run, record, selected, argv=argv, progress=progress)
@@ -77,6 +88,7 @@ def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progres
     run = check_place(run)
     record = read_study(run)
     selected = _selected(record.study, only)
+    go_on_with(record.network)
     if any(part.name in selected and part.state != "done" for part in record.parts):
         refuse_rebuilt(record.builds.values(), of="study")
         ground = read_ground(check_study(record.study, record.scale))

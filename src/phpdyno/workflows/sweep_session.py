@@ -25,7 +25,7 @@ from phpdyno.render.apache import of_both_kinds
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stats.visits import throughput, visits_of
-from phpdyno.workflows.session import last_line, refuse_another_host, start_shared, versions_of, workers_pass
+from phpdyno.workflows.session import last_line, notices_of, refuse_another_host, start_shared, tell_first, versions_of, workers_pass
 
 ROUGH_CPU = "workers of this pool come and go, and without a cgroup (which needs root) what an ended one had used is known to a tick only"
 
@@ -55,8 +55,10 @@ class SweepSession(Struct, frozen=True):
             before = begun.hosts[0].host if begun and begun.hosts else None
             refuse_another_host(before, host)
             refuse_other_cores(before, host)
+            notices = notices_of(self.supervisor, self.app)
             rough = tuple(f"{arm.name}: {ROUGH_CPU}" for arm in plan.arms if shared.groups is None and workers_pass(arm))
-            journal.append(SweepHost(host, (*warnings_for(host, plan.max_steal), *self.notes, *rough), self.argv))
+            journal.append(SweepHost(host, (*notices, *warnings_for(host, plan.max_steal), *self.notes, *rough), self.argv))
+            tell_first(notices, self.progress)
             bench = Bench(
                 self.supervisor,
                 self.app,

@@ -14,6 +14,7 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Preflight
 from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
 from phpdyno.model.tune import Asked, Found
+from phpdyno.workflows.peers import go_on_with, with_named_peers
 from phpdyno.workflows.preloading import PRELOAD, preload_text
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import Outcome, refuse_another_host
@@ -39,6 +40,7 @@ def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress, w
 
     `with_builds`: builds in the cache that stand in for the control's PHP are tried as well.
     """
+    asked = structs.replace(asked, source=with_named_peers(asked.source))
     subject = subject_of(asked)
     if with_builds:
         builds = fitting_builds(subject.controls[0], subject.definition.name)
@@ -58,6 +60,7 @@ def resume_tune(run: Path, *, progress: Progress) -> Path:
     record = read_tune(run)
     if record.outcome == "finished":
         raise UsageError("this tune is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
+    go_on_with(record.asked.source.network)
     subject = subject_of(record.asked)
     spent_s = max(record.spent_s, spent_in_parts(run))
     with (

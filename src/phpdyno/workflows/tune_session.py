@@ -25,7 +25,7 @@ from phpdyno.render.apache import is_apache
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.arms import CONTROL, LOADED_CONTROL
 from phpdyno.workflows.compare import check_nginx, open_source, prepare_commits, require_servers, workload_for
-from phpdyno.workflows.session import open_ground
+from phpdyno.workflows.session import open_ground, tell_first
 from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
 from phpdyno.workflows.tune_lab import App, Bases, Lab, Maker
 from phpdyno.workflows.tune_parts import Clock, Parts
@@ -99,6 +99,7 @@ def laboratory(
             workers=asked.loaded_concurrency,
             max_steal=MAX_STEAL,
         )
+        tell_first(ground.preflight.warnings, progress)
         described = App(app.name, app.version, workload_for(asked.workload, app.workload), app.original)
         parts = Parts(run, ground, Gate(described.workload), argv=argv, clock=clock, progress=progress)
         memory_kib = memory_kib or Tree().kib("/proc/meminfo", "MemAvailable") or 0

@@ -47,3 +47,17 @@ def test_sockets_and_the_directories_that_have_to_be_private() -> None:
     plan = addresses_of(services((UnixSocket(Path("/run/redis/r.sock")), UnixSocket(Path("/run/redis/s.sock"))), (Tcp("mail", 25),)))
     assert plan.folders == (Path("/run/redis"),)
     assert plan.listen["s0"].sockets == (Path("/run/redis/r.sock"), Path("/run/redis/s.sock"))
+
+
+def test_a_peer_is_carried_out_at_the_address_that_the_app_has_for_it() -> None:
+    peers = (Tcp("box", 443), Tcp("api.example.com", 443), Tcp("localhost", 80), Tcp("10.0.0.9", 80), Tcp("::1", 80))
+    plan = addresses_of(services((Tcp("box", 6379),)), peers)
+    assert plan.addresses == ("198.18.0.1", "198.18.0.2", "10.0.0.9")
+    assert plan.hosts == ("127.0.0.1 localhost", "198.18.0.1 box", "198.18.0.2 api.example.com")
+    assert [(str(each.at), str(each.to)) for each in plan.through] == [
+        ("198.18.0.1:443", "box:443"),
+        ("198.18.0.2:443", "api.example.com:443"),
+        ("127.0.0.1:80", "localhost:80"),
+        ("10.0.0.9:80", "10.0.0.9:80"),
+        ("[::1]:80", "[::1]:80"),
+    ]

@@ -15,6 +15,7 @@ from phpdyno.build.workshop import DONE, Workshop
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Build, Check, Teaching
+from phpdyno.model.service import Tcp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows import build_site
@@ -150,7 +151,8 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
     def stand(*_: object, progress: FakeProgress, version: str, **__: object) -> Iterator[SimpleNamespace]:
         assert version == "1", "what trains is what the profile is kept as"
         progress.phase("copying the shop")
-        yield SimpleNamespace(bench=None)
+        app = SimpleNamespace(peers=(Tcp("api.example.com", 443),))
+        yield SimpleNamespace(bench=SimpleNamespace(supervisor=SimpleNamespace(no_bottle=""), app=app))
 
     monkeypatch.setattr(build_site, "app_stand", stand)
     monkeypatch.setattr(build_site, "make_arms", lambda *_, **__: SimpleNamespace(control=None))
@@ -159,6 +161,9 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
     with made._school("shop"):
         pass
     assert progress.phases == ["build 2 of 3: pgo", "copying the shop", "build 2 of 3: pgo"]
+    with made._school("shop"):
+        pass
+    assert progress.notes == ["lets through: api.example.com:443"], "once for all trainings"
     made.build(PGO, [taught(made, CART)])
     assert progress.phases[-1] == "build: pgo"
 

@@ -28,6 +28,8 @@ class Found(Struct, frozen=True, kw_only=True):
     targets: Annotated[tuple[TargetFound, ...], Meta(description="Each target.")]
     reached: Annotated[Reached | None, Meta(description="What the app reached for; null where it could not be watched.")] = None
     unwatched: Annotated[str, Meta(description="Why it could not be watched.")] = ""
+    let_through: Annotated[tuple[str, ...], Meta(description="Peers of the host's network that the app may reach.")] = ()
+    not_reached: Annotated[tuple[str, ...], Meta(description="Those of them that could not be reached, each with the reason.")] = ()
 
     @property
     def measurable(self) -> bool:

@@ -49,7 +49,15 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
             lane.driver.close()
         progress.phase("watching what the app reaches for")
         reached, unwatched = _watched(bench, arm, asked)
-        return Found(app=bench.app.name, bottle=bench.supervisor.no_bottle, targets=targets, reached=reached, unwatched=unwatched)
+        return Found(
+            app=bench.app.name,
+            bottle=bench.supervisor.no_bottle,
+            targets=targets,
+            reached=reached,
+            unwatched=unwatched,
+            let_through=() if bench.supervisor.no_bottle else tuple(map(str, bench.app.peers)),
+            not_reached=bench.supervisor.not_reached(),
+        )
 
 
 def _lane(instance: object, bench: Bench, arm: Arm, workload: Workload) -> Lane:

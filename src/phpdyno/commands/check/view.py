@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from phpdyno.commands.check.found import Found, TargetFound
 from phpdyno.explain.advice import advise
+from phpdyno.model.notices import through_words
 
 HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
 
@@ -21,12 +22,20 @@ def rows(found: Found) -> Iterator[tuple[str, ...]]:
         )
 
 
+def head(found: Found) -> Iterator[str]:
+    """What stands above the table: what must be known before all else."""
+    if found.bottle:
+        yield f"without a bottle ({found.bottle}): what the app reaches for is this host's"
+    if found.let_through:
+        yield through_words(found.let_through)
+
+
 def lines(found: Found) -> Iterator[str]:
     """What stands below the table."""
     for target in found.targets:
         yield from _of_target(target)
-    if found.bottle:
-        yield f"without a bottle ({found.bottle}): what the app reaches for is this host's"
+    for each in found.not_reached:
+        yield f"let through and not reached: {each}"
     yield from _reached(found)
     bad = sum(bool(target.problem) for target in found.targets)
     yield f"{found.app}: {'can be measured' if not bad else f'cannot be measured: {bad} of {len(found.targets)} targets fail'}"
@@ -43,13 +52,13 @@ def _reached(found: Found) -> Iterator[str]:
     if found.reached is None:
         yield f"what the app reaches for was not watched: {found.unwatched}"
         return
-    told = advise(found.reached)
+    told = advise(found.reached, given=found.let_through)
     if not told:
         yield "it reached for nothing outside its own files and database"
         return
     yield f"in {found.reached.requests} requests it reached for:"
     for each in told:
-        yield f"  {each.line}" if each.snippet else f"  {each.often} {each.what}"
+        yield f"  {each.often} {each.what}" if found.bottle else f"  {each.line}"
     if not found.bottle:
         yield "none of that leaves the bottle; `[service.NAME]` in an app.toml gives the app servers of its own"
 

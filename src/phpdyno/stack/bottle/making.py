@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import signal
+import socket
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -91,6 +92,23 @@ class Bottle:
 
         return kernel.forked(look)
 
+    def listen(self, places: list[tuple[str, int]]) -> list[socket.socket]:
+        """Sockets that listen in the bottle at these IP addresses and ports, for a process outside. Raises OSError.
+
+        Made by a forked process: an ordinary user's cannot come back from the bottle's network.
+        """
+        ours, theirs = socket.socketpair()
+
+        def listen() -> None:
+            kernel.setns(self.network, kernel.NEWNET)
+            made = [_listening(*place) for place in places]
+            socket.send_fds(theirs, [b"0"], [each.fileno() for each in made])
+
+        with ours, theirs:
+            kernel.forked(listen)
+            _, descriptors, _, _ = socket.recv_fds(ours, 1, len(places), socket.MSG_CMSG_CLOEXEC)
+        return [socket.socket(fileno=each) for each in descriptors]
+
     def set_network(self, file: str, value: str | None) -> str:
         """Write a setting of the bottle's network (None: only read it); what it holds then. Raises OSError."""
 
@@ -150,6 +168,17 @@ def _held(work: Callable[[], None], names: tuple[str, ...]) -> tuple[int, ...]:
     finally:
         os.close(go_write)
         os.waitpid(pid, 0)
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        made.listen(socket.SOMAXCONN)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, f"{address} port {port}") from error
+    return made
 
 
 def _host_mounts() -> None:

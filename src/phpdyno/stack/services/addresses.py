@@ -1,4 +1,5 @@
-"""Where the services of an app stand in a network of its own: the addresses that it needs, and what /etc/hosts says. Pure."""
+"""Where the services of an app, and the peers that it may reach, stand in a network of its own: the addresses that it needs, and what
+/etc/hosts says. Pure."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -7,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.config.services import LOOPBACK_NAMES
-from phpdyno.model.service import Service, Tcp
+from phpdyno.model.service import Passage, Service, Tcp
 
 NAMED = ipaddress.ip_network("198.18.0.0/15")
 """Names get addresses of the network that is set aside for benchmarks: no host of production has one of these."""
@@ -27,21 +28,23 @@ class AddressPlan(Struct, frozen=True):
 
     `addresses` are to be added to the private loopback (the 127.0.0.0/8 and ::1 that are there anyway are not among them). `hosts` are the
     lines of /etc/hosts. `folders` are the directories in which sockets are made: they must be private. `listen` says of each service by
-    its name where it listens.
+    its name where it listens. `through` are the ways out to peers of the host's network.
     """
 
     addresses: tuple[str, ...]
     hosts: tuple[str, ...]
     folders: tuple[Path, ...]
     listen: dict[str, Listen]
+    through: tuple[Passage, ...] = ()
 
 
-def addresses_of(services: Sequence[Service]) -> AddressPlan:
+def addresses_of(services: Sequence[Service], peers: Sequence[Tcp] = ()) -> AddressPlan:
     """A numeric address stands for itself, `localhost` is 127.0.0.1, and every other name gets an address of its own.
 
-    The same name has the same address in all services.
+    The same name has the same address in all services, and among the peers that are let through.
     """
-    hosts = list(dict.fromkeys(address.host for service in services for address in service.tcp))
+    named = [*(address.host for service in services for address in service.tcp), *(peer.host for peer in peers)]
+    hosts = list(dict.fromkeys(named))
     numeric = {host for host in hosts if _is_numeric(host)}
     free = (address for address in map(str, NAMED.hosts()) if address not in numeric)
     placed = {host: _placed(host, free) for host in hosts}
@@ -53,6 +56,7 @@ def addresses_of(services: Sequence[Service]) -> AddressPlan:
             service.name: Listen(tuple(Tcp(placed[address.host], address.port) for address in service.tcp), service.sockets)
             for service in services
         },
+        through=tuple(Passage(Tcp(placed[peer.host], peer.port), peer) for peer in peers),
     )
 
 

@@ -1,0 +1,32 @@
+"""What a report says before all else, among the warnings of a run: that the app could reach more than its own. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from phpdyno.model.service import Tcp
+
+IN_THE_OPEN = "measured without a bottle"
+LETS_THROUGH = "lets through: "
+
+
+def open_words(reason: str) -> str:
+    """That an app runs without a bottle, and why."""
+    return f"{IN_THE_OPEN} ({reason}): the app could reach this host's network, services and files"
+
+
+def through_words(peers: Iterable[Tcp | str]) -> str:
+    """Which peers outside are let through, by name."""
+    return LETS_THROUGH + ", ".join(map(str, peers))
+
+
+def first_of(warnings: Sequence[str]) -> tuple[str, ...]:
+    """Those of the warnings that a report begins with, each once."""
+    return tuple(dict.fromkeys(each for each in warnings if _is_first(each)))
+
+
+def rest_of(warnings: Sequence[str]) -> tuple[str, ...]:
+    """The other warnings."""
+    return tuple(each for each in warnings if not _is_first(each))
+
+
+def _is_first(warning: str) -> bool:
+    return warning.startswith((IN_THE_OPEN, LETS_THROUGH))

@@ -1,0 +1,32 @@
+"""A check in words."""
+
+from phpdyno.commands.check import view
+from phpdyno.commands.check.found import Found
+from phpdyno.model.reach import Connection, Reached
+
+ROW = Connection("api.example.com", 443, "", "inet", "tcp", "refused", "ECONNREFUSED", 5)
+
+
+def found(**others: object) -> Found:
+    return Found(app="shop", targets=(), reached=Reached(5, (ROW,)), **{"bottle": "", **others})  # type: ignore[arg-type]
+
+
+def test_a_peer_of_no_known_kind_is_told_with_how_it_is_let_through() -> None:
+    assert (
+        "  once a request api.example.com:443, refused: `--allow-network api.example.com:443` lets it through, for this run"
+        in view.lines(found())
+    )
+
+
+def test_in_the_open_there_is_nothing_to_let_through() -> None:
+    told = found(bottle="--no-bottle")
+    assert "  once a request api.example.com:443, refused" in view.lines(told)
+    assert next(view.head(told)).startswith("without a bottle (--no-bottle)")
+
+
+def test_what_is_let_through_comes_first_and_is_not_told_to_be_let_through_again() -> None:
+    told = found(let_through=("api.example.com:443",), not_reached=("api.example.com:443: Connection refused",))
+    assert list(view.head(told)) == ["lets through: api.example.com:443"]
+    lines = list(view.lines(told))
+    assert lines[0] == "let through and not reached: api.example.com:443: Connection refused"
+    assert not any("--allow-network" in line for line in lines)
