@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from phpdyno.model.bottleneck import Kind
 from phpdyno.model.plan import Transport
-from phpdyno.report.shape import EnvironmentRow, Outcome, TargetRow
+from phpdyno.report.shape import EnvironmentRow, Outcome, ReachView, TargetRow
 from phpdyno.report.shape_measured import says
 
 SCHEMA: Final = "phpdyno.measure/1"
@@ -218,5 +218,8 @@ class SweepView(Struct, frozen=True, kw_only=True):
     host: Annotated[str, says("The machine in words.")]
     environment: Annotated[tuple[EnvironmentRow, ...], says("The machine, the servers and the builds, one fact each.")]
     warnings: Annotated[tuple[str, ...], says("What the host does that may disturb a measurement.")]
+    reached: Annotated[
+        ReachView | None, says("What the app reached for; null where nobody looked: built-in apps, records before schema 2.")
+    ] = None
     sentences: Annotated[tuple[str, ...], says("What was found, in words: one sentence for each arm.")]
     repeat: Annotated[str, says("Shell command that repeats the measurement.")]

@@ -25,7 +25,7 @@ from phpdyno.report.sweep_words import (
     value_words,
     whole,
 )
-from phpdyno.report.terminal_parts import inert, labelled
+from phpdyno.report.terminal_parts import inert, labelled, reached
 from phpdyno.report.words import NOTHING, count, duration, percent, visible
 from phpdyno.stats.visits import PERCENTS
 
@@ -43,6 +43,8 @@ def sweep_summary(view: SweepView) -> Group:
         parts += [Text("Other load generators on the same instances:", style="bold")]
         parts += [inert(f"  {row.arm}: {cross_words(row, view.confidence)}") for row in view.cross_checks]
         parts.append(Text())
+    if (told := reached(view.reached)) is not None:
+        parts += [told, Text()]
     parts += [_notes(view), Text(), _scope(view), Text()]
     return Group(*parts, *map(inert, view.sentences))
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from phpdyno.report.shape import Row
+from phpdyno.report.reached import lines_of
+from phpdyno.report.shape import ReachView, Row
 from phpdyno.report.words import label, visible
 
 STYLE = {"improved": "green", "regressed": "red", "equivalent": "cyan", "inconclusive": "yellow", "invalid": "magenta"}
@@ -25,6 +27,15 @@ def labelled(lines: Iterable[tuple[str, Text]]) -> Table:
 def inert(text: str, style: str = "") -> Text:
     """Text from outside, which no terminal obeys."""
     return Text(visible(text), style=style, overflow="fold")
+
+
+def reached(view: ReachView | None) -> Group | None:
+    """What the app reached for; None where there is nothing to tell."""
+    told = list(lines_of(view)) if view is not None else []
+    if view is None or not told:
+        return None
+    head, *rest = told
+    return Group(inert(f"{head[0].upper()}{head[1:]}", "yellow" if view.unwatched else "bold"), *map(inert, rest))
 
 
 def name_of(row: Row) -> Text:

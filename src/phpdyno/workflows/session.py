@@ -36,6 +36,7 @@ from phpdyno.stack.programs import nginx_version
 from phpdyno.stack.script import ScriptBench
 from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.reach_pass import look_before
 
 Outcome = Literal["finished", "interrupted", "failed"]
 
@@ -114,6 +115,11 @@ def measure(
         )
         refuse_another_host(state.host, ground.preflight.host)
         journal.append(ground.preflight)
+        if state.reached is None:
+            # A resumed run has it in its journal.
+            reached = look_before(ground.stage, plan.control, plan.workload, progress=progress)
+            if reached is not None:
+                journal.append(reached)
         Runner(state, ground.stage, ground.meters, journal, run=run, progress=progress).measure()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from phpdyno.commands.check.found import Found, TargetFound
-from phpdyno.explain.advice import advise
+from phpdyno.report.advice import advise
 
 HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
 
