@@ -73,6 +73,9 @@ class ArmCost(Struct, frozen=True):
     failures: Annotated[dict[str, int], says("The failed requests by kind; may be empty where the kinds were not recorded.")] = field(
         default_factory=dict
     )
+    services_cpu_ms_per_request: Annotated[
+        dict[str, float], says("CPU of each service of the app.toml by its name, milliseconds per valid request; empty without any.")
+    ] = field(default_factory=dict)
 
 
 class Ratio(Struct, frozen=True):
@@ -98,7 +101,7 @@ class Row(Struct, frozen=True):
         Relevance,
         says(
             "The interval against the margin; empty without a direction. `spent elsewhere`: PHP's CPU has improved, but that of php-fpm + "
-            "nginx + database together is certain to have grown, so nothing is gained (`--fail-on regression` exits with 3)."
+            "nginx + database + services together is certain to have grown, so nothing is gained (`--fail-on regression` exits with 3)."
         ),
     ]
     ratio: Annotated[
@@ -126,7 +129,7 @@ class Row(Struct, frozen=True):
     treated: Annotated[ArmCost | None, says("What the treatment cost. Null without a block or when invalid.")]
     whole_stack: Annotated[
         Ratio | None,
-        says("The same comparison for php-fpm + nginx + database CPU together: secondary. Null while infinite or when invalid."),
+        says("The same comparison for php-fpm + nginx + database + services CPU together: secondary. Null while infinite or when invalid."),
     ]
     unit: Annotated[Unit, says("What is counted: requests, or with `--script` operations.")] = "request"
 

@@ -55,6 +55,7 @@ class CpuSplit(Struct, frozen=True):
     php: Annotated[Estimate, says("All of php-fpm's processes.")]
     nginx: Annotated[Estimate | None, says("nginx.")]
     database: Annotated[Estimate | None, says("The database.")]
+    services: Annotated[Estimate | None, says("All services of the app.toml together.")]
     generator: Annotated[Estimate, says("phpdyno's own load generator: no part of `total`.")]
     network: Annotated[
         Estimate | None,
@@ -64,7 +65,7 @@ class CpuSplit(Struct, frozen=True):
         bool | None,
         says("True: the kernel accounts `network` apart, and `total` contains it. False: it lies in the components' own. Null: unknown."),
     ]
-    total: Annotated[Estimate, says("php-fpm, nginx and database together, and `network` where it is apart.")]
+    total: Annotated[Estimate, says("php-fpm, nginx, database and services together, and `network` where it is apart.")]
 
 
 class QueueRow(Struct, frozen=True):

@@ -74,7 +74,7 @@ def _arm(view: SweepView, arm: ArmRow, rows: Sequence[PointRow]) -> list[Rendera
         ]
     parts += [
         Text(f"CPU milliseconds per valid request ({level} CI of php-fpm's):"),
-        _table(["c", "php-fpm", "nginx", "database", "network", "all"], map(_cpu, measured), left=2),
+        _cpu_table(measured),
         inert(_network_words(measured), "dim"),
         Text("Workers of php-fpm, its listen queue, failed requests:"),
         _table(["c", "busy", "most", "wanted", "queue", "waiting", "full", "failed"], map(_pool, measured)),
@@ -94,11 +94,18 @@ def _times(arm: ArmRow, row: PointRow) -> tuple[str, ...]:
     return f"{row.concurrency}{best}", estimate_words(row.per_s), *times
 
 
-def _cpu(row: PointRow) -> tuple[str, ...]:
+def _cpu_table(rows: Sequence[PointRow]) -> Table:
+    served = any(row.cpu is not None and row.cpu.services is not None for row in rows)
+    names = ("nginx", "database", *(["services"] if served else []), "network", "all")
+    return _table(["c", "php-fpm", *names], (_cpu(row, served=served) for row in rows), left=2)
+
+
+def _cpu(row: PointRow, *, served: bool) -> tuple[str, ...]:
     cpu = row.cpu
     if cpu is None:
-        return _short(row), "requests failed in every visit", *(NOTHING,) * 4
-    return _short(row), estimate_words(cpu.php), *map(value_words, (cpu.nginx, cpu.database, cpu.network, cpu.total))
+        return _short(row), "requests failed in every visit", *(NOTHING,) * (5 if served else 4)
+    services = [cpu.services] if served else []
+    return _short(row), estimate_words(cpu.php), *map(value_words, (cpu.nginx, cpu.database, *services, cpu.network, cpu.total))
 
 
 def _pool(row: PointRow) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from phpdyno.apps.databases import database_socket, live_datadir
-from phpdyno.apps.services import start_services, versions_of_services
+from phpdyno.apps.services import component_of, start_services, versions_of_services
 from phpdyno.apps.source import PHP_FILES
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
@@ -199,7 +199,7 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
     """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
     groups = find_cpu_groups()
     database, meter = _start_database(stack, app, supervisor, cores, groups)
-    start_services(
+    services = start_services(
         stack,
         supervisor,
         app.services,
@@ -207,9 +207,11 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
         cores=cores.helpers,
         cgroups_of=lambda name: component_cgroup(supervisor, groups, name),
     )
+    meters = {each.service.name: component_meter(supervisor, groups, component_of(each.service), each.child) for each in services}
     whole = host_meter(groups)
-    stack.callback(whole.close)
-    return Shared(groups, database, SharedMeters(meter, whole))
+    for each in (whole, *meters.values()):
+        stack.callback(each.close)
+    return Shared(groups, database, SharedMeters(meter, whole, meters))
 
 
 def _start_database(
