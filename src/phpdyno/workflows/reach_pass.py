@@ -20,6 +20,7 @@ from phpdyno.model.reach import Reached
 from phpdyno.model.workload import Workload
 from phpdyno.report.reached import lines_of, reach_view
 from phpdyno.stack.bench import OWN_INI, Bench
+from phpdyno.stack.instance import ArmFailed
 
 ROUNDS = 2
 """So often every target is asked: what is done once a worker, or once for the first of them, is told from what every request does."""
@@ -30,7 +31,7 @@ MOST_REQUESTS = 200
 def look_before(stage: Stage, arm: Arm, workload: Workload, *, progress: Progress) -> ReachedFor | None:
     """What fresh workers of `arm` reach for, told to the onlooker; they have ended when this returns. Never a failure.
 
-    None where nobody looks: at a script, and at an app of our own, of which it is known.
+    None where nobody looks: at a script, at an app of our own, of which it is known, and at an arm that does not start.
     """
     if not isinstance(stage, Bench) or not is_the_users(stage.app_of(arm)):
         return None
@@ -38,8 +39,10 @@ def look_before(stage: Stage, arm: Arm, workload: Workload, *, progress: Progres
     try:
         with on_cores(stage.cores.helpers):
             reached, unwatched = watch_app(stage, arm, workload, most=MOST_REQUESTS)
+    except ArmFailed:
+        # The measurement finds that as well, and says it with all that explains it.
+        return None
     except DynoError as error:
-        # Where the servers do not even start the measurement finds that as well, and says it with all that explains it.
         reached, unwatched = None, str(error)
     found = ReachedFor(reached, unwatched, stage.supervisor.no_bottle)
     for line in lines_of(reach_view(found)):
