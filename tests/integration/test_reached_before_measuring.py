@@ -58,7 +58,7 @@ def test_compare_tells_it_before_its_first_block_and_the_report_has_it(tmp_path:
 
 
 def test_measure_tells_it_too(tmp_path: Path) -> None:
-    asked = ("--docroot", site(tmp_path / "site", index=REACHING), "--url", "/", "--concurrency", "1", "--budget", "8s")
+    asked = ("--docroot", site(tmp_path / "site", index=REACHING), "--url", "/", "--concurrency", "1", "--no-open", "--budget", "15s")
     answer = phpdyno("measure", *asked, "--runs", tmp_path / "runs", "--json")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     view = msgspec.json.decode(answer.stdout, type=SweepView)
