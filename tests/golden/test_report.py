@@ -13,13 +13,20 @@ from phpdyno.journal.records import Ended, Record
 from phpdyno.report.document import document
 from phpdyno.report.terminal import summary
 from phpdyno.report.view import view_of
-from tests.support.journals import JIT, TIMESTAMPS, blocks, finished, opening, plan
+from tests.support.journals import JIT, TIMESTAMPS, blocks, finished, opening, plan, reaching
 from tests.support.protocol import full, script
 from tests.unit.report.test_old_journal import OLD
 
 STARTED = blocks({JIT.name: 1.07, TIMESTAMPS.name: 1.0}, 5)
 INTERRUPTED: list[Record] = [*opening(plan(JIT, TIMESTAMPS)), *STARTED, Ended("interrupted", "SIGINT", 37.0)]
-RUNS = {"finished": finished(), "interrupted": INTERRUPTED, "full": full(), "script": script(), "schema 1": read_journal(OLD)}
+RUNS = {
+    "finished": finished(),
+    "interrupted": INTERRUPTED,
+    "full": full(),
+    "script": script(),
+    "reaching": reaching(),
+    "schema 1": read_journal(OLD),
+}
 
 
 @pytest.mark.parametrize("width", [80, 120])

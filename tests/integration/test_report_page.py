@@ -12,7 +12,7 @@ from phpdyno.journal.records import Record
 from phpdyno.report.page import figures_of, render_page
 from phpdyno.report.view import view_of
 from tests.support.browser import Browser, browser, find_chromium
-from tests.support.journals import JIT, finished, opening, plan
+from tests.support.journals import JIT, finished, opening, plan, reaching
 from tests.support.optional import absent
 from tests.support.protocol import full
 from tests.unit.report.test_old_journal import OLD
@@ -25,6 +25,7 @@ RUNS: dict[str, Callable[[], list[Record]]] = {
     "full": full,
     "finished": finished,
     "hostile": hostile_run,
+    "reaching": reaching,
     "empty": lambda: opening(plan(JIT)),
     "schema 1": lambda: read_journal(OLD),
 }

@@ -11,10 +11,10 @@ import pytest
 
 from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
-from phpdyno.explain.advice import advise
 from phpdyno.explain.strace import CannotTrace
 from phpdyno.explain.watching import watch_requests, watching
 from phpdyno.model.reach import Program
+from phpdyno.report.advice import advise
 from phpdyno.stack.meter import children_of
 from phpdyno.stack.php import default_cli
 from phpdyno.stack.supervise import Supervisor

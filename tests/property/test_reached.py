@@ -6,11 +6,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phpdyno.explain.advice import advise
 from phpdyno.explain.dns_message import read_message
 from phpdyno.explain.reached import TRACED, read_reached
 from phpdyno.explain.strace_lines import text, unescaped
 from phpdyno.model.reach import Reached
+from phpdyno.report.advice import advise
 from tests.support.recorded import recorded
 
 patient = settings(deadline=None)  # the machine is shared

@@ -58,7 +58,7 @@ def records_of(runs: Path) -> list[Record]:
 
 def fault_of(errors: str) -> str:
     """The one line that a fault prints, after the notes on the plan."""
-    (line,) = [line for line in errors.strip().splitlines() if not line.startswith("plan: ")]
+    (line,) = [line for line in errors.strip().splitlines() if not line.startswith(("plan: ", "  "))]
     assert line.startswith("phpdyno: "), line
     return line
 

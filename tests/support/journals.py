@@ -17,6 +17,7 @@ from phpdyno.journal.records import (
     Planned,
     Preflight,
     Proved,
+    ReachedFor,
     Record,
     TargetAnswer,
 )
@@ -24,6 +25,7 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
+from phpdyno.model.reach import Connection, Lookup, Program, Reached, Write
 from phpdyno.model.verdict import ProofOutcome, Verdict
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stats.conclusion import conclude
@@ -179,6 +181,38 @@ OPCACHE_OFF = tuned("ini.opcache.enable=0")
 TIMESTAMPS = tuned("ini.opcache.validate_timestamps=0")
 PRELOAD = tuned("ini.opcache.preload=/srv/app/preload.php")
 HUGE = tuned("env.USE_ZEND_ALLOC_HUGE_PAGES=1")
+
+
+REACHED = Reached(
+    4,
+    (
+        Connection("api.stripe.com", 443, "", "inet", "tcp", "unreachable", "ENETUNREACH", 12),
+        Connection("127.0.0.1", 6379, "", "inet", "tcp", "refused", "ECONNREFUSED", 4),
+    ),
+    (Lookup("api.shop.example", 4, resolved=False),),
+    (Program("sendmail", mail=True, error="", calls=2),),
+    (Write("/tmp/x", "written", "", 4),),
+)
+
+
+def with_services(done: list[BlockDone], **ms: float) -> list[BlockDone]:
+    """The same blocks in which each service took so many milliseconds a request, under the treatments twice as many."""
+
+    def served(held: Cost, factor: int) -> Cost:
+        return structs.replace(held, services_cpu_ns={name: round(factor * each * held.requests * 1e6) for name, each in ms.items()})
+
+    made = []
+    for block in done:
+        seen = (structs.replace(each, control=served(each.control, 1), treated=served(each.treated, 2)) for each in block.observations)
+        made.append(structs.replace(block, observations=tuple(seen)))
+    return made
+
+
+def reaching(found: ReachedFor | None = None) -> list[Record]:
+    """An app of a user's, with two services of its own, that reached for something; `found`: for this."""
+    start = opening(plan(JIT))
+    done = with_services(blocks({JIT.name: 1.07}, 12), cache=0.12, search=1.5)
+    return [*start[:3], found or ReachedFor(REACHED), *start[3:], *done, Ended("finished", "", 61.0)]
 
 
 NOT_EFFECTIVE = Verdict(

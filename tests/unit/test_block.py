@@ -57,6 +57,14 @@ def test_throughput_is_valid_completions_over_time_both_in_total() -> None:
     assert observed(reading(*good, bad), "throughput") == pytest.approx(math.log((1802 / 8.59) / (2000 / 10.0)))
 
 
+def test_the_cpu_of_each_service_is_added_up_by_its_name() -> None:
+    one, two = (structs.replace(slot(), services_ns={"cache": ns, "mail": 7}) for ns in (100, 250))
+    seen = observe(0, AA.name, reading((one, two), (one, two)), plan=plan(AA), metric="cpu")
+    assert seen is not None
+    assert (seen.control.services_cpu_ns, seen.treated.services_cpu_ns) == ({"cache": 200, "mail": 14}, {"cache": 500, "mail": 14})
+    assert seen.treated.stack_cpu_ns == seen.treated.php_cpu_ns + 514
+
+
 def test_failures_are_counted_by_kind() -> None:
     seen = observe(0, AA.name, reading((slot(), slot(valid=7, failed=3))), plan=plan(AA), metric="throughput")
     assert seen is not None

@@ -276,3 +276,10 @@ def test_more_workers_are_advised_only_where_cores_have_room_and_requests_outnum
     if found.kind == "workers":
         assert found.shares.php_cores < 0.9
         assert made.concurrency is None or made.concurrency > made.workers
+
+
+def test_services_are_no_strangers() -> None:
+    found = find_bottleneck(load(php=40, php_cores=41, helper_cores=97, services=70))
+    assert found.kind == "helpers"
+    assert "the services 70 %" in bottleneck_sentence(found)
+    assert find_bottleneck(load(php=40, php_cores=41, helper_cores=97)).kind == "stranger_beside_helpers"

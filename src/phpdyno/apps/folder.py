@@ -141,6 +141,7 @@ class FolderApp:
             written=tree.written,
             begun_ns=begun_ns,
             left_out=tree.left_out,
+            linked=tree.linked,
             services=services,
             peers=described.network,
         )
@@ -181,7 +182,7 @@ class FolderApp:
             left = LeftOut(tuple(sorted(left_out)), self.described.exclude)
             standing = stand_tree(supervisor, read, seen_at, reader=reader, left_out=left, where=where)
             if standing is not None:
-                return _Tree(standing.seen, standing.files, seen_at, (*left.gone, *left.emptied), standing.written)
+                return _Tree(standing.seen, standing.files, seen_at, (*left.gone, *left.emptied), standing.written, standing.linked)
         copy, files = self._copy(supervisor, progress, place, left_out)
         return _Tree(copy, files, seen_at, (*left_out, *self.described.exclude))
 
@@ -243,13 +244,14 @@ class FolderApp:
 
 class _Tree(Struct, frozen=True):
     """An app's files in a run: where they lie, for the servers to see at `seen_at` (None: there); a digest of them; what of the
-    original is left out; where in the live directory lies what is written to an overlay."""
+    original is left out; where in the live directory lies what is written to an overlay; where its links lead to."""
 
     place: Path
     files: str
     seen_at: Path | None
     left_out: tuple[str, ...] = ()
     written: Path | None = None
+    linked: tuple[Path, ...] = ()
 
 
 def _is_ours(entry: Path, logs: Path) -> bool:

@@ -65,9 +65,14 @@ def start_services(
     running = []
     for each in filled:
         name = each.service.name
-        start = Start(each.service, plan.listen[name], _copy(supervisor, each), cores, cgroups_of(f"service-{name}"))
+        start = Start(each.service, plan.listen[name], _copy(supervisor, each), cores, cgroups_of(component_of(each.service)))
         running.append(stack.enter_context(started(supervisor, start)))
     return tuple(running)
+
+
+def component_of(service: Service) -> str:
+    """What its cgroup is called."""
+    return f"service-{service.name}"
 
 
 def kept_as_left(supervisor: Supervisor, services: Sequence[PreparedService], *, by: str) -> tuple[PreparedService, ...]:

@@ -21,11 +21,13 @@ MOST_COPIED_FILES, MOST_COPIED_BYTES = 4_000, 64 << 20
 
 
 class Standing(Struct, frozen=True):
-    """An app's tree in the bottle: its path there, a digest of what is in it, where what is written to it lies."""
+    """An app's tree in the bottle: its path there, a digest of what is in it, where what is written to it lies, and the places outside
+    of it that its links lead to."""
 
     seen: Path
     files: str
     written: Path
+    linked: tuple[Path, ...]
 
 
 class LeftOut(Struct, frozen=True):
@@ -79,7 +81,7 @@ def stand_tree(supervisor: Supervisor, source: Path, seen_at: Path, *, reader: i
             todo += [(Path(f"{place}{link}"), Path(led)) for link, led in inner["links"]]
     except OSError:
         return None
-    return Standing(seen, found["digest"], written)
+    return Standing(seen, found["digest"], written, tuple(homes[1:]))
 
 
 def _stood(supervisor: Supervisor, source: Path, known_as: Path, reading: _Reading) -> tuple[Path, Path, dict[str, Any]]:

@@ -53,9 +53,9 @@ class LiveProgress:
             self._draw(force=True)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """A line that stays; one that is indented goes on with the one before."""
         if not self._quiet:
-            print_line(self._console, f"{self._notes}{text}")
+            print_line(self._console, text if text.startswith("  ") else f"{self._notes}{text}")
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""

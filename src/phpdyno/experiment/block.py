@@ -220,4 +220,5 @@ def _cost(readings: Sequence[SlotReading], worker_kib: int | None) -> Cost:
         kinds=dict(kinds),
         worker_kib=worker_kib,
         generator_ns=sum(reading.generator_ns for reading in readings),
+        services_cpu_ns={name: sum(reading.services_ns[name] for reading in readings) for name in readings[0].services_ns},
     )

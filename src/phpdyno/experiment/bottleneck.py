@@ -46,7 +46,7 @@ def shares_of(load: Load) -> Shares:
     php_time = load.duration_ns * len(load.php_cores)
     helper_time = load.duration_ns * len(load.helper_cores)
     shared = bool(set(load.php_cores) & set(load.helper_cores))
-    known = sum(part or 0 for part in (load.generator_ns, load.web_ns, load.database_ns)) + load.php_ns * shared
+    known = sum(part or 0 for part in (load.generator_ns, load.web_ns, load.database_ns, load.services_ns)) + load.php_ns * shared
     php_cores, helper_cores = max(load.php_cores_ns or 0, load.php_ns), max(load.helper_cores_ns or 0, known)
     stolen = load.stolen_ns or 0
     wanted = stolen + max(php_cores, helper_cores) if shared else stolen + php_cores + helper_cores
@@ -65,6 +65,7 @@ def shares_of(load: Load) -> Shares:
         one_worker=load.php_ns / (load.duration_ns * load.workers),
         stolen=stolen / most,
         network=(load.network_ns or 0) / all_time,
+        services=None if load.services_ns is None else load.services_ns / helper_time,
     )
 
 
@@ -83,6 +84,7 @@ def _full_helper(shares: Shares) -> Kind | None:
         (shares.database or 0.0, "database"),
         (shares.web or 0.0, "web"),
         (shares.generator, "generator"),
+        (shares.services or 0.0, "helpers"),
     )
     if shares.helper_cores - sum(share for share, _ in used) >= STRANGE_BESIDE_HELPERS:
         return "stranger_beside_helpers"

@@ -10,7 +10,10 @@ class Progress(Protocol):
         """A new phase began."""
 
     def note(self, text: str) -> None:
-        """Something that the user should read before the measurement goes on: the plan for the budget."""
+        """Something that the user should read before the measurement goes on: the plan for the budget.
+
+        A line that is indented goes on with the one before.
+        """
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
         """Time went by in the measurement; `text` says what is settled so far."""

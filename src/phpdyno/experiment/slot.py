@@ -2,9 +2,10 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from phpdyno.drive.driver import Driver, Samples, failure_kinds
@@ -46,10 +47,11 @@ class Lane:
 
 
 class SharedMeters(Struct, frozen=True):
-    """Meters of what all instances share: the database (None without one) and the whole host."""
+    """Meters of what all instances share: the database (None without one), the whole host, and each service by its name."""
 
     database: Meter | None
     host: Meter
+    services: Mapping[str, Meter] = field(default_factory=dict)
 
 
 class SlotReading(Struct, frozen=True):
@@ -57,7 +59,7 @@ class SlotReading(Struct, frozen=True):
 
     `drive_ns` is the time from the first request to the last answer, `unfilled_ns` that part of it, summed over the requests that should
     have been in flight, in which they were not. `failures` counts the requests without a valid answer by kind. `generator_ns` is CPU of the
-    threads that drove, no component's.
+    threads that drove, no component's; `services_ns` is by the name of the service.
     """
 
     php_ns: int
@@ -70,6 +72,7 @@ class SlotReading(Struct, frozen=True):
     unfilled_ns: int
     failures: Counter[str]
     generator_ns: int = 0
+    services_ns: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def valid(self) -> int:
@@ -84,7 +87,7 @@ class SlotReading(Struct, frozen=True):
 def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
     """Drive `sequence` and read the meters once every worker is idle again: work after the response belongs to the request."""
     lane.start_slot()
-    meters = (shared.database, shared.host)
+    meters = (shared.database, shared.host, *shared.services.values())
     before = [meter.read_ns() if meter else 0 for meter in meters]
     start = time.monotonic_ns()
     driven = time.thread_time_ns()
@@ -94,13 +97,25 @@ def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32])
     lane.instance.await_idle()
     end = time.monotonic_ns()
     php, web = lane.advance()
-    database, host = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
+    database, host, *services = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
     kinds = failure_kinds(samples)
     drive_ns = int(samples.ended_ns) - int(samples.started_ns)
     in_flight = min(lane.driver.concurrency, int(sequence.size))
     # A failed request has no end to reckon with.
     unfilled = 0 if kinds else unfilled_ns(samples, in_flight)
-    return SlotReading(php, web, database, host, end - start, samples, drive_ns, unfilled, kinds, generator)
+    return SlotReading(
+        php,
+        web,
+        database,
+        host,
+        end - start,
+        samples,
+        drive_ns,
+        unfilled,
+        kinds,
+        generator,
+        dict(zip(shared.services, services, strict=True)),
+    )
 
 
 def unfilled_ns(samples: Samples, in_flight: int) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, Record, Spent
+from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, ReachedFor, Record, Spent
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Panel, Plan
@@ -23,6 +23,7 @@ class RunState:
         self.failed_blocks: dict[str, int] = {}
         self.calibrated: dict[Metric, Calibrated] = {}
         self.host: HostFacts | None = None
+        self.reached: ReachedFor | None = None
         self.next_block = 0
         self._block_s: dict[str, float] = {}
         self.spent_s = 0.0
@@ -53,6 +54,8 @@ class RunState:
                 self.facts[arm] = facts
             case Preflight(host=host):
                 self.host = host
+            case ReachedFor():
+                self.reached = record
             case Calibrated():
                 self.calibrated[record.metric] = record
             case Incident(kind=kind, arm=arm, block=block) if kind == FAILED:

@@ -20,5 +20,5 @@ def threads_for(loads: Iterable[Load]) -> int:
 
 
 def _spare(load: Load) -> int:
-    others = (load.web_ns or 0) + (load.database_ns or 0)
+    others = (load.web_ns or 0) + (load.database_ns or 0) + (load.services_ns or 0)
     return max(1, min(MOST_THREADS, len(load.helper_cores) - math.ceil(others / load.duration_ns)))

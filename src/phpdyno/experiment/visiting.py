@@ -219,6 +219,7 @@ class Visitor:
             network_ns=interrupt_ns(network, {*self._cores.measured, *self._cores.helpers}) if network else None,
             network_apart=network.apart if network else None,
             wall_ns=reading.wall_ns,
+            services_ns={name: max(0, ns) for name, ns in reading.services_ns.items()},
         )
 
 

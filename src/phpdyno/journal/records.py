@@ -5,9 +5,10 @@ from msgspec import Struct
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan
+from phpdyno.model.reach import Reached
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 class Header(Struct, frozen=True, tag="header"):
@@ -31,6 +32,19 @@ class Preflight(Struct, frozen=True, tag="preflight"):
 
     host: HostFacts
     warnings: tuple[str, ...]
+
+
+class ReachedFor(Struct, frozen=True, tag="reached"):
+    """What fresh workers of the control reached for before the first block; None, and why in `unwatched`, where that could not be seen.
+
+    `bottle` says why the app does not run in a bottle, '' where it does; `let_through` are the peers that it may reach. There is no such
+    line of an app that nobody looks at.
+    """
+
+    reached: Reached | None
+    unwatched: str = ""
+    bottle: str = ""
+    let_through: tuple[str, ...] = ()
 
 
 class Answers(Struct, frozen=True, tag="answers"):
@@ -153,4 +167,18 @@ class Ended(Struct, frozen=True, tag="end"):
     elapsed_s: float
 
 
-Record = Header | Planned | Preflight | Answers | Proved | Calibrated | CarriedOver | BlockDone | Incident | Concluded | Spent | Ended
+Record = (
+    Header
+    | Planned
+    | Preflight
+    | ReachedFor
+    | Answers
+    | Proved
+    | Calibrated
+    | CarriedOver
+    | BlockDone
+    | Incident
+    | Concluded
+    | Spent
+    | Ended
+)

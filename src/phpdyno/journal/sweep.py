@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import decode_lines, there
+from phpdyno.journal.records import ReachedFor
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.sweep import Point, SweepPlan, Visit
 
 SWEEP_FILE = "sweep.jsonl"
-SWEEP_SCHEMA = 1
+SWEEP_SCHEMA = 2
 
 
 class SweepHeader(Struct, frozen=True, tag="header"):
@@ -85,7 +86,7 @@ class SweepEnded(Struct, frozen=True, tag="end"):
     spent_s: float
 
 
-SweepRecord = SweepHeader | SweepHost | ArmSeen | Lengths | Visited | CrossChecked | SweepEnded
+SweepRecord = SweepHeader | SweepHost | ReachedFor | ArmSeen | Lengths | Visited | CrossChecked | SweepEnded
 
 
 class Sweep(Struct, frozen=True):
@@ -101,6 +102,7 @@ class Sweep(Struct, frozen=True):
     cross_checks: tuple[CrossChecked, ...]
     ends: tuple[SweepEnded, ...]
     spent_s: float
+    reached: ReachedFor | None = None
 
     @property
     def plan(self) -> SweepPlan:
@@ -146,6 +148,7 @@ def read_sweep(run: Path) -> Sweep:
         cross_checks=tuple(record for record in records if isinstance(record, CrossChecked)),
         ends=tuple(record for record in records if isinstance(record, SweepEnded)),
         spent_s=_spent_s(records),
+        reached=next((record for record in records if isinstance(record, ReachedFor)), None),
     )
 
 

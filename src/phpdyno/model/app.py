@@ -27,7 +27,7 @@ class PreparedApp(Struct, frozen=True):
     where the servers see it instead: at the path of its original, so that `docroot` and `root` are the original's own paths (None for both
     where the servers see the copy itself). `written` is set where `place` is no copy but stands for the original, in the servers' file
     system alone: what is written to it lies there, in the live directory. `begun_ns` is when its preparation began, since 1970, and
-    `left_out` the paths in its original that it goes without.
+    `left_out` the paths in its original that it goes without. `linked` are places outside that its links lead to, seen at their own paths.
     `peers` of the host's network may be reached from the bottle.
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
@@ -50,6 +50,7 @@ class PreparedApp(Struct, frozen=True):
     written: Path | None = None
     begun_ns: int = 0
     left_out: tuple[str, ...] = ()
+    linked: tuple[Path, ...] = ()
     peers: tuple[Tcp, ...] = ()
 
     @property

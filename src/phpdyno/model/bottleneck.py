@@ -31,7 +31,8 @@ class Load(Struct, frozen=True):
 
     `concurrency` is the closed loop's, None for an open loop. `php_cores_ns` and `helper_cores_ns` are all that ran on these cores, and
     `stolen_ns` what the hypervisor took of both. `busy_workers` is a mean of the status page's `active`, `queue_share` the share of samples
-    with somebody waiting. `network_ns` is the kernel's time in interrupts on all these cores. The generator drives on `generator_threads`.
+    with somebody waiting. `network_ns` is the kernel's time in interrupts on all these cores. The generator drives on `generator_threads`;
+    `services_ns` is CPU of all services together.
     """
 
     duration_ns: int
@@ -50,6 +51,7 @@ class Load(Struct, frozen=True):
     queue_share: float | None = None
     network_ns: int | None = None
     generator_threads: int = 1
+    services_ns: int | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no interval can be."""
@@ -58,7 +60,7 @@ class Load(Struct, frozen=True):
             raise ValueError("an interval has a length, a pool a worker, a generator a thread, and a closed loop a request in flight")
         if not self.php_cores or not self.helper_cores:
             raise ValueError("every component has a core")
-        if any(count is not None and count < 0 for count in (*counts, self.network_ns)):
+        if any(count is not None and count < 0 for count in (*counts, self.network_ns, self.services_ns)):
             raise ValueError("CPU time only grows")
         if self.busy_workers is not None and not (math.isfinite(self.busy_workers) and self.busy_workers >= 0):
             raise ValueError("busy workers are a number")
@@ -67,7 +69,8 @@ class Load(Struct, frozen=True):
 
 
 class Shares(Struct, frozen=True):
-    """Shares of core time: `php` of php-fpm's cores, `web`, `database` and `generator` of the helpers', `*_cores` all that ran there.
+    """Shares of core time: `php` of php-fpm's cores, `web`, `database`, `services` and `generator` of the helpers', `*_cores` all that ran
+    there.
 
     `one_web`, `one_generator` and `one_worker` are of one core: nginx's process, each thread of the generator and a worker cannot use more.
     `stolen` is of the time in which the cores had work.
@@ -84,6 +87,7 @@ class Shares(Struct, frozen=True):
     one_worker: float
     stolen: float
     network: float
+    services: float | None = None
 
 
 class Bottleneck(Struct, frozen=True):

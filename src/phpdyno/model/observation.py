@@ -9,7 +9,8 @@ class Cost(Struct, frozen=True):
     `requests` were sent, `failed` of them got no valid answer: `kinds` counts those by kind (`wrong_status (502)`, `timed_out`).
     `drive_ns` is the time from each slot's first request to its last answer. Service times are those of valid answers.
     `worker_kib` is the private memory of one worker after the block, the median over the pool; None where it could not be read.
-    `generator_ns` is CPU of the load generator's threads; None in journals of before it was kept.
+    `generator_ns` is CPU of the load generator's threads; None in journals of before it was kept. `services_cpu_ns` is by the name of the
+    service (`[service.NAME]`).
     """
 
     requests: int
@@ -25,11 +26,12 @@ class Cost(Struct, frozen=True):
     kinds: dict[str, int] = field(default_factory=dict)
     worker_kib: int | None = None
     generator_ns: int | None = None
+    services_cpu_ns: dict[str, int] = field(default_factory=dict)
 
     @property
     def stack_cpu_ns(self) -> int:
         """CPU of all components of the arm together."""
-        return self.php_cpu_ns + self.web_cpu_ns + self.database_cpu_ns
+        return self.php_cpu_ns + self.web_cpu_ns + self.database_cpu_ns + sum(self.services_cpu_ns.values())
 
 
 class Observation(Struct, frozen=True):

@@ -72,7 +72,8 @@ class SweepPlan(Struct, frozen=True):
 class VisitCpu(Struct, frozen=True):
     """CPU over one visit in nanoseconds, by component, and of the cores; `network_ns` is time in (soft) interrupts on them, which is
     contained in the components' own unless `network_apart`. `wall_ns` is how long it was between the readings, a little longer than the
-    driving; 0 where that was not noted. None is what could not be read or is not there."""
+    driving; 0 where that was not noted. None is what could not be read or is not there.
+    `services_ns` is by the name of the service."""
 
     php_ns: int
     generator_ns: int
@@ -84,6 +85,7 @@ class VisitCpu(Struct, frozen=True):
     network_ns: int | None = None
     network_apart: bool | None = None
     wall_ns: int = 0
+    services_ns: dict[str, int] = field(default_factory=dict)
 
 
 class TargetTimes(Struct, frozen=True):

@@ -68,7 +68,7 @@ def _helpers_cores(found: Bottleneck) -> str:
 
 def _helpers_of(found: Bottleneck) -> list[tuple[str, float]]:
     shares = found.shares
-    named = (("nginx", shares.web), ("MariaDB", shares.database), ("the generator", shares.generator))
+    named = (("nginx", shares.web), ("MariaDB", shares.database), ("the services", shares.services), ("the generator", shares.generator))
     return [(name, share) for name, share in named if share is not None]
 
 

@@ -25,6 +25,7 @@ def arm_cost(costs: Sequence[Cost]) -> ArmCost | None:
         return total_ns / valid / _NS_PER_MS
 
     kinds: Counter[str] = Counter()
+    services = dict.fromkeys(name for cost in costs for name in cost.services_cpu_ns)
     for cost in costs:
         kinds.update(cost.kinds)
     return ArmCost(
@@ -38,6 +39,7 @@ def arm_cost(costs: Sequence[Cost]) -> ArmCost | None:
         requests_per_s=requests_per_s(costs),
         failed=sum(cost.failed for cost in costs),
         failures=dict(kinds),
+        services_cpu_ms_per_request={name: per_request(sum(cost.services_cpu_ns.get(name, 0) for cost in costs)) for name in services},
     )
 
 

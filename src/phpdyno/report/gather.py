@@ -17,6 +17,7 @@ from phpdyno.journal.records import (
     Planned,
     Preflight,
     Proved,
+    ReachedFor,
     Record,
     Spent,
 )
@@ -61,6 +62,7 @@ class Gathered(Struct, frozen=True):
     end: Ended | None
     elapsed_s: float
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
+    reached: ReachedFor | None = None
 
     def mixture(self, metric: Metric) -> float:
         """g of the confidence sequences of a metric: the calibration chose it."""
@@ -72,6 +74,7 @@ class _Pile(Struct):
     header: Header = field(default_factory=lambda: Header(0, "", "", "", ()))
     plan: Plan | None = None
     preflight: Preflight | None = None
+    reached: ReachedFor | None = None
     calibrations: dict[Metric, Calibrated] = field(default_factory=dict)
     carried: dict[tuple[str, int, int], CarriedOver] = field(default_factory=dict)
     answers: dict[str, Answers] = field(default_factory=dict)
@@ -111,6 +114,7 @@ def gather(records: Iterable[Record], run_name: str) -> Gathered:
         end=pile.end,
         elapsed_s=max(pile.sessions_s, pile.last_block_s),
         facts=pile.facts,
+        reached=pile.reached,
     )
 
 
@@ -120,8 +124,8 @@ def _put(pile: _Pile, record: Record) -> None:
             pile.header = record
         case Planned():
             pile.plan = record.plan
-        case Preflight():
-            pile.preflight = record
+        case Preflight() | ReachedFor():
+            _put_before(pile, record)
         case Calibrated():
             pile.calibrations[record.metric] = record
         case Spent():
@@ -137,6 +141,14 @@ def _put(pile: _Pile, record: Record) -> None:
             pile.sessions_s += record.elapsed_s
         case _:
             _put_arm(pile, record)
+
+
+def _put_before(pile: _Pile, record: Preflight | ReachedFor) -> None:
+    """What was found out before anything was measured."""
+    if isinstance(record, Preflight):
+        pile.preflight = record
+    else:
+        pile.reached = record
 
 
 def _put_arm(pile: _Pile, record: Answers | Proved | Concluded) -> None:

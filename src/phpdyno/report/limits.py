@@ -98,5 +98,6 @@ def _load(plan: Plan, host: HostFacts, arm: Arm, slots: Slots) -> Load | None:
         generator_ns=sum(generator),
         web_ns=sum(max(0, cost.web_cpu_ns) for cost in costs) if through_nginx and not beside else None,
         database_ns=sum(max(0, cost.database_cpu_ns) for cost in costs) or None,
+        services_ns=sum(max(0, ns) for cost in costs for ns in cost.services_cpu_ns.values()) or None,
         php_cores_ns=sum(round(on_php(cost) / max(1e-3, 1.0 - steal)) for cost, steal in slots),
     )

@@ -21,6 +21,8 @@ _FILTERS: Filters = {
     "aa_finding": words.aa_finding,
     "pairs_of": pairs_of,
     "metric": words.metric_words,
+    "service": words.service_words,
+    "whole": words.whole_stack_words,
     "quotient": words.QUOTIENT.__getitem__,
 }
 
@@ -38,6 +40,7 @@ def render_page(view: RunView) -> str:
         groups=words.by_metric(view.rows),
         calibration_aa={metric: words.aa_of(view, metric) for metric in get_args(Metric)},
         forecasts={each.metric: forecast(each, words.margin_of(view, each.metric), view.budget_s) for each in view.calibrations},
+        services=words.services_of(view.rows),
         php=words.PHP_NAME[view.transport],
         per_second=words.PER_SECOND[view.unit],
         blocks={row.name: f"blocks-{number}" for number, row in enumerate(view.rows) if f"blocks-{number}" in figures},

@@ -12,7 +12,7 @@ from phpdyno.report.costs import arm_cost, whole_stack
 from phpdyno.report.gather import Gathered
 from phpdyno.report.limits import doubts_of_blocks
 from phpdyno.report.shape import ProofRow, Ratio, Row
-from phpdyno.report.words import failures, sentence
+from phpdyno.report.words import failures, sentence, whole_stack_words
 from phpdyno.stats.conclusion import conclude
 from phpdyno.stats.sequence import least_blocks
 
@@ -121,7 +121,7 @@ def _own_warnings(row: Row) -> tuple[str, ...]:
     if row.is_aa and directed:
         warnings.append("identical to the control, and yet a direction: do not trust effects of this size in this run")
     if row.metric == "cpu" and row.kind == "improved" and row.whole_stack is not None and row.whole_stack.low <= 1:
-        warnings.append(_not_of_the_whole(row.whole_stack, row.unit))
+        warnings.append(_not_of_the_whole(row.whole_stack, row.unit, whole_stack_words("PHP", row)))
     if row.treated is not None and row.treated.failed:
         control = f"; of the control's: {failures(row.control)}" if row.control is not None else ""
         warnings.append(f"{row.unit}s failed under the treatment: {failures(row.treated)}{control}; only valid answers count")
@@ -133,9 +133,9 @@ def _own_warnings(row: Row) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _not_of_the_whole(stack: Ratio, unit: Unit) -> str:
+def _not_of_the_whole(stack: Ratio, unit: Unit, parts: str) -> str:
     """What to say of a saving in PHP beside a whole stack that is not certain to be cheaper."""
-    spent, together = "the saving in PHP is spent elsewhere", "PHP + nginx + database together cost"
+    spent, together = "the saving in PHP is spent elsewhere", f"{parts} together cost"
     if stack.high < 1:
         return f"{spent}: {together} more per {unit}, so nothing is gained"
     if stack.ratio <= 1:

@@ -73,6 +73,9 @@ class ArmCost(Struct, frozen=True):
     failures: Annotated[dict[str, int], says("The failed requests by kind; may be empty where the kinds were not recorded.")] = field(
         default_factory=dict
     )
+    services_cpu_ms_per_request: Annotated[
+        dict[str, float], says("CPU of each service of the app.toml by its name, milliseconds per valid request; empty without any.")
+    ] = field(default_factory=dict)
 
 
 class Ratio(Struct, frozen=True):
@@ -98,7 +101,7 @@ class Row(Struct, frozen=True):
         Relevance,
         says(
             "The interval against the margin; empty without a direction. `spent elsewhere`: PHP's CPU has improved, but that of php-fpm + "
-            "nginx + database together is certain to have grown, so nothing is gained (`--fail-on regression` exits with 3)."
+            "nginx + database + services together is certain to have grown, so nothing is gained (`--fail-on regression` exits with 3)."
         ),
     ]
     ratio: Annotated[
@@ -126,7 +129,7 @@ class Row(Struct, frozen=True):
     treated: Annotated[ArmCost | None, says("What the treatment cost. Null without a block or when invalid.")]
     whole_stack: Annotated[
         Ratio | None,
-        says("The same comparison for php-fpm + nginx + database CPU together: secondary. Null while infinite or when invalid."),
+        says("The same comparison for php-fpm + nginx + database + services CPU together: secondary. Null while infinite or when invalid."),
     ]
     unit: Annotated[Unit, says("What is counted: requests, or with `--script` operations.")] = "request"
 
@@ -145,6 +148,24 @@ class EnvironmentRow(Struct, frozen=True):
 
     name: Annotated[str, says("What it is about.")]
     value: Annotated[str, says("The fact, in words.")]
+
+
+class ReachRow(Struct, frozen=True):
+    """One thing that the app reached for."""
+
+    calls: Annotated[int, says("How often, all requests together.")]
+    often: Annotated[str, says("The same in words: `once a request`, `12 x`.")]
+    what: Annotated[str, says("What, by name, and how it ended.")]
+    next_step: Annotated[str, says("What to do about it, or what became of it; empty for an app without a bottle.")]
+    snippet: Annotated[str, says("Lines of an app.toml that give the app the service; empty where no kind of service is one.")]
+
+
+class ReachView(Struct, frozen=True):
+    """What fresh workers of the control reached for before anything was measured, outside the app's own files, database and services."""
+
+    requests: Annotated[int, says("Requests that were watched; 0 where none could be.")]
+    rows: Annotated[tuple[ReachRow, ...], says("Each thing, most frequent first.")]
+    unwatched: Annotated[str, says("Why it is not known; empty where it is.")]
 
 
 class RunView(Struct, frozen=True, kw_only=True):
@@ -182,6 +203,9 @@ class RunView(Struct, frozen=True, kw_only=True):
     calibration: Annotated[str, says("Slot length and block size in words; empty before calibration.")] = ""
     calibrations: Annotated[tuple[CalibrationRow, ...], says("What was found before the first block, one entry per metric.")] = ()
     preflight_warnings: Annotated[tuple[str, ...], says("What the host does that may disturb a measurement.")]
+    reached: Annotated[
+        ReachView | None, says("What the app reached for; null where nobody looked: built-in apps, scripts, journals before schema 3.")
+    ] = None
     answers: Annotated[tuple[AnswerRow, ...], says("The equal-answers check of each arm.")] = ()
     rows: Annotated[tuple[Row, ...], says("One row per treatment, in the order of the plan.")] = ()
     blocks_excluded: Annotated[int, says("Observations left out for a covariate declared beforehand, all treatments together.")] = 0

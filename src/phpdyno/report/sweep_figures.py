@@ -131,6 +131,7 @@ def cpu_split(visits: Sequence[Visit], confidence: float) -> CpuSplit | None:
         php=php,
         nginx=part("web"),
         database=part("database"),
+        services=part("services"),
         generator=generator,
         network=part("network"),
         network_apart=apart[-1] if apart else None,
@@ -139,8 +140,8 @@ def cpu_split(visits: Sequence[Visit], confidence: float) -> CpuSplit | None:
 
 
 def _total(visits: Sequence[Visit], confidence: float) -> Estimate | None:
-    """php-fpm, nginx, database, and the kernel's network where it is not contained in theirs."""
-    served: tuple[CpuPart, ...] = ("php", "web", "database")
+    """php-fpm, nginx, database, services, and the kernel's network where it is not contained in theirs."""
+    served: tuple[CpuPart, ...] = ("php", "web", "database", "services")
     values = []
     for visit in clean(visits):
         names: tuple[CpuPart, ...] = (*served, "network") if visit.cpu.network_apart else served

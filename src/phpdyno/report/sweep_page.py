@@ -46,6 +46,7 @@ def render_sweep(view: SweepView) -> str:
         view=view,
         arms=[(number, arm, [row for row in view.points if row.arm == arm.name]) for number, arm in enumerate(view.arms)],
         percents=PERCENTS,
+        served=any(row.cpu is not None and row.cpu.services is not None for row in view.points),
         percent_colors=[(percentile_name(percent), plots.color_at(number)) for number, percent in enumerate(PERCENTS)],
         arm_colors=plots.arm_colors(view.arms),
         left_out=[row for row in view.visits if row.excluded],

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from phpdyno.model.bottleneck import Kind
 from phpdyno.model.plan import Transport
-from phpdyno.report.shape import EnvironmentRow, Outcome, TargetRow
+from phpdyno.report.shape import EnvironmentRow, Outcome, ReachView, TargetRow
 from phpdyno.report.shape_measured import says
 
 SCHEMA: Final = "phpdyno.measure/1"
@@ -55,6 +55,7 @@ class CpuSplit(Struct, frozen=True):
     php: Annotated[Estimate, says("All of php-fpm's processes.")]
     nginx: Annotated[Estimate | None, says("nginx.")]
     database: Annotated[Estimate | None, says("The database.")]
+    services: Annotated[Estimate | None, says("All services of the app.toml together.")]
     generator: Annotated[Estimate, says("phpdyno's own load generator: no part of `total`.")]
     network: Annotated[
         Estimate | None,
@@ -64,7 +65,7 @@ class CpuSplit(Struct, frozen=True):
         bool | None,
         says("True: the kernel accounts `network` apart, and `total` contains it. False: it lies in the components' own. Null: unknown."),
     ]
-    total: Annotated[Estimate, says("php-fpm, nginx and database together, and `network` where it is apart.")]
+    total: Annotated[Estimate, says("php-fpm, nginx, database and services together, and `network` where it is apart.")]
 
 
 class QueueRow(Struct, frozen=True):
@@ -218,5 +219,8 @@ class SweepView(Struct, frozen=True, kw_only=True):
     host: Annotated[str, says("The machine in words.")]
     environment: Annotated[tuple[EnvironmentRow, ...], says("The machine, the servers and the builds, one fact each.")]
     warnings: Annotated[tuple[str, ...], says("What the host does that may disturb a measurement.")]
+    reached: Annotated[
+        ReachView | None, says("What the app reached for; null where nobody looked: built-in apps, records before schema 2.")
+    ] = None
     sentences: Annotated[tuple[str, ...], says("What was found, in words: one sentence for each arm.")]
     repeat: Annotated[str, says("Shell command that repeats the measurement.")]

@@ -26,7 +26,7 @@ from phpdyno.report.sweep_words import (
     value_words,
     whole,
 )
-from phpdyno.report.terminal_parts import headed, inert, labelled
+from phpdyno.report.terminal_parts import headed, inert, labelled, reached
 from phpdyno.report.words import NOTHING, count, duration, percent, visible
 from phpdyno.stats.visits import PERCENTS
 
@@ -44,6 +44,8 @@ def sweep_summary(view: SweepView) -> Group:
         parts += [Text("Other load generators on the same instances:", style="bold")]
         parts += [inert(f"  {row.arm}: {cross_words(row, view.confidence)}") for row in view.cross_checks]
         parts.append(Text())
+    if (told := reached(view.reached)) is not None:
+        parts += [told, Text()]
     parts += [_notes(view), Text(), _scope(view), Text()]
     return Group(*parts, *map(inert, view.sentences))
 
@@ -73,7 +75,7 @@ def _arm(view: SweepView, arm: ArmRow, rows: Sequence[PointRow]) -> list[Rendera
         ]
     parts += [
         Text(f"CPU milliseconds per valid request ({level} CI of php-fpm's):"),
-        _table(["c", "php-fpm", "nginx", "database", "network", "all"], map(_cpu, measured), left=2),
+        _cpu_table(measured),
         inert(_network_words(measured), "dim"),
         Text("Workers of php-fpm, its listen queue, failed requests:"),
         _table(["c", "busy", "most", "wanted", "queue", "waiting", "full", "failed"], map(_pool, measured)),
@@ -93,11 +95,18 @@ def _times(arm: ArmRow, row: PointRow) -> tuple[str, ...]:
     return f"{row.concurrency}{best}", estimate_words(row.per_s), *times
 
 
-def _cpu(row: PointRow) -> tuple[str, ...]:
+def _cpu_table(rows: Sequence[PointRow]) -> Table:
+    served = any(row.cpu is not None and row.cpu.services is not None for row in rows)
+    names = ("nginx", "database", *(["services"] if served else []), "network", "all")
+    return _table(["c", "php-fpm", *names], (_cpu(row, served=served) for row in rows), left=2)
+
+
+def _cpu(row: PointRow, *, served: bool) -> tuple[str, ...]:
     cpu = row.cpu
     if cpu is None:
-        return _short(row), "requests failed in every visit", *(NOTHING,) * 4
-    return _short(row), estimate_words(cpu.php), *map(value_words, (cpu.nginx, cpu.database, cpu.network, cpu.total))
+        return _short(row), "requests failed in every visit", *(NOTHING,) * (5 if served else 4)
+    services = [cpu.services] if served else []
+    return _short(row), estimate_words(cpu.php), *map(value_words, (cpu.nginx, cpu.database, *services, cpu.network, cpu.total))
 
 
 def _pool(row: PointRow) -> tuple[str, ...]:

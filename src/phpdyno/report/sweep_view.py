@@ -11,6 +11,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.sweep import SweepPlan, Visit
 from phpdyno.render.php import most_workers
 from phpdyno.report import scope
+from phpdyno.report.reached import reach_view
 from phpdyno.report.shape import EnvironmentRow, Outcome
 from phpdyno.report.sweep_figures import all_reached, children_reached, estimate, most_active, point_row
 from phpdyno.report.sweep_shape import SCHEMA, ArmRow, CrossRow, Estimate, PointRow, SweepView, VisitRow
@@ -63,6 +64,7 @@ def sweep_view(sweep: Sweep, run_name: str) -> SweepView:
         host=scope.host_in_words(host),
         environment=_environment(sweep, host),
         warnings=tuple(dict.fromkeys(warning for each in sweep.hosts for warning in each.warnings)),
+        reached=reach_view(sweep.reached) if sweep.reached else None,
         sentences=tuple(arm.sentence for arm in arms),
         repeat=scope.repeat(header.argv, plan.seed, "measure"),
     )

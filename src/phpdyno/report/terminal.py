@@ -13,7 +13,7 @@ from phpdyno.report.bar import bar, scale
 from phpdyno.report.forest import reach
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.shape_measured import AaRow
-from phpdyno.report.terminal_parts import STYLE, headed, labelled, name_of
+from phpdyno.report.terminal_parts import STYLE, headed, labelled, name_of, reached
 from phpdyno.report.terminal_tables import calibration, carry_over, cost_table, notes, scope
 from phpdyno.report.words import (
     PHP_NAME,
@@ -44,7 +44,7 @@ def summary(view: RunView) -> Group:
         parts += [VerdictTable(view, metric), Text()]
     for held in groups.values():
         parts += [cost_table(held, PHP_NAME[view.transport]), Text()]
-    for section in (calibration(view), carry_over(view)):
+    for section in (calibration(view), carry_over(view), reached(view.reached)):
         parts += [section, Text()] if section is not None else []
     parts += [notes(view), Text(), scope(view), Text(), words(view)]
     return Group(*parts)

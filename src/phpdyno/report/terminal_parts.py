@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from phpdyno.model.notices import first_of
-from phpdyno.report.shape import Row
+from phpdyno.report.reached import lines_of
+from phpdyno.report.shape import ReachView, Row
 from phpdyno.report.words import label, visible
 
 STYLE = {"improved": "green", "regressed": "red", "equivalent": "cyan", "inconclusive": "yellow", "invalid": "magenta"}
@@ -32,6 +33,15 @@ def inert(text: str, style: str = "") -> Text:
 def headed(title: str, warnings: Sequence[str]) -> list[RenderableType]:
     """What every report begins with: its title, then what must be known before all else."""
     return [Text(visible(title), style="bold"), *(inert(each, "bold yellow") for each in first_of(warnings))]
+
+
+def reached(view: ReachView | None) -> Group | None:
+    """What the app reached for; None where there is nothing to tell."""
+    told = list(lines_of(view)) if view is not None else []
+    if view is None or not told:
+        return None
+    head, *rest = told
+    return Group(inert(f"{head[0].upper()}{head[1:]}", "yellow" if view.unwatched else "bold"), *map(inert, rest))
 
 
 def name_of(row: Row) -> Text:

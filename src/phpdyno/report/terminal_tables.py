@@ -11,7 +11,7 @@ from phpdyno.model.plan import Unit
 from phpdyno.report.calibrations import forecast
 from phpdyno.report.shape import ArmCost, Row, RunView
 from phpdyno.report.shape_measured import AllanRow, CalibrationRow
-from phpdyno.report.terminal_parts import labelled, name_of
+from phpdyno.report.terminal_parts import inert, labelled, name_of
 from phpdyno.report.words import (
     FEW_ANSWERS,
     NOTHING,
@@ -26,7 +26,9 @@ from phpdyno.report.words import (
     milliseconds,
     percent,
     rate,
+    service_words,
     visible,
+    whole_stack_words,
 )
 
 _MOST_EXCLUSIONS = 6
@@ -54,13 +56,16 @@ def cost_table(rows: Sequence[Row], php: str) -> RenderableType:
         lines.append(name_of(row))
         for arm, cost in (("control", control), ("treatment", treated)):
             lines.append(Text.assemble((f"  {arm:<12}", "dim"), "".join(f"{each:>9}" for each in _costs(cost, loaded=loaded))))
+        for name, ms in control.services_cpu_ms_per_request.items():
+            own = milliseconds(treated.services_cpu_ms_per_request.get(name, 0.0))
+            lines.append(inert(f"  {service_words(name)}: control {milliseconds(ms)}, treatment {own}"))
         if loaded and (control.failed or treated.failed):
             lines.append(Text(visible(f"  failed: control {failures(control)}; treatment {failures(treated)}"), style="yellow"))
         if row.whole_stack is not None:
             stack = row.whole_stack
             level = percent(row.confidence)
             ratio = f"control / treatment {stack.ratio:.3f} ({level} CI {stack.low:.3f} to {stack.high:.3f})"
-            lines.append(Text(f"  {php} + nginx + database: {ratio}", style="dim"))
+            lines.append(Text(f"  {whole_stack_words(php, row)}: {ratio}", style="dim"))
     if not loaded and any(None in (cost.service_p50_ms, cost.service_p99_ms) for _, *arms in measured for cost in arms):
         lines.append(Text(f"  {NOTHING}: {FEW_ANSWERS}", style="dim"))
     return Group(*lines)

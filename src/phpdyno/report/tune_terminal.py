@@ -8,7 +8,7 @@ from rich.text import Text
 
 from phpdyno.model.notices import rest_of
 from phpdyno.model.tune import Confirmed, Found
-from phpdyno.report.terminal_parts import headed, inert, labelled
+from phpdyno.report.terminal_parts import headed, inert, labelled, reached
 from phpdyno.report.tune_view import TuneView, left_out
 from phpdyno.report.tune_words import before_after, confirmed_words, ratio_words, settings_words, standing_words
 from phpdyno.report.words import count, duration
@@ -33,6 +33,8 @@ def tune_summary(view: TuneView) -> Group:
     ):
         if section:
             parts += [*section, Text()]
+    if (told := reached(view.reached)) is not None:
+        parts += [told, Text()]
     parts += [*_left_out(found), *_notes(view), Text()]
     if view.bundle:
         parts.append(inert(f"bundle: {view.run}/{view.bundle} (phpdyno bundle apply DIR)"))

@@ -7,6 +7,8 @@ from msgspec import Meta, Struct
 
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.tune import Change, Found, Goal
+from phpdyno.report.reached import reach_view
+from phpdyno.report.shape import ReachView
 from phpdyno.report.tune_words import BETTER, outcome_words
 from phpdyno.report.words import count, duration, percent
 
@@ -43,6 +45,7 @@ class TuneView(Struct, frozen=True, kw_only=True):
     warnings: Annotated[tuple[str, ...], Meta(description="About the host, and about settings of a live pool that were not taken over.")]
     parts: Annotated[tuple[PartView, ...], Meta(description="The comparisons that it consists of, in their order.")]
     found: Annotated[Found, Meta(description="What was found, stage by stage.")]
+    reached: Annotated[ReachView | None, Meta(description="What the app reached for; null where nobody looked: a built-in app.")] = None
 
 
 def tune_view(record: TuneRecord, run: str) -> TuneView:
@@ -79,6 +82,7 @@ def tune_view(record: TuneRecord, run: str) -> TuneView:
         warnings=(*record.warnings, *record.notes),
         parts=tuple(PartView(each.name, each.seconds, each.blocks) for each in record.parts),
         found=found,
+        reached=reach_view(record.reached) if record.reached else None,
     )
 
 

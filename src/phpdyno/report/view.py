@@ -11,6 +11,7 @@ from phpdyno.report.blocks import block_points, control_points, exclusions, nois
 from phpdyno.report.calibrations import calibrations, in_words
 from phpdyno.report.carry import checked, not_looked_at
 from phpdyno.report.gather import Gathered, gather
+from phpdyno.report.reached import reach_view
 from phpdyno.report.rows import row_of
 from phpdyno.report.shape import SCHEMA, AnswerRow, IncidentRow, Outcome, RunView
 
@@ -51,6 +52,7 @@ def _bare(gathered: Gathered, run_name: str) -> RunView:
         host=scope.host_in_words(gathered.host),
         environment=scope.environment(gathered),
         preflight_warnings=gathered.preflight_warnings,
+        reached=reach_view(gathered.reached) if gathered.reached else None,
         max_steal=plan.max_steal,
         max_lag=plan.max_lag,
         max_lag_of_cpu=plan.limits_of("cpu").lag,

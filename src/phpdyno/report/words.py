@@ -188,6 +188,22 @@ def failures(cost: ArmCost) -> str:
     return f"{cost.failed} of {cost.requests}" + (f" ({kinds})" if kinds else "")
 
 
+def whole_stack_words(php: str, row: Row) -> str:
+    """`php-fpm + nginx + database`, and the services where the app has any."""
+    return f"{php} + nginx + database" + (" + services" if row.control is not None and row.control.services_cpu_ms_per_request else "")
+
+
+def services_of(rows: Iterable[Row]) -> list[str]:
+    """Names of the services that these rows have figures of."""
+    costs = (cost for row in rows for cost in (row.control, row.treated) if cost is not None)
+    return list(dict.fromkeys(name for cost in costs for name in cost.services_cpu_ms_per_request))
+
+
+def service_words(name: str) -> str:
+    """What the part of a service is called."""
+    return f"service {name}"
+
+
 def drained(in_flight: int, slot: int) -> str:
     """`5 %`: how many of a slot's requests are still under way when its last one is sent."""
     return percent(round(in_flight / slot, 3))

@@ -29,7 +29,7 @@ _FIGURE = re.compile(r"(?: for)? [\d.]+ ?%")
 _LARGEST_LOG = 700.0
 """exp() of more does not fit a float."""
 
-CpuPart = Literal["php", "web", "database", "generator", "network"]
+CpuPart = Literal["php", "web", "database", "services", "generator", "network"]
 """Whose CPU: php-fpm, nginx, the database, the load generator, or the kernel in (soft) interrupts (part of the others' unless apart)."""
 
 
@@ -154,7 +154,14 @@ def cpu_per_request(visits: Sequence[Visit], part: CpuPart, confidence: float) -
 def cpu_ns(visit: Visit, part: CpuPart) -> int | None:
     """One component's CPU over one visit in nanoseconds."""
     cpu = visit.cpu
-    parts = {"php": cpu.php_ns, "web": cpu.web_ns, "database": cpu.database_ns, "generator": cpu.generator_ns, "network": cpu.network_ns}
+    parts = {
+        "php": cpu.php_ns,
+        "web": cpu.web_ns,
+        "database": cpu.database_ns,
+        "services": sum(cpu.services_ns.values()) if cpu.services_ns else None,
+        "generator": cpu.generator_ns,
+        "network": cpu.network_ns,
+    }
     return parts[part]
 
 
@@ -245,6 +252,7 @@ def load_over(
         generator_ns=sum(cpu.generator_ns for cpu in cpus),
         web_ns=None if web_beside_php else _sum(cpu.web_ns for cpu in cpus),
         database_ns=_sum(cpu.database_ns for cpu in cpus),
+        services_ns=sum(ns for cpu in cpus for ns in cpu.services_ns.values()) or None,
         php_cores_ns=_sum(cpu.php_cores_ns for cpu in cpus),
         helper_cores_ns=_sum(cpu.helper_cores_ns for cpu in cpus),
         stolen_ns=_sum(cpu.stolen_ns for cpu in cpus),

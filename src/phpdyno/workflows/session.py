@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from phpdyno.apps.databases import database_socket, live_datadir
 from phpdyno.apps.original import change_of
-from phpdyno.apps.services import start_services, versions_of_services
+from phpdyno.apps.services import component_of, start_services, versions_of_services
 from phpdyno.apps.source import PHP_FILES
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
@@ -38,6 +38,7 @@ from phpdyno.stack.programs import nginx_version
 from phpdyno.stack.script import ScriptBench
 from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.reach_pass import look_before
 
 Outcome = Literal["finished", "interrupted", "failed"]
 
@@ -117,6 +118,11 @@ def measure(
         refuse_another_host(state.host, ground.preflight.host)
         journal.append(ground.preflight)
         tell_first(ground.preflight.warnings, progress)
+        if state.reached is None:
+            # A resumed run has it in its journal.
+            reached = look_before(ground.stage, plan.control, plan.workload, progress=progress)
+            if reached is not None:
+                journal.append(reached)
         Runner(state, ground.stage, ground.meters, journal, run=run, progress=progress).measure()
         if change := change_of(app):
             journal.append(Incident(state.next_block, "", "changed original", change))
@@ -206,7 +212,7 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
     """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
     groups = find_cpu_groups()
     database, meter = _start_database(stack, app, supervisor, cores, groups)
-    start_services(
+    services = start_services(
         stack,
         supervisor,
         app.services,
@@ -214,9 +220,11 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
         cores=cores.helpers,
         cgroups_of=lambda name: component_cgroup(supervisor, groups, name),
     )
+    meters = {each.service.name: component_meter(supervisor, groups, component_of(each.service), each.child) for each in services}
     whole = host_meter(groups)
-    stack.callback(whole.close)
-    return Shared(groups, database, SharedMeters(meter, whole))
+    for each in (whole, *meters.values()):
+        stack.callback(each.close)
+    return Shared(groups, database, SharedMeters(meter, whole, meters))
 
 
 def _start_database(

@@ -25,6 +25,7 @@ from phpdyno.render.apache import of_both_kinds
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stats.visits import throughput, visits_of
+from phpdyno.workflows.reach_pass import look_before
 from phpdyno.workflows.session import last_line, notices_of, refuse_another_host, start_shared, tell_first, versions_of, workers_pass
 
 ROUGH_CPU = "workers of this pool come and go, and without a cgroup (which needs root) what an ended one had used is known to a tick only"
@@ -69,6 +70,11 @@ class SweepSession(Struct, frozen=True):
                 apps=self.apps,
                 status=True,
             )
+            if begun is None or begun.reached is None:
+                # The first arm is what the others are held against.
+                reached = look_before(bench, plan.arms[0], plan.workload, progress=self.progress)
+                if reached is not None:
+                    journal.append(reached)
             runner = SweepRunner(
                 plan, bench, shared.meters, journal, clock=clock, progress=self.progress, begun=Begun.of(begun) if begun else Begun()
             )

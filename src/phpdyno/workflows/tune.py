@@ -11,7 +11,7 @@ from phpdyno import __version__
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.journal.records import Preflight
+from phpdyno.journal.records import Preflight, ReachedFor
 from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
 from phpdyno.model.tune import Asked, Found
 from phpdyno.workflows.peers import go_on_with, with_named_peers
@@ -50,7 +50,8 @@ def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress, w
         with laboratory(subject, run, argv=argv, progress=progress) as (lab, preflight):
             for note in subject.maker.reader.notes:
                 progress.note(note)
-            Tuning(run, _new(subject, lab, preflight, argv), lab, progress).go()
+            reached = lab.parts.look_before(subject.controls[0], lab.app.workload)
+            Tuning(run, _new(subject, lab, preflight, argv, reached), lab, progress).go()
     return run
 
 
@@ -72,7 +73,7 @@ def resume_tune(run: Path, *, progress: Progress) -> Path:
     return run
 
 
-def _new(subject: Subject, lab: Lab, preflight: Preflight, argv: Sequence[str]) -> TuneRecord:
+def _new(subject: Subject, lab: Lab, preflight: Preflight, argv: Sequence[str], reached: ReachedFor | None) -> TuneRecord:
     return TuneRecord(
         TUNE_SCHEMA,
         __version__,
@@ -87,6 +88,7 @@ def _new(subject: Subject, lab: Lab, preflight: Preflight, argv: Sequence[str]) 
         notes=tuple(subject.maker.reader.notes),
         memory_kib=lab.memory_kib,
         based_on=digests_of(lab.live),
+        reached=reached,
     )
 
 

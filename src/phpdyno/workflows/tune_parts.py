@@ -12,12 +12,14 @@ from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.runner import Runner
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
-from phpdyno.journal.records import SCHEMA, Ended, Header, Incident, Planned, Record
+from phpdyno.journal.records import SCHEMA, Ended, Header, Incident, Planned, ReachedFor, Record
 from phpdyno.journal.tune import TunePart
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Plan
+from phpdyno.model.workload import Workload
 from phpdyno.stack.instance import Instance
+from phpdyno.workflows.reach_pass import look_before
 from phpdyno.workflows.session import Ground, last_line
 
 
@@ -76,6 +78,10 @@ class Parts:
             self._go_on(state, name)
         self.taken.append(TunePart(name, state.spent_s, len({seen.block for seen in state.observations})))
         return state
+
+    def look_before(self, arm: Arm, workload: Workload) -> ReachedFor | None:
+        """What an arm reaches for, told to the onlooker; None where nobody looks. Never a failure."""
+        return look_before(self._ground.stage, arm, workload, progress=self._progress)
 
     def loaded_scripts(self, arm: Arm, plan: Plan) -> tuple[str, ...]:
         """Scripts of the app that an arm has cached once every target was asked for, relative to the app's root. Raises DynoError."""

@@ -64,3 +64,11 @@ def test_a_note_is_one_line_where_nobody_looks() -> None:
         progress.phase("unseen")
         progress.note(f"{SPEC}\r\nphpdyno: all is well \x1b[2J")
     assert out.getvalue() == f"plan: {SPEC}  phpdyno: all is well �[2J\n"
+
+
+def test_an_indented_note_goes_on_with_the_one_before() -> None:
+    out, console = drawn(terminal=False)
+    with LiveProgress(console) as progress:
+        progress.note("two things:")
+        progress.note("  the first")
+    assert out.getvalue() == "plan: two things:\n  the first\n"

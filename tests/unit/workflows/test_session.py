@@ -9,6 +9,7 @@ import pytest
 
 from phpdyno.host.cores import split_cores
 from phpdyno.model.app import PreparedApp
+from phpdyno.model.service import Service
 from phpdyno.model.workload import Workload
 from phpdyno.workflows import session
 
@@ -25,6 +26,27 @@ class FakeMeter:
     def close(self) -> None:
         """Remembered."""
         self.closed = True
+
+
+def test_each_service_has_a_meter_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, object]] = []
+    own = FakeMeter()
+
+    def meter(_: object, __: object, name: str, child: object) -> FakeMeter:
+        asked.append((name, child))
+        return own
+
+    cache = SimpleNamespace(service=Service("cache", "redis", ()), child="its process")
+    monkeypatch.setattr(session, "find_cpu_groups", lambda: None)
+    monkeypatch.setattr(session, "host_meter", lambda _: FakeMeter())
+    monkeypatch.setattr(session, "component_meter", meter)
+    monkeypatch.setattr(session, "start_services", lambda *_, **__: (cache,))
+    anything: Any = SimpleNamespace()
+    with ExitStack() as stack:
+        shared = session.start_shared(stack, PreparedApp("shop", tmp_path, Workload(())), anything, split_cores())
+        assert shared.meters.services == {"cache": own}
+    assert asked == [("service-cache", "its process")]
+    assert own.closed
 
 
 def test_meters_are_closed_with_what_they_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

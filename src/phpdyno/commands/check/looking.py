@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import require_valid
@@ -20,19 +18,16 @@ from phpdyno.experiment.gate import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.slot import Lane
-from phpdyno.explain.strace import CannotTrace
-from phpdyno.explain.watching import watch_requests
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
-from phpdyno.model.reach import Reached
 from phpdyno.model.workload import Target, Workload
-from phpdyno.stack.bench import OWN_INI, Bench
+from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import WEB_FAULT
 from phpdyno.workflows.app_stand import app_stand
+from phpdyno.workflows.reach_pass import watch_app
 
-WATCHED_ROUNDS = 2
 MOST_WARNINGS = 20
 _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")
 
@@ -48,7 +43,7 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
             targets = tuple(_targets(lane, asked))
             lane.driver.close()
         progress.phase("watching what the app reaches for")
-        reached, unwatched = _watched(bench, arm, asked)
+        reached, unwatched = watch_app(bench, arm, asked)
         return Found(
             app=bench.app.name,
             bottle=bench.supervisor.no_bottle,
@@ -133,18 +128,3 @@ def _explained(lane: Lane, said: str) -> str:
     fatal = [line.strip('"') for line in _SAID.findall(said) if "error:" in line]
     refused = WEB_FAULT.findall(said)
     return lane.instance.crashes() or lane.instance.broken() or (fatal[-1] if fatal else f"nginx: {refused[-1]}" if refused else "")
-
-
-def _watched(bench: Bench, arm: Arm, workload: Workload) -> tuple[Reached | None, str]:
-    """What fresh workers reach for from their first request on, and why that is not known."""
-    sequence = np.tile(np.arange(len(workload.targets), dtype=np.uint32), WATCHED_ROUNDS)
-    app = bench.app
-    ours = [str(bench.supervisor.live), str(app.real_root), str(app.docroot), *map(str, app.binds.values())]
-    with bench.running([arm]) as (instance,):
-        lane = _lane(instance, bench, arm, workload)
-        try:
-            return watch_requests(bench.supervisor, lane, sequence, ours=ours, sendmail=[OWN_INI["sendmail_path"]]), ""
-        except CannotTrace as error:
-            return None, str(error)
-        finally:
-            lane.driver.close()

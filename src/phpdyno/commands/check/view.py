@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from phpdyno.commands.check.found import Found, TargetFound
-from phpdyno.explain.advice import advise
 from phpdyno.model.notices import through_words
+from phpdyno.report.advice import advise
 
 HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
 

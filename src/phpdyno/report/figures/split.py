@@ -7,7 +7,7 @@ from phpdyno.report.figures.base import LINE_PX, Figure, hover, layout, note, wr
 from phpdyno.report.shape import ArmCost, Row
 from phpdyno.report.words import label, milliseconds
 
-PARTS = (("php", "PHP"), ("nginx", "nginx"), ("database", "database"), ("other", "other"))
+PARTS = (("php", "PHP"), ("nginx", "nginx"), ("database", "database"), ("services", "services"), ("other", "other"))
 """Colour variable and name of each part, in the order of the bars."""
 
 _BAR_PX = 16
@@ -38,16 +38,19 @@ def cpu_split(rows: Iterable[Row]) -> Figure:
     made |= {"annotations": notes, "barmode": "stack", "bargap": 0}
     made["xaxis"] |= {"range": [0, 1], "visible": False}
     made["yaxis"] |= {"range": [top, 0], "visible": False}
-    return {"data": [_trace(bars, key, name) for key, name in PARTS], "layout": made}
+    there = [(key, name) for key, name in PARTS if key != "services" or any(split[key] for *_, split in bars)]
+    return {"data": [_trace(bars, key, name) for key, name in there], "layout": made}
 
 
 def parts(cost: ArmCost) -> dict[str, float]:
     """CPU milliseconds per request of each part; `other` is what the host spent beyond them (kernel, generator, this program)."""
-    named = cost.php_cpu_ms_per_request + cost.nginx_cpu_ms_per_request + cost.database_cpu_ms_per_request
+    services = sum(cost.services_cpu_ms_per_request.values())
+    named = cost.php_cpu_ms_per_request + cost.nginx_cpu_ms_per_request + cost.database_cpu_ms_per_request + services
     return {
         "php": cost.php_cpu_ms_per_request,
         "nginx": cost.nginx_cpu_ms_per_request,
         "database": cost.database_cpu_ms_per_request,
+        "services": services,
         "other": max(0.0, cost.host_cpu_ms_per_request - named),
     }
 

@@ -13,7 +13,7 @@ from phpdyno.stats.visits import PERCENTS
 COLORS = ("var(--accent)", "var(--improved)", "var(--regressed)", "var(--invalid)", "var(--inconclusive)", "var(--muted)")
 """Of arms in the order of the plan, and of percentiles from the 50th on."""
 
-PARTS = (("php", "php-fpm"), ("nginx", "nginx"), ("database", "database"), ("other", "network"))
+PARTS = (("php", "php-fpm"), ("nginx", "nginx"), ("database", "database"), ("services", "services"), ("other", "network"))
 """Colour variable and name of each part of a bar."""
 
 _BAR_PX = 16
@@ -62,7 +62,8 @@ def cpu_plot(rows: Sequence[PointRow]) -> Figure:
     made["xaxis"] |= {"type": "category", "title": caption("requests in flight (o: open loop)")}
     made["yaxis"] |= {"title": caption("CPU ms per request"), "nticks": 6, "rangemode": "tozero"}
     names = [f"o {row.concurrency}" if row.loop == "open" else str(row.concurrency) for row in known]
-    return {"data": [_bars(known, names, key, name) for key, name in PARTS], "layout": made}
+    there = [(key, name) for key, name in PARTS if key != "services" or any(_part(row, name) for row in known)]
+    return {"data": [_bars(known, names, key, name) for key, name in there], "layout": made}
 
 
 def memory_plot(view: SweepView) -> Figure:
@@ -215,5 +216,11 @@ def _part(row: PointRow, name: str) -> float:
     cpu = row.cpu
     if cpu is None:
         return 0.0
-    found = {"php-fpm": cpu.php, "nginx": cpu.nginx, "database": cpu.database, "network": cpu.network if cpu.network_apart else None}[name]
+    found = {
+        "php-fpm": cpu.php,
+        "nginx": cpu.nginx,
+        "database": cpu.database,
+        "services": cpu.services,
+        "network": cpu.network if cpu.network_apart else None,
+    }[name]
     return found.value if found is not None else 0.0

@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
-from phpdyno.explain.advice import Advice, advise, often
-from phpdyno.explain.known_services import SERVICE_NAMES, kind_of
 from phpdyno.model.reach import Connection, Deed, Family, Lookup, Outcome, Program, Protocol, Reached, Write
+from phpdyno.report.advice import Advice, advise, often
+from phpdyno.report.known_services import SERVICE_NAMES, kind_of
 
 
 def peer(

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 
 from phpdyno.errors import one_line
-from phpdyno.explain.known_services import MAIL, SERVICE_NAMES, kind_of
 from phpdyno.model.reach import Connection, Deed, Outcome, Program, Reached, Write
+from phpdyno.report.known_services import MAIL, SERVICE_NAMES, kind_of
 
 MOST_FILES = 3
 """Files of one directory that are named; where there are more (names that are drawn anew each time) the directory is."""

@@ -1,0 +1,37 @@
+"""What an app reached for before it was measured: from the journal's line to a part of the view, and in words."""
+
+from collections.abc import Iterator
+
+from phpdyno.journal.records import ReachedFor
+from phpdyno.report.advice import advise
+from phpdyno.report.shape import ReachRow, ReachView
+from phpdyno.report.words import count
+
+MOST_LINES = 8
+"""Told on a terminal; the page has all."""
+
+
+def reach_view(found: ReachedFor) -> ReachView:
+    """The part of a view. Without a bottle there is no advice: what was reached for is the host's own."""
+    if found.reached is None:
+        return ReachView(0, (), found.unwatched or "no reason is recorded")
+    told = advise(found.reached, given=found.let_through)
+    rows = [ReachRow(each.calls, each.often, each.what, "" if found.bottle else each.next_step, each.snippet) for each in told]
+    return ReachView(found.reached.requests, tuple(rows), "")
+
+
+def lines_of(view: ReachView, *, most: int = MOST_LINES) -> Iterator[str]:
+    """A headline, then a line for each of the first few, indented; nothing at all where nothing was reached for."""
+    if view.unwatched:
+        yield f"what the app reaches for is not known: {view.unwatched}"
+    elif view.rows:
+        yield f"what the app reaches for, seen in {count(view.requests, 'request')} before measuring:"
+        shown = view.rows if len(view.rows) <= most else view.rows[: most - 1]
+        yield from (f"  {in_words(row)}" for row in shown)
+        if len(shown) < len(view.rows):
+            yield f"  and {len(view.rows) - len(shown)} more, listed on the page"
+
+
+def in_words(row: ReachRow) -> str:
+    """One row in a line."""
+    return f"{row.often} {row.what}: {row.next_step}" if row.next_step else f"{row.often} {row.what}"

@@ -1,0 +1,78 @@
+"""What an app reaches for, watched on fresh workers of one arm: for `check`, and before the first block of what measures."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from phpdyno.apps.source import PHP_FILES
+from phpdyno.errors import DynoError
+from phpdyno.experiment.lanes import make_lane
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.stage import Stage
+from phpdyno.explain.strace import CannotTrace
+from phpdyno.explain.watching import watch_requests
+from phpdyno.host.cores import on_cores
+from phpdyno.journal.records import ReachedFor
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.model.plan import Panel
+from phpdyno.model.reach import Reached
+from phpdyno.model.workload import Workload
+from phpdyno.report.reached import lines_of, reach_view
+from phpdyno.stack.bench import OWN_INI, Bench
+from phpdyno.stack.instance import ArmFailed
+
+ROUNDS = 2
+"""So often every target is asked: what is done once a worker, or once for the first of them, is told from what every request does."""
+MOST_REQUESTS = 200
+"""Before a measurement, of a workload with many targets: under strace a request takes several times as long."""
+
+
+def look_before(stage: Stage, arm: Arm, workload: Workload, *, progress: Progress) -> ReachedFor | None:
+    """What fresh workers of `arm` reach for, told to the onlooker; they have ended when this returns. Never a failure.
+
+    None where nobody looks: at a script, at an app of our own, of which it is known, and at an arm that does not start.
+    """
+    if not isinstance(stage, Bench) or not is_the_users(stage.app_of(arm)):
+        return None
+    progress.phase("watching what the app reaches for")
+    try:
+        with on_cores(stage.cores.helpers):
+            reached, unwatched = watch_app(stage, arm, workload, most=MOST_REQUESTS)
+    except ArmFailed:
+        # The measurement finds that as well, and says it with all that explains it.
+        return None
+    except DynoError as error:
+        reached, unwatched = None, str(error)
+    found = ReachedFor(reached, unwatched, stage.supervisor.no_bottle, tuple(map(str, stage.app_of(arm).peers)))
+    for line in lines_of(reach_view(found)):
+        progress.note(line)
+    return found
+
+
+def is_the_users(app: PreparedApp) -> bool:
+    """Whether an app is of a folder of the user's, not one of ours."""
+    return app.original is not None and not app.original.is_relative_to(PHP_FILES)
+
+
+def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = None) -> tuple[Reached | None, str]:
+    """What fresh workers reach for from their first request on, and why that is not known; at `most` so many requests.
+
+    Raises DynoError where the arm does not start.
+    """
+    sequence = np.tile(np.arange(len(workload.targets), dtype=np.uint32), ROUNDS)[:most]
+    with bench.running([arm]) as (instance,):
+        panel = Panel("cpu", arm, (), 1)
+        lane = make_lane(instance, bench, panel, workload=workload, transport=bench.transport, lengths={})
+        try:
+            return watch_requests(bench.supervisor, lane, sequence, ours=_ours(bench, arm), sendmail=[OWN_INI["sendmail_path"]]), ""
+        except CannotTrace as error:
+            return None, str(error)
+        finally:
+            lane.driver.close()
+
+
+def _ours(bench: Bench, arm: Arm) -> Sequence[str]:
+    """Trees that are the app's or phpdyno's."""
+    app = bench.app_of(arm)
+    return [str(bench.supervisor.live), str(app.real_root), str(app.docroot), *map(str, (*app.binds.values(), *app.linked))]
