@@ -23,7 +23,8 @@ TOLD = [
     "what the app reaches for, seen in 4 requests before measuring:",
     "  3 x a request api.stripe.com:443, unreachable: `--allow-network api.stripe.com:443` lets it through, for this run",
     '  once a request 127.0.0.1:6379, refused: `[service.cache] kind = "redis"`, `at = "127.0.0.1:6379"` gives it one',
-    "  once a request api.shop.example was looked up, and no address found: `--allow-network api.shop.example:PORT` lets it through, for this run",
+    "  once a request api.shop.example was looked up, and no address found: "
+    "`--allow-network api.shop.example:PORT` lets it through, for this run",
     "  once a request /tmp/x, opened for writing: it went to a private copy, which is gone after the run; nothing of yours was touched",
     '  2 x mail() handed a message to sendmail: `[service.mail] kind = "smtp-sink"` counts what is sent, and nothing leaves the machine',
 ]
