@@ -155,7 +155,7 @@ def test_a_commit_is_prepared_on_the_database_that_the_arms_share(shop: Path, tm
         app = open_app(str(shop))
         base = app.prepare(supervisor, cache=tmp_path / "cache", progress=silent)
         commit = git(shop, "rev-parse", "v1")
-        then = prepare_commit(app, commit, supervisor, cache=tmp_path / "cache", progress=silent, shared=base.datadir)
+        then = prepare_commit(app, commit, supervisor, cache=tmp_path / "cache", progress=silent, shared=base)
         assert then.datadir == base.datadir
         assert (then.docroot, then.commit) == (shop / "public", commit)
         assert then.copy == supervisor.live / f"app-{commit[:12]}"

@@ -1,6 +1,7 @@
 """An app whose own configuration names production's servers, unchanged: private ones stand at their addresses in the bottle."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,19 @@ def test_it_is_measured_with_them_and_nothing_is_left(shop: Path, tmp_path: Path
     answer = phpdyno("compare", shop, "--aa", *FEWEST, "--budget", "15s", "--runs", tmp_path / "runs")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert wait_for_no_traces() == []
+
+
+def test_what_the_prepare_command_of_another_commit_writes_is_kept_too(shop: Path, tmp_path: Path) -> None:
+    """The arms share the services' data, which has what each of the two commands wrote."""
+    (shop / "public/index.php").write_text(PAGE.replace("$cache =", "count($words) === 3 or http_response_code(500); $cache ="))
+    (shop / "migrate.php").write_text(MIGRATE.replace("2, 'migrated'", "3, 'earlier'"))
+    git = ["git", "-C", str(shop), "-c", "user.name=x", "-c", "user.email=x@localhost"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "earlier"]):
+        subprocess.run([*git, *command], check=True)
+    (shop / "migrate.php").write_text(MIGRATE)
+    answer = phpdyno("compare", shop, "--treatment", "source=HEAD", *FEWEST, "--budget", "15s", "--runs", tmp_path / "runs")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "cannot be timed" not in answer.stdout
 
 
 def test_services_need_a_bottle(shop: Path) -> None:

@@ -93,11 +93,11 @@ class FolderApp:
         return self.prepare(supervisor, cache=cache, progress=progress).version
 
     def prepare(
-        self, supervisor: Supervisor, *, cache: Path, progress: Progress, place: str = "app", shared: Path | None = None
+        self, supervisor: Supervisor, *, cache: Path, progress: Progress, place: str = "app", shared: PreparedApp | None = None
     ) -> PreparedApp:
         """Copy to `place`, load the dump (once per content), run the prepare command. Raises DynoError.
 
-        Where another revision of the app was prepared before, its data directory is `shared`: then this one's command runs on it too.
+        Where another revision of the app was prepared before, that is `shared`: this one's command runs on its data too.
         """
         described = self.described
         self._refuse_without_bottle(supervisor)
@@ -115,15 +115,16 @@ class FolderApp:
             supervisor, described.services, cache=cache, file=described.file, author=described.author, progress=progress
         )
         seed += "".join(f" {each.seed.parent.name}" for each in services if each.seed)
+        services = shared.services if shared else services
         if described.prepare:
             progress("running the app's prepare command: " + " ".join(described.prepare)[:80])
             with ExitStack() as stack:
                 if datadir is not None:
-                    datadir = shared or databases.live_datadir(supervisor, datadir, "prepared-datadir")
+                    datadir = (shared and shared.datadir) or databases.live_datadir(supervisor, datadir, "prepared-datadir")
                     stack.enter_context(databases.serving(supervisor, datadir))
                 start_services(stack, supervisor, services, addresses_of(described.services, described.network))
                 self._run(supervisor, root, ini, env, {tree.place: tree.seen_at} if tree.seen_at else {})
-            services = kept_as_left(supervisor, services, by=place)
+            services = kept_as_left(supervisor, services)
         return PreparedApp(
             name=described.name,
             docroot=docroot,

@@ -77,11 +77,11 @@ def repository_of(app: App, *, where: str) -> Repository:
 
 
 def prepare_commit(
-    app: App, commit: str, supervisor: Supervisor, *, cache: Path, progress: Progress, shared: Path | None = None
+    app: App, commit: str, supervisor: Supervisor, *, cache: Path, progress: Progress, shared: PreparedApp | None = None
 ) -> PreparedApp:
     """The app with the files of one commit, prepared as the app itself is; its dump and its app.toml stay today's. Raises DynoError.
 
-    `shared` is the data directory of the app itself once that was prepared: arms share one database.
+    `shared` is the app itself once that was prepared: arms share one database and the services' data.
     """
     repository = repository_of(app, where=f"source={commit[:SHORT]}")
     if not isinstance(app, FolderApp):

@@ -1,6 +1,7 @@
 """The services of an app: their data is prepared once for each content of a dump, and a copy of it serves one run."""
 
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -75,12 +76,13 @@ def component_of(service: Service) -> str:
     return f"service-{service.name}"
 
 
-def kept_as_left(supervisor: Supervisor, services: Sequence[PreparedService], *, by: str) -> tuple[PreparedService, ...]:
-    """The services with what a prepare command (of the copy `by`) has left in their data, once they have ended."""
+def kept_as_left(supervisor: Supervisor, services: Sequence[PreparedService]) -> tuple[PreparedService, ...]:
+    """The services with what a prepare command has left in their data, once they have ended; it takes the place of what one before left."""
     kept = []
     for each in services:
-        data, place = (supervisor.live / f"service-{each.service.name}-{what}" for what in ("data", f"prepared-{by}"))
+        data, place = (supervisor.live / f"service-{each.service.name}-{what}" for what in ("data", "prepared"))
         if each.seed is not None:
+            shutil.rmtree(place, ignore_errors=True)
             data.rename(place)
         kept.append(each if each.seed is None else structs.replace(each, seed=place))
     return tuple(kept)

@@ -191,7 +191,7 @@ def prepare_commits(
     for arm in arms:
         commit = arm.settings.get("source")
         if commit and commit not in made:
-            made[commit] = prepare_commit(definition, commit, supervisor, cache=cache_dir(), progress=progress, shared=app.datadir)
+            made[commit] = prepare_commit(definition, commit, supervisor, cache=cache_dir(), progress=progress, shared=app)
     return {arm.name: made[arm.settings["source"]] for arm in arms if "source" in arm.settings}
 
 

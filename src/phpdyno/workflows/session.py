@@ -11,7 +11,6 @@ from msgspec import Struct
 from phpdyno.apps.databases import database_socket, live_datadir
 from phpdyno.apps.original import change_of
 from phpdyno.apps.services import component_of, start_services, versions_of_services
-from phpdyno.apps.source import PHP_FILES
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.runner import Runner
@@ -159,12 +158,10 @@ def open_ground(
 
 
 def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
-    """What a report begins with: that the user's own app ran without a bottle, or whom it could reach from there."""
-    if not supervisor.no_bottle:
-        return (through_words(app.peers),) if app.peers else ()
-    if app.original is None or app.original.is_relative_to(PHP_FILES):
-        return ()
-    return (open_words(supervisor.no_bottle),)
+    """What a report begins with: that the app ran without a bottle, or whom it could reach from there."""
+    if supervisor.no_bottle:
+        return (open_words(supervisor.no_bottle),)
+    return (through_words(app.peers),) if app.peers else ()
 
 
 def tell_first(warnings: Sequence[str], progress: Progress) -> None:
