@@ -150,6 +150,21 @@ def test_its_version_changes_with_a_file_and_with_what_is_excluded(supervisor: S
     assert prepared(supervisor, app_of(site), tmp_path).version != first
 
 
+@pytest.mark.skipif(not ROOT, reason="only root gives files away")
+def test_files_of_several_accounts_are_the_servers_to_write(supervisor: Supervisor, site: Path, tmp_path: Path) -> None:
+    """Most are another account's than the tree's top, some a third one's."""
+    subprocess.run(["chown", "-R", "games:games", site / "many", site / "public"], check=True)
+    subprocess.run(["chown", "-R", "man:man", site / "var"], check=True)
+    (site / "many/1/1").chmod(0o400)
+    before = checksum(site)
+    app = prepared(supervisor, app_of(site), tmp_path)
+    assert app.written is not None
+    assert said(
+        supervisor, app, "for place in made many/1/1 var/made public/index.php; do echo x > $place; done; stat -c %u . many var many/2/2"
+    ) == (f"{supervisor.user.uid}\n" * 4)
+    assert checksum(site) == before
+
+
 @pytest.mark.skipif(not ROOT, reason="only root mounts")
 def test_what_is_mounted_in_it_is_there_and_protected_too(supervisor: Supervisor, site: Path, tmp_path: Path) -> None:
     disk = site / "many/1/disk"

@@ -49,7 +49,7 @@ def is_large(supervisor: Supervisor, source: Path, reader: int) -> bool:
     """Whether a tree is too large to be copied for each run; False where it cannot be looked through, which copying tells in words."""
     account = rights_of(reader)[1] if reader else None
     try:
-        files, size = supervisor.extent(source, account, most_files=MOST_COPIED_FILES)
+        files, size, _ = supervisor.extent(source, account, most_files=MOST_COPIED_FILES)
     except OSError:
         return False
     return files > MOST_COPIED_FILES or size > MOST_COPIED_BYTES

@@ -29,6 +29,8 @@ SEEN = tuple(Path(place) for place in SYSTEM)
 """What every process in the bottle sees of the host."""
 THROUGH_LOG = "network.log"
 """What could not be reached of the peers that are let through."""
+MOST_LOOKED_AT = 2_000
+"""Files of a tree by which it is known whose it is."""
 NO_BINDS: Mapping[Path, Path] = MappingProxyType({})
 
 Account = tuple[int, int]
@@ -339,14 +341,14 @@ class Supervisor:
             return
         self._add([*steps, private(real)], path)
 
-    def extent(self, source: Path, reader: Account | None, *, most_files: int) -> tuple[int, int]:
-        """How many files a tree of the host has, and their bytes, as far as `most_files` of them say. `reader` as in `stand`.
+    def extent(self, source: Path, reader: Account | None, *, most_files: int) -> tuple[int, int, Account]:
+        """How many files a tree of the host has, their bytes, and whose most are, as far as `most_files` of them say; `reader` as in `stand`.
 
         Raises OSError where it cannot be looked through.
         """
         answer = self._ask({"op": "extent", "source": str(source), "reader": reader, "most_files": most_files})
         found = _asked_of_kernel(answer)
-        return found["files"], found["bytes"]
+        return found["files"], found["bytes"], (found["owner"][0], found["owner"][1])
 
     def stand(self, source: Path, *, reader: Account | None, gone: Sequence[str] = (), emptied: Sequence[str] = ()) -> Stood:
         """Let a tree of the host stand in the bottle as the servers' own, without copying it.
@@ -360,7 +362,9 @@ class Supervisor:
         cow = self.live / name
         cow.mkdir(mode=0o700)
         account = (self.user.uid, self.user.gid) if self.user.switch else None
-        request = {"op": "stand", "source": str(source), "name": name, "reader": reader, "account": account, "cow": str(cow)}
+        owner = None if reader or account is None else self.extent(source, None, most_files=MOST_LOOKED_AT)[2]
+        rights = {"reader": reader, "owner": owner, "account": account}
+        request = {"op": "stand", "source": str(source), "name": name, "cow": str(cow), **rights}
         found = _asked_of_kernel(self._ask({**request, "gone": list(gone), "emptied": list(emptied)}))
         return Stood(Path(found["seen"]), cow / "upper-0", tuple(found["unreadable"]))
 

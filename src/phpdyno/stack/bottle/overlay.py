@@ -8,6 +8,7 @@ import errno
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,39 +29,44 @@ OWNER = "owner"
 """What an error names where something in a tree is another account's and may not be given to ours."""
 
 
-def extent(bottle: Bottle, request: dict[str, Any]) -> dict[str, int]:
-    """How many `files` and `bytes` are in the tree `source`, read with the rights of `reader`; not counted beyond `most_files`."""
+def extent(bottle: Bottle, request: dict[str, Any]) -> dict[str, Any]:
+    """How many `files` and `bytes` are in the tree `source`, read with the rights of `reader`, and the `owner` (user and group) of most of
+    them; not counted beyond `most_files`."""
 
-    def count() -> dict[str, int]:
+    def count() -> dict[str, Any]:
         kernel.setns(bottle.host, kernel.NEWNS)
         with _rights_of(request["reader"]):
             held = _opened(request["source"])
             return _counted(os.open(".", FOLDER, dir_fd=held), request["most_files"])
 
-    found: dict[str, int] = kernel.forked(count)
+    found: dict[str, Any] = kernel.forked(count)
     return found
 
 
-def _counted(top: int, most: int) -> dict[str, int]:
-    found = {"files": 0, "bytes": 0}
+def _counted(top: int, most: int) -> dict[str, Any]:
+    status = os.fstat(top)
+    owners = Counter({(status.st_uid, status.st_gid): 1})
+    count = size = 0
     for _, _, files, folder in os.fwalk(".", dir_fd=top):
         for name in files:
             try:
-                found["bytes"] += os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             except OSError:
                 continue
-            found["files"] += 1
-        if found["files"] > most:
+            count, size = count + 1, size + status.st_size
+            owners[status.st_uid, status.st_gid] += 1
+        if count > most:
             break
-    return found
+    # (Counter.most_common imports a module, which this account need not be able to read.)
+    return {"files": count, "bytes": size, "owner": max(owners, key=owners.__getitem__)}
 
 
 def stand(bottle: Bottle, request: dict[str, Any]) -> dict[str, Any]:
     """Let a tree stand in the bottle: `seen`, its path there, and `unreadable`, paths that may not be read.
 
     `source` is the tree, by a path without links, `name` its name here, `reader` the account with whose rights it is read (None: ours).
-    `cow` is a directory of the run's own for what is written. As root, ids are shifted: what belongs to the reader on disk (None: to the
-    owner of the tree) belongs to `account` in the bottle, and so does from then on whatever else the reader may read. `gone` are
+    `cow` is a directory of the run's own for what is written. As root, ids are shifted: what belongs to the reader on disk (None: to
+    `owner`) belongs to `account` in the bottle, and so does from then on whatever else the reader may read. `gone` are
     paths in the tree that are not to be seen, `emptied` others of which, where one is a directory, that stays, with nothing in it. Raises
     OSError: it cannot be opened, or this kernel or disk has no overlay.
     """
@@ -74,10 +80,9 @@ def _stand(bottle: Bottle, request: dict[str, Any]) -> dict[str, Any]:
     with _rights_of(request["reader"]):
         top = _opened(request["source"])
         parts = [("", top), *((place, _opened_below(top, place)) for place in _mounted_below(request["source"]))]
-    status = os.fstat(top)
     trees = [(place, kernel.clone_tree("", at=part)) for place, part in parts]
     cows = [kernel.clone_tree(request["cow"]) for _ in parts]
-    shift = _shift(request["reader"] or [status.st_uid, status.st_gid], account) if account else None
+    shift = _shift(request["reader"] or request["owner"], account) if account else None
     for _, tree in trees:
         if shift is not None:
             kernel.set_attributes(tree, kernel.IDMAP, user_namespace=shift)
