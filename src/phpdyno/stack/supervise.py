@@ -342,9 +342,9 @@ class Supervisor:
         self._add([*steps, private(real)], path)
 
     def extent(self, source: Path, reader: Account | None, *, most_files: int) -> tuple[int, int, Account]:
-        """How many files a tree of the host has, their bytes, and whose most are, as far as `most_files` of them say; `reader` as in `stand`.
+        """How many files a tree of the host has, their bytes, and whose most of them are; not looked at beyond `most_files`.
 
-        Raises OSError where it cannot be looked through.
+        `reader` is as in `stand`. Raises OSError where it cannot be looked through.
         """
         answer = self._ask({"op": "extent", "source": str(source), "reader": reader, "most_files": most_files})
         found = _asked_of_kernel(answer)
