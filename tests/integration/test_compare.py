@@ -102,9 +102,9 @@ def test_fastcgi_and_tcp_and_several_workers(tmp_path: Path, runs: Path) -> None
 def test_an_interrupted_run_goes_on_where_it_was_and_its_report_comes_from_the_journal(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     # Slots so long that there is time to interrupt it after its first block.
-    asked = ("--aa", "--slot", "500", *FEWEST, "--budget", "20s")
+    asked = ("--aa", "--slot", "500", *FEWEST, "--budget", "60s")
     process = start("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs)
-    await_journal(runs, "block")
+    await_journal(runs, "block", by=process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130, errors

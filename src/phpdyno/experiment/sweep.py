@@ -59,6 +59,15 @@ class SweepClock:
         """So far."""
         return self._before_s + (time.monotonic() if self._end is None else self._end) - self._start
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What is done meanwhile is not the budget's."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._start += time.monotonic() - began
+
     def stop(self) -> None:
         """What follows is not the budget's."""
         self._end = time.monotonic()

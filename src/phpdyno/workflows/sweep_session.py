@@ -72,7 +72,8 @@ class SweepSession(Struct, frozen=True):
             )
             if begun is None or begun.reached is None:
                 # The first arm is what the others are held against.
-                reached = look_before(bench, plan.arms[0], plan.workload, progress=self.progress)
+                with clock.paused():
+                    reached = look_before(bench, plan.arms[0], plan.workload, progress=self.progress)
                 if reached is not None:
                     journal.append(reached)
             runner = SweepRunner(
