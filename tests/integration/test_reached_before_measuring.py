@@ -24,7 +24,7 @@ echo str_repeat('a page that stays ', 40);
 TOLD = (
     "plan: what the app reaches for, seen in 2 requests before measuring:",
     '  once a request 127.0.0.1:6379, refused: `[service.cache] kind = "redis"`, `at = "127.0.0.1:6379"` gives it one',
-    "  once a request /tmp/x, opened for writing",
+    "  once a request /tmp/x, opened for writing: it went to a private copy, which is gone after the run; nothing of yours was touched",
 )
 SERVED = """name = "shop"
 root = "."

@@ -374,7 +374,7 @@ def test_a_tree_of_bob_s_that_root_names_is_read_through_none_of_his_links(
         os.lchown(public, BOB.pw_uid, BOB.pw_gid)
         honest(supervisor, [each / "index.php" if each == public else each for each in entries], into)
 
-    monkeypatch.setattr(folder, "copy_entries", copy_entries)
+    monkeypatch.setattr(copies, "copy_entries", copy_entries)
     with Supervisor(tmp_path / "logs") as supervisor:
         with pytest.raises(DynoError, match="another account can have put this link there"):
             prepared(home, tmp_path, supervisor)
