@@ -59,6 +59,7 @@ def site(tmp_path: Path) -> Path:
     (shared.parent / "env").chmod(0o600)
     (site / "linked").symlink_to(shared)
     (site / ".env").symlink_to("../shared/env")
+    (site / "stderr").symlink_to("/dev/stderr")
     return site
 
 
@@ -106,6 +107,8 @@ def test_it_is_written_to_and_the_original_does_not_change(supervisor: Superviso
         *("x", "z", "w", "A=b", str(site), str(tmp_path / "shared" / "uploads"))
     ]
     assert (app.written / "made").read_text() == "x\n"
+    assert said(supervisor, app, "readlink stderr; echo heard >> stderr") == "/dev/stderr\nheard\n"
+    assert len(list(supervisor.live.glob("linked-file-*"))) == 1, "only .env is a file of the host"
     assert checksum(site, tmp_path / "shared") == before
 
 

@@ -105,8 +105,8 @@ def readable_place(supervisor: Supervisor) -> Path:
 def unpacked(supervisor: Supervisor, dump: Path, *, what: str = "SQL dump") -> Iterator[Path]:
     """A copy of a dump, unpacked where its name ends with `.gz`, that the servers' account can read. Raises DynoError."""
     plain = readable_place(supervisor) / "dump.sql"
-    _require_room(dump, plain.parent, what)
     try:
+        _require_room(dump, plain.parent, what)
         with gzip.open(dump) if dump.suffix == ".gz" else dump.open("rb") as packed, plain.open("wb") as into:
             shutil.copyfileobj(packed, into)
         if supervisor.user.switch:

@@ -175,27 +175,28 @@ class FolderApp:
             )
         read, reader = place_and_reader(source, self.described.author, supervisor)
         logs = supervisor.logs.resolve()
-        left_out = {entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs)}
+        gone = sorted(entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs))
+        left = LeftOut(tuple(gone), self.described.exclude)
         seen_at = None if supervisor.no_bottle else supervisor.make_place(self.original)
         if seen_at and not read.is_relative_to(supervisor.live) and is_large(supervisor, read, reader):
             progress(f"looking through {source}")
             where = f"{self.described.file}: root {source}"
-            left = LeftOut(tuple(sorted(left_out)), self.described.exclude)
             standing = stand_tree(supervisor, read, seen_at, reader=reader, left_out=left, where=where)
             if standing is not None:
                 return _Tree(standing.seen, standing.files, seen_at, (*left.gone, *left.emptied), standing.written, standing.linked)
-        copy, files = self._copy(supervisor, progress, place, left_out)
-        return _Tree(copy, files, seen_at, (*left_out, *self.described.exclude))
-
-    def _copy(self, supervisor: Supervisor, progress: Progress, place: str, left_out: set[str]) -> tuple[Path, str]:
-        """The copy, and a digest of what is in it. No other account can enter it before it is complete."""
-        source = self.described.root
         progress(f"copying {source}")
-        into = supervisor.live / place
-        into.mkdir(mode=0o700)
-        read, reader = place_and_reader(source, self.described.author, supervisor)
+        without = (*left.gone, *left.emptied)
+        copy, files = self._copy(supervisor, supervisor.live / place, read, reader, without)
+        return _Tree(copy, files, seen_at, without)
+
+    def _copy(self, supervisor: Supervisor, into: Path, read: Path, reader: int, without: Sequence[str]) -> tuple[Path, str]:
+        """The copy `into`, of what is `read` with the rights of `reader`, and a digest of it.
+
+        No other account can enter it before it is complete.
+        """
+        source = self.described.root
         where = f"{self.described.file}: root {source}"
-        without = (*left_out, *self.described.exclude)
+        into.mkdir(mode=0o700)
         require_room_for(read, into, without=without, where=where, next_step="leave directories out with exclude, or set PHPDYNO_LIVE")
         if reader:
             copy_named(supervisor, reader, source, into, left_out=without, where=where)
@@ -267,19 +268,19 @@ def _is_ours(entry: Path, logs: Path) -> bool:
 def _version(described: AppFile, files: str, seed: str) -> str:
     """16 hexadecimal digits that change with whatever of the app can change a measurement: `files` as they were copied, the database
     that the dump filled (`seed` names it by its content), and the settings of the app.toml."""
-    settings: dict[str, object] = {
+    settings = {
         "docroot": str(described.docroot.relative_to(described.root)),
         "front_controller": described.front_controller,
         "host": described.host,
         "database": described.database,
         "services": [repr(service) for service in described.services],
         "prepare": described.prepare,
+        # An app without these has the version that it had before there were any.
         **({"exclude": described.exclude} if described.exclude else {}),
+        **({"network": sorted(map(str, described.network))} if described.network else {}),
         "ini": described.ini,
         "env": {**default_env(described.settings), **described.env},
     }
-    if described.network:
-        settings["network"] = sorted(map(str, described.network))
     text = json.dumps({"files": files, "seed": seed, **settings}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 

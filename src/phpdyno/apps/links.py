@@ -60,7 +60,7 @@ def _led_to(link: Path, homes: Mapping[Path, Path]) -> Path:
     """The first place on the way from a link that we have a copy of, else the end of the way."""
     place = _hop(link)
     for _ in range(MOST_HOPS):
-        if _home(place, homes) or _is_kernel(place) or not os.path.islink(place):  # noqa: PTH114 (never raises)
+        if _home(place, homes) or is_kernel(place) or not os.path.islink(place):  # noqa: PTH114 (never raises)
             break
         place = _hop(place)
     return place
@@ -70,7 +70,7 @@ def _hop(link: Path) -> Path:
     """Where one link leads, itself perhaps a link, in a directory whose own path holds none."""
     place = link.parent / link.readlink()
     plain = Path(os.path.normpath(place))
-    if _is_kernel(plain):  # /proc/self, /dev/stderr: resolved, they would be ours
+    if is_kernel(plain):  # /proc/self, /dev/stderr: resolved, they would be ours
         return plain
     return Path(os.path.realpath(place)) if place.name in {"", ".."} else Path(os.path.realpath(place.parent), place.name)
 
@@ -80,7 +80,8 @@ def _home(place: Path, homes: Mapping[Path, Path]) -> Path | None:
     return max((home for home in homes if place.is_relative_to(home)), key=lambda home: len(home.parts), default=None)
 
 
-def _is_kernel(place: Path) -> bool:
+def is_kernel(place: Path) -> bool:
+    """Whether a path is of the devices, or of the files that tell of processes: such a link stays as it is."""
     return any(place.is_relative_to(tree) for tree in KERNEL) and not place.is_relative_to(SHARED_MEMORY)
 
 
@@ -96,20 +97,20 @@ def may_be_copied(place: Path, origin: Path, trees: tuple[Path, Path]) -> bool:
     except OSError:
         return False
     if stat.S_ISDIR(mode):
-        if _is_kernel(place) or place in CROWDED or place.parent in CROWDED:
+        if is_kernel(place) or place in CROWDED or place.parent in CROWDED:
             raise refuse("which is too much to copy with the app", elsewhere)
         if any(tree.is_relative_to(place) for tree in trees):
             raise refuse("which holds the app's root", "let root be that directory, or " + elsewhere)
-    elif not stat.S_ISREG(mode) and not _is_kernel(place):
+    elif not stat.S_ISREG(mode) and not is_kernel(place):
         raise refuse("which is neither file nor directory", elsewhere)
-    return not _is_kernel(place)
+    return not is_kernel(place)
 
 
 def _point(link: Path, place: Path, homes: Mapping[Path, Path], seen: tuple[Path, Path]) -> None:
     """Make a link in the copy lead where `place` is now; nowhere where that is neither copied nor a device. `seen` is the copy and the path
     at which it is seen."""
     home = _home(place, homes)
-    if home is None and not _is_kernel(place):
+    if home is None and not is_kernel(place):
         link.unlink()
         return
     target = homes[home] / place.relative_to(home) if home else place

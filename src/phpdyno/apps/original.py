@@ -1,16 +1,16 @@
 """Whether an app's own files were changed while it was measured."""
 
-import os
 from pathlib import Path
 
+from phpdyno.host.trees import statuses_below
 from phpdyno.model.app import PreparedApp
 
 FIRST = (".php", ".inc", ".phtml", ".env", ".ini")
-"""What is named before other files: it is what runs."""
+"""Names of files that run end so: of those that changed they are named first."""
 
 
 def change_of(app: PreparedApp) -> str:
-    """What was written, made or removed in the app's original since it was prepared, in words; '' where nothing was.
+    """Say what was written, made or removed in the app's original since it was prepared; '' where nothing was.
 
     What is left out of the app is not looked at. An entry has changed where its time of change (ctime), which nobody can set back, is
     later than the beginning of its preparation.
@@ -28,16 +28,4 @@ def change_of(app: PreparedApp) -> str:
 
 def changed_since(top: Path, since_ns: int, without: frozenset[str]) -> list[str]:
     """Paths below a directory whose time of change is later; those of `without`, and what is in them, are left out."""
-    found = []
-    for folder, folders, files, descriptor in os.fwalk(top):
-        below = os.path.relpath(folder, top)
-        prefix = "" if below == "." else f"{below}/"
-        folders[:] = [name for name in folders if prefix + name not in without]
-        for name in (*folders, *files):
-            try:
-                changed_ns = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_ctime_ns
-            except OSError:
-                continue
-            if changed_ns > since_ns and prefix + name not in without:
-                found.append(prefix + name)
-    return found
+    return [path for path, status in statuses_below(top, without) if status.st_ctime_ns > since_ns]

@@ -72,7 +72,7 @@ def start_services(
 
 
 def component_of(service: Service) -> str:
-    """What its cgroup is called."""
+    """Name the cgroup, and so the component, of a service."""
     return f"service-{service.name}"
 
 

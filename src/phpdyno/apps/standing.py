@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from phpdyno.apps.copies import give_to_service
-from phpdyno.apps.links import KERNEL, may_be_copied
+from phpdyno.apps.links import is_kernel, may_be_copied
 from phpdyno.apps.rights import copy_linked, owner_behind, rights_of
 from phpdyno.errors import UsageError
 from phpdyno.stack.bottle.overlay import OWNER
@@ -67,8 +67,10 @@ def stand_tree(supervisor: Supervisor, source: Path, seen_at: Path, *, reader: i
         todo = deque((Path(f"{source}{link}"), Path(led)) for link, led in found["links"])
         while todo:
             origin, led = todo.popleft()
+            if is_kernel(led):  # resolved, /dev/stderr would be ours
+                continue
             place = supervisor.lead(led)
-            if any(place.is_relative_to(tree) for tree in (*homes, *KERNEL)) or not may_be_copied(place, origin, (source, supervisor.live)):
+            if any(place.is_relative_to(tree) for tree in homes) or not may_be_copied(place, origin, (source, supervisor.live)):
                 continue
             homes.append(place)
             if not place.is_dir():

@@ -61,7 +61,7 @@ class SweepClock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """What is done meanwhile is not the budget's."""
+        """Stop the clock for as long as this is entered: what is done meanwhile is not the budget's."""
         began = time.monotonic()
         try:
             yield

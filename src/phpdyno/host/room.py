@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from phpdyno.errors import UsageError
-from phpdyno.host.trees import FICLONE
+from phpdyno.host.trees import FICLONE, statuses_below
 
 KEPT_FREE = 16 << 20
 """Bytes that a run needs besides, for its journal and its logs."""
@@ -29,20 +29,8 @@ def size_in_words(number: int) -> str:
 
 def tree_size(top: Path, *, without: Collection[str] = ()) -> int:
     """Bytes that a tree takes on its disk, less what lies at these paths in it. What cannot be looked at counts as nothing."""
-    total = 0
-    for folder, folders, files, descriptor in os.fwalk(top):
-        below = os.path.relpath(folder, top)
-        prefix = "" if below == "." else f"{below}/"
-        folders[:] = [name for name in folders if prefix + name not in without]
-        for name in files:
-            if prefix + name in without:
-                continue
-            try:
-                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            except OSError:
-                continue
-            total += status.st_blocks * BLOCK if stat.S_ISREG(status.st_mode) else 0
-    return total
+    statuses = (status for _, status in statuses_below(top, without) if stat.S_ISREG(status.st_mode))
+    return sum(status.st_blocks * BLOCK for status in statuses)
 
 
 def require_room(number: int, folder: Path, *, what: str, where: str, next_step: str) -> None:

@@ -5,7 +5,7 @@ import fcntl
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -43,6 +43,21 @@ def entries_below(top: int, below: str = "", depth: int = 0) -> Iterator[Entry]:
             yield Entry(top, name, os.fstat(inner))
         finally:
             os.close(inner)
+
+
+def statuses_below(top: Path, without: Collection[str] = ()) -> Iterator[tuple[str, os.stat_result]]:
+    """Paths below a directory, in no order, and what each is, but for those of `without` and what is in them; no link is followed.
+
+    What cannot be looked at is passed over.
+    """
+    for folder, folders, files, descriptor in os.fwalk(top):
+        below = os.path.relpath(folder, top)
+        prefix = "" if below == "." else f"{below}/"
+        folders[:] = [name for name in folders if prefix + name not in without]
+        for name in (*folders, *files):
+            if prefix + name not in without:
+                with suppress(OSError):
+                    yield prefix + name, os.stat(name, dir_fd=descriptor, follow_symlinks=False)
 
 
 def is_plain(folder: int, name: str) -> bool:

@@ -23,7 +23,7 @@ def rows(found: Found) -> Iterator[tuple[str, ...]]:
 
 
 def head(found: Found) -> Iterator[str]:
-    """What stands above the table: what must be known before all else."""
+    """Give the lines above the table, which must be known before all else."""
     if found.bottle:
         yield f"without a bottle ({found.bottle}): what the app reaches for is this host's"
     if found.let_through:
