@@ -226,6 +226,34 @@ def test_a_budget_without_room_for_the_fewest_blocks_is_refused_before_calibrati
     assert not [record for record in read_journal(tmp_path / FILE) if isinstance(record, Calibrated)]
 
 
+@pytest.mark.parametrize("slow_crews", [1, 2])
+def test_a_start_that_was_held_up_is_looked_at_again_before_a_budget_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow_crews: int
+) -> None:
+    """A minute of starting does not fit into the budget, and the time of the others does."""
+    real = time.monotonic
+    late_s = 0.0
+    started = 0
+
+    class SlowStage(FakeStage):
+        def start(self, arms: Sequence[Arm]) -> Any:
+            nonlocal late_s, started
+            started += 1
+            late_s += 60.0 if started <= slow_crews else 0.0
+            return super().start(arms)
+
+    monkeypatch.setattr(time, "monotonic", lambda: real() + late_s)
+    made = structs.replace(MADE, budget_s=200.0)
+    with running(made, tmp_path, SlowStage()) as runner:
+        if slow_crews == 1:
+            runner.calibrate()
+            assert runner._panels[0].found is not None
+        else:
+            with pytest.raises(BudgetTooSmall, match="not even the fewest and shortest blocks fit"):
+                runner.calibrate()
+        assert started >= 2
+
+
 def test_a_budget_that_holds_too_few_of_the_planned_blocks_is_refused_with_one_that_has_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

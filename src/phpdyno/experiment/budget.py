@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.experiment.planning import LEAST_PAIRS, TRACE_OVERRUN, aa_blocks, base_requests, least_slot, request_s, share_in_blocks
 from phpdyno.experiment.schedule import opening_requests
@@ -35,6 +35,18 @@ class Demand(Struct, frozen=True):
     overhead_s: float
     slot_requests: int | None = None
     least_slot_ns: int = 0
+
+    def at_best(self, other: "Demand") -> "Demand":
+        """The shorter of the times of two looks at one panel: what holds up a start or a request only makes it longer."""
+        return structs.replace(
+            self,
+            request_wall_ns={
+                name: min(wall_ns, other.request_wall_ns.get(name, wall_ns)) for name, wall_ns in self.request_wall_ns.items()
+            },
+            up_s=min(self.up_s, other.up_s),
+            warm_s=min(self.warm_s, other.warm_s),
+            overhead_s=min(self.overhead_s, other.overhead_s),
+        )
 
     @property
     def slot(self) -> int:

@@ -87,7 +87,8 @@ class PanelRunner:
         return self.log.state.calibrated.get(self.panel.metric)
 
     def calibrate(self) -> None:
-        """Start one crew, and measure what the plan of the blocks rests on; once, and only while something is open."""
+        """Start one crew, and measure what the plan of the blocks rests on; once, and only while something is open. Raises BudgetTooSmall
+        where that of two crews says that nothing can be decided."""
         if self.calibrated or self.log.plan.fixed or not self.open_treatments():
             return
         while self.found is None and self.open_treatments():
@@ -100,9 +101,11 @@ class PanelRunner:
                 if crew.treatments and set(crew.treatments) == set(self.open_treatments()):
                     self.found = self._calibrate(crew, up_s)
 
-    def _calibrate(self, crew: Crew, up_s: float) -> Calibration:
+    def _calibrate(self, crew: Crew, up_s: float) -> Calibration | None:
+        """None where it does not fit by a first look at what starts and requests take: another crew has the last word."""
         plan, arms = self.log.plan, len(crew.lanes)
-        self._demand = demand = Demand(
+        first = self._demand is None
+        demand = Demand(
             metric=self.panel.metric,
             concurrency=self.panel.concurrency,
             alpha=plan.alpha,
@@ -114,8 +117,12 @@ class PanelRunner:
             slot_requests=plan.slot_requests,
             least_slot_ns=crew.control.driver.least_slot_ns,
         )
+        self._demand = demand = demand if self._demand is None else demand.at_best(self._demand)
         budget_s, left_s = self.share * plan.budget_s, self.share * self.log.left_s()
         if least_s(demand, budget_s) > left_s and not plan.trial:
+            if first:
+                # One reading: a start or a request that a busy host held up.
+                return None
             self._refuse("not even the fewest and shortest blocks fit", demand, self.log.spent_s())
         blocks, most = demand.aa_blocks(budget_s), most_requests(demand, budget_s, left_s)
         return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s, most).calibrate(crew)
