@@ -1,6 +1,7 @@
 """System calls that Python 3.11 does not offer: namespaces, mounts, capabilities. All raise OSError with the kernel's reason."""
 
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -155,7 +156,8 @@ def map_ids(pid: int | str, users: list[tuple[int, int, int]], groups: list[tupl
 
 
 def forked(work: Any) -> Any:
-    """What `work` returns in a forked process that ends with it, as JSON; an OSError that it raises is raised here."""
+    """What `work` returns in a forked process that ends with it, as JSON; an OSError that it raises is raised here, and so is whatever else
+    it raises, as an OSError that names it."""
     import json  # noqa: PLC0415 (kept beside its one use)
 
     read_end, write_end = os.pipe()
@@ -167,6 +169,8 @@ def forked(work: Any) -> Any:
                 answer: dict[str, Any] = {"value": work()}
             except OSError as error:
                 answer = {"errno": error.errno, "file": str(error.filename or "")}
+            except Exception as error:
+                answer = {"errno": errno.EIO, "why": f"{type(error).__name__}: {error}", "file": ""}
             os.write(write_end, json.dumps(answer).encode())
         finally:
             os._exit(0)
@@ -176,5 +180,5 @@ def forked(work: Any) -> Any:
     os.waitpid(pid, 0)
     answer = json.loads(told or b'{"errno": 5, "file": ""}')
     if "errno" in answer:
-        raise OSError(answer["errno"], os.strerror(answer["errno"]), answer["file"] or None)
+        raise OSError(answer["errno"], answer.get("why") or os.strerror(answer["errno"]), answer["file"] or None)
     return answer["value"]

@@ -152,6 +152,8 @@ def _held(work: Callable[[], None], names: tuple[str, ...]) -> tuple[int, ...]:
                 os.write(told_write, b"0")
             except OSError as error:
                 os.write(told_write, f"{error.errno or errno.EIO} {error.filename or ''}".encode())
+            except Exception as error:
+                os.write(told_write, f"{errno.EIO} {type(error).__name__}: {error}".encode())
             os.close(told_write)
             os.read(go_read, 1)
         finally:
