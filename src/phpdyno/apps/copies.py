@@ -12,7 +12,7 @@ from phpdyno.config.trusted import changeable
 from phpdyno.errors import DynoError
 from phpdyno.host.plain import LOOK, READ, open_folder, opened, opened_below, set_mode
 from phpdyno.host.room import require_room, shares_blocks, tree_size
-from phpdyno.host.trees import RIGHTS, Copier, entries_below, is_plain
+from phpdyno.host.trees import RIGHTS, Copier, copy_plain, entries_below, is_plain
 from phpdyno.stack.supervise import Account, Supervisor
 
 COPY_TIMEOUT_S = 1800.0
@@ -94,6 +94,13 @@ def copy_as(supervisor: Supervisor, source: Path, place: Path) -> None:
             Copier(into).copy(folder, source.name, place.name)
             return
     _cp(supervisor, ["--no-target-directory", "--", str(source), str(place)], where=str(source))
+
+
+def take_file(source: Path, place: Path) -> None:
+    """Copy a plain file out of a directory in which others may write, to a path in one of ours. Raises DynoError: a link or another thing
+    lies there."""
+    with _in_words(source.parent), opened(source.parent) as folder:
+        copy_plain(source.name, folder, place)
 
 
 def _is_ours_alone(folder: Path) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.apps.copies import take_file
 from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install
 from phpdyno.model.build import Counted, LaidOut
@@ -22,6 +23,8 @@ LAYOUT = ("-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functi
 SAYING = ("-v=1", "--no-threads")
 """It names what it could not read, and no two names run into each other."""
 MOST_S = 1800.0
+RESULTS = "laid-out"
+"""Of the live directory: where it writes."""
 _STAT = re.compile(r"^\s*(\d+)\s*:\s*([a-z][a-z ()-]*[a-z)])(?:\s*\(([-+=][\d.]*)%?\))?\s*$", re.MULTILINE)
 _NOT_READ = re.compile(r"^BOLT-WARNING: failed to post-process indirect branches for (\S+)$", re.MULTILINE)
 _TO_SKIP = re.compile(r"^BOLT-ERROR: .*\bin function (\S+?)\.? Consider adding this function to --skip-funcs", re.MULTILINE)
@@ -45,49 +48,45 @@ class Bolt:
     """BOLT's programs of one installation. Raises DynoError with the line that installs them where there is none."""
 
     def __init__(self, supervisor: Supervisor, homes: Path = HOMES) -> None:
+        """It runs with the servers' rights: what it reads was compiled of somebody's source, and counted by an app's processes."""
         self._program = require_bolt(homes)
         self._supervisor = supervisor
 
     def instrument(self, binary: Path, made: Path, profile: Path) -> tuple[str, ...]:
         """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends; gives the functions that BOLT asked to be
         left alone. Raises BoltError."""
-        _, left = self._run(
-            "instrument",
-            [
-                str(self._program),
-                str(binary),
-                "-o",
-                str(made),
-                "-instrument",
-                f"-instrumentation-file={profile}",
-                "-instrumentation-file-append-pid",
-                SKIP,
-            ],
-        )
+        counting = ["-instrument", f"-instrumentation-file={profile}", "-instrumentation-file-append-pid", SKIP]
+        _, left = self._run("instrument", [str(self._program), str(binary), *counting], made, [binary])
         return left
 
     def merge(self, profiles: list[Path], into: Path) -> None:
         """Several processes' profiles as one, their counts summed. Raises BoltError where there is none."""
         if not profiles:
             raise BoltError("training left no profile for BOLT", next_step="the workers must end by themselves, and may write there")
-        self._run("merge", [str(self._program.with_name("merge-fdata")), "-o", str(into), *map(str, profiles)])
+        self._run("merge", [str(self._program.with_name("merge-fdata")), *map(str, profiles)], into, profiles)
 
     def optimise(self, binary: Path, profile: Path, made: Path) -> Moved:
         """The binary laid out by a profile. Raises BoltError."""
-        said, left = self._run("optimise", [str(self._program), str(binary), "-o", str(made), f"-data={profile}", *LAYOUT, *SAYING])
+        argv = [str(self._program), str(binary), f"-data={profile}", *LAYOUT, *SAYING]
+        said, left = self._run("optimise", argv, made, [binary, profile])
         return Moved(made, LaidOut(binary.name, counts_in(said), tuple(sorted({*not_read_in(said), *left}))))
 
-    def _run(self, what: str, argv: list[str]) -> tuple[str, tuple[str, ...]]:
-        """What it says when it has come to its end, and the functions that it asked to be left alone on the way. Raises BoltError."""
+    def _run(self, what: str, argv: list[str], made: Path, read: Sequence[Path]) -> tuple[str, tuple[str, ...]]:
+        """What it says when it has come to its end, and the functions that it asked to be left alone on the way; what it made of the files
+        that it `read` is `made` then. Raises BoltError."""
         left: list[str] = []
+        for each in read:
+            self._supervisor.show(each.parent)
+        result = self._supervisor.directory(RESULTS) / made.name
         while True:
             try:
                 leaving = [_leaving(left)] if left else []
-                child = self._supervisor.run(f"build-bolt-{what}", [*argv, *leaving], as_service=False, timeout_s=MOST_S)
+                child = self._supervisor.run(f"build-bolt-{what}", [*argv, "-o", str(result), *leaving], timeout_s=MOST_S)
+                if child.status == 0:
+                    take_file(result, made)
+                    return child.said(), tuple(left)
             except DynoError as error:
                 raise BoltError(error.what, where=error.where, next_step=error.next_step) from error
-            if child.status == 0:
-                return child.said(), tuple(left)
             name = to_skip_in(child.said())
             if not name or name in left or len(left) == MOST_SKIPPED:
                 raise BoltError(f"BOLT ({what}) failed: {child.tail(2)}", where=argv[1], next_step=f"see {child.log}")

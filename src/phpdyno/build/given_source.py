@@ -12,7 +12,8 @@ from phpdyno.apps.revisions import archive_of, ask_git
 from phpdyno.apps.unpack import BROKEN, unpack, write_members
 from phpdyno.build.workshop import Workshop, empty
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.host.trees import copy_without_rights
+from phpdyno.host.plain import opened, opened_below, read_led
+from phpdyno.host.trees import Copier
 from phpdyno.model.build import Origin
 
 VERSION_FILE, API_FILE = "main/php_version.h", "Zend/zend_modules.h"
@@ -119,9 +120,15 @@ def _below(folder: Path) -> Iterator[Path]:
 
 def _copy(path: Path, names: Sequence[str], into: Path) -> None:
     empty(into)
-    for name in names:
-        (into / name).parent.mkdir(parents=True, exist_ok=True)
-        copy_without_rights(str(path / name), str(into / name), follow_symlinks=False)
+    try:
+        with opened(path) as top:
+            for name in names:
+                place = Path(name)
+                (into / place).parent.mkdir(parents=True, exist_ok=True)
+                with opened_below(top, place.parent.parts) as folder, opened(into / place.parent) as made:
+                    Copier(made).copy(folder, place.name, place.name)
+    except OSError as error:
+        raise DynoError(f"this source cannot be copied: {error.strerror}", where=str(path), next_step="try again") from error
 
 
 def _archive(path: Path, checksum: str, shop: Workshop) -> Given:
@@ -175,7 +182,7 @@ def look_into(source: Path) -> tuple[str, str]:
 def found_in(path: Path, pattern: re.Pattern[str]) -> str:
     """What a pattern finds in a file; '' where there is no such file, or nothing is found."""
     try:
-        found = pattern.search(path.read_text(errors="replace"))
+        found = pattern.search(read_led(path).decode(errors="replace"))
     except OSError:
         return ""
     return found[1] if found else ""

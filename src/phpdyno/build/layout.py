@@ -13,7 +13,8 @@ from phpdyno.build.order import Order
 from phpdyno.build.profiles import copy
 from phpdyno.build.school import School, Schools
 from phpdyno.build.training import Trained
-from phpdyno.build.tree import Built, Tell
+from phpdyno.build.tree import Built
+from phpdyno.build.tree_commands import Tell
 from phpdyno.model.build import Lesson
 from phpdyno.stack.supervise import Supervisor
 

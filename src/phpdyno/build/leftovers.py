@@ -1,11 +1,10 @@
 """What configuring and compiling leave in a source: make would take it for fresh, however old it is."""
 
-import shutil
-from pathlib import Path
+from phpdyno.build.tree_commands import REMOVED, TreeCommands
 
 MARKS = ("config.status", "Makefile.objects")
 """Files of a directory that was configured."""
-SUFFIXES = frozenset({".lo", ".loT", ".o", ".la", ".a", ".dep", ".gcda", ".gcno", ".so"})
+SUFFIXES = (".lo", ".loT", ".o", ".la", ".a", ".dep", ".gcda", ".gcno", ".so")
 GENERATED = (
     "Makefile",
     "Makefile.fragments",
@@ -32,24 +31,30 @@ GENERATED = (
 )
 """What `make distclean` removes, and what it forgets of the JIT's. The Makefile itself is not asked: it names the directory in which it
 was made, and this is a copy."""
+COMPILED = (".lo", ".o", ".la", ".a")
+"""Suffixes of what make makes anew in a tree of ours."""
+PROFILE = "*.gcda"
+OF_LIBTOOL = ".libs"
+"""Where what modules are linked of lies."""
 
 
-def forget_compiling(copy: Path) -> None:
-    """Remove what an earlier configure and make left in a copy of a source; nothing where it was never configured. Raises OSError."""
-    if not any((copy / mark).is_file() for mark in MARKS):
-        return
-    for path in list(copy.rglob("*")):
-        if path.name == ".libs":
-            remove(path)
-        elif path.suffix in SUFFIXES and not path.is_dir():
-            path.unlink(missing_ok=True)
-    for name in GENERATED:
-        remove(copy / name)
+def forget_compiling(commands: TreeCommands, below: str = ".") -> None:
+    """Remove what an earlier configure and make left in a copy of a source, in a directory of the tree; nothing where it was never
+    configured. Raises DynoError."""
+    home = commands.place / below
+    if any((home / mark).is_file() for mark in MARKS):
+        commands.do(["find", ".", "-name", OF_LIBTOOL, *REMOVED], cwd=home)
+        commands.do(["find", ".", "(", *_ending_in(SUFFIXES), ")", "!", "-type", "d", "-delete"], cwd=home)
+        commands.remove(*GENERATED, cwd=home)
 
 
-def remove(path: Path) -> None:
-    """Remove a file, a link, or a directory with all that is in it; nothing where it is not there. Raises OSError."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def remove_compiled(commands: TreeCommands) -> None:
+    """Remove what make made; profiles stay, beside the sources and beside what modules are linked of. Raises DynoError."""
+    of_modules = ["-path", f"*/{OF_LIBTOOL}/*", "!", "-name", PROFILE]
+    commands.do(["find", ".", "(", *_ending_in(COMPILED), "-o", *of_modules, ")", *REMOVED])
+
+
+def _ending_in(suffixes: tuple[str, ...]) -> list[str]:
+    """find's condition."""
+    words = [word for suffix in suffixes for word in ("-o", "-name", f"?*{suffix}")]
+    return ["(", *words[1:], ")"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phpdyno.apps.copies import copy_as, give_to_service
-from phpdyno.build.tree import Tell
+from phpdyno.build.tree_commands import Tell
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Check
 from phpdyno.stack.supervise import Supervisor

@@ -1,11 +1,11 @@
 """What phpize and php-config do, for a PHP that is compiled in its tree and installed nowhere."""
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from phpdyno.build.given_source import VERSION, VERSION_FILE, found_in
+from phpdyno.build.given_source import VERSION, VERSION_FILE
+from phpdyno.build.tree_commands import TreeCommands
 from phpdyno.errors import DynoError
 
 _INCLUDED = re.compile(r"^m4_include\(\[build/([^\]]+)\]\)\n", re.MULTILINE)
@@ -16,37 +16,36 @@ CONFIG = "phpdyno-php-config"
 INCLUDES = ("", "/main", "/TSRM", "/Zend", "/ext", "/ext/date/lib")
 
 
-def phpize(tree: Path, extension: Path) -> Path:
-    """Make an extension's source ready for autoconf and autoheader; the php-config that its configure is given, which answers for the tree.
+def phpize(commands: TreeCommands, extension: Path) -> Path:
+    """Make an extension's source in a tree ready for autoconf and autoheader; the php-config that its configure is given, which answers
+    for the tree.
 
-    Raises OSError.
+    Raises DynoError.
     """
-    build = extension / "build"
-    build.mkdir(exist_ok=True)
-    for path in (tree / "build").iterdir():
-        if path.is_file():
-            shutil.copy2(path, build / path.name)
-    shutil.copy2(tree / "run-tests.php", extension)
-    text = (tree / "scripts" / "phpize.m4").read_text().replace("@prefix@", str(tree))
+    tree, build = commands.place, extension / "build"
+    commands.do(["mkdir", "-p", "--", str(build)])
+    copied = ["cp", "-L", "-p", "--remove-destination"]
+    commands.do(["find", str(tree / "build"), "-maxdepth", "1", "-xtype", "f", "-exec", *copied, "-t", str(build), "--", "{}", "+"])
+    commands.do([*copied, "--", str(tree / "run-tests.php"), "."], cwd=extension)
+    text = commands.text("scripts/phpize.m4").replace("@prefix@", str(tree))
     # Debian's names the parts of its own libtool; PHP's source has all of libtool in one file.
-    (extension / "configure.ac").write_text(_INCLUDED.sub(lambda line: line[0] if (build / line[1]).is_file() else "", text))
-    config = extension / CONFIG
-    config.write_text(php_config(tree))
-    config.chmod(0o755)
-    return config
+    macros = _INCLUDED.sub(lambda line: line[0] if (build / line[1]).is_file() else "", text)
+    commands.put({"configure.ac": macros, CONFIG: php_config(tree, commands.text(VERSION_FILE))}, cwd=extension)
+    return extension / CONFIG
 
 
-def php_config(tree: Path) -> str:
-    """A php-config whose headers are those of the tree. It names no PHP that could be run: one that is to be trained must not be."""
-    header = tree / VERSION_FILE
+def php_config(tree: Path, header: str) -> str:
+    """A php-config whose headers are those of the tree, of the version that `header` defines. It names no PHP that could be run: one that
+    is to be trained must not be."""
+    version, number = VERSION.search(header), _NUMBER.search(header)
     answers = {
         "prefix": str(tree),
         "include-dir": str(tree),
         "includes": " ".join(f"-I{tree}{place}" for place in INCLUDES),
         "extension-dir": str(tree / "modules"),
         "php-binary": "NONE",
-        "version": found_in(header, VERSION),
-        "vernum": found_in(header, _NUMBER),
+        "version": version[1] if version else "",
+        "vernum": number[1] if number else "",
         "ldflags": "",
         "libs": "",
         "configure-options": "",

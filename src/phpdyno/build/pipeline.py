@@ -1,5 +1,6 @@
 """From an order to a finished build: tree → profile → compiled → laid out → checked. Each step is kept by all that it depends on."""
 
+import os
 import platform
 import shutil
 import time
@@ -11,7 +12,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct, structs
 
-from phpdyno.apps.copies import file_digest
+from phpdyno.apps.copies import NEXT_STEP, copy_without, file_digest, give_to_service, require_room_for, take_file
 from phpdyno.build import profiles
 from phpdyno.build.beside import WrongAnswer
 from phpdyno.build.bolt import BoltError, Moved
@@ -19,15 +20,14 @@ from phpdyno.build.dropin import EXTENSIONS, assemble, interpreter, vm_kind
 from phpdyno.build.elf import code_sections, text_kib
 from phpdyno.build.given_source import GIT
 from phpdyno.build.layout import Layout
-from phpdyno.build.leftovers import forget_compiling
 from phpdyno.build.options import unknown_options
 from phpdyno.build.order import Key, Order
 from phpdyno.build.own_tests import run_own_tests
 from phpdyno.build.school import EXAMINED, TRAINED, Found, Schools
-from phpdyno.build.tree import MODULE, OPCACHE_HOME, PROGRAMS, Built, Tell, Tree
+from phpdyno.build.tree import MODULE, OPCACHE_HOME, PROGRAMS, Built, Tree
+from phpdyno.build.tree_commands import Tell
 from phpdyno.build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.errors import DynoError
-from phpdyno.host.trees import copy_without_rights
 from phpdyno.journal.replacing import replace_record
 from phpdyno.model.build import Binary, Build, Check, CodeSection, Lesson, Teaching
 from phpdyno.model.decoding import NOT_JSON
@@ -35,6 +35,8 @@ from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.php import read_build_id
 from phpdyno.stack.supervise import Supervisor
 
+TREE = "tree"
+"""Of the directory of a tree: the sources themselves. What we write down beside them is not theirs to change."""
 LESSON = "lesson.json"
 COMPILED = "compiled.json"
 TESTS, TESTED = "tested", "tested.json"
@@ -143,14 +145,23 @@ class Pipeline:
         )
 
     def _tree(self, order: Order) -> Tree:
-        """Sources of this order, configured."""
+        """Sources of this order, configured; they belong to the servers' account, with whose rights all is compiled."""
+        user = self._supervisor.user
 
         def make(place: Path) -> None:
-            shutil.rmtree(place)
-            ignored = shutil.ignore_patterns(GIT, DONE)
-            shutil.copytree(order.ground.source, place, symlinks=True, ignore=ignored, copy_function=copy_without_rights)
-            forget_compiling(place)
-            tree = Tree(place, self._supervisor, self._tell)
+            empty(place)
+            if user.switch:
+                # A program that the servers' account leaves there, and that gives its rights, is nobody else's to run.
+                os.chown(place, -1, user.gid)
+                place.chmod(0o710)
+            source = order.ground.source
+            require_room_for(source, place, where=str(source), next_step=NEXT_STEP)
+            copied = place / TREE
+            copied.mkdir(mode=0o700)
+            copy_without(self._supervisor, source, copied, (GIT, DONE))
+            give_to_service(self._supervisor, copied)
+            tree = Tree(copied, self._supervisor, self._tell)
+            tree.forget_compiling()
             packaged = order.ground.origin.kind == "debian"
             # Debian patches what configure is made of, and makes it anew itself.
             tree.configure(order.ground.options, anew=packaged)
@@ -160,20 +171,19 @@ class Pipeline:
             for each in order.ground.added:
                 tree.add(each.name, each.place)
 
-        return Tree(self._shop.made("trees", self._here(order.tree), make), self._supervisor, self._tell)
+        return Tree(self._shop.made("trees", self._here(order.tree), make) / TREE, self._supervisor, self._tell)
 
     def _here(self, key: Key) -> Key:
         """Of what knows where it lies, as a Makefile and what counts do: in a cache that was copied it is made anew."""
-        return {**key, "place": str(self._shop.home)}
+        user = self._supervisor.user
+        return {**key, "place": str(self._shop.home), "in": TREE, "account": user.uid if user.switch else ""}
 
     def _compiled(self, order: Order, tree: Tree) -> tuple[Built, tuple[Lesson, ...]]:
         recipe = order.recipe
         taught, lessons = self._taught(order, tree) if recipe.pgo else (None, ())
 
         def make(place: Path) -> None:
-            profiles.forget(tree.place)
-            if taught is not None:
-                profiles.copy(taught, profiles.written(taught), tree.place)
+            tree.teach(taught)
             flags = order.flags("use" if recipe.pgo else "plain")
             _keep(tree.compile(flags, f"compiling {recipe.name}"), place)
 
@@ -190,7 +200,7 @@ class Pipeline:
         def make(place: Path) -> None:
             empty(place)
             weighted = [(each / "gcda", teaching.weight) for each, teaching in zip(places, order.teachings, strict=True)]
-            profiles.merge(weighted, place / "gcda", self._supervisor, self._supervisor.live / "merging")
+            profiles.merge(weighted, place / "gcda", self._supervisor)
 
         return self._shop.made("merged", order.profiles, make) / "gcda", lessons
 
@@ -218,7 +228,7 @@ class Pipeline:
         """Binaries that count, compiled once for all apps."""
 
         def make(place: Path) -> None:
-            profiles.forget(tree.place)
+            tree.teach(None)
             _keep(tree.compile(order.flags("generate"), "compiling what is trained", trainable=True), place)
             (place / COMPILED).write_bytes(msgspec.json.encode(_Compiled(tree.objects())))
 
@@ -306,8 +316,9 @@ def _read(path: Path, kind: type[_Record]) -> _Record:
 
 
 def _keep(built: Built, place: Path) -> None:
+    """Copy what was compiled out of a tree, where whatever compiled it may have put something else. Raises DynoError."""
     for path in (*built.programs.values(), *([built.opcache] if built.opcache else []), *built.added):
-        shutil.copyfile(path, place / path.name)
+        take_file(path, place / path.name)
 
 
 def _kept(place: Path) -> Built:

@@ -5,18 +5,17 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from phpdyno.build.leftovers import OF_LIBTOOL, PROFILE
 from phpdyno.errors import DynoError
 from phpdyno.host.plain import opened, opened_below
 from phpdyno.host.trees import copy_plain
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.supervise import BASE_PATH, Supervisor
 
-PROFILE = "*.gcda"
-OF_LIBTOOL = ".libs"
-"""Where what modules are linked of lies."""
 LEAST_SHARE = 0.5
 """Of the objects that could have written one: a file whose code never ran writes none, and half of the core always runs."""
 MERGE_S = 300.0
+MERGING = "merging"
 _NOT_FOUND = re.compile(r"[‘'](\S+\.gcda)[’'] profile count data file not found")
 
 
@@ -60,12 +59,6 @@ def copy(source: Path, names: Sequence[Path], into: Path) -> None:
         raise DynoError(what, where=str(at), next_step="the app may have put something else there") from error
 
 
-def forget(tree: Path) -> None:
-    """Remove all profiles from a tree: those of another training would be merged in silence."""
-    for path in tree.rglob(PROFILE):
-        path.unlink()
-
-
 def refuse_unread(given: Sequence[Path], said: str, tree: Path) -> None:
     """Raises DynoError where the compiler looked for a file's profile elsewhere in the tree than it lies, as what it `said` tells."""
     missed = {_source_of(Path(name)) for name in _NOT_FOUND.findall(said)}
@@ -79,11 +72,11 @@ def _source_of(profile: Path) -> Path:
     return profile.with_name(profile.stem) if profile.parent.name != OF_LIBTOOL else profile.parent.parent / profile.stem
 
 
-def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervisor, scratch: Path) -> None:
+def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervisor) -> None:
     """Several trainings' profiles as one, each counted by its weight, a whole number; a file that only some of them left counts as those
     have it.
 
-    `scratch` is a directory that may be overwritten. Raises DynoError.
+    The servers' account reads them: they are what an app's processes wrote. Raises DynoError.
     """
     tool = find_program("gcov-tool", BASE_PATH)
     for folder, wanted in folders:
@@ -91,16 +84,17 @@ def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervi
             raise DynoError(f"gcov-tool adds up by whole numbers, and this profile weighs {wanted:g}", where=str(folder))
     # It weighs the first one by merging it with itself: so let that be one that weighs 1, where there is one.
     (first, weight), *rest = sorted(folders, key=lambda each: each[1] != 1.0)
+    scratch = supervisor.directory(MERGING)
     so_far = first
     for number, (folder, further) in enumerate(rest):
         made = scratch / str(number)
         shutil.rmtree(made, ignore_errors=True)
-        made.parent.mkdir(parents=True, exist_ok=True)
+        for each in (so_far, folder):
+            supervisor.show(each)
         # Of the sum so far all is weighted already, the first time excepted.
         weights = f"{int(weight) if number == 0 else 1},{int(further)}"
-        child = supervisor.run(
-            "build-merge", [tool, "merge", "-w", weights, "-o", str(made), str(so_far), str(folder)], as_service=False, timeout_s=MERGE_S
-        )
+        argv = [tool, "merge", "-w", weights, "-o", str(made), str(so_far), str(folder)]
+        child = supervisor.run("build-merge", argv, timeout_s=MERGE_S)
         if child.status != 0:
             raise DynoError(f"the profiles cannot be merged: {child.tail(2)}", where=str(folder), next_step=f"see {child.log}")
         so_far = made

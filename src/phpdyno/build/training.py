@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from phpdyno.build.beside import Beside, Together, WrongAnswer
-from phpdyno.build.tree import Tell
+from phpdyno.build.tree_commands import Tell
 from phpdyno.experiment.schedule import deal
 from phpdyno.model.arm import Arm
 from phpdyno.model.workload import Workload

@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -165,15 +164,6 @@ def copy_bytes(source: int, made: int) -> None:
         return
     while os.sendfile(made, source, None, _STEP):  # without an offset it goes on where it was
         pass
-
-
-def copy_without_rights(source: str, place: str, *, follow_symlinks: bool = True) -> None:
-    """As shutil.copy2, but for bits that give rights. Raises OSError."""
-    shutil.copyfile(source, place, follow_symlinks=follow_symlinks)
-    held = Path(source).stat(follow_symlinks=follow_symlinks)
-    os.utime(place, ns=(held.st_atime_ns, held.st_mtime_ns), follow_symlinks=follow_symlinks)
-    if not stat.S_ISLNK(held.st_mode):
-        os.chmod(place, stat.S_IMODE(held.st_mode) & ~RIGHTS)  # noqa: PTH101 (thousands of files)
 
 
 def copy_plain(name: str, folder: int, place: Path) -> None:

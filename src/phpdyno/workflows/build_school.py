@@ -12,7 +12,8 @@ from phpdyno.build.installed import modules_of
 from phpdyno.build.order import Expected
 from phpdyno.build.school import EXAMINED, TRAINED, Found
 from phpdyno.build.training import NO_COURSE, Course, Trained, Trainer
-from phpdyno.build.tree import MODULE, Tell
+from phpdyno.build.tree import MODULE
+from phpdyno.build.tree_commands import Tell
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import BESIDE_FPM, Check

@@ -11,6 +11,7 @@ from phpdyno.build.phpize import flag_words, php_config, phpize, refuse_without
 from phpdyno.build.workshop import Workshop
 from phpdyno.errors import DynoError, UsageError
 from tests.support.extension import extension_source
+from tests.unit.builds.test_leftovers import commands_in
 
 
 def silent(_: str) -> None:
@@ -75,12 +76,13 @@ def test_what_is_no_source_of_an_extension_is_refused(tmp_path: Path) -> None:
 
 def test_phpize_takes_what_the_tree_has(tmp_path: Path) -> None:
     tree, source = fake_tree(tmp_path / "tree"), extension_source(tmp_path / "answers")
-    config = phpize(tree, source)
+    config = phpize(commands_in(tree), source)
+    header = (tree / "main/php_version.h").read_text()
     assert (source / "configure.ac").read_text() == f"m4_include([build/libtool.m4])\nAC_PREFIX_DEFAULT([{tree}])\n"
     assert (source / "build" / "php.m4").is_file()
-    assert config.read_text() == php_config(tree)
-    assert f"-I{tree}/Zend" in php_config(tree)
-    assert "80402" in php_config(tree)
+    assert config.read_text() == php_config(tree, header)
+    assert f"-I{tree}/Zend" in php_config(tree, header)
+    assert "80402" in php_config(tree, header)
 
 
 def test_a_build_that_stands_alone_loads_what_lies_in_its_directory(tmp_path: Path) -> None:

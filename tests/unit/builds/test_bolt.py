@@ -1,5 +1,6 @@
 """What BOLT prints, and what is missing."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -12,6 +13,7 @@ from phpdyno.build.tree import Built
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Counted
 from phpdyno.stack.supervise import Supervisor
+from tests.unit.builds.fakes import FakeSupervisor
 
 SAID = """BOLT-INFO: program-wide dynostats after all optimizations before SCTC and FOP:
 
@@ -57,6 +59,18 @@ def test_a_missing_bolt_names_the_line_that_installs_it(tmp_path: Path) -> None:
     require_bolt(tmp_path)
 
 
+def supervisor_that(live: Path, run: Callable[[str, list[str]], SimpleNamespace]) -> FakeSupervisor:
+    """One that runs things so, and leaves a result where one is asked for."""
+
+    def running(name: str, argv: list[str], **_: object) -> SimpleNamespace:
+        Path(argv[argv.index("-o") + 1]).write_text("result")
+        return run(name, argv)
+
+    made = FakeSupervisor(live)
+    made.run = running  # type: ignore[method-assign,assignment]
+    return made
+
+
 def test_what_fails_in_bolt_is_a_fault_of_bolts(tmp_path: Path) -> None:
     def run(name: str, *_: object, **__: object) -> SimpleNamespace:
         if name.endswith("merge"):
@@ -64,7 +78,7 @@ def test_what_fails_in_bolt_is_a_fault_of_bolts(tmp_path: Path) -> None:
         said = "BOLT-ERROR: no relocations"
         return SimpleNamespace(status=1, tail=lambda _: said, said=lambda: said, log="log")
 
-    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=run)), installed(tmp_path))
+    bolt = Bolt(cast(Supervisor, supervisor_that(tmp_path, run)), installed(tmp_path))
     with pytest.raises(BoltError, match=r"BOLT \(instrument\) failed: BOLT-ERROR: no relocations"):
         bolt.instrument(tmp_path, tmp_path, tmp_path)
     for profiles, why in (([], "training left no profile"), ([tmp_path], "did not end within 1800 s")):
@@ -96,16 +110,16 @@ def test_functions_that_bolt_gives_up_for_are_left_alone_and_named(tmp_path: Pat
         said = REFUSED.format(open_[0]) if open_ else SAID
         return SimpleNamespace(status=int(bool(open_)), said=lambda: said, tail=lambda _: said, log="log")
 
-    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=run)), installed(tmp_path))
-    told = bolt.optimise(Path("php-fpm"), tmp_path, tmp_path).told
+    bolt = Bolt(cast(Supervisor, supervisor_that(tmp_path, run)), installed(tmp_path))
+    told = bolt.optimise(Path("php-fpm"), tmp_path, tmp_path / "made").told
     assert told.not_read == ("execute_data", "jump_to", "zend_mm_chunk_free.isra.0", "zval_ptr_dtor")
     assert [argv[-1] for argv in asked[1:]] == [
         "--skip-funcs=execute_data(/.*)?",
         "--skip-funcs=execute_data(/.*)?,jump_to(/.*)?",
     ]
-    assert bolt.instrument(Path("php-fpm"), tmp_path, tmp_path) == ("execute_data", "jump_to")
+    assert bolt.instrument(Path("php-fpm"), tmp_path / "made", tmp_path) == ("execute_data", "jump_to")
     stubborn = SimpleNamespace(status=1, said=lambda: REFUSED.format("main"), tail=lambda _: "in function main", log="log")
-    bolt = Bolt(cast(Supervisor, SimpleNamespace(run=lambda *_, **__: stubborn)), tmp_path)
+    bolt = Bolt(cast(Supervisor, supervisor_that(tmp_path, lambda *_, **__: stubborn)), tmp_path)
     with pytest.raises(BoltError, match="in function main"):
         bolt.instrument(tmp_path, tmp_path, tmp_path)
 

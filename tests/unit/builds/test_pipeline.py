@@ -14,6 +14,7 @@ from msgspec import structs
 from phpdyno.build import pipeline as module
 from phpdyno.build.beside import WrongAnswer
 from phpdyno.build.bolt import BoltError, Moved
+from phpdyno.build.leftovers import forget_compiling
 from phpdyno.build.order import Expected, Ground, Key, Order
 from phpdyno.build.pipeline import COMPILED, LESSON, TESTED, TESTS, Pipeline, earlier_tests
 from phpdyno.build.school import EXAMINED, TRAINED, Found, School
@@ -25,11 +26,16 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Build, Check, LaidOut, Lesson
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.supervise import Supervisor
-from tests.unit.builds.test_leftovers import files, filled
+from tests.unit.builds.fakes import FakeSupervisor
+from tests.unit.builds.test_leftovers import commands_in, files, filled
 from tests.unit.builds.test_order import GROUND, WORDPRESS, order
 from tests.unit.builds.test_workshop import silent
 
-NOBODY = cast(Supervisor, SimpleNamespace())
+
+def nobody(place: Path) -> Supervisor:
+    return cast(Supervisor, FakeSupervisor(place / "live"))
+
+
 CONTROL = Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"))
 LEARNT = Lesson(WORDPRESS, 500, {"/": 500}, 4)
 
@@ -104,7 +110,7 @@ class Yard:
         """`fails`: what goes wrong while BOLT lays out, a text for what is BOLT's own fault."""
         self._monkeypatch.setattr(FakeLayout, "fails", BoltError(fails) if isinstance(fails, str) and fails else fails or None)
         self.school = FakeSchool(wrong, broken)
-        return Pipeline(self.shop, NOBODY, self.school.open, lambda *_: None, self.notes.append).build(wanted)
+        return Pipeline(self.shop, nobody(self.shop.home), self.school.open, lambda *_: None, self.notes.append).build(wanted)
 
 
 @pytest.fixture
@@ -242,7 +248,7 @@ def test_what_the_tests_of_php_said_is_found_beside_the_build_that_they_were_run
     wanted = order("bolt", ground=ground)
     place, made = yard.build(wanted, fails="no BOLT")
     assert earlier_tests(place) is None
-    pipeline = Pipeline(yard.shop, NOBODY, yard.school.open, lambda *_: None, yard.notes.append)
+    pipeline = Pipeline(yard.shop, nobody(yard.shop.home), yard.school.open, lambda *_: None, yard.notes.append)
     assert pipeline.tested(wanted.without(made.skipped), place) == check
     assert earlier_tests(place) == check
     assert earlier_tests(yard.build(wanted)[0]) is None
@@ -253,7 +259,7 @@ def test_tests_that_failed_are_run_again_and_those_that_passed_are_not(yard: Yar
     monkeypatch.setattr(module, "run_own_tests", lambda *_: said.pop(0))
     wanted = order("o2", ground=ground)
     place, _ = yard.build(wanted)
-    pipeline = Pipeline(yard.shop, NOBODY, yard.school.open, lambda *_: None, yard.notes.append)
+    pipeline = Pipeline(yard.shop, nobody(yard.shop.home), yard.school.open, lambda *_: None, yard.notes.append)
     assert [pipeline.tested(wanted, place).ok for _ in range(3)] == [False, True, True]
     assert earlier_tests(place) == Check("PHP's own tests", ok=True, seen="said")
 
@@ -272,6 +278,9 @@ class FakeTree:
     def help(self) -> str:
         return "--enable-cli"
 
+    def forget_compiling(self) -> None:
+        forget_compiling(commands_in(self.place))
+
 
 @pytest.mark.parametrize("kind", ["debian", "archive"])
 def test_a_tree_is_a_copy_without_what_was_compiled_in_it_before_and_options_that_it_ignores_are_noted(
@@ -282,9 +291,10 @@ def test_a_tree_is_a_copy_without_what_was_compiled_in_it_before_and_options_tha
     monkeypatch.setattr(FakeTree, "asked", [], raising=False)
     monkeypatch.setattr(module, "Tree", FakeTree)
     ground = structs.replace(GROUND, source=source, origin=structs.replace(GROUND.origin, kind=kind))
-    pipeline = Pipeline(Workshop(tmp_path, silent), NOBODY, FakeSchool(()).open, lambda *_: None, notes.append)
+    pipeline = Pipeline(Workshop(tmp_path, silent), nobody(tmp_path), FakeSchool(()).open, lambda *_: None, notes.append)
     tree = pipeline._tree(order("o2", ground=ground))
-    assert files(tree.place) == {"configure", "main/main.c", DONE}
+    assert files(tree.place) == {"configure", "main/main.c"}
+    assert (tree.place.parent / DONE).is_file()
     # Debian's patches are in the macros that its configure was made of.
     assert FakeTree.asked == [(GROUND.options, kind == "debian")]
     assert notes == ([] if kind == "debian" else ["the configure of this source ignores what it does not know: --enable-fpm"])
@@ -298,7 +308,7 @@ def test_a_tree_whose_configure_failed_is_configured_again(tmp_path: Path, monke
 
     monkeypatch.setattr(module, "Tree", FakeTree)
     ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure", DONE))
-    pipeline = Pipeline(Workshop(tmp_path, silent), NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)
+    pipeline = Pipeline(Workshop(tmp_path, silent), nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)
     with monkeypatch.context() as patched:
         patched.setattr(FakeTree, "configure", fail)
         with pytest.raises(DynoError, match="no libxml2"):
@@ -314,7 +324,7 @@ def test_a_cache_that_was_copied_has_trees_of_its_own(tmp_path: Path, monkeypatc
     ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure"))
     for cache in ("one", "two"):
         shop = Workshop(tmp_path / cache, silent)
-        Pipeline(shop, NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)._tree(order("o2", ground=ground))
+        Pipeline(shop, nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)._tree(order("o2", ground=ground))
         if cache == "one":
             shutil.copytree(tmp_path / "one", tmp_path / "two")
     assert len(FakeTree.asked) == 2
@@ -325,11 +335,11 @@ def test_what_counts_there_writes_its_profile_for_the_place_that_it_was_compiled
 ) -> None:
     made: list[Path] = []
     monkeypatch.setattr(module, "_keep", lambda built, place: made.append(place))
-    tree = cast(Tree, SimpleNamespace(place=tmp_path, compile=lambda *_, **__: None, objects=lambda: 3))
+    tree = cast(Tree, SimpleNamespace(place=tmp_path, compile=lambda *_, **__: None, teach=lambda _: None, objects=lambda: 3))
     for cache in ("one", "two"):
         shop = Workshop(tmp_path / cache, silent)
         for _ in range(2):
-            Pipeline(shop, NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)._trainee(order("pgo"), tree)
+            Pipeline(shop, nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)._trainee(order("pgo"), tree)
         if cache == "one":
             shutil.copytree(tmp_path / "one", tmp_path / "two")
     assert [place.relative_to(tmp_path).parts[0] for place in made] == ["one", "two"]
@@ -353,9 +363,9 @@ def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, ground: 
 )
 def test_so_is_what_was_learnt_and_how_much_was_compiled(tmp_path: Path, kind: str, key: Key, name: str) -> None:
     shop = Workshop(tmp_path, silent)
-    here = {**key, "place": str(shop.home)} if kind == "trainees" else key
+    pipeline = Pipeline(shop, nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)
+    here = pipeline._here(key) if kind == "trainees" else key
     shop.made(kind, here, lambda place: leave(place / name, b"{"))
-    pipeline = Pipeline(shop, NOBODY, FakeSchool(()).open, lambda *_: None, lambda _: None)
     with pytest.raises(DynoError, match=f"{name}: what a step of a build left cannot be read"):
         pipeline._taught(order("pgo"), cast(Tree, SimpleNamespace()))
 

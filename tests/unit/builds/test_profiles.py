@@ -13,7 +13,8 @@ from phpdyno.build.bolt import BoltError
 from phpdyno.build.fdata import profiles_of
 from phpdyno.build.layout import refuse_unserved
 from phpdyno.errors import DynoError
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.supervise import Child, Supervisor
+from tests.unit.builds.fakes import FakeSupervisor
 
 TREE = Path("/cache/tree")
 
@@ -25,29 +26,30 @@ def leave(folder: Path, *names: str) -> Path:
     return folder
 
 
-class FakeGcovTool:
+class FakeGcovTool(FakeSupervisor):
     """Makes a directory with one profile, and keeps what it was told."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, live: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(live)
         self.asked: list[tuple[str, ...]] = []
         monkeypatch.setattr(profiles, "find_program", lambda name, path: f"/usr/bin/{name}")
 
-    def run(self, _: str, argv: Sequence[str], **__: object) -> SimpleNamespace:
+    def run(self, _: str, argv: Sequence[str], **__: object) -> Child:
         self.asked.append(tuple(argv))
         leave(Path(argv[argv.index("-o") + 1]), "main/main.gcda")
-        return SimpleNamespace(status=0)
+        return cast(Child, SimpleNamespace(status=0))
 
     def merge(self, tmp_path: Path, **weights: float) -> list[tuple[str, str, str]]:
         """Weights and names of what was merged, step by step."""
         folders = [(leave(tmp_path / name, "main/main.gcda"), weight) for name, weight in weights.items()]
-        profiles.merge(folders, tmp_path / "merged", cast(Supervisor, self), tmp_path / "scratch")
+        profiles.merge(folders, tmp_path / "merged", cast(Supervisor, self))
         assert profiles.written(tmp_path / "merged") == (Path("main/main.gcda"),)
         return [(argv[3], Path(argv[-2]).name, Path(argv[-1]).name) for argv in self.asked]
 
 
 @pytest.fixture
-def tool(monkeypatch: pytest.MonkeyPatch) -> FakeGcovTool:
-    return FakeGcovTool(monkeypatch)
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeGcovTool:
+    return FakeGcovTool(tmp_path / "live", monkeypatch)
 
 
 def test_profiles_are_counted_and_put_by_their_place_in_the_tree(tmp_path: Path) -> None:

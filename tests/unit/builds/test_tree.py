@@ -11,6 +11,7 @@ from phpdyno.build.tree import ADDED, PROGRAMS, Tree
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.stack.supervise import Supervisor
+from tests.unit.builds.fakes import FakeSupervisor
 from tests.unit.builds.test_leftovers import files, filled
 
 O3 = flags_of(parse_recipe("o3"), "plain")
@@ -31,17 +32,17 @@ class FakeChild:
         return self._said
 
 
-class FakeSupervisor:
+class FakeCompiling(FakeSupervisor):
     """Makes what is made; make compiles C with what it is told in one variable."""
 
-    def __init__(self, heard: str = "EXTRA_CFLAGS", *, warns: str = "") -> None:
+    def __init__(self, live: Path, heard: str = "EXTRA_CFLAGS", *, warns: str = "") -> None:
+        super().__init__(live)
         self.asked: list[tuple[str, ...]] = []
-        self.live = Path()
         self.environments: list[Mapping[str, str]] = []
         self._heard = heard
         self._warns = warns
 
-    def spawn(self, name: str, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, as_service: bool) -> FakeChild:
+    def spawn(self, name: str, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> FakeChild:
         self.asked.append(tuple(argv))
         self.environments.append(env)
         if argv[0] != "make":
@@ -59,9 +60,8 @@ class FakeSupervisor:
         return found
 
 
-def tree(place: Path, supervisor: FakeSupervisor) -> Tree:
+def tree(place: Path, supervisor: FakeCompiling) -> Tree:
     filled(place, "Makefile", "configure", "libtool")
-    supervisor.live = place / "live"
     return Tree(place, cast(Supervisor, supervisor), lambda *_: None)
 
 
@@ -85,7 +85,7 @@ PROGRAM_FILES = " ".join(PROGRAMS.values())
 def test_configure_is_made_where_there_is_none_or_what_it_is_made_of_is_patched(
     tmp_path: Path, *, there: bool, anew: bool, made: bool
 ) -> None:
-    supervisor = FakeSupervisor()
+    supervisor = FakeCompiling(tmp_path / "live")
     wanted = tree(tmp_path, supervisor)
     if not there:
         (tmp_path / "configure").unlink()
@@ -95,7 +95,7 @@ def test_configure_is_made_where_there_is_none_or_what_it_is_made_of_is_patched(
 
 
 def test_what_compilers_need_meanwhile_lies_where_it_is_removed_after_any_end(tmp_path: Path) -> None:
-    supervisor = FakeSupervisor()
+    supervisor = FakeCompiling(tmp_path / "live")
     tree(tmp_path, supervisor).compile(O3, "compiling o3")
     (place,) = {env["TMPDIR"] for env in supervisor.environments}
     assert Path(place).is_dir()
@@ -106,12 +106,12 @@ def test_profiles_stay_where_compiling_left_them_a_modules_too(tmp_path: Path) -
     kept = {"Makefile", "configure", "libtool", "main/main.c", "main/main.gcda", "ext/opcache/.libs/ZendAccelerator.gcda"}
     compiled = ("main/main.lo", "main/main.o", "ext/opcache/.libs/ZendAccelerator.o", "ext/opcache/.libs/opcache.so", "sapi/fpm/php-fpm")
     filled(tmp_path, *kept, *compiled)
-    tree(tmp_path, FakeSupervisor()).clean()
+    tree(tmp_path, FakeCompiling(tmp_path / "live")).clean()
     assert files(tmp_path) == kept
 
 
 def test_an_extension_is_compiled_by_the_recipe_of_all_the_rest(tmp_path: Path) -> None:
-    supervisor = FakeSupervisor()
+    supervisor = FakeCompiling(tmp_path / "live")
     wanted = tree(tmp_path, supervisor)
     with_extension(tmp_path, "EXTRA_CFLAGS = -std=gnu11\nEXTRA_LDFLAGS =\n")
     wanted.compile(O3, "compiling o3")
@@ -119,14 +119,14 @@ def test_an_extension_is_compiled_by_the_recipe_of_all_the_rest(tmp_path: Path) 
 
 
 def test_one_that_was_compiled_without_its_flags_is_no_build_of_that_recipe(tmp_path: Path) -> None:
-    wanted = tree(tmp_path, FakeSupervisor("PROF_FLAGS"))
+    wanted = tree(tmp_path, FakeCompiling(tmp_path / "live", "PROF_FLAGS"))
     with_extension(tmp_path)
     with pytest.raises(DynoError, match=r"answers: this extension was compiled without -O3"):
         wanted.compile(O3, "compiling o3")
 
 
 def test_each_file_is_compiled_for_what_it_is_linked_into_and_for_nothing_else(tmp_path: Path) -> None:
-    supervisor = FakeSupervisor()
+    supervisor = FakeCompiling(tmp_path / "live")
     wanted = tree(tmp_path, supervisor)
     (tmp_path / "Makefile").write_text(MAKEFILE)
     (tmp_path / "libtool").write_text(LIBTOOL)
@@ -141,7 +141,7 @@ def test_each_file_is_compiled_for_what_it_is_linked_into_and_for_nothing_else(t
 
 
 def test_what_keeps_its_registers_is_compiled_first_as_part_of_what_it_belongs_to(tmp_path: Path) -> None:
-    supervisor = FakeSupervisor()
+    supervisor = FakeCompiling(tmp_path / "live")
     wanted = tree(tmp_path, supervisor)
     (tmp_path / "Makefile").write_text(MAKEFILE)
     wanted.compile(flags_of(parse_recipe("lto"), "plain"), "compiling lto")
@@ -165,7 +165,7 @@ def test_what_keeps_its_registers_is_compiled_first_as_part_of_what_it_belongs_t
 )
 def test_a_profile_that_the_compiler_looks_for_elsewhere_is_an_error(tmp_path: Path, missed: str, *, found: bool) -> None:
     warns = f"x.c:1:1: warning: ‘{tmp_path / missed}’ profile count data file not found [-Wmissing-profile]"
-    wanted = tree(tmp_path, FakeSupervisor(warns=warns))
+    wanted = tree(tmp_path, FakeCompiling(tmp_path / "live", warns=warns))
     filled(tmp_path, "ext/opcache/.libs/ZendAccelerator.gcda", "main/main.gcda")
     if found:
         wanted.compile(O3, "compiling o3")
