@@ -12,11 +12,13 @@ import pytest
 
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.registry import open_app
+from phpdyno.apps.revisions import prepare_commit
 from phpdyno.apps.source import silent
 from phpdyno.apps.standing import MOST_COPIED_FILES
 from phpdyno.errors import UsageError
 from phpdyno.model.app import PreparedApp
 from phpdyno.stack.supervise import Supervisor
+from tests.integration.test_layers import git
 from tests.support.command import FEWEST, await_journal, start
 
 pytestmark = pytest.mark.integration
@@ -256,3 +258,37 @@ def test_it_is_compared_and_a_change_of_the_original_meanwhile_is_told(site: Pat
     (incident,) = [each for each in json.loads(told)["incidents"] if each["kind"] == "changed original"]
     assert incident["detail"].startswith(f"{site}/public/index.php changed meanwhile")
     assert not (site / "var" / "count").exists()
+
+
+@pytest.mark.parametrize("kind", ["whole", "leads out of the repository", "leads elsewhere in it"])
+def test_a_commit_of_it_stands_as_the_app_itself_does(supervisor: Supervisor, site: Path, tmp_path: Path, kind: str) -> None:
+    """What it leads to elsewhere in its repository is the commit's too, which a copy sees to."""
+    elsewhere = kind == "leads elsewhere in it"
+    shutil.rmtree(site / ".git")
+    for name in ("linked", ".env", "stderr"):
+        (site / name).unlink()
+    if elsewhere:
+        (tmp_path / "repository").mkdir()
+        site = site.rename(tmp_path / "repository" / "site")
+        (tmp_path / "shared").rename(site.parent / "shared")
+    if kind != "whole":
+        (site / ".env").symlink_to("../shared/env")
+    top = site.parent if elsewhere else site
+    git(site.parent, "init", "--quiet", str(top))
+    git(top, "add", "-A")
+    git(top, "commit", "--quiet", "--message=one")
+    commit = git(top, "rev-parse", "HEAD")
+    (site / "public" / "index.php").write_text("<?php echo 'not committed';")
+    (site.parent / "shared" / "env").write_text("today's")
+    app = app_of(site)
+    base = prepared(supervisor, app, tmp_path)
+    before = checksum(site, site.parent / "shared")
+    then = prepare_commit(app, commit, supervisor, cache=tmp_path / "cache", progress=silent, shared=base)
+    assert said(supervisor, base, "cat public/index.php") == "<?php echo 'not committed';"
+    assert said(supervisor, then, "cat public/index.php; pwd; ls many | wc -l; echo w > public/index.php") == f"{PAGE}{site}\n50\n"
+    assert (then.written is None) == elsewhere
+    assert (supervisor.live / f"commit-{commit[:12]}").exists() != elsewhere
+    if kind != "whole":
+        assert said(supervisor, then, "cat .env") == ("A=b\n" if elsewhere else "today's")
+    assert said(supervisor, base, "cat public/index.php") == "<?php echo 'not committed';"
+    assert checksum(site, site.parent / "shared") == before

@@ -102,7 +102,7 @@ class FolderApp:
         described = self.described
         self._refuse_without_bottle(supervisor)
         begun_ns = time.time_ns()
-        tree = self._tree(supervisor, progress, place)
+        tree = self._tree(supervisor, progress, place, shared)
         root = self.original if tree.seen_at else tree.place
         docroot = root / described.docroot.relative_to(described.root)
         seed = ""
@@ -166,8 +166,9 @@ class FolderApp:
             next_step="run as root on the host itself, allow user namespaces, or measure it in the open with --no-bottle",
         )
 
-    def _tree(self, supervisor: Supervisor, progress: Progress, place: str) -> "_Tree":
-        """The app's files: a copy where that is quickly made, an overlay over a large tree where there can be one."""
+    def _tree(self, supervisor: Supervisor, progress: Progress, place: str, shared: PreparedApp | None) -> "_Tree":
+        """The app's files: a copy where that is quickly made, an overlay over a large tree where there can be one. `shared` is another
+        revision that was prepared."""
         source = self.described.root
         if supervisor.live.resolve().is_relative_to(source.resolve()):
             raise UsageError(
@@ -178,10 +179,13 @@ class FolderApp:
         gone = sorted(entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs))
         left = LeftOut(tuple(gone), self.described.exclude)
         seen_at = None if supervisor.no_bottle else supervisor.make_place(self.original)
-        if seen_at and not read.is_relative_to(supervisor.live) and is_large(supervisor, read, reader):
+        # Arms of one app have their files in one way: reading in an overlay is not quite as fast.
+        if seen_at and (is_large(supervisor, read, reader) if shared is None else shared.written is not None):
             progress(f"looking through {source}")
             where = f"{self.described.file}: root {source}"
-            standing = stand_tree(supervisor, read, seen_at, reader=reader, left_out=left, where=where)
+            # What was exported of a commit is a part of it; by the path of the work tree a link would lead to what is there today.
+            exported = read.is_relative_to(supervisor.live)
+            standing = stand_tree(supervisor, read, seen_at, reader=reader, left_out=left, where=where, by_itself=exported)
             if standing is not None:
                 return _Tree(standing.seen, standing.files, seen_at, (*left.gone, *left.emptied), standing.written, standing.linked)
         progress(f"copying {source}")

@@ -97,7 +97,8 @@ def prepare_commit(
         raise DynoError(f"this commit has no directory {missing}", where=f"source={commit[:SHORT]}", next_step="name a later commit")
     then = FolderApp(structs.replace(described, root=root, docroot=docroot), described.root)
     prepared = then.prepare(supervisor, cache=cache, progress=progress, place=f"app-{commit[:SHORT]}", shared=shared)
-    shutil.rmtree(tree)
+    if prepared.written is None:
+        shutil.rmtree(tree)
     return structs.replace(prepared, commit=commit)
 
 
@@ -113,6 +114,7 @@ def _export(supervisor: Supervisor, repository: Repository, commit: str, tree: P
     tree.mkdir()
     unpack(archive, tree)
     archive.unlink()
+    _lead_out(tree, repository.top)
     if account:
         _give_links(tree, account)
 
@@ -128,6 +130,18 @@ def archive_of(place: Path, commit: str) -> bytes:
             f"git cannot export it: {_words(answer.stderr.decode(errors='replace'))}", where=f"commit {commit[:SHORT]} of {place}"
         )
     return answer.stdout
+
+
+def _lead_out(tree: Path, top: Path) -> None:
+    """A relative link that leads out of the repository leads to where it does in the work tree."""
+    for folder, folders, files in os.walk(tree):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            if path.is_symlink():
+                place = os.path.normpath(path.parent.relative_to(tree) / path.readlink())
+                if place.split("/")[0] == "..":
+                    path.unlink()
+                    path.symlink_to(os.path.normpath(top / place))
 
 
 def _give_links(tree: Path, account: Account) -> None:

@@ -55,11 +55,14 @@ def is_large(supervisor: Supervisor, source: Path, reader: int) -> bool:
     return files > MOST_COPIED_FILES or size > MOST_COPIED_BYTES
 
 
-def stand_tree(supervisor: Supervisor, source: Path, seen_at: Path, *, reader: int, left_out: LeftOut, where: str) -> Standing | None:
+def stand_tree(
+    supervisor: Supervisor, source: Path, seen_at: Path, *, reader: int, left_out: LeftOut, where: str, by_itself: bool = False
+) -> Standing | None:
     """Let the tree `source`, which the servers see at `seen_at`, stand in the bottle, and at their own paths what links lead to out of it.
 
     As root the tree is read with the rights of `reader` (0: root's), and what a link leads to with those of the link's owner. None where
-    this kernel or this disk has no such overlay. Raises UsageError, naming the place: what may not be read, or must not be shown.
+    this kernel or this disk has no such overlay, and for a tree that was exported `by_itself` where a link leads to another part of what it
+    was exported of. Raises UsageError, naming the place: what may not be read, or must not be shown.
     """
     try:
         seen, written, found = _stood(supervisor, source, seen_at, _Reading(reader, where, left_out))
@@ -72,6 +75,8 @@ def stand_tree(supervisor: Supervisor, source: Path, seen_at: Path, *, reader: i
             place = supervisor.lead(led)
             if any(place.is_relative_to(tree) for tree in homes) or not may_be_copied(place, origin, (source, supervisor.live)):
                 continue
+            if by_itself and origin.is_relative_to(source) and not origin.readlink().is_absolute():
+                return None
             homes.append(place)
             if not place.is_dir():
                 _file_at(supervisor, place, origin, reader)
