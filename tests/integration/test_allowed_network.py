@@ -15,7 +15,7 @@ import pytest
 from phpdyno.host.network import outside
 from phpdyno.model.service import Tcp
 from phpdyno.paths import live_root
-from phpdyno.stack.guardian import descendants
+from phpdyno.stack.processes import descendants
 from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.supervise import THROUGH_LOG, Supervisor
 from tests.integration.test_ordinary_user import home, python, run_as_nobody

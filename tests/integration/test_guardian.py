@@ -14,8 +14,9 @@ import pytest
 
 from phpdyno.errors import DynoError
 from phpdyno.paths import live_root
-from phpdyno.stack.guardian import LIVE_NAME, boot_id, descendants, make_live, start_ticks
 from phpdyno.stack.leftovers import sweep_leftovers
+from phpdyno.stack.live_directory import LIVE_NAME, make_live
+from phpdyno.stack.processes import boot_id, descendants, start_ticks
 from phpdyno.stack.supervise import Supervisor
 from tests.support.traces import wait_for_no_traces
 
@@ -99,8 +100,8 @@ def test_what_a_killed_guardian_left_is_cleared_at_the_next_start(tmp_path: Path
     live = supervisor.live
     owner = json.loads((live / "owner.json").read_text())
     os.kill(owner["guardian"], signal.SIGKILL)
-    supervisor._guardian.wait()
-    supervisor._channel.close()
+    supervisor._channel.process.wait()
+    supervisor._channel._line.close()
     deadline = time.monotonic() + 5.0
     while start_ticks(child.pid) is not None and time.monotonic() < deadline:
         time.sleep(0.02)  # the kernel ends all of its namespace
@@ -229,7 +230,7 @@ def test_an_interruption_while_all_is_ended_is_not_lost(tmp_path: Path, monkeypa
 
     supervisor = Supervisor(tmp_path / "logs")
     supervisor.spawn("sleep", ["sleep", "1000.3"])
-    monkeypatch.setattr("phpdyno.stack.supervise.time.sleep", sleep)
+    monkeypatch.setattr("phpdyno.stack.guardian_channel.time.sleep", sleep)
     with pytest.raises(KeyboardInterrupt):
         supervisor.__exit__(None, None, None)
     assert not supervisor.live.exists()
@@ -243,7 +244,7 @@ SETS = (
     "import time\nfrom pathlib import Path\nfrom phpdyno.stack.supervise import Supervisor\n"
     "with Supervisor(Path({place!r}), bottle=False) as s:\n"
     f"    s.set_host({str(SETTING)!r}, {OTHER!r})\n"
-    "    print(s._guardian.pid, flush=True)\n    time.sleep(60)\n"
+    "    print(s._channel.process.pid, flush=True)\n    time.sleep(60)\n"
 )
 
 

@@ -26,7 +26,8 @@ import pytest
 
 from phpdyno.apps.standing import MOST_COPIED_BYTES
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.stack.guardian import LIVE_PREFIX, descendants
+from phpdyno.stack.live_directory import LIVE_PREFIX
+from phpdyno.stack.processes import descendants
 from tests.support.decoys import Decoys, Namespaces, Watch, decoys, mounts_naming, processes_naming
 from tests.support.traces import SESSION_PREFIX, wait_for_no_traces
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.host.cgroup import find_cpu_groups
-from phpdyno.stack.guardian import LIVE_PREFIX
+from phpdyno.stack.live_directory import LIVE_PREFIX
 from tests.support.command import COMMAND, await_journal, site
 from tests.support.traces import wait_for_no_traces
 

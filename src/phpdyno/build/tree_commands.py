@@ -10,7 +10,8 @@ from pathlib import Path
 
 from phpdyno.errors import DynoError
 from phpdyno.host.plain import READ, opened
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.child import Child
+from phpdyno.stack.supervise import Supervisor
 
 Tell = Callable[[str, float], None]
 """Told what is being done and which share of it is done."""

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from phpdyno.errors import DynoError
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.child import Child
+from phpdyno.stack.supervise import Supervisor
 
 DETACH_S = 30.0
 """Far more than it takes: what was seen is written out first."""

@@ -11,8 +11,9 @@ from msgspec import Struct, field
 from phpdyno.errors import DynoError
 from phpdyno.explain.attached import attached
 from phpdyno.model.hot import HotFunction, HotPass
+from phpdyno.stack.child import Child
 from phpdyno.stack.programs import find_program, told
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 RATE_HZ = 1999
 """Samples per second of CPU; no divisor of anything that ticks."""

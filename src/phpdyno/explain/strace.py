@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
+from phpdyno.stack.child import Child
 from phpdyno.stack.meter import children_of
 from phpdyno.stack.programs import find_program
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 ATTACH_S = 15.0
 ASLEEP_S = 10.0

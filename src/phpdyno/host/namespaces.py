@@ -21,7 +21,8 @@ _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_C
 _CAPABILITY_VERSION_3 = 0x20080522
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK, _IFF_UP = 0x8913, 0x8914, 0x8916, 0x891C, 0x1
 
-_libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
+"""For a call that has no function of its own here."""
 
 
 class _MountAttributes(ctypes.Structure):
@@ -42,7 +43,7 @@ def _checked(result: int, file: str = "") -> int:
 
 def unshare(flags: int) -> None:
     """Leave namespaces for new ones."""
-    _checked(_libc.unshare(flags))
+    _checked(libc.unshare(flags))
 
 
 def enter_user_namespace() -> None:
@@ -56,75 +57,75 @@ def enter_user_namespace() -> None:
 
 def setns(descriptor: int, kind: int) -> None:
     """Enter the namespace of this kind that an open file of /proc/PID/ns stands for; of the network, the calling thread alone."""
-    _checked(_libc.setns(descriptor, kind))
+    _checked(libc.setns(descriptor, kind))
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
     """Mount a file system."""
     texts = [text.encode(errors="surrogateescape") if text else None for text in (source, target, kind)]
-    _checked(_libc.mount(*texts, ctypes.c_ulong(flags), os.fsencode(data) if data else None), target)
+    _checked(libc.mount(*texts, ctypes.c_ulong(flags), os.fsencode(data) if data else None), target)
 
 
 def unmount(target: str) -> None:
     """Detach what is mounted at a place."""
-    _checked(_libc.umount2(os.fsencode(target), MNT_DETACH), target)
+    _checked(libc.umount2(os.fsencode(target), MNT_DETACH), target)
 
 
 def pivot_root(root: str) -> None:
     """Make a mounted directory the root, and detach the former one."""
     os.chdir(root)
-    _checked(_libc.pivot_root(b".", b"."), root)
-    _checked(_libc.umount2(b".", MNT_DETACH), root)
+    _checked(libc.pivot_root(b".", b"."), root)
+    _checked(libc.umount2(b".", MNT_DETACH), root)
     os.chdir("/")
 
 
 def clone_tree(path: str, *, at: int = _AT_FDCWD) -> int:
     """A detached copy of the mounts at a path, those below it included; `at` and an empty path: of an open file."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE | (0 if path else _AT_EMPTY_PATH)
-    return _checked(_libc.syscall(_OPEN_TREE, at, os.fsencode(path), flags), path)
+    return _checked(libc.syscall(_OPEN_TREE, at, os.fsencode(path), flags), path)
 
 
 def attach_tree(tree: int, target: str) -> None:
     """Mount a detached copy at a place."""
-    _checked(_libc.syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH), target)
+    _checked(libc.syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH), target)
 
 
 def set_attributes(tree: int, attributes: int, *, user_namespace: int = 0) -> None:
     """Set attributes of a detached copy and of all mounts in it; with IDMAP the ids of `user_namespace` take the place of those on disk."""
     held = _MountAttributes(attributes, 0, 0, user_namespace)
     flags = _AT_EMPTY_PATH | (0 if attributes & IDMAP else _AT_RECURSIVE)
-    _checked(_libc.syscall(_MOUNT_SETATTR, tree, b"", flags, ctypes.byref(held), ctypes.sizeof(held)))
+    _checked(libc.syscall(_MOUNT_SETATTR, tree, b"", flags, ctypes.byref(held), ctypes.sizeof(held)))
 
 
 def read_only(place: str) -> None:
     """Let nothing be written to the mount at a place; what is mounted in it stays as it is."""
     held = _MountAttributes(RDONLY, 0, 0, 0)
-    _checked(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(place), 0, ctypes.byref(held), ctypes.sizeof(held)), place)
+    _checked(libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(place), 0, ctypes.byref(held), ctypes.sizeof(held)), place)
 
 
 def no_new_privileges() -> None:
     """No program that is executed from here on gives rights: setuid bits and file capabilities do nothing."""
-    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
 def closed_to_others() -> None:
     """Let no other process of this account look into this one."""
-    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def drop_bounding_set() -> None:
     """Give up for good every capability that an executed program could bring. It needs CAP_SETPCAP."""
     capability = 0
-    while _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
+    while libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
         capability += 1
-    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 
 
 def drop_capabilities() -> None:
     """Give up all capabilities that this process has."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     none = (ctypes.c_uint32 * 6)()
-    _checked(_libc.capset(header, none))
+    _checked(libc.capset(header, none))
 
 
 def loopback_up() -> None:

@@ -21,6 +21,7 @@ from phpdyno.render.nginx import render_nginx
 from phpdyno.render.php import render_fpm, render_ini
 from phpdyno.render.preload import ROOT_VARIABLE
 from phpdyno.stack.apache import launch_apache
+from phpdyno.stack.child import Child
 from phpdyno.stack.host_settings import HostSettings, in_order, thp_off, wants_settings
 from phpdyno.stack.instance import PRELOAD, ArmFailed, Instance, names_manager
 from phpdyno.stack.live_pool import secrets_behind
@@ -31,7 +32,7 @@ from phpdyno.stack.placement import Placement, ini_options, place_php, texts_in,
 from phpdyno.stack.pool_status import status_listen
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.sight import show_arm
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 PROBE = Path(__file__).resolve().parent.parent / "php_files" / "probe.php"
 OWN_INI = {

@@ -15,139 +15,32 @@ signal's number).
 """
 
 import contextlib
-import ctypes
 import errno
 import json
 import os
-import re
 import select
 import shutil
 import signal
 import socket
-import stat
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from phpdyno.host import namespaces
+from phpdyno.stack.becoming import become, carry, open_log
 from phpdyno.stack.bottle.making import Bottle, end_pid_namespace, start_in_pid_namespace
 from phpdyno.stack.bottle.overlay import extent, stand
 from phpdyno.stack.bottle.survey import survey
+from phpdyno.stack.live_directory import make_live, remove_traces
+from phpdyno.stack.processes import boot_id, descendants, start_ticks
 
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-PR_SET_THP_DISABLE = 41
 SETTABLE = ("/proc/sys/vm/nr_hugepages", "/proc/sys/net/core/somaxconn")
 """Settings of the host that are ever changed, and so the only ones that a note may have restored."""
-OWN_OOM_SCORE, ENDED_FIRST = "/proc/self/oom_score_adj", "1000"
-"""Where memory runs out the kernel ends what we have started, before all that lives on this host."""
 OF_NETWORK = "/proc/sys/net/"
 """Settings that a network namespace has for itself: with a bottle, the host's stay as they are."""
 KILL_DEADLINE_S = 10.0
-LIVE_PREFIX = "phpdyno-"
-LIVE_NAME = re.compile(LIVE_PREFIX + r"[0-9a-f]{8}")
-"""The names of live directories, and of nothing else that we make. Short, because a unix socket's path holds 107 bytes."""
-MARKER = "phpdyno.live"
-"""The first file in each live directory. It says whose directory it is, so that nothing else is ever taken for one and removed."""
-MARKER_TEXT = "phpdyno made the directory {name} for one run and removes it with all that is in it\n"
-NAMES_TRIED = 100
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def descendants(root: int) -> list[int]:
-    """Every process below `root`, from one pass over /proc."""
-    children: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):  # noqa: PTH208 (a Path for each of hundreds of entries is what this must not cost)
-        if not entry.isdigit():
-            continue
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            told = Path(f"/proc/{entry}/stat").read_bytes()
-            parent = int(told[told.rindex(b")") + 2 :].split()[1])
-            children.setdefault(parent, []).append(int(entry))
-    found: list[int] = []
-    queue = [root]
-    while queue:
-        below = children.get(queue.pop(), [])
-        found += below
-        queue += below
-    return found
-
-
-def open_log(path: str) -> int:
-    """Open a log for appending. Raises OSError where anything but a plain file of that one name lies there: somebody else put it there."""
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-    held = os.fstat(log)
-    if not stat.S_ISREG(held.st_mode) or held.st_nlink != 1:
-        os.close(log)
-        raise OSError(errno.EPERM, "this log is no plain file with one name", path)
-    return log
-
-
-def make_live(root: str) -> Path:
-    """Make and mark a new live directory below `root`, open to us alone. Raises OSError."""
-    for _ in range(NAMES_TRIED):
-        live = Path(root, LIVE_PREFIX + os.urandom(4).hex())
-        with contextlib.suppress(FileExistsError):
-            live.mkdir(mode=0o700)
-            break
-    else:
-        raise FileExistsError(errno.EEXIST, "every name is taken", root)
-    try:
-        mark(live)
-        live.chmod(0o700)  # whatever the umask
-    except OSError:
-        (live / MARKER).unlink(missing_ok=True)
-        live.rmdir()
-        raise
-    return live
-
-
-def mark(live: Path) -> None:
-    """Write the marker into an empty directory that was just made. Raises OSError."""
-    file = os.open(live / MARKER, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(file, MARKER_TEXT.format(name=live.name).encode())
-    finally:
-        os.close(file)
-
-
-def is_live(folder: int, name: str) -> bool:
-    """Whether an opened directory of this name is a live directory: it and the marker in it are ours, no other account may write
-    either, and the marker names it."""
-    if not LIVE_NAME.fullmatch(name) or not _ours_alone(os.fstat(folder)):
-        return False
-    try:
-        file = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
-        return False
-    try:
-        held = os.fstat(file)
-        wanted = MARKER_TEXT.format(name=name).encode()
-        return stat.S_ISREG(held.st_mode) and _ours_alone(held) and os.read(file, len(wanted) + 1) == wanted
-    finally:
-        os.close(file)
-
-
-def _ours_alone(held: os.stat_result) -> bool:
-    return held.st_uid == os.geteuid() and not held.st_mode & 0o022
-
-
-def start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None when it is gone, or ended and not yet collected by its parent."""
-    try:
-        told = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return None
-    state, *fields = told[told.rindex(b")") + 2 :].split()
-    return None if state in {b"Z", b"X"} else int(fields[18])
-
-
-def boot_id() -> str:
-    """Identity of this boot: process numbers and start times mean nothing beyond it."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 class Guardian:
@@ -271,10 +164,10 @@ class Guardian:
     def fork(self, request: dict[str, Any], outputs: tuple[int, int], report: int) -> tuple[int, int]:
         """Fork what becomes the program; its number, and that of the first process of its PID namespace (0 outside the bottle)."""
         if request["bottled"] and (bottle := self.bottle) is not None:
-            return start_in_pid_namespace(lambda: self.become(request, outputs, report, bottle), bottle.enter_as_first)
+            return start_in_pid_namespace(lambda: become(request, outputs, report, bottle), bottle.enter_as_first)
         pid = os.fork()
         if pid == 0:
-            self.become(request, outputs, report, None)
+            become(request, outputs, report, None)
         return pid, 0
 
     def make_bottle(self, steps: list[dict[str, Any]]) -> str:
@@ -296,7 +189,7 @@ class Guardian:
                 log = open_log(request["log"])
                 pid = os.fork()
                 if pid == 0:
-                    self.relay(request, [(held, (host, port)) for held, (_, _, host, port) in zip(listening, passages, strict=True)], log)
+                    carry(request, [(held, (host, port)) for held, (_, _, host, port) in zip(listening, passages, strict=True)], log)
                 os.close(log)
             finally:
                 for each in listening:
@@ -306,87 +199,6 @@ class Guardian:
             with contextlib.suppress(OSError):
                 for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
                     os.sched_setaffinity(int(thread), request["cores"])
-
-    def relay(self, request: dict[str, Any], passages: list[tuple[socket.socket, tuple[str, int]]], log: int) -> None:
-        """In the child: give up all that it has of us, its rights included, and relay. Never returns."""
-        try:
-            guardian = os.getppid()
-            os.setsid()
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            with contextlib.suppress(OSError):
-                Path(OWN_OOM_SCORE).write_text(ENDED_FIRST)
-            # While we still may read its files, wherever they lie.
-            from phpdyno.stack.bottle import relay  # noqa: PLC0415 (asyncio: not for a guardian that has nothing to relay)
-
-            null = os.open(os.devnull, os.O_RDWR)
-            for standard in (0, 1, 2):
-                os.dup2(null, standard)
-            # What it held of ours would keep others from seeing that we are gone.
-            kept = {0, 1, 2, log, *(held.fileno() for held, _ in passages)}
-            for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
-                if int(name) not in kept:
-                    with contextlib.suppress(OSError):
-                        os.close(int(name))
-            os.chdir("/")
-            namespaces.drop_bounding_set()
-            if request["uid"] is not None:
-                os.setgroups([])
-                os.setgid(request["gid"])
-                os.setuid(request["uid"])
-            namespaces.no_new_privileges()
-            namespaces.drop_capabilities()
-            namespaces.closed_to_others()
-            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() == guardian:
-                relay.run(passages, log)
-        finally:
-            os._exit(1)
-
-    def become(self, request: dict[str, Any], outputs: tuple[int, int], report: int, bottle: Bottle | None) -> None:
-        """In the child: set everything up, standard output and error included, and exec. Never returns."""
-        step = request["argv"][0]
-        try:
-            os.setsid()
-            for group in request["cgroups"]:
-                step = group
-                Path(group, "cgroup.procs").write_text("0")
-            step = request["argv"][0]
-            with contextlib.suppress(OSError):
-                Path(OWN_OOM_SCORE).write_text(ENDED_FIRST)
-            if request["cores"]:
-                os.sched_setaffinity(0, request["cores"])
-            null = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(null, 0)
-            os.dup2(outputs[0], 1)
-            os.dup2(outputs[1], 2)
-            if bottle is not None:
-                bottle.enter(request["binds"])
-                namespaces.drop_bounding_set()
-            if request["uid"] is not None:
-                os.setgroups([])
-                os.setgid(request["gid"])
-                os.setuid(request["uid"])
-            if bottle is not None:
-                namespaces.no_new_privileges()
-                namespaces.drop_capabilities()
-            else:
-                _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if request["thp_off"]:
-                _libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
-            os.umask(0o022)
-            signal.set_wakeup_fd(-1)
-            for restored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD):
-                signal.signal(restored, signal.SIG_DFL)
-            if request["cwd"]:
-                step = request["cwd"]
-                os.chdir(request["cwd"])
-            step = request["argv"][0]
-            os.execvpe(request["argv"][0], request["argv"], request["env"])  # noqa: S606 (an argv list, no shell)
-        except OSError as error:
-            os.write(report, f"{error.errno} {error.filename or step}".encode())
-        finally:
-            os._exit(127)
 
     def signal(self, pid: int, number: int) -> None:
         """Signal the process group that a child leads, or what is left of its session below us when it has ended itself."""
@@ -481,61 +293,6 @@ def restore_settings(settings: dict[str, str]) -> None:
                 Path(file).write_text(value)
 
 
-def remove_traces(cgroups: list[str], live: Path) -> None:
-    """Remove cgroup trees, the innermost first, and the live directory."""
-    for group in cgroups:
-        for directory, _, _ in os.walk(group, topdown=False):
-            remove_cgroup(directory)
-    with contextlib.suppress(OSError):
-        folder = os.open(live, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            if is_live(folder, live.name):
-                _empty_live(folder)
-                live.rmdir()
-        finally:
-            os.close(folder)
-
-
-def _empty_live(folder: int) -> None:
-    """Remove what an opened live directory holds, the marker last: what an interruption leaves is still known to be ours.
-
-    Raises OSError where something stays; then the marker stays as well.
-    """
-    for name in os.listdir(folder):
-        if name == MARKER:
-            continue
-        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            _remove_tree(name, folder)
-        else:
-            os.unlink(name, dir_fd=folder)
-    if os.listdir(folder) == [MARKER]:
-        os.unlink(MARKER, dir_fd=folder)
-
-
-def _remove_tree(name: str, folder: int) -> None:
-    """Remove a directory in an opened one, as far as that can be done. An app may nest directories deeper than Python recurses."""
-    with contextlib.suppress(RecursionError):
-        shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
-    # What an overlay works in is closed to its owner too.
-    if name in os.listdir(folder):
-        for program in (["chmod", "-R", "u+rwX"], ["rm", "-rf", "--one-file-system"]):
-            argv = [*program, "--", f"/proc/self/fd/{folder}/{name}"]
-            subprocess.run(argv, pass_fds=[folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-
-
-def remove_cgroup(group: str) -> None:
-    """Remove one empty cgroup, waiting up to a second for its last process to be gone for good."""
-    for _ in range(100):
-        try:
-            Path(group).rmdir()
-        except FileNotFoundError:
-            return
-        except OSError:
-            time.sleep(0.01)
-        else:
-            return
-
-
 START = f"import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r}); from phpdyno.stack.guardian import main; main()"
 """What a Python without site directories is given to run."""
 
@@ -549,7 +306,7 @@ def main() -> None:
     channel.set_inheritable(False)  # a server that held it would keep our death from being seen, and could speak in our name
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
-    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    namespaces.libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         boot = boot_id()
         live = make_live(sys.argv[2])

@@ -19,11 +19,11 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.render.fastcgi import http_request
 from phpdyno.render.nginx import ACCESS_LOG
+from phpdyno.stack.child import Child
 from phpdyno.stack.facts import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, read_facts
 from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.pool_memory import read_own_kib
 from phpdyno.stack.server_facts import server_facts
-from phpdyno.stack.supervise import Child
 
 READY_S = 15.0
 PRELOAD = "opcache.preload"

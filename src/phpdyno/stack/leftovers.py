@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from phpdyno.paths import live_root, service_user
-from phpdyno.stack.guardian import LIVE_NAME, LIVE_PREFIX, MARKER, boot_id, is_live, remove_traces, restore_settings, start_ticks
+from phpdyno.stack.guardian import restore_settings
+from phpdyno.stack.live_directory import LIVE_NAME, LIVE_PREFIX, MARKER, is_live, remove_traces
+from phpdyno.stack.processes import boot_id, start_ticks
 
 UNCLAIMED_AGE_S = 60.0
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
+from phpdyno.stack.child import Child
 from phpdyno.stack.programs import find_program, told
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 READY_S = 30.0
 SHUTDOWN_S = 30.0

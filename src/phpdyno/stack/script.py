@@ -23,6 +23,7 @@ from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.render.php import render_ini
 from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
+from phpdyno.stack.child import Child
 from phpdyno.stack.facts import MAY_LOOK, ProbeAnswer, facts_of
 from phpdyno.stack.instance import PRELOAD, REFUSED, ArmFailed
 from phpdyno.stack.mariadb import Database
@@ -30,7 +31,7 @@ from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.php import IniFiles, ini_files
 from phpdyno.stack.placement import ini_options, place_php, with_own_preload
 from phpdyno.stack.sight import show_arm
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 PHP_FILES = Path(__file__).resolve().parent.parent / "php_files"
 HOST_FILES = ("script_host.php", "script_operations.php", "probe.php")

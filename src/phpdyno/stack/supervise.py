@@ -1,14 +1,6 @@
 """Our side of the guardian: start, watch and stop the processes of one run, in a live directory that vanishes with them."""
 
-import contextlib
-import json
 import os
-import select
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -18,9 +10,10 @@ from phpdyno.errors import DynoError
 from phpdyno.host import network
 from phpdyno.host.plain import open_folder
 from phpdyno.model.service import Passage
-from phpdyno.paths import live_root, service_user
+from phpdyno.paths import service_user
 from phpdyno.stack.bottle.view import SYSTEM, Step, base_view, bind, directory, link, private, show, way_to
-from phpdyno.stack.guardian import START
+from phpdyno.stack.child import Child
+from phpdyno.stack.guardian_channel import GuardianChannel
 from phpdyno.stack.leftovers import sweep_leftovers
 
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -68,71 +61,6 @@ def _is_seen(place: Path) -> bool:
     return any(place.is_relative_to(shown) for shown in SEEN)
 
 
-class Child:
-    """One process that the guardian started."""
-
-    def __init__(self, supervisor: "Supervisor", number: int, *, name: str, pid: int, log: Path, log_start: int) -> None:
-        self._supervisor = supervisor
-        self._number = number
-        self.name = name
-        self.pid = pid
-        self.log = log
-        self._log_start = log_start
-
-    @property
-    def status(self) -> int | None:
-        """Exit code (negative: the number of the signal that ended it), None while it runs."""
-        return self._supervisor.exits.get(self._number)
-
-    def alive(self) -> bool:
-        """Whether it still runs, by what the guardian has told so far."""
-        self._supervisor.poll()
-        return self.status is None
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait for its end; False when it still runs after `timeout_s`."""
-        deadline = time.monotonic() + timeout_s
-        while self.alive():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            self._supervisor.poll(left)
-        return True
-
-    def terminate(self) -> None:
-        """Ask its process group to end, without waiting."""
-        if self.alive():
-            self._supervisor.signal(self.pid, signal.SIGTERM)
-
-    def stop(self, *, timeout_s: float = 5.0) -> None:
-        """Ask its process group to end, and kill what is left of it after `timeout_s`: a master that died may have left workers."""
-        if self.alive():
-            self.terminate()
-            self.wait(timeout_s)
-        if self.status != 0:
-            self._supervisor.signal(self.pid, signal.SIGKILL)
-            self.wait(timeout_s)
-
-    def tail(self, lines: int = 6) -> str:
-        """The last lines of its log, joined by ' | '."""
-        return " | ".join(line.strip() for line in self.said().splitlines()[-lines:] if line.strip()) or "(its log is empty)"
-
-    def said(self) -> str:
-        """What it wrote since it was started (an earlier session of the run may have written into the same file)."""
-        try:
-            return self.log.read_bytes()[self._log_start :].decode(errors="replace")
-        except OSError:
-            return ""
-
-    def ended_how(self) -> str:
-        """Its end in words."""
-        if self.status is None:
-            return "still runs"
-        if self.status < 0:
-            return f"was ended by {signal.Signals(-self.status).name}"
-        return f"ended with exit code {self.status}"
-
-
 class Supervisor:
     """Starts processes through a guardian of its own. A context manager: leaving it ends all of them and removes `live`."""
 
@@ -143,18 +71,8 @@ class Supervisor:
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)
         self.user = service_user()
-        self.exits: dict[int, int] = {}
-        self._buffer = b""
-        self._next_id = 0
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._lost = False
-        self._live_path = ""
-        ours, theirs = socket.socketpair()
-        self._channel = ours
-        with theirs:
-            argv = [sys.executable, "-I", "-c", START, str(theirs.fileno()), str(live_root())]
-            self._guardian = subprocess.Popen(argv, pass_fds=[theirs.fileno()], start_new_session=True, stdin=subprocess.DEVNULL)
-        self.live = self._await_live()
+        self._channel = GuardianChannel()
+        self.live = self._channel.live
         self.logs = logs or self.live / "logs"
         self.logs.mkdir(exist_ok=True)
         if self.user.switch:
@@ -178,7 +96,7 @@ class Supervisor:
         if reason := network.refused():
             return reason
         account = f"{self.user.name}:{self.user.uid}:{self.user.gid}" if self.user.switch else ""
-        answer = self._ask({"op": "bottle", "steps": base_view(self.live, account=account)})
+        answer = self._channel.ask({"op": "bottle", "steps": base_view(self.live, account=account)})
         if "error" in answer:
             return f"{answer['file'] or 'namespaces'}: {answer['error']}"
         try:
@@ -197,28 +115,23 @@ class Supervisor:
 
     def close(self) -> bool:
         """Hang up: the guardian kills what is left, cleans up and ends. Idempotent; whether a Ctrl-C came meanwhile, which waits."""
-        interrupted = False
         leave, self._leave = self._leave, None
         if leave is not None:
             leave()
-        if self._channel.fileno() < 0:
-            return interrupted
-        with contextlib.suppress(OSError):
-            self._channel.shutdown(socket.SHUT_RDWR)
-        self._channel.close()
-        deadline = time.monotonic() + 15.0
-        while self._guardian.poll() is None and time.monotonic() < deadline:
-            try:
-                time.sleep(0.005)
-            except KeyboardInterrupt:
-                interrupted = True
-        if self._guardian.poll() is None:
-            self._guardian.kill()
-            self._guardian.wait()
+        interrupted = self._channel.hang_up()
         sweep_leftovers()
         return interrupted
 
-    # ---- requests -----------------------------------------------------------------------------
+    # ---- processes ----------------------------------------------------------------------------
+
+    @property
+    def exits(self) -> dict[int, int]:
+        """Exit codes of ended processes, by the number of the request that started each."""
+        return self._channel.exits
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Take in what the guardian has to say, waiting up to `timeout_s` for it."""
+        self._channel.poll(timeout_s)
 
     def spawn(
         self,
@@ -247,7 +160,7 @@ class Supervisor:
         log_start = log.stat().st_size if log.exists() else 0
         switch = account is None and as_service and self.user.switch
         uid, gid = account or ((self.user.uid, self.user.gid) if switch else (None, None))
-        answer = self._ask(
+        answer = self._channel.ask(
             {
                 "op": "spawn",
                 "argv": list(argv),
@@ -291,19 +204,21 @@ class Supervisor:
 
     def signal(self, pid: int, number: int) -> None:
         """Signal the process group of one of our children."""
-        self._ask({"op": "signal", "pid": pid, "signal": int(number)})
+        self._channel.ask({"op": "signal", "pid": pid, "signal": int(number)})
 
     def own_cgroups(self, groups: Sequence[Path]) -> None:
         """Have the guardian remove these cgroups at the end. Call it before they are made."""
-        self._ask({"op": "own", "cgroups": [str(group) for group in groups]})
+        self._channel.ask({"op": "own", "cgroups": [str(group) for group in groups]})
 
     def set_host(self, file: str, value: str | None) -> str:
         """Write a setting of the host, None: what it held before we changed it. Gives what it holds then. The guardian restores it in any
         case. Raises DynoError where it may not be written."""
-        answer = self._ask({"op": "set", "file": file, "value": value})
+        answer = self._channel.ask({"op": "set", "file": file, "value": value})
         if "error" in answer:
             raise DynoError(f"this setting of the host cannot be changed: {answer['error']}", where=file, next_step="run as root")
         return str(answer["value"])
+
+    # ---- what is in the bottle ----------------------------------------------------------------
 
     def show(self, path: Path) -> None:
         """Let the bottle's processes see a file or directory of the host, read-only and at its own path."""
@@ -346,7 +261,7 @@ class Supervisor:
 
         `reader` is as in `stand`. Raises OSError where it cannot be looked through.
         """
-        answer = self._ask({"op": "extent", "source": str(source), "reader": reader, "most_files": most_files})
+        answer = self._channel.ask({"op": "extent", "source": str(source), "reader": reader, "most_files": most_files})
         found = _asked_of_kernel(answer)
         return found["files"], found["bytes"], (found["owner"][0], found["owner"][1])
 
@@ -365,14 +280,14 @@ class Supervisor:
         owner = None if reader or account is None else self.extent(source, None, most_files=MOST_LOOKED_AT)[2]
         rights = {"reader": reader, "owner": owner, "account": account}
         request = {"op": "stand", "source": str(source), "name": name, "cow": str(cow), **rights}
-        found = _asked_of_kernel(self._ask({**request, "gone": list(gone), "emptied": list(emptied)}))
+        found = _asked_of_kernel(self._channel.ask({**request, "gone": list(gone), "emptied": list(emptied)}))
         return Stood(Path(found["seen"]), cow / "upper-0", tuple(found["unreadable"]))
 
     def survey(self, seen: Path, known_as: Path) -> dict[str, Any]:
         """What is in a tree that stands in the bottle, as `stack.bottle.survey` tells of it. Raises OSError."""
         account = (self.user.uid, self.user.gid) if self.user.switch else None
         found: dict[str, Any] = _asked_of_kernel(
-            self._ask({"op": "survey", "path": str(seen), "known_as": str(known_as), "account": account})
+            self._channel.ask({"op": "survey", "path": str(seen), "known_as": str(known_as), "account": account})
         )
         return found
 
@@ -382,7 +297,7 @@ class Supervisor:
 
     def add_addresses(self, addresses: Sequence[str], hosts: Sequence[str]) -> None:
         """Give the bottle's loopback further IP addresses, and its /etc/hosts these lines. Raises DynoError."""
-        answer = self._ask({"op": "addresses", "addresses": list(addresses)})
+        answer = self._channel.ask({"op": "addresses", "addresses": list(addresses)})
         if "error" in answer:
             raise DynoError(f"these addresses cannot be had in the bottle: {answer['error']}", where=", ".join(addresses))
         path = Path("/etc/hosts")
@@ -396,7 +311,7 @@ class Supervisor:
         if self.no_bottle:
             return
         fresh = [each for each in passages if each not in self._through]
-        answer = self._ask(
+        answer = self._channel.ask(
             {
                 "op": "through",
                 "passages": [[each.at.host, each.at.port, each.to.host, each.to.port] for each in fresh],
@@ -431,7 +346,7 @@ class Supervisor:
             self._writable.add(path)
 
     def _add(self, steps: list[Step], path: Path) -> None:
-        answer = self._ask({"op": "show", "steps": steps})
+        answer = self._channel.ask({"op": "show", "steps": steps})
         if "error" in answer:
             raise DynoError(f"this cannot be shown to the servers: {answer['error']}", where=str(path))
 
@@ -454,59 +369,3 @@ class Supervisor:
         if fresh or path not in self._writable:
             self.let_write(path)
         return path
-
-    # ---- the channel --------------------------------------------------------------------------
-
-    def poll(self, timeout_s: float = 0.0) -> None:
-        """Take in what the guardian has to say, waiting up to `timeout_s` for it."""
-        if self._lost:
-            return
-        readable, _, _ = select.select([self._channel], [], [], max(0.0, timeout_s))
-        if readable:
-            self._receive()
-
-    def _await_live(self) -> Path:
-        """The live directory that the guardian made."""
-        try:
-            while not self._live_path:
-                self._receive()
-        except DynoError as error:
-            raise DynoError("cannot make a live directory", where=str(live_root()), next_step="set PHPDYNO_LIVE to a short path") from error
-        return Path(self._live_path)
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._next_id += 1
-        number = self._next_id
-        line = json.dumps({**request, "id": number}).encode() + b"\n"
-        try:
-            self._channel.sendall(line)
-        except OSError:
-            self._lose()
-        while number not in self._answers:
-            self._receive()
-        return self._answers.pop(number)
-
-    def _receive(self) -> None:
-        while not select.select([self._channel], [], [], 1.0)[0]:
-            if self._guardian.poll() is not None:
-                self._lose()
-        try:
-            data = self._channel.recv(1 << 16)
-        except ConnectionError:
-            data = b""
-        if not data:
-            self._lose()
-        self._buffer += data
-        *lines, self._buffer = self._buffer.split(b"\n")
-        for line in lines:
-            message = json.loads(line)
-            if "id" in message:
-                self._answers[message["id"]] = message
-            elif message["event"] == "live":
-                self._live_path = message["path"]
-            else:
-                self.exits[message["child"]] = message["status"]
-
-    def _lose(self) -> None:
-        self._lost = True
-        raise DynoError("the guardian process ended unexpectedly", next_step="the run can be resumed with --resume")

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from phpdyno.stack.guardian import PR_SET_PDEATHSIG
+from phpdyno.stack.becoming import PR_SET_PDEATHSIG
 from phpdyno.stack.supervise import Account
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from phpdyno.stack.supervise import Child
+from phpdyno.stack.child import Child
 
 
 class FakeSupervisor:

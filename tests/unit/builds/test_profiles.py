@@ -13,7 +13,8 @@ from phpdyno.build.bolt import BoltError
 from phpdyno.build.fdata import profiles_of
 from phpdyno.build.layout import refuse_unserved
 from phpdyno.errors import DynoError
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.child import Child
+from phpdyno.stack.supervise import Supervisor
 from tests.unit.builds.fakes import FakeSupervisor
 
 TREE = Path("/cache/tree")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.stack.guardian import open_log
+from phpdyno.stack.becoming import open_log
 
 
 def test_a_log_is_made_and_appended_to(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.stack import guardian
-from phpdyno.stack.guardian import LIVE_NAME, MARKER, MARKER_TEXT, make_live, remove_traces
+from phpdyno.stack import live_directory
 from phpdyno.stack.leftovers import UNCLAIMED_AGE_S, sweep_leftovers
+from phpdyno.stack.live_directory import LIVE_NAME, MARKER, MARKER_TEXT, make_live, remove_traces
 
 NAME = "phpdyno-0123abcd"
 OTHER = "phpdyno-0123abce"
@@ -135,7 +135,7 @@ def test_the_marker_goes_last(root: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """What an interruption of the removal leaves is still known to be ours."""
     live = make_live(str(root))
     filled(live / "app")
-    monkeypatch.setattr(guardian, "_remove_tree", lambda *_: None)  # as where something cannot be removed
+    monkeypatch.setattr(live_directory, "_remove_tree", lambda *_: None)  # as where something cannot be removed
     remove_traces([], live)
     assert sorted(path.name for path in live.iterdir()) == ["app", MARKER]
     monkeypatch.undo()
@@ -147,7 +147,7 @@ def test_a_directory_that_cannot_be_marked_is_not_left(root: Path, monkeypatch: 
     def full(_: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(guardian, "mark", full)
+    monkeypatch.setattr(live_directory, "mark", full)
     with pytest.raises(OSError, match="No space left"):
         make_live(str(root))
     assert list(root.iterdir()) == []

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from phpdyno.errors import DynoError
 from phpdyno.model.service import PORTS, Service
+from phpdyno.stack.child import Child
 from phpdyno.stack.programs import find_program, told, version_key
 from phpdyno.stack.services.running import SHUTDOWN_S, Complaint, RunningService, Start, answers, home_of, kept_running
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 VERSIONS = Path("/usr/lib/postgresql")
 OWNER = "phpdyno"

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError
 from phpdyno.model.service import Service
+from phpdyno.stack.child import Child
 from phpdyno.stack.services.addresses import Listen
-from phpdyno.stack.supervise import Child, Supervisor
+from phpdyno.stack.supervise import Supervisor
 
 READY_S = 30.0
 SHUTDOWN_S = 30.0
