@@ -1,12 +1,22 @@
-"""What tests of services get: a port that is free again at the end, and a directory for production's sockets."""
+"""What several tests get: processes in a bottle, a port that is free again at the end, a directory for production's sockets."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from phpdyno.stack.supervise import Supervisor
 from tests.support.services import free_port, refused
 from tests.support.traces import wait_for_no_traces
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    """One with a bottle; where none can be made the test is skipped."""
+    with Supervisor(tmp_path / "logs") as supervisor:
+        if supervisor.no_bottle:
+            pytest.skip(f"no bottle can be made here: {supervisor.no_bottle}")
+        yield supervisor
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ from phpdyno.stack.supervise import Supervisor
 pytestmark = pytest.mark.integration
 
 SOMAXCONN = Path("/proc/sys/net/core/somaxconn")
-
-
-@pytest.fixture
-def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
-    with Supervisor(tmp_path / "logs") as supervisor:
-        if supervisor.no_bottle:
-            pytest.skip(f"no bottle can be made here: {supervisor.no_bottle}")
-        yield supervisor
 
 
 def said(supervisor: Supervisor, script: str) -> str:

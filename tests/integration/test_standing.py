@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,14 +30,6 @@ ASK = "; ".join(
         "echo x > made; echo y >> public/index.php; echo z > var/cache; echo w > linked/two",
     )
 )
-
-
-@pytest.fixture
-def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
-    with Supervisor(tmp_path / "logs") as supervisor:
-        if supervisor.no_bottle:
-            pytest.skip(f"no bottle can be made here: {supervisor.no_bottle}")
-        yield supervisor
 
 
 @pytest.fixture
