@@ -85,17 +85,25 @@ def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervi
     # It weighs the first one by merging it with itself: so let that be one that weighs 1, where there is one.
     (first, weight), *rest = sorted(folders, key=lambda each: each[1] != 1.0)
     scratch = supervisor.directory(MERGING)
-    so_far = first
+    shutil.rmtree(scratch)
+    scratch = supervisor.directory(MERGING)
+    so_far = _within_reach(first, scratch / f"{first.name}.first", supervisor)
     for number, (folder, further) in enumerate(rest):
-        made = scratch / str(number)
-        shutil.rmtree(made, ignore_errors=True)
-        for each in (so_far, folder):
-            supervisor.show(each)
+        added, made = _within_reach(folder, scratch / f"{folder.name}.{number}", supervisor), scratch / str(number)
         # Of the sum so far all is weighted already, the first time excepted.
         weights = f"{int(weight) if number == 0 else 1},{int(further)}"
-        argv = [tool, "merge", "-w", weights, "-o", str(made), str(so_far), str(folder)]
+        argv = [tool, "merge", "-w", weights, "-o", str(made), str(so_far), str(added)]
         child = supervisor.run("build-merge", argv, timeout_s=MERGE_S)
         if child.status != 0:
             raise DynoError(f"the profiles cannot be merged: {child.tail(2)}", where=str(folder), next_step=f"see {child.log}")
         so_far = made
     copy(so_far, written(so_far), into)
+
+
+def _within_reach(folder: Path, place: Path, supervisor: Supervisor) -> Path:
+    """A copy of profiles that is the servers' account's: gcov-tool opens what it reads to write to it. Raises DynoError."""
+    supervisor.show(folder)
+    child = supervisor.run("build-merge", ["cp", "-R", "--", str(folder), str(place)], timeout_s=MERGE_S)
+    if child.status != 0:
+        raise DynoError(f"the profiles cannot be copied: {child.tail(2)}", where=str(folder), next_step=f"see {child.log}")
+    return place

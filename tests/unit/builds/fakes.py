@@ -20,11 +20,11 @@ class FakeSupervisor:
         self.shown: list[Path] = []
         self.writable: list[Path] = []
 
-    def run(self, _: str, argv: Sequence[str], *, cwd: Path | None = None, **__: object) -> Child:
+    def run(self, name: str, argv: Sequence[str], *, cwd: Path | None = None, **__: object) -> Child:
         """To its end."""
         ended = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
         said = ended.stdout + ended.stderr
-        return cast(Child, SimpleNamespace(status=ended.returncode, said=lambda: said, tail=lambda _: said, log=Path("log")))
+        return cast(Child, SimpleNamespace(name=name, status=ended.returncode, said=lambda: said, tail=lambda _: said, log=Path("log")))
 
     def show(self, path: Path) -> None:
         """Keep it."""

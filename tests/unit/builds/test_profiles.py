@@ -35,7 +35,9 @@ class FakeGcovTool(FakeSupervisor):
         self.asked: list[tuple[str, ...]] = []
         monkeypatch.setattr(profiles, "find_program", lambda name, path: f"/usr/bin/{name}")
 
-    def run(self, _: str, argv: Sequence[str], **__: object) -> Child:
+    def run(self, name: str, argv: Sequence[str], *, cwd: Path | None = None, **further: object) -> Child:
+        if argv[0] == "cp":
+            return super().run(name, argv, cwd=cwd, **further)
         self.asked.append(tuple(argv))
         leave(Path(argv[argv.index("-o") + 1]), "main/main.gcda")
         return cast(Child, SimpleNamespace(status=0))
@@ -45,7 +47,7 @@ class FakeGcovTool(FakeSupervisor):
         folders = [(leave(tmp_path / name, "main/main.gcda"), weight) for name, weight in weights.items()]
         profiles.merge(folders, tmp_path / "merged", cast(Supervisor, self))
         assert profiles.written(tmp_path / "merged") == (Path("main/main.gcda"),)
-        return [(argv[3], Path(argv[-2]).name, Path(argv[-1]).name) for argv in self.asked]
+        return [(argv[3], Path(argv[-2]).stem, Path(argv[-1]).stem) for argv in self.asked]
 
 
 @pytest.fixture
