@@ -1,0 +1,39 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Phpdyno\Tarantool;
+
+/**
+ * Something that is settled once, and that one caller may wait for.
+ */
+abstract class Awaitable
+{
+    /** @internal whether it is settled */
+    public bool $done = false;
+
+    /** @internal the Fiber that is resumed when it is settled */
+    public ?\Fiber $fiber = null;
+
+    /** @internal called when it is settled, if no Fiber waits */
+    public ?\Closure $listener = null;
+
+    /**
+     * Marks it as settled and wakes whoever waits.
+     *
+     * @internal
+     */
+    public function settle(): void
+    {
+        $this->done = true;
+        if ($this->fiber !== null) {
+            $fiber = $this->fiber;
+            $this->fiber = null;
+            $fiber->resume();
+        } elseif ($this->listener !== null) {
+            $listener = $this->listener;
+            $this->listener = null;
+            $listener();
+        }
+    }
+}

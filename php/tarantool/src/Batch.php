@@ -1,0 +1,117 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Phpdyno\Tarantool;
+
+/**
+ * Requests that are collected and sent in one write.
+ *
+ * Each method returns a handle; after flush() its get() returns the result or throws the failure of that request.
+ * Arguments are those of RequestFactory.
+ *
+ * @method Request ping()
+ * @method Request call(string $function, array $arguments = [])
+ * @method Request eval(string $expression, array $arguments = [])
+ * @method Request insert(int|string $space, array $tuple)
+ * @method Request replace(int|string $space, array $tuple)
+ * @method Request update(int|string $space, array|int|string $key, array $operations, int|string $index = 0)
+ * @method Request upsert(int|string $space, array $tuple, array $operations)
+ * @method Request delete(int|string $space, array|int|string $key, int|string $index = 0)
+ * @method Request execute(string $sql, array $binds = [])
+ */
+final class Batch implements \Countable
+{
+    /** @var array<array-key, Request> */
+    private array $pending = [];
+
+    private string|int|null $key = null;
+
+    /**
+     * Creates an empty batch; use Client::batch().
+     *
+     * @internal
+     */
+    public function __construct(private readonly Executor $executor, private readonly RequestFactory $requests)
+    {
+    }
+
+    /**
+     * Sets the key under which flush() returns the next request.
+     */
+    public function key(string|int $key): self
+    {
+        $this->key = $key;
+
+        return $this;
+    }
+
+    /**
+     * Adds a request that is made already.
+     *
+     * @throws \InvalidArgumentException if the key is taken
+     */
+    public function add(Request $request): Request
+    {
+        if ($this->key === null) {
+            return $this->pending[] = $request;
+        }
+        $key = $this->key;
+        $this->key = null;
+        if (isset($this->pending[$key])) {
+            throw new \InvalidArgumentException(\sprintf('The batch has a request with the key "%s" already', $key));
+        }
+
+        return $this->pending[$key] = $request;
+    }
+
+    /**
+     * Adds a select.
+     *
+     * @param array<mixed>|int|string $key the parts of the key; [] means all
+     */
+    public function select(
+        int|string $space,
+        array|int|string $key = [],
+        int|string $index = 0,
+        int $limit = RequestFactory::NO_LIMIT,
+        int $offset = 0,
+        IteratorType $iterator = IteratorType::Eq,
+    ): Request {
+        return $this->add($this->requests->select($space, $key, $index, $limit, $offset, $iterator));
+    }
+
+    /**
+     * Adds any other request of RequestFactory.
+     *
+     * @param array<mixed> $arguments
+     * @throws \BadMethodCallException if RequestFactory makes no such request
+     */
+    public function __call(string $method, array $arguments): Request
+    {
+        if (!\is_callable([$this->requests, $method])) {
+            throw new \BadMethodCallException(\sprintf('There is no request "%s"', $method));
+        }
+
+        return $this->add($this->requests->$method(...$arguments));
+    }
+
+    public function count(): int
+    {
+        return \count($this->pending);
+    }
+
+    /**
+     * Sends all requests, waits for all answers, and returns the requests under their keys; the batch is empty then.
+     *
+     * @return array<array-key, Request>
+     */
+    public function flush(): array
+    {
+        $requests = $this->pending;
+        $this->pending = [];
+        $this->executor->runAll($requests);
+
+        return $requests;
+    }
+}

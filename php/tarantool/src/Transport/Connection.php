@@ -1,0 +1,403 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Phpdyno\Tarantool\Transport;
+
+use Phpdyno\Tarantool\Exception\ConnectionFailed;
+use Phpdyno\Tarantool\Exception\ConnectionLost;
+use Phpdyno\Tarantool\Exception\Outcome;
+use Phpdyno\Tarantool\Exception\ProtocolError;
+use Phpdyno\Tarantool\Options;
+use Phpdyno\Tarantool\Protocol\AnswerReader;
+use Phpdyno\Tarantool\Protocol\Greeting;
+use Phpdyno\Tarantool\Request;
+
+/**
+ * One session with a server, shared by any number of callers: it matches answers and requests by sync.
+ *
+ * It never blocks: a Waiter calls flush() and receive() when the socket is ready, and expire() in between.
+ */
+final class Connection
+{
+    /** @internal changes with each session */
+    public int $epoch = 0;
+
+    /** @internal the schema version in the latest answer; 0 before the first */
+    public int $schemaVersion = 0;
+
+    private State $state = State::Idle;
+
+    /** @var resource|null */
+    private $stream = null;
+    private ?Greeting $greeting = null;
+    private readonly Inbox $inbox;
+    private readonly Outbox $outbox;
+    private int $attempts = 0;
+    private int $process = 0;
+    private int $openUntil = 0;
+
+    /** @var list<Request> requests that wait for the session */
+    private array $backlog = [];
+
+    /**
+     * Creates a connection; it opens with the first request.
+     */
+    public function __construct(public readonly Options $options)
+    {
+        $this->outbox = new Outbox((int) ($options->requestTimeout * 1e9));
+        $this->inbox = new Inbox($this, $this->outbox, new AnswerReader($options->codec));
+    }
+
+    /**
+     * Takes a request: it is framed at once, or kept until the session is open; never throws, but fails the request.
+     */
+    public function submit(Request $request): void
+    {
+        if ($this->state === State::Ready && ($this->outbox->outstanding !== [] || $this->isOurs())) {
+            $this->outbox->add($request);
+
+            return;
+        }
+        $this->defer($request);
+    }
+
+    /**
+     * Takes a request whose body is a complete frame with this sync; the session must be open.
+     *
+     * @throws ConnectionLost if the session is not open
+     */
+    public function submitFrame(Request $request, int $sync): void
+    {
+        if (!$this->isReady()) {
+            throw new ConnectionLost('There is no open session', Outcome::Unsent);
+        }
+        $this->outbox->addFrame($request, $request->body, $sync);
+    }
+
+    /**
+     * Returns the wanted sync if no request in flight has it, else a free one.
+     */
+    public function reserveSync(int $wanted): int
+    {
+        return $this->outbox->reserve($wanted);
+    }
+
+    /**
+     * Starts to connect, unless that is done or under way; also after a loss.
+     */
+    public function connect(): void
+    {
+        if ($this->state === State::Idle || $this->state === State::Lost) {
+            $this->attempts = 0;
+            $this->open();
+        }
+    }
+
+    /**
+     * Closes the connection; requests in flight fail with ConnectionLost. The next request opens it again.
+     */
+    public function close(): void
+    {
+        $this->disconnect(State::Idle);
+        $this->outbox->failAll('The connection was closed by its owner', null, $this->takeBacklog());
+    }
+
+    /**
+     * Tells whether the session is open and authenticated.
+     */
+    public function isReady(): bool
+    {
+        return $this->state === State::Ready;
+    }
+
+    /**
+     * Tells whether a request, or the opening of the session, is still to be waited for.
+     */
+    public function isBusy(): bool
+    {
+        return $this->outbox->outstanding !== [] || $this->backlog !== []
+            || $this->state === State::Greeting || $this->state === State::Backoff;
+    }
+
+    /**
+     * Returns the greeting of the present session, null before it came.
+     */
+    public function greeting(): ?Greeting
+    {
+        return $this->greeting;
+    }
+
+    /**
+     * Returns the socket, null while there is none.
+     *
+     * @internal
+     * @return resource|null
+     */
+    public function stream()
+    {
+        return $this->stream;
+    }
+
+    /**
+     * Tells whether bytes wait for the socket to take them.
+     *
+     * @internal
+     */
+    public function wantsWrite(): bool
+    {
+        return $this->outbox->bytes !== '';
+    }
+
+    /**
+     * Returns when expire() has something to do, in hrtime nanoseconds; null if nothing is waited for.
+     *
+     * @internal
+     */
+    public function deadline(): ?int
+    {
+        return match ($this->state) {
+            State::Greeting, State::Authenticating, State::Backoff => $this->openUntil,
+            default => $this->outbox->deadline(),
+        };
+    }
+
+    /**
+     * Writes what the socket takes now.
+     *
+     * @internal
+     */
+    public function flush(): void
+    {
+        if ($this->stream === null) {
+            return;
+        }
+        if ($this->process !== \getmypid()) {
+            $this->disconnect(State::Idle);
+            $this->outbox->failAll('The connection belongs to the parent process', null, $this->takeBacklog());
+
+            return;
+        }
+        if ($this->outbox->outstanding !== []) {
+            $this->outbox->write($this->stream);
+        }
+    }
+
+    /**
+     * Reads what is there and settles the requests that it answers.
+     *
+     * @internal
+     */
+    public function receive(): void
+    {
+        if ($this->stream === null) {
+            return;
+        }
+        $chunk = @\fread($this->stream, Handshake::CHUNK);
+        if ($chunk === '' || $chunk === false) {
+            if (\feof($this->stream) || $this->outbox->broken) {
+                $this->lost('The server closed the connection');
+            }
+
+            return;
+        }
+        $this->inbox->append($chunk);
+        try {
+            if ($this->state === State::Greeting) {
+                $this->greet();
+            }
+            if ($this->state !== State::Greeting) {
+                $this->inbox->dispatch();
+            }
+        } catch (ProtocolError $error) {
+            $this->abort($error);
+        }
+    }
+
+    /**
+     * Ends what is overdue: an attempt to connect, a pause before the next one, requests.
+     *
+     * @internal
+     */
+    public function expire(): void
+    {
+        $now = \hrtime(true);
+        if ($this->state === State::Ready) {
+            $this->outbox->expire($now, $this->options->requestTimeout);
+            if ($this->outbox->isHopeless()) {
+                $this->lost('Too many requests timed out');
+            }
+        } elseif ($this->state === State::Backoff) {
+            if ($now >= $this->openUntil) {
+                $this->open();
+            }
+        } elseif ($this->state === State::Greeting || $this->state === State::Authenticating) {
+            if ($now >= $this->openUntil) {
+                $this->openFailed(new ConnectionFailed(\sprintf(
+                    'Connecting to %s took longer than %s s',
+                    $this->options->uri,
+                    $this->options->connectTimeout,
+                )));
+            }
+        }
+    }
+
+    /**
+     * Ends the session because the peer broke the protocol, or said that we did: all requests fail with $error.
+     *
+     * @internal
+     */
+    public function abort(\Throwable $error): void
+    {
+        $opening = $this->state !== State::Ready;
+        $this->log('error', 'Connection to {uri} aborted: {reason}', $error->getMessage());
+        if ($opening) {
+            $this->openFailed(new ConnectionFailed($error->getMessage(), 0, $error), false);
+
+            return;
+        }
+        $this->disconnect($this->options->reconnect > 0 ? State::Idle : State::Lost);
+        $this->outbox->failAll('', $error, $this->takeBacklog());
+    }
+
+    /**
+     * Writes a line to the log, if there is one.
+     *
+     * @internal
+     */
+    public function log(string $level, string $message, string $reason = ''): void
+    {
+        $this->options->logger?->log($level, $message, ['uri' => $this->options->uri, 'reason' => $reason]);
+    }
+
+    private function defer(Request $request): void
+    {
+        if ($this->state === State::Lost) {
+            $request->fail(new ConnectionLost('The connection is lost; call connect()', Outcome::Unsent));
+
+            return;
+        }
+        $this->backlog[] = $request;
+        $this->connect();
+    }
+
+    private function open(): void
+    {
+        ++$this->epoch;
+        $this->state = State::Greeting;
+        $this->process = (int) \getmypid();
+        $this->openUntil = \hrtime(true) + (int) ($this->options->connectTimeout * 1e9);
+        try {
+            $this->stream = Handshake::socket($this->options);
+        } catch (ConnectionFailed $error) {
+            $this->openFailed($error);
+        }
+    }
+
+    private function greet(): void
+    {
+        $bytes = $this->inbox->take(Greeting::SIZE);
+        if ($bytes === null) {
+            return;
+        }
+        $this->greeting = Greeting::parse($bytes);
+        if ($this->options->user === null) {
+            $this->ready();
+
+            return;
+        }
+        $this->state = State::Authenticating;
+        $request = Handshake::authentication($this->options, $this->greeting);
+        $request->listener = function () use ($request): void {
+            if ($this->state !== State::Authenticating) {
+                return;
+            }
+            if ($request->error === null) {
+                $this->ready();
+            } else {
+                $message = \sprintf('Authentication failed: %s', $request->error->getMessage());
+                $this->openFailed(new ConnectionFailed($message, $request->error->getCode(), $request->error), false);
+            }
+        };
+        $this->outbox->add($request);
+    }
+
+    private function ready(): void
+    {
+        $this->state = State::Ready;
+        $this->attempts = 0;
+        $this->log('info', 'Connected to {uri}');
+        foreach ($this->takeBacklog() as $request) {
+            $this->outbox->add($request);
+        }
+    }
+
+    private function openFailed(ConnectionFailed $error, bool $again = true): void
+    {
+        $this->log('warning', 'Connecting to {uri} failed: {reason}', $error->getMessage());
+        $this->disconnect(State::Idle);
+        $this->outbox->clear();
+        if ($again && $this->attempts < $this->options->reconnect) {
+            $this->state = State::Backoff;
+            $this->openUntil = \hrtime(true) + (10_000_000 << \min(7, $this->attempts++));
+
+            return;
+        }
+        foreach ($this->takeBacklog() as $request) {
+            $request->fail($error);
+        }
+    }
+
+    private function lost(string $reason): void
+    {
+        if ($this->state !== State::Ready) {
+            $this->openFailed(new ConnectionFailed(\sprintf(
+                'Connecting to %s failed: refused, or closed before the session was open',
+                $this->options->uri,
+            )));
+
+            return;
+        }
+        $this->log('warning', 'Connection to {uri} lost: {reason}', $reason);
+        $this->disconnect($this->options->reconnect > 0 ? State::Idle : State::Lost);
+        [$again, $failed] = $this->outbox->split($this->options->reconnect);
+        $this->backlog = [...$again, ...$this->backlog];
+        if ($this->backlog !== []) {
+            $this->connect();
+        }
+        $this->outbox->failEach($failed, $reason);
+    }
+
+    private function isOurs(): bool
+    {
+        if ($this->process !== \getmypid()) {
+            $this->disconnect(State::Idle);
+
+            return false;
+        }
+
+        return true;
+    }
+
+    private function disconnect(State $state): void
+    {
+        if ($this->stream !== null) {
+            \fclose($this->stream);
+        }
+        $this->stream = null;
+        $this->greeting = null;
+        $this->inbox->clear();
+        $this->state = $state;
+    }
+
+    /**
+     * @return list<Request>
+     */
+    private function takeBacklog(): array
+    {
+        $backlog = $this->backlog;
+        $this->backlog = [];
+
+        return $backlog;
+    }
+}

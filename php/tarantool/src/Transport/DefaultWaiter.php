@@ -1,0 +1,30 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Phpdyno\Tarantool\Transport;
+
+use Phpdyno\Tarantool\Awaitable;
+use Phpdyno\Tarantool\Scheduler;
+
+/**
+ * Suspends inside a Fiber that the Scheduler runs, and blocks everywhere else.
+ */
+final class DefaultWaiter implements Waiter
+{
+    public function wait(Connection $connection, Awaitable $awaited): void
+    {
+        if ($awaited->done) {
+            return;
+        }
+        $scheduler = Scheduler::current();
+        if ($scheduler !== null) {
+            $scheduler->suspend($connection, $awaited);
+
+            return;
+        }
+        while (!$awaited->done) {
+            Poll::turn([$connection]);
+        }
+    }
+}

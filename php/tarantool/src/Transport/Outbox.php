@@ -1,0 +1,287 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Phpdyno\Tarantool\Transport;
+
+use Phpdyno\Tarantool\Exception\ConnectionLost;
+use Phpdyno\Tarantool\Exception\Outcome;
+use Phpdyno\Tarantool\Exception\TimedOut;
+use Phpdyno\Tarantool\Protocol\AnswerKind;
+use Phpdyno\Tarantool\Request;
+
+/**
+ * The requests of a session that have no answer yet, and their bytes that are not written yet.
+ *
+ * @internal
+ */
+final class Outbox
+{
+    private const MAX_SYNC = 0xffffffff;
+    private const MAX_ABANDONED = 100_000;
+    private const MAX_WRITE = 0x100000;
+
+    /** Bytes that wait for the socket. */
+    public string $bytes = '';
+
+    /** @var array<int, Request> requests without an answer, by sync, oldest first */
+    public array $outstanding = [];
+
+    /** @var array<int, true> syncs of requests that timed out and may still be answered */
+    public array $abandoned = [];
+
+    /** Whether the socket refuses writes; what it still has to read is read before the loss is told. */
+    public bool $broken = false;
+
+    /** Position in the stream of bytes up to which the socket has taken them. */
+    private int $written = 0;
+
+    /** Position in the stream of bytes at which the next frame starts. */
+    private int $queued = 0;
+
+    /** Position in the stream of bytes up to which the time-outs run. */
+    private int $stamped = 0;
+
+    private int $sync = 0;
+
+    /** The number of the next write that holds new requests. */
+    private int $flush = 0;
+
+    /** @var array<int, int> deadlines (hrtime, nanoseconds) of the requests, by number of their write */
+    private array $deadlines = [];
+
+    /**
+     * Creates an outbox whose requests must be answered within so many nanoseconds.
+     */
+    public function __construct(private readonly int $timeout)
+    {
+    }
+
+    /**
+     * Frames a request and queues it.
+     */
+    public function add(Request $request): void
+    {
+        if ($request->operation->kind === AnswerKind::Raw) {
+            $request->fail(new ConnectionLost('The session for which the frame was made is gone', Outcome::Unsent));
+
+            return;
+        }
+        $sync = $this->sync = $this->sync < self::MAX_SYNC ? $this->sync + 1 : 1;
+        if (isset($this->outstanding[$sync]) || isset($this->abandoned[$sync])) {
+            $sync = $this->reserve($sync);
+        }
+        $body = $request->body;
+        $length = \strlen($body) + 9;
+        $this->bytes .= "\xce" . \pack('N', $length) . $request->operation->header . \pack('N', $sync) . $body;
+        $request->position = $this->queued;
+        $request->flush = $this->flush;
+        ++$request->tries;
+        $this->queued += $length + 5;
+        $this->outstanding[$sync] = $request;
+    }
+
+    /**
+     * Queues a request with a frame that is complete.
+     */
+    public function addFrame(Request $request, string $frame, int $sync): void
+    {
+        $this->bytes .= $frame;
+        $request->position = $this->queued;
+        $request->flush = $this->flush;
+        ++$request->tries;
+        $this->queued += \strlen($frame);
+        $this->outstanding[$sync] = $request;
+    }
+
+    /**
+     * Returns the wanted sync if it is free, else another one; never 0, which the server uses for itself.
+     */
+    public function reserve(int $sync): int
+    {
+        while (
+            $sync < 1 || $sync > self::MAX_SYNC
+            || isset($this->outstanding[$sync]) || isset($this->abandoned[$sync])
+        ) {
+            $sync = $this->sync = $this->sync < self::MAX_SYNC ? $this->sync + 1 : 1;
+        }
+
+        return $sync;
+    }
+
+    /**
+     * Writes what the socket takes; starts the time-out of requests that are new in this write.
+     *
+     * @param resource $stream
+     */
+    public function write($stream): void
+    {
+        if ($this->stamped < $this->queued) {
+            $this->stamp();
+        }
+        while ($this->bytes !== '' && !$this->broken) {
+            $whole = \strlen($this->bytes) <= self::MAX_WRITE;
+            $count = @\fwrite($stream, $whole ? $this->bytes : \substr($this->bytes, 0, self::MAX_WRITE));
+            if ($count === false) {
+                $this->broken = true;
+                $this->bytes = '';
+
+                return;
+            }
+            $this->written += $count;
+            $this->bytes = $count === \strlen($this->bytes) ? '' : \substr($this->bytes, $count);
+            if ($whole || $count < self::MAX_WRITE) {
+                return;
+            }
+        }
+    }
+
+    /**
+     * Returns the first deadline, null if nothing is outstanding.
+     */
+    public function deadline(): ?int
+    {
+        $sync = \array_key_first($this->outstanding);
+
+        return $sync === null ? null : $this->deadlines[$this->outstanding[$sync]->flush] ?? null;
+    }
+
+    /**
+     * Fails the requests whose deadline has passed; $seconds is named in the message.
+     *
+     * What was not written yet is taken out of the queue, so that it is never sent.
+     */
+    public function expire(int $now, float $seconds): void
+    {
+        $deadline = $this->deadline();
+        if ($deadline === null || $deadline > $now) {
+            return;
+        }
+        $late = [];
+        $cut = 0;
+        foreach ($this->outstanding as $sync => $request) {
+            if (($this->deadlines[$request->flush] ?? PHP_INT_MAX) > $now) {
+                break;
+            }
+            unset($this->outstanding[$sync]);
+            $unsent = $request->position >= $this->written;
+            if ($unsent) {
+                $first ??= $request->position;
+                $cut += $this->endOf($request) - $request->position;
+            } else {
+                $this->abandoned[$sync] = true;
+            }
+            $late[] = [$request, $unsent ? Outcome::Unsent : Outcome::PerhapsExecuted];
+        }
+        if ($cut > 0) {
+            $this->remove($first - $this->written, $cut);
+        }
+        foreach ($late as [$request, $outcome]) {
+            $request->fail(new TimedOut(\sprintf('No answer within %s s', $seconds), $outcome));
+        }
+    }
+
+    /**
+     * Tells whether so many answers are missing that the session is of no use any more.
+     */
+    public function isHopeless(): bool
+    {
+        return \count($this->abandoned) > self::MAX_ABANDONED;
+    }
+
+    /**
+     * Empties the outbox after a loss: gives the requests that may be sent again, and those that fail.
+     *
+     * @return array{list<Request>, list<array{Request, Outcome}>}
+     */
+    public function split(int $reconnect): array
+    {
+        $again = $failed = [];
+        foreach ($this->outstanding as $request) {
+            $unsent = $request->position >= $this->written;
+            $operation = $request->operation;
+            if (
+                ($unsent || $operation->idempotent) && !$operation->sessionBound
+                && $operation->kind !== AnswerKind::Raw && $request->tries <= $reconnect
+            ) {
+                $again[] = $request;
+            } else {
+                $failed[] = [$request, $unsent ? Outcome::Unsent : Outcome::PerhapsExecuted];
+            }
+        }
+        $this->clear();
+
+        return [$again, $failed];
+    }
+
+    /**
+     * Fails requests that a loss has ended.
+     *
+     * @param list<array{Request, Outcome}> $requests
+     */
+    public function failEach(array $requests, string $reason, ?\Throwable $error = null): void
+    {
+        foreach ($requests as [$request, $outcome]) {
+            $request->fail($error ?? new ConnectionLost($reason, $outcome));
+        }
+    }
+
+    /**
+     * Empties the outbox and fails all its requests, and those of the backlog.
+     *
+     * @param list<Request> $backlog
+     */
+    public function failAll(string $reason, ?\Throwable $error, array $backlog): void
+    {
+        [, $failed] = $this->split(-1);
+        foreach ($backlog as $request) {
+            $failed[] = [$request, Outcome::Unsent];
+        }
+        $this->failEach($failed, $reason, $error);
+    }
+
+    /**
+     * Forgets everything about the session.
+     */
+    public function clear(): void
+    {
+        $this->bytes = '';
+        $this->outstanding = $this->abandoned = $this->deadlines = [];
+        $this->broken = false;
+        $this->written = $this->queued = $this->stamped = 0;
+    }
+
+    private function stamp(): void
+    {
+        $this->stamped = $this->queued;
+        if (\count($this->deadlines) >= 64) {
+            $first = \array_key_first($this->outstanding);
+            $oldest = $first === null ? $this->flush : $this->outstanding[$first]->flush;
+            foreach ($this->deadlines as $flush => $_) {
+                if ($flush >= $oldest) {
+                    break;
+                }
+                unset($this->deadlines[$flush]);
+            }
+        }
+        $this->deadlines[$this->flush++] = \hrtime(true) + $this->timeout;
+    }
+
+    private function endOf(Request $request): int
+    {
+        return $request->position + ($request->operation->kind === AnswerKind::Raw ? 0 : 14)
+            + \strlen($request->body);
+    }
+
+    private function remove(int $start, int $length): void
+    {
+        $this->bytes = \substr($this->bytes, 0, $start) . \substr($this->bytes, $start + $length);
+        $this->queued -= $length;
+        $this->stamped -= $length;
+        foreach ($this->outstanding as $request) {
+            if ($request->position >= $this->written + $start) {
+                $request->position -= $length;
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Phpdyno\Tarantool\Transport;
+
+/**
+ * One turn for a set of connections: write, wait, read, and end what is overdue.
+ *
+ * @internal
+ */
+final class Poll
+{
+    private const MAX_WAIT = 3_600_000_000_000;
+
+    /**
+     * Makes one turn; waits no longer than until $until (hrtime, nanoseconds) or the first deadline.
+     *
+     * @param array<int, Connection> $connections
+     */
+    public static function turn(array $connections, ?int $until = null): void
+    {
+        $read = $write = $except = [];
+        foreach ($connections as $id => $connection) {
+            $connection->flush();
+            $deadline = $connection->deadline();
+            if ($deadline !== null && ($until === null || $deadline < $until)) {
+                $until = $deadline;
+            }
+            $stream = $connection->stream();
+            if ($stream !== null) {
+                $read[$id] = $stream;
+                if ($connection->wantsWrite()) {
+                    $write[$id] = $stream;
+                }
+            }
+        }
+        $wait = $until === null ? self::MAX_WAIT : \max(0, $until - \hrtime(true));
+        $microseconds = \intdiv($wait + 999, 1000);
+        if ($read === []) {
+            \usleep($microseconds);
+        } elseif (
+            @\stream_select($read, $write, $except, \intdiv($microseconds, 1_000_000), $microseconds % 1_000_000)
+        ) {
+            foreach ($write as $id => $stream) {
+                $connections[$id]->flush();
+            }
+            foreach ($read as $id => $stream) {
+                $connections[$id]->receive();
+            }
+        }
+        foreach ($connections as $connection) {
+            $connection->expire();
+        }
+    }
+}
