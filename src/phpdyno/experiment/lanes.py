@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from phpdyno.drive.connector import ConnectorDriver
 from phpdyno.drive.driver import MAX_FAILURES_PER_SLOT, NativeDriver
 from phpdyno.drive.requests import LengthClass, native_targets
 from phpdyno.drive.script import ScriptDriver
@@ -9,10 +10,24 @@ from phpdyno.experiment.slot import Lane
 from phpdyno.experiment.stage import LiveInstance, Stage
 from phpdyno.model.plan import Panel, Transport
 from phpdyno.model.workload import Workload
+from phpdyno.stack.connectors import ConnectorInstance
 from phpdyno.stack.instance import Instance
 from phpdyno.stack.script import ScriptInstance
 
 UNLIMITED = 2**62
+
+
+class ConnectorLane(Lane):
+    """A lane of operations that change what the server holds: each slot finds it as the first one did."""
+
+    def __init__(self, instance: ConnectorInstance, driver: ConnectorDriver) -> None:
+        super().__init__(instance, driver)
+        self._connector = instance
+
+    def start_slot(self) -> None:
+        """Restore the server's space before any meter is read, then set the mark."""
+        self._connector.before_slot()
+        super().start_slot()
 
 
 def make_lane(
@@ -29,6 +44,8 @@ def make_lane(
 
     `keep_conn`: FastCGI connections are kept for as long as a slot lasts.
     """
+    if isinstance(instance, ConnectorInstance):
+        return ConnectorLane(instance, ConnectorDriver(instance.paths, len(workload.targets)))
     if isinstance(instance, ScriptInstance):
         return Lane(instance, ScriptDriver(instance.path, [lengths.get(target.label, LengthClass()) for target in workload.targets]))
     limit = UNLIMITED if panel.metric == "throughput" else MAX_FAILURES_PER_SLOT

@@ -10,14 +10,15 @@ from phpdyno.model.workload import Workload
 Metric = Literal["cpu", "throughput"]
 """`cpu`: CPU nanoseconds of the arm's PHP processes per valid request. `throughput`: valid completions per second in a closed loop."""
 
-Transport = Literal["http", "fastcgi", "script"]
-"""`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm; `script`: operations of a long-lived command-line PHP."""
+Transport = Literal["http", "fastcgi", "script", "connector"]
+"""`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm; `script`: operations of a long-lived command-line PHP;
+`connector`: operations of a client of Tarantool, as many in flight as its engine keeps there."""
 
 Settle = Literal["direction", "relevance", "never"]
 """When a treatment has been measured for long enough."""
 
 Unit = Literal["request", "operation"]
-UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script": "operation"}
+UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script": "operation", "connector": "operation"}
 """What a workload consists of, by how it is driven; names of fields say `request` for both."""
 
 REQUESTS_PER_FLIGHT = 20

@@ -22,6 +22,7 @@ const FLUSH_NS = 1_000_000_000;
 const FLUSH_NUMBERS = 65_536;
 const REFUSED = 3;
 
+require __DIR__ . '/channel.php';
 require __DIR__ . '/script_operations.php';
 
 /** A thrown thing in one line, with the place in the user's file. */
@@ -132,8 +133,7 @@ final class Host
     private function answer($connection): void
     {
         try {
-            $length = read($connection, 4);
-            $message = $length === null ? null : read($connection, \unpack('V', $length)[1]);
+            $message = receive($connection);
             if ($message === null) {
                 $this->drop($connection);
                 return;
@@ -239,32 +239,6 @@ final class Host
         while (\ob_get_level() > $level && @\ob_end_clean()) {
         }
         self::$under_way = '';
-    }
-}
-
-/** Exactly `$count` bytes, null at the end of the stream. */
-function read($stream, int $count): ?string
-{
-    $data = '';
-    while (\strlen($data) < $count) {
-        $part = @\fread($stream, $count - \strlen($data));
-        if ($part === false || ($part === '' && \feof($stream))) {
-            return null;
-        }
-        $data .= $part;
-    }
-    return $data;
-}
-
-function send($stream, string $message): void
-{
-    $data = \pack('V', \strlen($message)) . $message;
-    while ($data !== '') {
-        $written = @\fwrite($stream, $data);
-        if ($written === false || $written === 0) {
-            throw new \RuntimeException('nobody reads it');
-        }
-        $data = \substr($data, $written);
     }
 }
 

@@ -34,7 +34,7 @@ from phpdyno.stack.sight import show_arm
 from phpdyno.stack.supervise import Supervisor
 
 PHP_FILES = Path(__file__).resolve().parent.parent / "php_files"
-HOST_FILES = ("script_host.php", "script_operations.php", "probe.php")
+HOST_FILES = ("script_host.php", "script_operations.php", "channel.php", "probe.php")
 HOST_INI = {
     # php-fpm's default, so that a script is measured as what runs in production is.
     "opcache.enable_cli": "1",
@@ -60,19 +60,29 @@ def host_command(supervisor: Supervisor, app: PreparedApp, arm: Arm, *, mode: st
 
     Raises ArmFailed for an extension that cannot be one, DynoError when the PHP does not run.
     """
+    ini = {**OWN_INI, **HOST_INI, "session.save_path": str(supervisor.directory("sessions")), **app.ini, **arm.layer("ini")}
+    ini, preloaded = with_own_preload(ini, arm, app)
+    php = command_line_php(supervisor, arm, ini, directory=directory, shown=app.ini)
+    host = [str(_place_host(supervisor)), mode, str(place), str(app.docroot / app.front_controller)]
+    return HostCommand([*php.argv, *host], {**app.env, **php.env}, php.originals | preloaded)
+
+
+def command_line_php(
+    supervisor: Supervisor, arm: Arm, ini: Mapping[str, str], *, directory: Path, shown: Mapping[str, str] | None = None
+) -> HostCommand:
+    """An arm's PHP with these settings, to be given a script: what it reads is placed below `directory`; `shown` are settings whose files
+    it must see. Raises ArmFailed for an extension that cannot be one, DynoError when the PHP does not run."""
     fragment = directory / "ini"
     fragment.mkdir()
     files = _read_by(arm.php.fpm, *ini_options(arm.settings))
-    show_arm(supervisor, arm, files, ini=app.ini)
+    show_arm(supervisor, arm, files, ini=shown)
     placement = place_php(arm, files, directory, fragment, supervisor.user)
-    ini = {**OWN_INI, **HOST_INI, "session.save_path": str(supervisor.directory("sessions")), **app.ini, **arm.layer("ini")}
-    ini, preloaded = with_own_preload(ini, arm, app)
-    if ini.get("open_basedir"):
-        ini["open_basedir"] += f":{supervisor.live}"
-    (fragment / "phpdyno.ini").write_text(render_ini(ini, arm.php.extension_dir, placement.lines))
-    host = [str(_place_host(supervisor)), mode, str(place), str(app.docroot / app.front_controller)]
-    env = {"PHP_INI_SCAN_DIR": placement.scan_dir, **app.env, **arm.layer("env")}
-    return HostCommand([arm.php.fpm, *placement.options, *host], env, placement.originals | preloaded)
+    told = dict(ini)
+    if told.get("open_basedir"):
+        told["open_basedir"] += f":{supervisor.live}"
+    (fragment / "phpdyno.ini").write_text(render_ini(told, arm.php.extension_dir, placement.lines))
+    env = {"PHP_INI_SCAN_DIR": placement.scan_dir, **arm.layer("env")}
+    return HostCommand([arm.php.fpm, *placement.options], env, placement.originals)
 
 
 @functools.cache

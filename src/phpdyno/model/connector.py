@@ -1,0 +1,32 @@
+"""A row of the connector lab: which client, by which engine, with how many operations in flight."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Engine = Literal["sync", "fibers", "fibers-sockets", "batch", "window"]
+Through = Literal["unix", "tcp"]
+
+
+class Row(Struct, frozen=True):
+    """One way of asking a Tarantool.
+
+    `connector` names the client, `packer` what packs its messages, `engine` how its operations are under way at once, `in_flight` how many
+    are (1 for `sync`), in each of its `processes`. `autoload` are PHP files that define a client of somebody else's.
+    """
+
+    connector: str
+    engine: Engine = "sync"
+    in_flight: int = 1
+    transport: Through = "unix"
+    packer: str = "pure"
+    processes: int = 1
+    autoload: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For people and as an arm's name: `own fibers@128 unix`."""
+        flight = f"@{self.in_flight}" if self.in_flight > 1 else ""
+        packer = "" if self.packer == "pure" else f" {self.packer}"
+        several = f" x{self.processes}" if self.processes > 1 else ""
+        return f"{self.connector}{packer} {self.engine}{flight}{several} {self.transport}"

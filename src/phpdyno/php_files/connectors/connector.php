@@ -1,0 +1,36 @@
+<?php
+// What the lab asks of a client of Tarantool, so that all are held against each other in the same work.
+declare(strict_types=1);
+
+namespace Phpdyno\Connectors;
+
+/** The reference's space, `items`: {id, name}. */
+const SPACE = 555;
+
+/** One operation of a connector. */
+final class Operation
+{
+    /**
+     * @param \Closure(int): mixed $run performs it for a key; in a Fiber of an engine it may suspend
+     * @param \Closure(int, mixed): bool $right whether this is the whole right answer for that key
+     * @param \Closure(mixed): mixed $shown the answer as all connectors show it, to compare them
+     * @param \Closure(int): mixed|null $request the same as a request that is not sent yet, for engines that send many at once
+     */
+    public function __construct(
+        public readonly \Closure $run,
+        public readonly \Closure $right,
+        public readonly \Closure $shown,
+        public readonly ?\Closure $request = null,
+    ) {
+    }
+}
+
+/** A client that is connected. */
+interface Connector
+{
+    /** @return array<string, Operation> what it can do, by name */
+    public function operations(): array;
+
+    /** Puts the tuple of a key back as it was in the beginning. */
+    public function restore(int $key): void;
+}

@@ -1,0 +1,201 @@
+"""Instances of a connector: command-line PHPs that perform operations on one shared Tarantool, on command."""
+
+import contextlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from phpdyno.errors import DynoError
+from phpdyno.host.cgroup import CpuGroups
+from phpdyno.host.cores import Cores
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.model.connector import Row
+from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
+from phpdyno.stack.child import Child
+from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.meter import Meter, await_idle
+from phpdyno.stack.script import HOST_INI, PHP_FILES, ScriptInstance, command_line_php
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.tarantool import Tarantool
+
+FILES = ("channel.php", "probe.php", "connectors")
+HOST = Path("connectors/host.php")
+CHANGES = frozenset({"insert", "replace", "update", "upsert", "delete", "sql-insert", "sql-update", "sql-delete"})
+"""Operations after which the space is not what it was."""
+JIT = {"opcache.jit": "tracing", "opcache.jit_buffer_size": "64M"}
+"""What a long-lived process of PHP has, unless the arm says otherwise."""
+
+
+class ConnectorInstance(ScriptInstance):
+    """A started row: one process, or several that share each slot. `paths` are the unix sockets on which they listen."""
+
+    def __init__(
+        self,
+        arm: Arm,
+        number: int,
+        directory: Path,
+        *,
+        children: Sequence[Child],
+        paths: Sequence[Path],
+        php_meter: Meter,
+        refill: bool,
+        server: Tarantool,
+        originals: Mapping[str, str],
+    ) -> None:
+        super().__init__(arm, number, directory, child=children[0], path=paths[0], php_meter=php_meter, originals=originals)
+        self.paths = tuple(paths)
+        self._children = tuple(children)
+        self._refill = refill
+        self._server = server
+
+    def before_slot(self) -> None:
+        """Have the server's space as it was in the beginning, where a slot changes it. Raises DynoError."""
+        if self._refill:
+            self._server.fill()
+
+    def await_idle(self) -> None:
+        """Wait until none of its processes is on a CPU."""
+        for child in self._children:
+            await_idle(child.pid, itself=True)
+
+    def ask_to_end(self) -> None:
+        """Signal its processes without waiting."""
+        for child in self._children:
+            child.terminate()
+
+    def stop(self) -> None:
+        """End its processes and close its meter."""
+        for child in self._children:
+            child.stop(timeout_s=3.0)
+        with contextlib.suppress(OSError):
+            self.php_meter.close()
+
+
+class ConnectorBench:
+    """Starts and stops instances of rows on one server, as `Bench` does those of an app. `rows` is by the arm's name, `package` our own
+    client's classes."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        app: PreparedApp,
+        server: Tarantool,
+        rows: Mapping[str, Row],
+        *,
+        package: Path,
+        cores: Cores,
+        groups: CpuGroups | None,
+    ) -> None:
+        self.supervisor = supervisor
+        self.app = app
+        self.cores = cores
+        self.database: Database | None = None
+        self._server = server
+        self._rows = rows
+        self._groups = groups
+        self._started = 0
+        self._files = _placed(supervisor, package)
+
+    def start(self, arms: Sequence[Arm]) -> list[ConnectorInstance]:
+        """Start one instance of each arm, and wait until each is connected. Raises ArmFailed; then none is left running."""
+        operations = [target.path for target in self.app.workload.targets]
+        instances: list[ConnectorInstance] = []
+        try:
+            for transport in ("unix", "tcp"):
+                here = [arm for arm in arms if self._rows[arm.name].transport == transport]
+                if not here:
+                    continue
+                # The server listens in one place at a time, and those that are connected stay.
+                address = self._server.listen_on_unix() if transport == "unix" else self._server.listen_on_tcp()
+                fresh = [self._launch(arm, address, instances) for arm in here]
+                for instance in fresh:
+                    instance.await_ready(operations)
+        except BaseException:
+            self.stop(instances)
+            raise
+        by_name: dict[str, list[ConnectorInstance]] = {}
+        for instance in instances:
+            by_name.setdefault(instance.arm.name, []).append(instance)
+        return [by_name[arm.name].pop(0) for arm in arms]
+
+    def stop(self, instances: Sequence[ConnectorInstance]) -> None:
+        """End them side by side, and remove their directories and cgroups."""
+        for instance in instances:
+            instance.ask_to_end()
+        for instance in instances:
+            instance.stop()
+            shutil.rmtree(instance.directory, ignore_errors=True)
+            for group in component_cgroup(self.supervisor, self._groups, f"php{instance.number}", make=False):
+                with contextlib.suppress(OSError):
+                    group.rmdir()
+
+    def _launch(self, arm: Arm, address: str, instances: list[ConnectorInstance]) -> ConnectorInstance:
+        self._started += 1
+        number, row = self._started, self._rows[arm.name]
+        directory = self.supervisor.live / f"i{number}"
+        directory.mkdir()
+        run = self.supervisor.directory(f"i{number}/run")
+        php = command_line_php(self.supervisor, arm, {**OWN_INI, **HOST_INI, **JIT, **arm.layer("ini")}, directory=directory)
+        told = directory / "row.json"
+        told.write_text(json.dumps(self._told(row, address, run)))
+        cgroups = component_cgroup(self.supervisor, self._groups, f"php{number}")
+        children, paths = [], []
+        for process in range(row.processes):
+            path = run / f"host-{process}.sock"
+            try:
+                child = self.supervisor.spawn(
+                    f"connector-{number}-{process}",
+                    [*php.argv, str(self._files / HOST), str(path), str(told)],
+                    env=php.env,
+                    cwd=run,
+                    cores=self.cores.measured,
+                    cgroups=cgroups,
+                )
+            except DynoError as error:
+                raise ArmFailed(arm, f"{error.where}: {error.what}") from error
+            children.append(child)
+            paths.append(path)
+        instance = ConnectorInstance(
+            arm,
+            number,
+            directory,
+            children=children,
+            paths=paths,
+            php_meter=component_meter(self.supervisor, self._groups, f"php{number}", children[0]),
+            refill=any(target.path.removesuffix("-prepared") in CHANGES for target in self.app.workload.targets),
+            server=self._server,
+            originals=php.originals,
+        )
+        instances.append(instance)
+        return instance
+
+    def _told(self, row: Row, address: str, run: Path) -> dict[str, object]:
+        """What host.php is told of a row."""
+        return {
+            "connector": row.connector,
+            "packer": row.packer,
+            "engine": row.engine,
+            "in_flight": row.in_flight,
+            "address": address,
+            "tuples": self._server.settings.tuples,
+            "operations": [target.path for target in self.app.workload.targets],
+            "package": str(self._files / "package"),
+            "autoload": list(row.autoload),
+            "code_cache": str(run),
+        }
+
+
+def _placed(supervisor: Supervisor, package: Path) -> Path:
+    """Our PHP files where the servers' account can read them: this package may lie in a directory that is closed to it."""
+    place = supervisor.live / "lab"
+    place.mkdir(mode=0o755)
+    for name in FILES:
+        if (PHP_FILES / name).is_dir():
+            shutil.copytree(PHP_FILES / name, place / name)
+        else:
+            shutil.copy2(PHP_FILES / name, place / name)
+    shutil.copytree(package, place / "package")
+    return place
