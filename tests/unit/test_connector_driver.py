@@ -11,7 +11,7 @@ from phpdyno.drive.connector import ConnectorSlot, read_slot, samples_of
 OK, WRONG = OUTCOMES.index("ok"), OUTCOMES.index("wrong_status")
 
 
-def message(started: int, ended: int, failed: int, every: int, times: list[int], why: str = "") -> bytes:
+def message(started: int, ended: int, failed: int, every: int, times: list[int], *, why: str = "") -> bytes:
     return struct.pack(f"<{5 + len(times)}Q", started, ended, failed, every, len(times) // 2, *times) + why.encode()
 
 
@@ -24,7 +24,7 @@ def sequence(count: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
 
 
 def test_a_slot_is_read_with_the_reason_of_its_first_failure() -> None:
-    told = read_slot(message(10, 90, 2, 16, [10, 20, 30, 40], "a wrong answer for the key 7"))
+    told = read_slot(message(10, 90, 2, 16, [10, 20, 30, 40], why="a wrong answer for the key 7"))
     assert (told.started_ns, told.ended_ns, told.failed, told.every, told.why) == (10, 90, 2, 16, "a wrong answer for the key 7")
     assert told.times.tolist() == [[10, 20], [30, 40]]
 

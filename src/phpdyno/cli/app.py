@@ -11,6 +11,7 @@ from phpdyno.cli.build_app import build, ladder, matrix
 from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.cli.cache_app import cache
 from phpdyno.cli.check_app import check
+from phpdyno.cli.connectors_app import connectors
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, parse_peer
 from phpdyno.config.values import is_utf8
@@ -27,7 +28,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-for command in (bundle_app, build, ladder, matrix, cache, check):
+for command in (bundle_app, build, ladder, matrix, cache, check, connectors):
     app.command(command)
 
 

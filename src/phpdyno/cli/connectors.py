@@ -1,0 +1,86 @@
+"""`phpdyno connectors`: options checked, measured, printed."""
+
+import sys
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from rich.console import Console
+from rich.table import Table
+
+from phpdyno.cli.live import LiveProgress, print_line
+from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.commands.connectors import view
+from phpdyno.commands.connectors.asked import Asked, operations_of, rows_of
+from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
+from phpdyno.commands.connectors.found import LabFound, lab_found
+from phpdyno.report.terminal_parts import inert
+from phpdyno.stack.php import default_cli
+
+EXIT_NO_FIGURE = 1
+
+
+class Options(Struct, frozen=True):
+    """The options of the command as they were typed."""
+
+    ops: str
+    connectors: str
+    engines: str
+    in_flight: str
+    over: str
+    sweep: bool
+    server: Path | None
+    php: str
+    budget: str
+    confidence: str
+    seed: int
+
+
+def run(options: Options, *, runs: Path, json: bool) -> int:
+    """Measure; 1 where a row got no figure. Raises UsageError, DynoError."""
+    asked = Asked(
+        operations=operations_of(options.ops),
+        rows=rows_of(
+            connectors=options.connectors, engines=options.engines, in_flight=options.in_flight, over=options.over, sweep=options.sweep
+        ),
+        php=options.php or default_cli(),
+        budget_s=seconds(options.budget, option="--budget"),
+        seed=checked_seed(options.seed),
+        confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.999),
+        server=str(options.server.expanduser().absolute()) if options.server else "",
+    )
+    with LiveProgress(Console(stderr=True), quiet=json, notes="") as progress:
+        directory = measure_connectors(asked, runs=runs.absolute(), argv=sys.argv[1:], progress=progress)
+    return show(directory, json=json)
+
+
+def resume(run: Path, *, json: bool) -> int:
+    """Go on with a run; 1 where a row got no figure. Raises UsageError, DynoError."""
+    with LiveProgress(Console(stderr=True), quiet=json, notes="") as progress:
+        directory = resume_connectors(run.absolute(), argv=sys.argv[1:], progress=progress)
+    return show(directory, json=json)
+
+
+def show(run: Path, *, json: bool) -> int:
+    """Print what a run came to; 1 where a row has no figure. Raises UsageError, DynoError."""
+    found = lab_found(run.absolute())
+    if json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+    else:
+        _print(found)
+    return EXIT_NO_FIGURE if any(row.problem for part in found.parts for row in part.rows) else 0
+
+
+def _print(found: LabFound) -> None:
+    console = Console()
+    for part in found.parts:
+        print_line(console, view.title(part))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for number, name in enumerate(view.HEADS):
+            table.add_column(name, overflow="fold", justify="right" if number else "left")
+        for cells in view.cells(part):
+            table.add_row(*map(inert, cells))
+        console.print(table)
+        print_line(console, "")
+    for line in view.lines(found):
+        print_line(console, line)

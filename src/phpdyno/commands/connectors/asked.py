@@ -1,0 +1,88 @@
+"""What the user wants measured: operations, and rows of connector, engine, operations in flight and transport. Pure."""
+
+from collections.abc import Sequence
+from typing import TypeVar, get_args
+
+from msgspec import Struct
+
+from phpdyno.config.nearest import suggestion
+from phpdyno.errors import UsageError
+from phpdyno.model.connector import Engine, Row, Through
+
+_Name = TypeVar("_Name", bound=str)
+
+OPERATIONS = ("ping", "call", "eval", "select", "insert", "replace", "update", "upsert", "delete")
+"""Of the reference, in its order."""
+OF_SQL = ("sql-select", "sql-insert", "sql-update", "sql-delete")
+PREPARED = "-prepared"
+KNOWN = (*OPERATIONS, *OF_SQL, *(f"{name}{PREPARED}" for name in OF_SQL))
+ALL = "all"
+CONNECTORS = ("own",)
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+THROUGH: tuple[Through, ...] = get_args(Through)
+IN_FLIGHT = (25, 128, 512)
+SWEEP = (1, 2, 5, 10, 25, 50, 100, 128, 250, 512)
+MOST_IN_FLIGHT = 512
+"""A server of today carries out at most 768 at once (net_msg_max)."""
+MOST_SOCKETS = 128
+
+
+class Asked(Struct, frozen=True):
+    """One run of the lab. The first of `rows` is the control, beside which all others are measured. `budget_s` is for all operations
+    together; `server` is the path of a binary, '' for Debian's, `php` that of a command-line PHP."""
+
+    operations: tuple[str, ...]
+    rows: tuple[Row, ...]
+    php: str
+    budget_s: float = 300.0
+    seed: int = 1
+    confidence: float = 0.95
+    server: str = ""
+
+
+def operations_of(text: str) -> tuple[str, ...]:
+    """The operations that `--ops` names: a list with commas, or `all`. Raises UsageError."""
+    names = _listed(text)
+    if names == (ALL,):
+        return OPERATIONS
+    return _each_known(names, KNOWN, option="--ops", what="operation")
+
+
+def rows_of(*, connectors: str, engines: str, in_flight: str, over: str, sweep: bool = False) -> tuple[Row, ...]:
+    """All rows that these lists span, the control first: one request at a time over the first transport. Raises UsageError."""
+    clients = _each_known(_listed(connectors), CONNECTORS, option="--connectors", what="connector")
+    kinds = _each_known(_listed(engines), ENGINES, option="--engines", what="engine")
+    ways = _each_known(_listed(over), THROUGH, option="--over", what="transport")
+    flights = SWEEP if sweep else tuple(_number(word) for word in _listed(in_flight))
+    made = [Row(clients[0], "sync", 1, ways[0])]
+    for way in ways:
+        for client in clients:
+            for kind in kinds:
+                made += [Row(client, kind, flight, way) for flight in ((1,) if kind == "sync" else flights) if _fits(kind, flight)]
+    return tuple(dict.fromkeys(made))
+
+
+def _fits(engine: Engine, in_flight: int) -> bool:
+    return engine != "fibers-sockets" or in_flight <= MOST_SOCKETS
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _each_known(names: Sequence[str], known: Sequence[_Name], *, option: str, what: str) -> tuple[_Name, ...]:
+    by_name = {str(name): name for name in known}
+    for name in names:
+        if name not in by_name:
+            hint = suggestion(name, list(by_name)) or f"known: {', '.join(by_name)}"
+            raise UsageError(f"there is no {what} {name!r}", where=option, next_step=hint)
+    if not names:
+        raise UsageError(f"this names no {what}", where=option, next_step=f"known: {', '.join(by_name)}")
+    return tuple(by_name[name] for name in names)
+
+
+def _number(word: str) -> int:
+    if not word.isascii() or not word.isdecimal() or not 1 <= int(word) <= MOST_IN_FLIGHT:
+        what = f"{word!r} is no number of operations from 1 to {MOST_IN_FLIGHT}"
+        raise UsageError(what, where="--in-flight", next_step="write for example 25,128,512")
+    return int(word)

@@ -1,0 +1,119 @@
+"""What a run of the lab came to, read from the journals of its parts."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from phpdyno.commands.connectors.record import read_lab
+from phpdyno.experiment.state import RunState
+from phpdyno.journal.reader import FILE, read_journal
+from phpdyno.journal.records import Planned
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.observation import Cost, Observation
+from phpdyno.model.verdict import Verdict
+
+SERVER = "tarantool"
+
+
+class RowFound(Struct, frozen=True):
+    """One row in one operation."""
+
+    row: Annotated[str, Meta(description="The connector, its engine, operations in flight, transport.")]
+    operations_per_s: Annotated[float | None, Meta(description="Right answers per second of wall time; null where it was not measured.")]
+    ratio: Annotated[float | None, Meta(description="Speed over the control's, from pairs; null for the control itself.")] = None
+    low: Annotated[float | None, Meta(description="Lower end of its interval; null while that is infinite.")] = None
+    high: Annotated[float | None, Meta(description="Upper end of its interval; null while that is infinite.")] = None
+    client_ns: Annotated[float | None, Meta(description="CPU nanoseconds of the client per operation.")] = None
+    server_ns: Annotated[float | None, Meta(description="CPU nanoseconds of the server per operation.")] = None
+    p50_ns: Annotated[int | None, Meta(description="Median time of an operation, the median over blocks.")] = None
+    p99_ns: Annotated[int | None, Meta(description="99th percentile of it, the median over blocks.")] = None
+    failed: Annotated[int, Meta(description="Operations without a right answer.")] = 0
+    blocks: Annotated[int, Meta(description="Blocks that count.")] = 0
+    problem: Annotated[str, Meta(description="Why it has no figure; empty where it has one.")] = ""
+
+
+class PartFound(Struct, frozen=True):
+    """All rows in one operation, the control first."""
+
+    operation: str
+    rows: tuple[RowFound, ...]
+    finished: bool
+    excluded: Annotated[int, Meta(description="Observations that do not count, by a rule fixed in advance.")] = 0
+
+
+class LabFound(Struct, frozen=True):
+    """A run of the lab."""
+
+    schema: Literal[1]
+    run: str
+    parts: tuple[PartFound, ...]
+    host: HostFacts | None
+    confidence: Annotated[float, Meta(description="Of all intervals together.")]
+
+
+def lab_found(run: Path) -> LabFound:
+    """What is known of a run by now. Raises UsageError where it is none, DynoError."""
+    record = read_lab(run)
+    parts, host = [], None
+    for operation in record.asked.operations:
+        journal = run / operation / FILE
+        records = read_journal(journal) if journal.is_file() else []
+        if any(isinstance(each, Planned) for each in records):
+            state = RunState.replay(records)
+            host = state.host or host
+            parts.append(_part(operation, state))
+    return LabFound(1, str(run), tuple(parts), host, record.asked.confidence)
+
+
+def _part(operation: str, state: RunState) -> PartFound:
+    plan = state.plan
+    counting = [seen for seen in state.observations if not seen.excluded]
+    control = _of([seen.control for seen in counting], plan.control.name)
+    rows = [
+        _treated(arm.name, [seen for seen in counting if seen.treatment == arm.name], state.verdicts.get(arm.name))
+        for arm in plan.treatments
+    ]
+    return PartFound(operation, (control, *rows), not state.open_treatments(), len(state.observations) - len(counting))
+
+
+def _treated(name: str, seen: Sequence[Observation], verdict: Verdict | None) -> RowFound:
+    found = _of([each.treated for each in seen], name)
+    effect = verdict.effect if verdict else None
+    problem = verdict.reason if verdict and verdict.kind == "invalid" else ""
+    return RowFound(
+        row=name,
+        operations_per_s=None if problem else found.operations_per_s,
+        ratio=effect.ratio if effect else None,
+        low=effect.low if effect else None,
+        high=effect.high if effect else None,
+        client_ns=found.client_ns,
+        server_ns=found.server_ns,
+        p50_ns=found.p50_ns,
+        p99_ns=found.p99_ns,
+        failed=found.failed,
+        blocks=len(seen),
+        problem=problem or ("" if seen else "not measured yet"),
+    )
+
+
+def _of(costs: Sequence[Cost], name: str) -> RowFound:
+    asked, failed = sum(cost.requests for cost in costs), sum(cost.failed for cost in costs)
+    if not asked or not sum(cost.drive_ns for cost in costs):
+        return RowFound(name, None, problem="not measured yet")
+    return RowFound(
+        row=name,
+        operations_per_s=1e9 * (asked - failed) / sum(cost.drive_ns for cost in costs),
+        client_ns=sum(cost.php_cpu_ns for cost in costs) / asked,
+        server_ns=sum(cost.services_cpu_ns.get(SERVER, 0) for cost in costs) / asked,
+        p50_ns=_median(cost.service_p50_ns for cost in costs),
+        p99_ns=_median(cost.service_p99_ns for cost in costs),
+        failed=failed,
+        blocks=len(costs),
+    )
+
+
+def _median(values: Iterable[int]) -> int:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2]

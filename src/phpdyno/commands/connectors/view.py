@@ -1,0 +1,58 @@
+"""A run of the lab in words."""
+
+from collections.abc import Iterator
+
+from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
+
+HEADS = ("row", "operations/s", "speed over the control", "client CPU", "server CPU", "median", "99 %")
+US = 1_000.0
+
+
+def title(part: PartFound) -> str:
+    """The line above the table of an operation."""
+    return f"{part.operation}{'' if part.finished else ' (not finished)'}"
+
+
+def cells(part: PartFound) -> Iterator[tuple[str, ...]]:
+    """The rows of its table."""
+    for number, row in enumerate(part.rows):
+        if row.problem:
+            yield (row.row, "–", row.problem, "", "", "", "")
+        else:
+            yield (
+                row.row,
+                _rate(row),
+                "control" if number == 0 else _speed(row),
+                *map(_us, (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns)),
+            )
+
+
+def lines(found: LabFound) -> Iterator[str]:
+    """What stands below the tables."""
+    failed = sum(row.failed for part in found.parts for row in part.rows)
+    if failed:
+        yield f"{failed:,} operations had no right answer"
+    excluded = sum(part.excluded for part in found.parts)
+    if excluded:
+        yield f"{excluded} measurements discarded by a rule fixed in advance (CPU steal, a failed operation)"
+    yield f"Speeds are ratios from pairs in fresh processes, with a confidence interval of {found.confidence:.0%} for all of them together."
+    if found.host is not None:
+        host = found.host
+        client, server = (", ".join(map(str, cores)) for cores in (host.measured_cores, host.helper_cores))
+        yield f"This host only: {host.cpu_model}, the client on core {client}, the server on core {server}, Linux {host.kernel}."
+
+
+def _rate(row: RowFound) -> str:
+    return "–" if row.operations_per_s is None else f"{row.operations_per_s:,.0f}"
+
+
+def _speed(row: RowFound) -> str:
+    if row.ratio is None:
+        return "–"
+    if row.low is None or row.high is None:
+        return f"{row.ratio:.2f}× (too few blocks for an interval)"
+    return f"{row.ratio:.2f}× ({row.low:.2f} to {row.high:.2f})"
+
+
+def _us(nanoseconds: float | None) -> str:
+    return "–" if nanoseconds is None else f"{nanoseconds / US:,.2f} µs"
