@@ -11,9 +11,10 @@ from rich.table import Table
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.asked import Asked, operations_of, rows_of
+from phpdyno.commands.connectors.asked import Asked, divided, operations_of, paths_of, rows_of
 from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.found import LabFound, lab_found
+from phpdyno.errors import UsageError
 from phpdyno.report.terminal_parts import inert
 from phpdyno.stack.php import default_cli
 
@@ -34,19 +35,26 @@ class Options(Struct, frozen=True):
     budget: str
     confidence: str
     seed: int
+    with_: tuple[str, ...]
 
 
 def run(options: Options, *, runs: Path, json: bool) -> int:
     """Measure; 1 where a row got no figure. Raises UsageError, DynoError."""
+    wanted = rows_of(
+        connectors=options.connectors, engines=options.engines, in_flight=options.in_flight, over=options.over, sweep=options.sweep
+    )
+    rows, skipped = divided(wanted, paths_of(options.with_))
+    if len(rows) < 2:
+        why = next(iter(skipped.values()), "name more engines, connectors or transports")
+        raise UsageError("there is nothing to hold against the control", where="connectors", next_step=why)
     asked = Asked(
         operations=operations_of(options.ops),
-        rows=rows_of(
-            connectors=options.connectors, engines=options.engines, in_flight=options.in_flight, over=options.over, sweep=options.sweep
-        ),
+        rows=rows,
         php=options.php or default_cli(),
         budget_s=seconds(options.budget, option="--budget"),
         seed=checked_seed(options.seed),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.999),
+        skipped=skipped,
         server=str(options.server.expanduser().absolute()) if options.server else "",
     )
     with LiveProgress(Console(stderr=True), quiet=json, notes="") as progress:
@@ -82,5 +90,7 @@ def _print(found: LabFound) -> None:
             table.add_row(*map(inert, cells))
         console.print(table)
         print_line(console, "")
+    for name, why in found.skipped.items():
+        print_line(console, f"{name} skipped: {why}")
     for line in view.lines(found):
         print_line(console, line)

@@ -13,7 +13,11 @@ def connectors(
     ops: Annotated[
         str, Parameter(help="operations, with commas: ping, call, eval, select, insert, … sql-select, sql-select-prepared; all")
     ] = "select",
-    connectors: Annotated[str, Parameter(help="clients, with commas: own")] = "own",
+    connectors: Annotated[str, Parameter(help="clients, with commas: own, tarantool-php")] = "own",
+    with_: Annotated[
+        tuple[str, ...],
+        Parameter(name="--with", negative="", show_default=False, help="NAME=PATH, the PHP file that loads a client of somebody else's"),
+    ] = (),
     engines: Annotated[
         str, Parameter(help="how operations are under way at once: sync, fibers (on one socket), fibers-sockets (one each), batch, window")
     ] = "sync,fibers,batch,window",
@@ -41,5 +45,5 @@ def connectors(
         return command.show(show, json=json)
     if resume is not None:
         return command.resume(resume, json=json)
-    wanted = command.Options(ops, connectors, engines, in_flight, over, sweep, server, php, budget, confidence, seed)
+    wanted = command.Options(ops, connectors, engines, in_flight, over, sweep, server, php, budget, confidence, seed, with_)
     return command.run(wanted, runs=runs, json=json)

@@ -141,6 +141,8 @@ class ConnectorBench:
         php = command_line_php(self.supervisor, arm, {**OWN_INI, **HOST_INI, **JIT, **arm.layer("ini")}, directory=directory)
         told = directory / "row.json"
         told.write_text(json.dumps(self._told(row, address, run)))
+        for file in row.autoload:
+            self.supervisor.show(Path(file).parent)
         cgroups = component_cgroup(self.supervisor, self._groups, f"php{number}")
         children, paths = [], []
         for process in range(row.processes):
@@ -175,7 +177,7 @@ class ConnectorBench:
     def _told(self, row: Row, address: str, run: Path) -> dict[str, object]:
         """What host.php is told of a row."""
         return {
-            "connector": row.connector,
+            "connector": row.connector.replace("-", "_"),
             "packer": row.packer,
             "engine": row.engine,
             "in_flight": row.in_flight,

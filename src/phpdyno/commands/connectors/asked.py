@@ -1,9 +1,10 @@
 """What the user wants measured: operations, and rows of connector, engine, operations in flight and transport. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar, get_args
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import UsageError
@@ -17,7 +18,11 @@ OF_SQL = ("sql-select", "sql-insert", "sql-update", "sql-delete")
 PREPARED = "-prepared"
 KNOWN = (*OPERATIONS, *OF_SQL, *(f"{name}{PREPARED}" for name in OF_SQL))
 ALL = "all"
-CONNECTORS = ("own",)
+OWN = "own"
+TARANTOOL_PHP = "tarantool-php"
+CONNECTORS = (OWN, TARANTOOL_PHP)
+ENGINES_OF: dict[str, tuple[Engine, ...]] = {TARANTOOL_PHP: ("sync", "fibers")}
+"""Of a client that cannot be driven by all of them."""
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 THROUGH: tuple[Through, ...] = get_args(Through)
 IN_FLIGHT = (25, 128, 512)
@@ -29,7 +34,8 @@ MOST_SOCKETS = 128
 
 class Asked(Struct, frozen=True):
     """One run of the lab. The first of `rows` is the control, beside which all others are measured. `budget_s` is for all operations
-    together; `server` is the path of a binary, '' for Debian's, `php` that of a command-line PHP."""
+    together; `server` is the path of a binary, '' for Debian's, `php` that of a command-line PHP. `skipped` are rows that cannot be
+    measured, by name, and why."""
 
     operations: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -38,6 +44,7 @@ class Asked(Struct, frozen=True):
     seed: int = 1
     confidence: float = 0.95
     server: str = ""
+    skipped: dict[str, str] = {}
 
 
 def operations_of(text: str) -> tuple[str, ...]:
@@ -46,6 +53,35 @@ def operations_of(text: str) -> tuple[str, ...]:
     if names == (ALL,):
         return OPERATIONS
     return _each_known(names, KNOWN, option="--ops", what="operation")
+
+
+def paths_of(texts: Sequence[str]) -> dict[str, Path]:
+    """The PHP file that defines each client of somebody else's, of `NAME=PATH`. Raises UsageError."""
+    found = {}
+    for text in texts:
+        name, given, path = text.partition("=")
+        where = f"--with {text}"
+        if not given or not path:
+            raise UsageError("this is not NAME=PATH", where=where, next_step=f"write for instance {TARANTOOL_PHP}=vendor/autoload.php")
+        _each_known((name,), tuple(each for each in CONNECTORS if each != OWN), option=where, what="connector that is given by a path")
+        place = Path(path).expanduser().absolute()
+        if not place.is_file():
+            raise UsageError("there is no such file", where=where, next_step="name the PHP file that loads the client")
+        found[name] = place
+    return found
+
+
+def divided(rows: Sequence[Row], paths: Mapping[str, Path]) -> tuple[tuple[Row, ...], dict[str, str]]:
+    """The rows that can be measured, those of clients of somebody else's with their files, and the names of the others with the reason."""
+    kept, skipped = [], {}
+    for row in rows:
+        if row.connector == OWN:
+            kept.append(row)
+        elif row.connector in paths:
+            kept.append(structs.replace(row, autoload=(str(paths[row.connector]),)))
+        else:
+            skipped[row.name] = f"it is not here: give it with --with {row.connector}=PATH"
+    return tuple(kept), skipped
 
 
 def rows_of(*, connectors: str, engines: str, in_flight: str, over: str, sweep: bool = False) -> tuple[Row, ...]:
@@ -58,6 +94,8 @@ def rows_of(*, connectors: str, engines: str, in_flight: str, over: str, sweep: 
     for way in ways:
         for client in clients:
             for kind in kinds:
+                if kind not in ENGINES_OF.get(client, ENGINES):
+                    continue
                 made += [Row(client, kind, flight, way) for flight in ((1,) if kind == "sync" else flights) if _fits(kind, flight)]
     return tuple(dict.fromkeys(made))
 

@@ -51,6 +51,7 @@ class LabFound(Struct, frozen=True):
     parts: tuple[PartFound, ...]
     host: HostFacts | None
     confidence: Annotated[float, Meta(description="Of all intervals together.")]
+    skipped: Annotated[dict[str, str], Meta(description="Rows that could not be measured, and why.")]
 
 
 def lab_found(run: Path) -> LabFound:
@@ -64,7 +65,7 @@ def lab_found(run: Path) -> LabFound:
             state = RunState.replay(records)
             host = state.host or host
             parts.append(_part(operation, state))
-    return LabFound(1, str(run), tuple(parts), host, record.asked.confidence)
+    return LabFound(1, str(run), tuple(parts), host, record.asked.confidence, record.asked.skipped)
 
 
 def _part(operation: str, state: RunState) -> PartFound:

@@ -7,6 +7,24 @@ namespace Phpdyno\Connectors;
 /** The reference's space, `items`: {id, name}. */
 const SPACE = 555;
 
+/** Statements by the operation's name, the same for all connectors. */
+const SQL = [
+    'sql-select' => 'SELECT * FROM "items" WHERE "id" = ?',
+    'sql-insert' => 'INSERT INTO "items" VALUES (NULL, ?)',
+    'sql-update' => 'UPDATE "items" SET "name" = ? WHERE "id" = ?',
+    'sql-delete' => 'DELETE FROM "items" WHERE "id" = ?',
+];
+
+/** @return \Closure(int): list<mixed> what a statement is given for a key */
+function binds_of(string $name): \Closure
+{
+    return match ($name) {
+        'sql-select', 'sql-delete' => static fn (int $key): array => [$key],
+        'sql-insert' => static fn (int $key): array => ["foobar_$key"],
+        'sql-update' => static fn (int $key): array => ['a', $key],
+    };
+}
+
 /** One operation of a connector. */
 final class Operation
 {

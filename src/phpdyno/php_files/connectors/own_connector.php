@@ -11,13 +11,6 @@ use Phpdyno\Tarantool\Options;
 
 final class OwnConnector implements Connector
 {
-    private const SQL = [
-        'sql-select' => 'SELECT * FROM "items" WHERE "id" = ?',
-        'sql-insert' => 'INSERT INTO "items" VALUES (NULL, ?)',
-        'sql-update' => 'UPDATE "items" SET "name" = ? WHERE "id" = ?',
-        'sql-delete' => 'DELETE FROM "items" WHERE "id" = ?',
-    ];
-
     public readonly Client $client;
 
     public function __construct(array $row)
@@ -105,12 +98,8 @@ final class OwnConnector implements Connector
     private function sql(): array
     {
         $made = [];
-        foreach (self::SQL as $name => $sql) {
-            $binds = match ($name) {
-                'sql-select', 'sql-delete' => static fn (int $key): array => [$key],
-                'sql-insert' => static fn (int $key): array => ["foobar_$key"],
-                'sql-update' => static fn (int $key): array => ['a', $key],
-            };
+        foreach (SQL as $name => $sql) {
+            $binds = binds_of($name);
             $right = $name === 'sql-select'
                 ? static fn (int $key, $answer): bool => $answer->rows === [[$key, "tuple_$key"]]
                 : static fn (int $key, $answer): bool => $answer->rowCount === 1;
