@@ -1,0 +1,113 @@
+"""What a run of the lab came to, and how it is said, from journals that are made up."""
+
+from pathlib import Path
+
+import pytest
+
+from phpdyno.commands.connectors import view
+from phpdyno.commands.connectors.asked import Asked
+from phpdyno.commands.connectors.found import LabFound, lab_found
+from phpdyno.commands.connectors.measuring import plan_of
+from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
+from phpdyno.errors import UsageError
+from phpdyno.journal.reader import FILE
+from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
+from phpdyno.journal.records import BlockDone, Concluded, Header, Planned, Record
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.arm import PhpBuild
+from phpdyno.model.connector import Row
+from phpdyno.model.observation import Cost, Observation
+from phpdyno.model.verdict import Effect, Verdict
+
+SYNC, FIBERS, TCP = Row("own"), Row("own", "fibers", 128), Row("own", transport="tcp")
+
+
+def cost(per_s: float, *, failed: int = 0) -> Cost:
+    """A thousand operations at so many per second, each with 10 µs of the client's CPU and 2 of the server's."""
+    return Cost(
+        requests=1000,
+        php_cpu_ns=10_000_000,
+        web_cpu_ns=0,
+        database_cpu_ns=0,
+        host_cpu_ns=0,
+        wall_ns=0,
+        service_p50_ns=80_000,
+        service_p99_ns=300_000,
+        failed=failed,
+        drive_ns=round(1e9 * 1000 / per_s),
+        services_cpu_ns={"tarantool": 2_000_000},
+    )
+
+
+def observation(row: Row, block: int, *, excluded: str = "", failed: int = 0) -> Observation:
+    treated = cost(200_000.0, failed=failed)
+    return Observation(row.name, block, 3.0, 3.0, 0.1, 2, cost(10_000.0), treated, excluded=excluded)
+
+
+def run_with(place: Path, *records: Record, skipped: dict[str, str] | None = None) -> LabFound:
+    asked = Asked(("select", "ping"), (SYNC, FIBERS, TCP), "/usr/bin/php", skipped=skipped or {})
+    write_lab(place, LabRecord(SCHEMA, asked, (), "digest"))
+    plan = plan_of("select", SYNC, [FIBERS, TCP], php=PhpBuild("/usr/bin/php", "8.2"), version="1", budget_s=1.0, seed=1, confidence=0.95)
+    (place / "select").mkdir()
+    with JournalWriter(place / "select" / FILE) as journal:
+        for record in (Header(JOURNAL_SCHEMA, "1", "connectors", "", ()), Planned(plan), *records):
+            journal.append(record)
+    return lab_found(place)
+
+
+def blocks(*, excluded: str = "", failed: int = 0) -> list[BlockDone]:
+    return [BlockDone(n, float(n), n + 1.0, (observation(FIBERS, n, excluded=excluded, failed=failed),), "") for n in range(3)]
+
+
+def concluded(row: Row, **kept: object) -> Concluded:
+    return Concluded(Verdict(row.name, **kept))  # type: ignore[arg-type]
+
+
+def test_rows_have_their_speed_and_what_an_operation_costs_either_side(tmp_path: Path) -> None:
+    effect = Effect(20.0, 15.0, 25.0, 3, 0.95, 0.1, 20.0)
+    found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="improved", effect=effect))
+    (part,) = found.parts
+    control, fibers, tcp = part.rows
+    assert (control.row, control.ratio) == ("own sync unix", None)
+    assert control.operations_per_s == pytest.approx(10_000.0)
+    assert fibers.operations_per_s == pytest.approx(200_000.0)
+    assert (fibers.ratio, fibers.low, fibers.high) == (20.0, 15.0, 25.0)
+    assert (fibers.client_ns, fibers.server_ns, fibers.p50_ns, fibers.p99_ns) == (10_000.0, 2_000.0, 80_000, 300_000)
+    assert (tcp.problem, part.finished) == ("not measured yet", False)
+    table = list(view.cells(part))
+    assert table[0] == ("own sync unix", "10,000", "control", "10.00 µs", "2.00 µs", "80.00 µs", "300.00 µs")
+    assert table[1][1:3] == ("200,000", "20.00× (15.00 to 25.00)")
+    assert table[2][2] == "not measured yet"
+    assert view.title(part) == "select (not finished)"
+
+
+def test_what_failed_counts_for_nothing_and_is_told(tmp_path: Path) -> None:
+    found = run_with(tmp_path, *blocks(failed=500))
+    assert found.parts[0].rows[1].operations_per_s == pytest.approx(100_000.0)
+    assert "1,500 operations had no right answer" in list(view.lines(found))
+
+
+def test_what_is_excluded_has_no_part_in_a_figure(tmp_path: Path) -> None:
+    found = run_with(tmp_path, *blocks(excluded="steal 70 %"))
+    assert found.parts[0].rows[1].problem == "not measured yet"
+    assert any(line.startswith("3 measurements discarded by a rule") for line in view.lines(found))
+
+
+def test_a_row_that_gave_wrong_answers_has_no_figure_but_the_reason(tmp_path: Path) -> None:
+    found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="invalid", reason="requests fail: 3 wrong_status (1)"))
+    row = found.parts[0].rows[1]
+    assert (row.operations_per_s, row.problem) == (None, "requests fail: 3 wrong_status (1)")
+
+
+def test_an_interval_that_is_not_there_yet_is_not_made_up(tmp_path: Path) -> None:
+    found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="inconclusive", effect=Effect(20.0, None, None, 3, 0.95, 0.1, 20.0)))
+    assert list(view.cells(found.parts[0]))[1][2] == "20.00× (too few blocks for an interval)"
+
+
+def test_skipped_rows_are_kept_with_their_reason(tmp_path: Path) -> None:
+    assert run_with(tmp_path, skipped={"pecl sync tcp": "it is not here"}).skipped == {"pecl sync tcp": "it is not here"}
+
+
+def test_another_directory_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="this is no run of connectors"):
+        lab_found(tmp_path)
