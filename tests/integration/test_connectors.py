@@ -1,0 +1,135 @@
+"""Clients of Tarantool held against each other on the real server, from the command line to what is printed."""
+
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from phpdyno.commands.connectors.asked import KNOWN
+from tests.support.command import await_journal, fault_of, phpdyno, start
+from tests.support.traces import wait_for_no_traces
+
+pytestmark = pytest.mark.integration
+
+FAKE = Path(__file__).parents[1] / "support" / "clients" / "fake_tarantool_php.php"
+
+
+def measured(runs: Path, *asked: str, timeout_s: float = 240.0, status: int = 0) -> dict[str, Any]:
+    """What the command tells as JSON."""
+    answer = phpdyno("connectors", *asked, "--runs", runs, "--json", timeout_s=timeout_s)
+    assert answer.returncode == status, answer.stderr
+    told: dict[str, Any] = msgspec.json.decode(answer.stdout)
+    return told
+
+
+def test_many_in_flight_are_faster_than_one_and_every_answer_is_right(tmp_path: Path) -> None:
+    found = measured(tmp_path, "--ops", "select", "--in-flight", "128", "--budget", "25s")
+    (part,) = found["parts"]
+    rows = {row["row"]: row for row in part["rows"]}
+    assert list(rows) == ["own sync unix", "own fibers@128 unix", "own batch@128 unix", "own window@128 unix"]
+    assert part["finished"]
+    for row in rows.values():
+        assert (row["problem"], row["failed"]) == ("", 0)
+        assert row["operations_per_s"] > 0
+        assert row["client_ns"] > 0
+        assert row["server_ns"] > 0
+        assert row["p99_ns"] >= row["p50_ns"] > 0
+    for name in list(rows)[1:]:
+        # A round trip is shared by 128: on any host that is more than three times as fast.
+        assert rows[name]["ratio"] > 3, rows[name]
+    assert wait_for_no_traces() == []
+
+
+@pytest.mark.slow
+def test_every_operation_is_carried_out_rightly_by_every_engine(tmp_path: Path) -> None:
+    operations = [name for name in KNOWN if not name.endswith("-prepared")]
+    engines = "sync,fibers,fibers-sockets,batch,window"
+    budget = f"{6 * len(operations)}s"
+    found = measured(tmp_path, "--ops", ",".join(operations), "--engines", engines, "--in-flight", "25", "--budget", budget, timeout_s=400)
+    assert [part["operation"] for part in found["parts"]] == operations
+    problems = {(part["operation"], row["row"]): (row["problem"], row["failed"]) for part in found["parts"] for row in part["rows"]}
+    assert {key: told for key, told in problems.items() if told != ("", 0)} == {}
+
+
+@pytest.mark.slow
+def test_prepared_statements_are_carried_out_rightly(tmp_path: Path) -> None:
+    operations = [name for name in KNOWN if name.endswith("-prepared")]
+    found = measured(tmp_path, "--ops", ",".join(operations), "--engines", "sync,fibers", "--in-flight", "25", "--budget", "24s")
+    problems = {(part["operation"], row["row"]): (row["problem"], row["failed"]) for part in found["parts"] for row in part["rows"]}
+    assert {key: told for key, told in problems.items() if told != ("", 0)} == {}
+
+
+def test_over_tcp_and_unix_share_one_server(tmp_path: Path) -> None:
+    found = measured(tmp_path, "--ops", "ping", "--engines", "sync", "--over", "unix,tcp", "--budget", "12s")
+    assert [(row["row"], row["problem"]) for row in found["parts"][0]["rows"]] == [("own sync unix", ""), ("own sync tcp", "")]
+
+
+def test_a_client_that_answers_wrongly_has_no_figure(tmp_path: Path) -> None:
+    asked = ("--ops", "select", "--connectors", "own,tarantool-php", "--engines", "sync", "--budget", "10s")
+    found = measured(tmp_path / "with", *asked, "--with", f"tarantool-php={FAKE}", status=1)
+    _, theirs = found["parts"][0]["rows"]
+    assert theirs["operations_per_s"] is None
+    assert "a wrong answer" in theirs["problem"] or "answers differently" in theirs["problem"]
+
+
+def test_one_that_is_not_here_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    asked = ("--ops", "ping", "--connectors", "own,tarantool-php", "--engines", "sync,fibers", "--in-flight", "25", "--budget", "10s")
+    found = measured(tmp_path, *asked)
+    why = "it is not here: give it with --with tarantool-php=PATH"
+    assert found["skipped"] == {"tarantool-php sync unix": why, "tarantool-php fibers@25 unix": why}
+
+
+def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    asked = ("--ops", "ping,select", "--engines", "sync,window", "--in-flight", "25", "--budget", "16s")
+    working = start("connectors", *asked, "--runs", tmp_path, "--json")
+    await_journal(tmp_path, "block", by=working)
+    working.send_signal(signal.SIGINT)
+    _, errors = working.communicate(timeout=60)
+    assert working.returncode == 130
+    (run,) = tmp_path.iterdir()
+    assert f"phpdyno: interrupted; go on with: phpdyno connectors --resume {run}" in errors
+    answer = phpdyno("connectors", "--resume", run, "--json", timeout_s=120)
+    assert answer.returncode == 0, answer.stderr
+    assert [part["finished"] for part in msgspec.json.decode(answer.stdout)["parts"]] == [True, True]
+    again = phpdyno("connectors", "--resume", run)
+    assert (again.returncode, "this run is finished" in fault_of(again.stderr)) == (2, True)
+    shown = phpdyno("connectors", "--show", run)
+    assert shown.returncode == 0
+    assert "own window@25 unix" in shown.stdout
+    assert wait_for_no_traces() == []
+
+
+def test_a_server_that_is_killed_ends_the_run_in_one_line(tmp_path: Path) -> None:
+    working = start("connectors", "--ops", "select", "--engines", "sync,window", "--in-flight", "25", "--budget", "60s", "--runs", tmp_path)
+    await_journal(tmp_path, "block", by=working)
+    subprocess.run(["pkill", "-KILL", "-f", "tarantool.lua"], check=True)
+    _, errors = working.communicate(timeout=60)
+    assert working.returncode == 1
+    assert "Tarantool was ended by SIGKILL" in fault_of(errors.splitlines()[-1]), errors
+    assert wait_for_no_traces() == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (("--ops", "selekt"), "there is no operation 'selekt'"),
+        (("--engines", "sync"), "there is nothing to hold against the control"),
+        (("--in-flight", "0"), "'0' is no number of operations from 1 to 512"),
+        (("--server", "/bin/true"), "this is no Tarantool"),
+        (("--php", "/usr/sbin/php-fpm8.2"), "this is not a command-line PHP"),
+        (("--resume", "/nonexistent"), "this is no run of connectors"),
+        (("--budget", "soon"), "'soon' is not a duration"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path: Path, asked: tuple[str, ...], why: str) -> None:
+    answer = phpdyno("connectors", *asked, "--runs", tmp_path)
+    assert answer.returncode in {1, 2}
+    assert why in fault_of(answer.stderr.splitlines()[-1]), answer.stderr
+
+
+def test_a_budget_that_is_too_small_gives_ratios_without_intervals(tmp_path: Path) -> None:
+    found = measured(tmp_path, "--ops", "ping", "--engines", "sync,window", "--in-flight", "25", "--budget", "4s")
+    assert all(row["high"] is None for row in found["parts"][0]["rows"])
