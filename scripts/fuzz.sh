@@ -12,7 +12,7 @@ case $seconds in '' | *[!0-9]*) seconds=0 ;; esac
     exit 2
 }
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- http_response fastcgi_records
+[ $# -gt 0 ] || set -- http_response fastcgi_records iproto_answers
 cd "$(dirname "$0")/../crates/dyno-load/fuzz"
 
 missing() {

@@ -19,6 +19,7 @@ malformed         bytes that are not the protocol (bad status line, bad chunk, F
                   lines), or a FastCGI server that refused the request (overloaded, unknown role)
 abandoned         never sent, because max_failures was reached or the run was interrupted; or the server hangs (see `Engine.run`), then
                   also what was in flight
+wrong_body        a complete response of the expected length, but not the expected bytes (only where a `Frame` asks for them)
 """
 
 @final
@@ -51,7 +52,7 @@ class Target:
 
 @final
 class Samples:
-    """The columns of one `Engine.run` or `run_open`: one row per requested index, in the order of the sequence; owned by numpy.
+    """The columns of one run of an `Engine` or a `Pipeline`: one row per requested index, in the order of the sequence; owned by numpy.
 
     A row that never got so far has 0 in its later times. `status` is 0 where no status line came.
     """
@@ -69,7 +70,7 @@ class Samples:
     first_byte_ns: NDArray[np.uint64]
     """When the first byte of the answer had been read."""
     done_ns: NDArray[np.uint64]
-    """When the response was complete, as expected or not (ok, wrong_status, wrong_length); 0 otherwise."""
+    """When the response was complete, as expected or not (ok, wrong_status, wrong_length, wrong_body); 0 otherwise."""
     status: NDArray[np.uint16]
     body_bytes: NDArray[np.uint64]
     """Decoded bytes of the body (of chunks: the data), or of the part of it that came."""
@@ -189,3 +190,56 @@ class Engine:
 
     def close(self) -> None:
         """Close the kept connections. Idempotent; the engine may be run again."""
+
+@final
+class Frame:
+    """One whole IPROTO request (Tarantool), built once, with what a valid answer looks like.
+
+    Each time that it is sent, only its sync is written anew: the eight bytes at `sync_offset`, the digits of an MP_UINT64, so the
+    byte before is 0xcf. An answer is ok when its type is 0 and the length of its body lies in [min_bytes, max_bytes]; with `body` it
+    must be these very bytes, and min_bytes and max_bytes do not count. An error of the server's is `wrong_status`, its code in `status`.
+    """
+
+    def __init__(self, request: bytes, sync_offset: int, *, min_bytes: int = 0, max_bytes: int = 2**62, body: bytes | None = None) -> None:
+        """Raises ValueError: not exactly one request, its sync not at `sync_offset`, min_bytes over max_bytes."""
+
+@final
+class Pipeline:
+    """A generator that keeps many prebuilt requests in flight on one connection to a Tarantool server, to find what that server can do
+    at most; epoll, one thread, the connection kept over runs.
+
+    `address` as of `Engine`. Requests go out as many in one write as the window lets, and answers, matched by their sync, may come in
+    any order; pushes are skipped. It reads between writes, so a server that stops reading until its answers are read cannot block it.
+    By default types and lengths of answers are checked, never their MessagePack; for more see `Frame`. The GIL is released while it
+    runs. Time-outs are noticed up to 80 ms late. One thread at a time (RuntimeError otherwise); not to be used after a fork.
+    """
+
+    failure: str
+    """Why the last run ended early, in words (for example 'connection refused'); empty when it did not, or was interrupted."""
+
+    def __init__(
+        self,
+        address: str,
+        frames: Sequence[Frame],
+        *,
+        connect_timeout_ns: int = 2_000_000_000,
+        response_timeout_ns: int = 30_000_000_000,
+    ) -> None:
+        """`connect_timeout_ns` is to the end of the server's greeting. Raises ValueError: bad address, no frames. Connects not yet."""
+
+    def run(self, sequence: NDArray[np.uint32], *, window: int = 1, max_failures: int = 2**62) -> Samples:
+        """Send `frames[i]` for every i of `sequence`, `window` of them in flight, and return when each has an outcome.
+
+        All requests of one write have the same `sent_ns`, all answers of one read the same `first_byte_ns` (when their header was
+        there) and `done_ns`. Making the connection is no part of any request, nor of started to ended.
+
+        What breaks the connection ends the run: a close, a time-out, bytes that are not IPROTO, an answer to nobody's sync or to
+        sync 0 (what the server says when it cannot read a request). Requests in flight get it as their outcome (of a time-out
+        only those that are overdue), without a connection the first `window` of them; the others are `abandoned`, and `failure` says why.
+        After `max_failures` outcomes other than ok nothing more is sent; what is in flight still ends.
+
+        Raises as `Engine.run`: IndexError, KeyboardInterrupt, OSError, TypeError, ValueError (window or max_failures of 0).
+        """
+
+    def close(self) -> None:
+        """Close the kept connection. Idempotent; the pipeline may be run again."""

@@ -54,6 +54,7 @@ def test_every_name_of_the_stub_exists() -> None:
                     assert hasattr(known, item.target.id), item.target.id
     assert OUTCOMES == (
         "ok", "wrong_status", "wrong_length", "connect_failed", "closed_early", "timed_out", "malformed", "abandoned",
+        "wrong_body",
     )  # fmt: skip
 
 

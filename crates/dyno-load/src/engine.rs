@@ -52,6 +52,13 @@ pub enum Error {
         /// How many targets there are.
         targets: usize,
     },
+    /// An entry of the sequence of a pipeline names a frame that does not exist.
+    NoSuchFrame {
+        /// The index asked for.
+        index: u32,
+        /// How many frames there are.
+        frames: usize,
+    },
     /// epoll, or no more file descriptors.
     Io(io::Error),
 }
@@ -62,6 +69,9 @@ impl fmt::Display for Error {
             Self::Invalid(why) => f.write_str(why),
             Self::NoSuchTarget { index, targets } => {
                 write!(f, "target {index} does not exist: the engine has {targets}, counted from 0")
+            }
+            Self::NoSuchFrame { index, frames } => {
+                write!(f, "frame {index} does not exist: the pipeline has {frames}, counted from 0")
             }
             Self::Io(error) => error.fmt(f),
         }

@@ -1,9 +1,9 @@
-//! The native load core of phpdyno: closed and open loops for HTTP/1.1 and FastCGI, one thread unless asked for more,
-//! epoll, no async runtime.
+//! The native load core of phpdyno: closed and open loops for HTTP/1.1 and FastCGI, one thread unless asked for more;
+//! a pipeline of prebuilt requests for Tarantool's IPROTO; epoll, no async runtime.
 //!
 //! All times are `CLOCK_MONOTONIC` nanoseconds. What a server does is an [`Outcome`], never an error and never a panic.
 //! `Engine` (→ `threads`) → `closed_loop` or `open_loop` → `flight` → `connection` → `http1` or `fastcgi`; `recorder`
-//! keeps the columns, `histogram` what is left of them.
+//! keeps the columns, `histogram` what is left of them. `iproto` has a loop of its own and the same columns.
 
 pub mod address;
 mod answer;
@@ -16,6 +16,7 @@ mod flight;
 pub mod head;
 pub mod histogram;
 pub mod http1;
+pub mod iproto;
 mod open_loop;
 pub mod outcome;
 pub mod recorder;

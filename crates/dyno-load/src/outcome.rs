@@ -24,11 +24,22 @@ pub enum Outcome {
     Malformed = 6,
     /// Never sent, or in flight when the run ended: interrupted, or the server hangs.
     Abandoned = 7,
+    /// A complete response of the expected length with other bytes than the expected ones.
+    WrongBody = 8,
 }
 
 /// The names of the outcomes, by code.
-pub const OUTCOMES: [&str; 8] =
-    ["ok", "wrong_status", "wrong_length", "connect_failed", "closed_early", "timed_out", "malformed", "abandoned"];
+pub const OUTCOMES: [&str; 9] = [
+    "ok",
+    "wrong_status",
+    "wrong_length",
+    "connect_failed",
+    "closed_early",
+    "timed_out",
+    "malformed",
+    "abandoned",
+    "wrong_body",
+];
 
 /// Bytes that are not the protocol, and why. Static text: a hostile server must not make us allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +105,6 @@ mod tests {
     fn every_code_has_its_name() {
         assert_eq!(OUTCOMES[Outcome::Ok as usize], "ok");
         assert_eq!(OUTCOMES[Outcome::Malformed as usize], "malformed");
-        assert_eq!(OUTCOMES.len(), Outcome::Abandoned as usize + 1);
+        assert_eq!(OUTCOMES.len(), Outcome::WrongBody as usize + 1);
     }
 }

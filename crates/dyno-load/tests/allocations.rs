@@ -7,6 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use dyno_load::{Engine, Expected, Options, Target};
+use fake_servers::iproto::{NOTHING, answer, in_batches, pipeline};
 use fake_servers::{
     FakeServer, HELLO, Peer, always, engine, engine_of, fastcgi_answer, fastcgi_target, get, http_target, impatient,
     outcomes, read_fastcgi, read_http, run, sleep_ms, socket_path,
@@ -130,4 +131,23 @@ fn failures() {
     let server = FakeServer::unix(always(b"SSH-2.0-OpenSSH"));
     let target = Target::http(get("/"), false, Expected::status(200));
     assert_no_allocation_per_request(engine(&server.address, target), "malformed");
+}
+
+#[test]
+fn a_pipeline() {
+    let pushes_and_answers = |syncs: &[u64]| [answer(0x80, syncs[0], b"a push"), answer(0, syncs[0], NOTHING)].concat();
+    let server = FakeServer::tcp(in_batches(1, pushes_and_answers));
+    let mut pipeline = pipeline(&server.address);
+    let mut allocations = |rows: usize| {
+        let sequence = vec![0; rows];
+        let before = ALLOCATIONS.get();
+        let samples = pipeline.run(sequence, 64, u64::MAX, &mut || false).unwrap();
+        let allocations = ALLOCATIONS.get() - before;
+        assert!(outcomes(&samples).iter().all(|outcome| *outcome == "ok"));
+        allocations
+    };
+    allocations(10);
+    let few = allocations(10);
+    assert_eq!(few, allocations(10_000));
+    assert!(few <= 6, "6 columns: {few}");
 }

@@ -122,7 +122,7 @@ impl Response {
     clippy::redundant_closure_for_method_calls,
     reason = "the method itself is not general enough over the lifetime"
 )]
-fn interruptible<T, F>(py: Python<'_>, work: F) -> PyResult<T>
+pub(crate) fn interruptible<T, F>(py: Python<'_>, work: F) -> PyResult<T>
 where
     T: Send,
     F: FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Error> + Send,
@@ -141,10 +141,10 @@ where
     }
 }
 
-fn python_error(error: Error) -> PyErr {
+pub(crate) fn python_error(error: Error) -> PyErr {
     match error {
         Error::Invalid(_) => PyValueError::new_err(error.to_string()),
-        Error::NoSuchTarget { .. } => PyIndexError::new_err(error.to_string()),
+        Error::NoSuchTarget { .. } | Error::NoSuchFrame { .. } => PyIndexError::new_err(error.to_string()),
         // With the number, Python chooses the subclass and fills in errno.
         Error::Io(error) => PyOSError::new_err((error.raw_os_error(), error.to_string())),
     }

@@ -2,6 +2,7 @@
 
 mod engine;
 mod histogram;
+mod pipeline;
 mod samples;
 mod target;
 
@@ -14,6 +15,8 @@ mod _native {
     use crate::engine::{Engine, Response};
     #[pymodule_export]
     use crate::histogram::Histogram;
+    #[pymodule_export]
+    use crate::pipeline::{Frame, Pipeline};
     #[pymodule_export]
     use crate::samples::Samples;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
-/// The columns of one `Engine.run` or `Engine.run_open`: one row per requested index, in the order of the sequence.
+/// The columns of one `Engine.run`, `Engine.run_open` or `Pipeline.run`: one row per requested index, in the order of the sequence.
 #[pyclass(module = "phpdyno._native", frozen, get_all)]
 pub(crate) struct Samples {
     intended_ns: Py<PyArray1<u64>>,

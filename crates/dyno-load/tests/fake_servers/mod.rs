@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 #![allow(unreachable_pub, reason = "a module of a test program is reachable from there only")]
 
+pub mod iproto;
+
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};

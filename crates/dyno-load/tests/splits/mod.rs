@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test program uses its own part of this")]
 #![allow(unreachable_pub, reason = "a module of a test program is reachable from there only")]
 
+pub mod iproto;
+
 use dyno_load::http1::{self, Progress};
 use dyno_load::sink::Kept;
 use dyno_load::{Failure, Malformed, fastcgi};
