@@ -146,7 +146,7 @@ final class Connection
      */
     public function wantsWrite(): bool
     {
-        return $this->outbox->bytes !== '';
+        return $this->outbox->isWaiting();
     }
 
     /**
