@@ -135,6 +135,7 @@ final class Statement
             "\x81\x40" . Encoder::value($this->sql),
         ));
         $this->id = (int) ($body[Iproto::KEY_STATEMENT] ?? 0);
+        $this->statements->name($this->sql, $this->id);
         $this->binds = (int) ($body[Iproto::KEY_BIND_COUNT] ?? 0);
         $this->columns = SqlResult::columns((array) ($body[Iproto::KEY_METADATA] ?? []));
         $this->epoch = $this->executor->connection->epoch;

@@ -19,6 +19,9 @@ final class Statements
     /** @var array<string, int> number of users, by SQL text */
     private array $users = [];
 
+    /** @var array<int, string> SQL texts, by the number that the server gave the statement */
+    private array $texts = [];
+
     /**
      * Returns the counters of a connection.
      */
@@ -48,5 +51,23 @@ final class Statements
         unset($this->users[$sql]);
 
         return true;
+    }
+
+    /**
+     * Notes the number that the server gave a statement.
+     */
+    public function name(string $sql, int $id): void
+    {
+        $this->texts[$id] = $sql;
+    }
+
+    /**
+     * Notes one user less of the statement with a number; true if it was the last one, or the statement is unknown.
+     */
+    public function releaseId(int $id): bool
+    {
+        $sql = $this->texts[$id] ?? null;
+
+        return $sql === null || !isset($this->users[$sql]) || $this->release($sql);
     }
 }

@@ -53,8 +53,11 @@ final class ExtensionCodec implements Codec
     {
         $length = $end - $offset;
         if ($count > 0 && $count <= $length && \strcspn($buffer, self::UNSURE, $offset, $length) === $length) {
-            $rows = @$this->extension->unpack("\xdd" . \pack('N', $count) . \substr($buffer, $offset, $length));
-            if (\is_array($rows) && \count($rows) === $count) {
+            // The extension ignores bytes after the value: an element behind the rows shows where they end.
+            $rows = @$this->extension->unpack(
+                "\xdd" . \pack('N', $count + 1) . \substr($buffer, $offset, $length) . "\xa4stop"
+            );
+            if (\is_array($rows) && \count($rows) === $count + 1 && \array_pop($rows) === 'stop') {
                 return $rows;
             }
         }

@@ -33,9 +33,8 @@ final class Connection
     private ?Greeting $greeting = null;
     private readonly Inbox $inbox;
     private readonly Outbox $outbox;
-    private int $attempts = 0;
+    private readonly Handshake $handshake;
     private int $process = 0;
-    private int $openUntil = 0;
 
     /** @var list<Request> requests that wait for the session */
     private array $backlog = [];
@@ -45,6 +44,7 @@ final class Connection
      */
     public function __construct(public readonly Options $options)
     {
+        $this->handshake = new Handshake($options);
         $this->outbox = new Outbox((int) ($options->requestTimeout * 1e9));
         $this->inbox = new Inbox($this, $this->outbox, new AnswerReader($options->codec));
     }
@@ -89,7 +89,7 @@ final class Connection
     public function connect(): void
     {
         if ($this->state === State::Idle || $this->state === State::Lost) {
-            $this->attempts = 0;
+            $this->handshake->reset();
             $this->open();
         }
     }
@@ -146,7 +146,7 @@ final class Connection
      */
     public function wantsWrite(): bool
     {
-        return $this->outbox->bytes !== '';
+        return $this->outbox->isWaiting();
     }
 
     /**
@@ -157,7 +157,7 @@ final class Connection
     public function deadline(): ?int
     {
         return match ($this->state) {
-            State::Greeting, State::Authenticating, State::Backoff => $this->openUntil,
+            State::Greeting, State::Authenticating, State::Backoff => $this->handshake->until,
             default => $this->outbox->deadline(),
         };
     }
@@ -227,18 +227,10 @@ final class Connection
             if ($this->outbox->isHopeless()) {
                 $this->lost('Too many requests timed out');
             }
-        } elseif ($this->state === State::Backoff) {
-            if ($now >= $this->openUntil) {
-                $this->open();
-            }
-        } elseif ($this->state === State::Greeting || $this->state === State::Authenticating) {
-            if ($now >= $this->openUntil) {
-                $this->openFailed(new ConnectionFailed(\sprintf(
-                    'Connecting to %s took longer than %s s',
-                    $this->options->uri,
-                    $this->options->connectTimeout,
-                )));
-            }
+        } elseif ($this->stream === null && $this->state !== State::Backoff) {
+            return;
+        } elseif ($now >= $this->handshake->until) {
+            $this->state === State::Backoff ? $this->open() : $this->openFailed($this->handshake->late());
         }
     }
 
@@ -286,9 +278,8 @@ final class Connection
         ++$this->epoch;
         $this->state = State::Greeting;
         $this->process = (int) \getmypid();
-        $this->openUntil = \hrtime(true) + (int) ($this->options->connectTimeout * 1e9);
         try {
-            $this->stream = Handshake::socket($this->options);
+            $this->stream = $this->handshake->begin();
         } catch (ConnectionFailed $error) {
             $this->openFailed($error);
         }
@@ -307,7 +298,7 @@ final class Connection
             return;
         }
         $this->state = State::Authenticating;
-        $request = Handshake::authentication($this->options, $this->greeting);
+        $request = $this->handshake->authentication($this->greeting);
         $request->listener = function () use ($request): void {
             if ($this->state !== State::Authenticating) {
                 return;
@@ -325,7 +316,7 @@ final class Connection
     private function ready(): void
     {
         $this->state = State::Ready;
-        $this->attempts = 0;
+        $this->handshake->reset();
         $this->log('info', 'Connected to {uri}');
         foreach ($this->takeBacklog() as $request) {
             $this->outbox->add($request);
@@ -337,9 +328,8 @@ final class Connection
         $this->log('warning', 'Connecting to {uri} failed: {reason}', $error->getMessage());
         $this->disconnect(State::Idle);
         $this->outbox->clear();
-        if ($again && $this->attempts < $this->options->reconnect) {
+        if ($again && $this->handshake->pause()) {
             $this->state = State::Backoff;
-            $this->openUntil = \hrtime(true) + (10_000_000 << \min(7, $this->attempts++));
 
             return;
         }
@@ -351,10 +341,7 @@ final class Connection
     private function lost(string $reason): void
     {
         if ($this->state !== State::Ready) {
-            $this->openFailed(new ConnectionFailed(\sprintf(
-                'Connecting to %s failed: refused, or closed before the session was open',
-                $this->options->uri,
-            )));
+            $this->openFailed($this->handshake->refused());
 
             return;
         }

@@ -14,7 +14,7 @@ use Phpdyno\Tarantool\Protocol\Operation;
 use Phpdyno\Tarantool\Request;
 
 /**
- * Opens sockets and makes the request that authenticates.
+ * The steps from no socket to an open session, and the pauses between attempts.
  *
  * @internal
  */
@@ -23,25 +23,39 @@ final class Handshake
     /** Bytes that one read takes at most. */
     public const CHUNK = 0x40000;
 
+    /** When the present attempt, or the pause before the next one, ends: hrtime, nanoseconds. */
+    public int $until = 0;
+
+    /** Attempts that failed since the last success. */
+    private int $failed = 0;
+
+    /**
+     * Creates the handshake of a connection.
+     */
+    public function __construct(private readonly Options $options)
+    {
+    }
+
     /**
      * Starts to connect and returns the non-blocking socket.
      *
      * @return resource
      * @throws ConnectionFailed if that fails at once
      */
-    public static function socket(Options $options)
+    public function begin()
     {
-        $context = stream_context_create(['socket' => ['tcp_nodelay' => $options->tcpNoDelay]]);
+        $this->until = hrtime(true) + (int) ($this->options->connectTimeout * 1e9);
+        $context = stream_context_create(['socket' => ['tcp_nodelay' => $this->options->tcpNoDelay]]);
         $stream = @stream_socket_client(
-            $options->uri,
+            $this->options->uri,
             $code,
             $message,
-            $options->connectTimeout,
+            $this->options->connectTimeout,
             STREAM_CLIENT_CONNECT | STREAM_CLIENT_ASYNC_CONNECT,
             $context,
         );
         if ($stream === false) {
-            throw new ConnectionFailed(sprintf('Connecting to %s failed: %s', $options->uri, $message));
+            throw new ConnectionFailed(sprintf('Connecting to %s failed: %s', $this->options->uri, $message));
         }
         stream_set_blocking($stream, false);
         stream_set_chunk_size($stream, self::CHUNK);
@@ -53,14 +67,58 @@ final class Handshake
     /**
      * Returns the request that authenticates the user of the options.
      */
-    public static function authentication(Options $options, Greeting $greeting): Request
+    public function authentication(Greeting $greeting): Request
     {
         return new Request(
             new Operation(Iproto::AUTH, AnswerKind::Nothing),
             Encoder::map([
-                Iproto::KEY_USER => (string) $options->user,
-                0x21 => ['chap-sha1', $greeting->scramble($options->password())],
+                Iproto::KEY_USER => (string) $this->options->user,
+                0x21 => ['chap-sha1', $greeting->scramble($this->options->password())],
             ]),
         );
+    }
+
+    /**
+     * Forgets failed attempts.
+     */
+    public function reset(): void
+    {
+        $this->failed = 0;
+    }
+
+    /**
+     * Sets the pause before another attempt; false if there have been enough.
+     */
+    public function pause(): bool
+    {
+        if ($this->failed >= $this->options->reconnect) {
+            return false;
+        }
+        $this->until = hrtime(true) + (10_000_000 << min(7, $this->failed++));
+
+        return true;
+    }
+
+    /**
+     * Returns the failure of an attempt that took too long.
+     */
+    public function late(): ConnectionFailed
+    {
+        return new ConnectionFailed(sprintf(
+            'Connecting to %s took longer than %s s',
+            $this->options->uri,
+            $this->options->connectTimeout,
+        ));
+    }
+
+    /**
+     * Returns the failure of an attempt that the peer ended.
+     */
+    public function refused(): ConnectionFailed
+    {
+        return new ConnectionFailed(sprintf(
+            'Connecting to %s failed: refused, or closed before the session was open',
+            $this->options->uri,
+        ));
     }
 }

@@ -19,10 +19,12 @@ final class Outbox
 {
     private const MAX_SYNC = 0xffffffff;
     private const MAX_ABANDONED = 100_000;
-    private const MAX_WRITE = 0x100000;
+    private const MAX_WRITE = 0x80000;
 
-    /** Bytes that wait for the socket. */
-    public string $bytes = '';
+    /** Bytes for the socket; those before $start are written. */
+    private string $bytes = '';
+
+    private int $start = 0;
 
     /** @var array<int, Request> requests without an answer, by sync, oldest first */
     public array $outstanding = [];
@@ -119,21 +121,30 @@ final class Outbox
         if ($this->stamped < $this->queued) {
             $this->stamp();
         }
-        while ($this->bytes !== '' && !$this->broken) {
-            $whole = \strlen($this->bytes) <= self::MAX_WRITE;
-            $count = @\fwrite($stream, $whole ? $this->bytes : \substr($this->bytes, 0, self::MAX_WRITE));
+        while (($left = \strlen($this->bytes) - $this->start) > 0) {
+            $whole = $this->start === 0 && $left <= self::MAX_WRITE;
+            $chunk = $whole ? $this->bytes : \substr($this->bytes, $this->start, self::MAX_WRITE);
+            $count = @\fwrite($stream, $chunk);
             if ($count === false) {
                 $this->broken = true;
-                $this->bytes = '';
+                $this->trim($left);
 
                 return;
             }
             $this->written += $count;
-            $this->bytes = $count === \strlen($this->bytes) ? '' : \substr($this->bytes, $count);
-            if ($whole || $count < self::MAX_WRITE) {
+            $this->trim($count);
+            if ($count < \strlen($chunk)) {
                 return;
             }
         }
+    }
+
+    /**
+     * Tells whether bytes wait for the socket.
+     */
+    public function isWaiting(): bool
+    {
+        return $this->bytes !== '';
     }
 
     /**
@@ -246,9 +257,25 @@ final class Outbox
     public function clear(): void
     {
         $this->bytes = '';
+        $this->start = 0;
         $this->outstanding = $this->abandoned = $this->deadlines = [];
         $this->broken = false;
         $this->written = $this->queued = $this->stamped = 0;
+    }
+
+    /**
+     * Drops bytes at the front; the string is cut only now and then, so that a long one is not copied each time.
+     */
+    private function trim(int $count): void
+    {
+        $this->start += $count;
+        if ($this->start === \strlen($this->bytes)) {
+            $this->bytes = '';
+            $this->start = 0;
+        } elseif (2 * $this->start > \strlen($this->bytes)) {
+            $this->bytes = \substr($this->bytes, $this->start);
+            $this->start = 0;
+        }
     }
 
     private function stamp(): void
@@ -275,7 +302,8 @@ final class Outbox
 
     private function remove(int $start, int $length): void
     {
-        $this->bytes = \substr($this->bytes, 0, $start) . \substr($this->bytes, $start + $length);
+        $this->bytes = \substr_replace($this->bytes, '', $this->start + $start, $length);
+        $this->trim(0);
         $this->queued -= $length;
         $this->stamped -= $length;
         foreach ($this->outstanding as $request) {
