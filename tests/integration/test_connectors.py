@@ -29,7 +29,9 @@ def test_many_in_flight_are_faster_than_one_and_every_answer_is_right(tmp_path: 
     found = measured(tmp_path, "--ops", "select", "--in-flight", "128", "--budget", "25s")
     (part,) = found["parts"]
     rows = {row["row"]: row for row in part["rows"]}
-    assert list(rows) == ["own sync unix", "own fibers@128 unix", "own batch@128 unix", "own window@128 unix"]
+    assert list(rows) == [
+        *("own sync unix", "own fibers@128 unix", "own batch@128 unix", "own window@128 unix", "ceiling window@512 unix"),
+    ]
     assert part["finished"]
     for row in rows.values():
         assert (row["problem"], row["failed"]) == ("", 0)
@@ -40,6 +42,7 @@ def test_many_in_flight_are_faster_than_one_and_every_answer_is_right(tmp_path: 
     for name in list(rows)[1:]:
         # A round trip is shared by 128: on any host that is more than three times as fast.
         assert rows[name]["ratio"] > 3, rows[name]
+        assert 0 < rows[name]["of_ceiling"] <= 1.1, rows[name]
     assert wait_for_no_traces() == []
 
 
@@ -64,13 +67,15 @@ def test_prepared_statements_are_carried_out_rightly(tmp_path: Path) -> None:
 
 def test_over_tcp_and_unix_share_one_server(tmp_path: Path) -> None:
     found = measured(tmp_path, "--ops", "ping", "--engines", "sync", "--over", "unix,tcp", "--budget", "12s")
-    assert [(row["row"], row["problem"]) for row in found["parts"][0]["rows"]] == [("own sync unix", ""), ("own sync tcp", "")]
+    assert [(row["row"], row["problem"]) for row in found["parts"][0]["rows"]] == [
+        *(("own sync unix", ""), ("own sync tcp", ""), ("ceiling window@512 unix", ""), ("ceiling window@512 tcp", "")),
+    ]
 
 
 def test_a_client_that_answers_wrongly_has_no_figure(tmp_path: Path) -> None:
     asked = ("--ops", "select", "--connectors", "own,tarantool-php", "--engines", "sync", "--budget", "10s")
     found = measured(tmp_path / "with", *asked, "--with", f"tarantool-php={FAKE}", status=1)
-    _, theirs = found["parts"][0]["rows"]
+    _, theirs, _ = found["parts"][0]["rows"]
     assert theirs["operations_per_s"] is None
     assert "a wrong answer" in theirs["problem"] or "answers differently" in theirs["problem"]
 

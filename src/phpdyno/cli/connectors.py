@@ -15,6 +15,7 @@ from phpdyno.commands.connectors.asked import Asked, divided, operations_of, pat
 from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.found import LabFound, lab_found
 from phpdyno.errors import UsageError
+from phpdyno.model.connector import CEILING
 from phpdyno.report.terminal_parts import inert
 from phpdyno.stack.php import default_cli
 
@@ -44,7 +45,7 @@ def run(options: Options, *, runs: Path, json: bool) -> int:
         connectors=options.connectors, engines=options.engines, in_flight=options.in_flight, over=options.over, sweep=options.sweep
     )
     rows, skipped = divided(wanted, paths_of(options.with_))
-    if len(rows) < 2:
+    if all(row.connector == CEILING for row in rows[1:]):
         why = next(iter(skipped.values()), "name more engines, connectors or transports")
         raise UsageError("there is nothing to hold against the control", where="connectors", next_step=why)
     asked = Asked(

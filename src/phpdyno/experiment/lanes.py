@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from phpdyno.drive.ceiling import CeilingDriver
 from phpdyno.drive.connector import ConnectorDriver
 from phpdyno.drive.driver import MAX_FAILURES_PER_SLOT, NativeDriver
 from phpdyno.drive.requests import LengthClass, native_targets
@@ -10,6 +11,7 @@ from phpdyno.experiment.slot import Lane
 from phpdyno.experiment.stage import LiveInstance, Stage
 from phpdyno.model.plan import Panel, Transport
 from phpdyno.model.workload import Workload
+from phpdyno.stack.ceiling import CeilingInstance
 from phpdyno.stack.connectors import ConnectorInstance
 from phpdyno.stack.instance import Instance
 from phpdyno.stack.script import ScriptInstance
@@ -20,7 +22,7 @@ UNLIMITED = 2**62
 class ConnectorLane(Lane):
     """A lane of operations that change what the server holds: each slot finds it as the first one did."""
 
-    def __init__(self, instance: ConnectorInstance, driver: ConnectorDriver) -> None:
+    def __init__(self, instance: ConnectorInstance | CeilingInstance, driver: ConnectorDriver | CeilingDriver) -> None:
         super().__init__(instance, driver)
         self._connector = instance
 
@@ -44,6 +46,11 @@ def make_lane(
 
     `keep_conn`: FastCGI connections are kept for as long as a slot lasts.
     """
+    if isinstance(instance, CeilingInstance):
+        most = CeilingDriver(
+            instance.pipeline, instance.frames, in_flight=instance.in_flight, cores=stage.cores.measured, fetch_one=instance.fetch_one
+        )
+        return ConnectorLane(instance, most)
     if isinstance(instance, ConnectorInstance):
         return ConnectorLane(instance, ConnectorDriver(instance.paths, len(workload.targets)))
     if isinstance(instance, ScriptInstance):

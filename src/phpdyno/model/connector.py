@@ -7,6 +7,9 @@ from msgspec import Struct
 Engine = Literal["sync", "fibers", "fibers-sockets", "batch", "window"]
 Through = Literal["unix", "tcp"]
 
+CEILING = "ceiling"
+"""The connector that is none: requests that were built beforehand, sent by the native load core."""
+
 
 class Row(Struct, frozen=True):
     """One way of asking a Tarantool.

@@ -11,8 +11,9 @@ from phpdyno.host.cgroup import CpuGroups
 from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.connector import Row
+from phpdyno.model.connector import CEILING, Row
 from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
+from phpdyno.stack.ceiling import CeilingInstance
 from phpdyno.stack.child import Child
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.mariadb import Database
@@ -99,10 +100,10 @@ class ConnectorBench:
         self._started = 0
         self._files = _placed(supervisor, package)
 
-    def start(self, arms: Sequence[Arm]) -> list[ConnectorInstance]:
+    def start(self, arms: Sequence[Arm]) -> list[ConnectorInstance | CeilingInstance]:
         """Start one instance of each arm, and wait until each is connected. Raises ArmFailed; then none is left running."""
         operations = [target.path for target in self.app.workload.targets]
-        instances: list[ConnectorInstance] = []
+        instances: list[ConnectorInstance | CeilingInstance] = []
         try:
             for transport in ("unix", "tcp"):
                 here = [arm for arm in arms if self._rows[arm.name].transport == transport]
@@ -110,29 +111,47 @@ class ConnectorBench:
                     continue
                 # The server listens in one place at a time, and those that are connected stay.
                 address = self._server.listen_on_unix() if transport == "unix" else self._server.listen_on_tcp()
-                fresh = [self._launch(arm, address, instances) for arm in here]
-                for instance in fresh:
-                    instance.await_ready(operations)
+                for arm in here:
+                    if self._rows[arm.name].connector == CEILING:
+                        instances.append(self._ceiling(arm, address))
+                    else:
+                        self._launch(arm, address, instances)
+                for instance in instances:
+                    if isinstance(instance, ConnectorInstance) and self._rows[instance.arm.name].transport == transport:
+                        instance.await_ready(operations)
         except BaseException:
             self.stop(instances)
             raise
-        by_name: dict[str, list[ConnectorInstance]] = {}
+        by_name: dict[str, list[ConnectorInstance | CeilingInstance]] = {}
         for instance in instances:
             by_name.setdefault(instance.arm.name, []).append(instance)
         return [by_name[arm.name].pop(0) for arm in arms]
 
-    def stop(self, instances: Sequence[ConnectorInstance]) -> None:
+    def stop(self, instances: Sequence[ConnectorInstance | CeilingInstance]) -> None:
         """End them side by side, and remove their directories and cgroups."""
         for instance in instances:
             instance.ask_to_end()
         for instance in instances:
             instance.stop()
+            if isinstance(instance, CeilingInstance):
+                continue
             shutil.rmtree(instance.directory, ignore_errors=True)
             for group in component_cgroup(self.supervisor, self._groups, f"php{instance.number}", make=False):
                 with contextlib.suppress(OSError):
                     group.rmdir()
 
-    def _launch(self, arm: Arm, address: str, instances: list[ConnectorInstance]) -> ConnectorInstance:
+    @property
+    def _refills(self) -> bool:
+        return any(target.path.removesuffix("-prepared") in CHANGES for target in self.app.workload.targets)
+
+    def _ceiling(self, arm: Arm, address: str) -> CeilingInstance:
+        self._started += 1
+        (target,) = self.app.workload.targets
+        native = address.replace("unix://", "unix:").replace("tcp://", "tcp:")
+        in_flight = self._rows[arm.name].in_flight
+        return CeilingInstance(arm, self._started, self._server, native, target.path, in_flight=in_flight, refill=self._refills)
+
+    def _launch(self, arm: Arm, address: str, instances: list[ConnectorInstance | CeilingInstance]) -> None:
         self._started += 1
         number, row = self._started, self._rows[arm.name]
         directory = self.supervisor.live / f"i{number}"
@@ -167,12 +186,11 @@ class ConnectorBench:
             children=children,
             paths=paths,
             php_meter=component_meter(self.supervisor, self._groups, f"php{number}", children[0]),
-            refill=any(target.path.removesuffix("-prepared") in CHANGES for target in self.app.workload.targets),
+            refill=self._refills,
             server=self._server,
             originals=php.originals,
         )
         instances.append(instance)
-        return instance
 
     def _told(self, row: Row, address: str, run: Path) -> dict[str, object]:
         """What host.php is told of a row."""

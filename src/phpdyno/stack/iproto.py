@@ -56,15 +56,16 @@ class Iproto:
 
     def ping(self) -> None:
         """Have it answer. Raises OSError, DynoError."""
-        self._ask(PING, {})
+        self.perform(PING, {})
 
     def evaluate(self, expression: str, *arguments: Any) -> list[Any]:
         """What a Lua expression with these arguments returns. Raises DynoError with the server's words, OSError."""
-        answer = self._ask(EVAL, {EXPRESSION: expression, ARGUMENTS: list(arguments)})
+        answer = self.perform(EVAL, {EXPRESSION: expression, ARGUMENTS: list(arguments)})
         values: list[Any] = answer.get(DATA, [])
         return values
 
-    def _ask(self, kind: int, body: dict[int, Any]) -> dict[int, Any]:
+    def perform(self, kind: int, body: dict[int, Any]) -> dict[int, Any]:
+        """The body of the answer to a request of this type. Raises DynoError with the server's words, OSError."""
         self._sync += 1
         request = msgspec.msgpack.encode({TYPE: kind, SYNC: self._sync}) + msgspec.msgpack.encode(body)
         self._socket.sendall(LENGTH.pack(UINT32, len(request)) + request)

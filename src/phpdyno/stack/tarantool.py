@@ -2,9 +2,9 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -13,6 +13,8 @@ from phpdyno.stack.child import Child
 from phpdyno.stack.iproto import Iproto
 from phpdyno.stack.services.running import await_ready
 from phpdyno.stack.supervise import Supervisor
+
+_Answer = TypeVar("_Answer")
 
 SCRIPT = Path(__file__).with_name("tarantool.lua")
 LOG = "tarantool"
@@ -129,9 +131,16 @@ class Tarantool:
         """How it ended, in words; '' while it runs."""
         return "" if self.child.alive() else f"Tarantool {self.child.ended_how()}: {self.child.tail()}"
 
+    def perform(self, kind: int, body: dict[int, Any]) -> dict[int, Any]:
+        """The body of the answer to a request of this type. Raises DynoError."""
+        return self._told(lambda asking: asking.perform(kind, body))
+
     def _evaluate(self, expression: str, *arguments: Any) -> list[Any]:
+        return self._told(lambda asking: asking.evaluate(expression, *arguments))
+
+    def _told(self, ask: Callable[[Iproto], _Answer]) -> _Answer:
         try:
-            return self._asking().evaluate(expression, *arguments)
+            return ask(self._asking())
         except OSError as error:
             self._hang_up()
             raise DynoError(self.ended() or f"Tarantool does not answer: {error}", where=LOG) from error

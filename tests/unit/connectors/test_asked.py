@@ -4,13 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.commands.connectors.asked import OPERATIONS, SWEEP, divided, operations_of, paths_of, rows_of
+from phpdyno.commands.connectors.asked import OPERATIONS, SWEEP, divided, operations_of, paths_of, rows_in, rows_of
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import Row
+from phpdyno.model.connector import CEILING, Row
 
 
 def names(*, connectors: str = "own", engines: str = "sync,fibers", in_flight: str = "25", over: str = "unix") -> list[str]:
-    return [row.name for row in rows_of(connectors=connectors, engines=engines, in_flight=in_flight, over=over)]
+    """Of all rows but the ceilings, which are the last."""
+    rows = rows_of(connectors=connectors, engines=engines, in_flight=in_flight, over=over)
+    ways = len(over.split(","))
+    assert [row.connector for row in rows[-ways:]] == [CEILING] * ways
+    return [row.name for row in rows[:-ways]]
 
 
 def test_operations_are_listed_or_all_of_the_references() -> None:
@@ -35,9 +39,15 @@ def test_a_client_has_the_engines_that_it_can_be_driven_by_and_sockets_are_not_h
     assert names(engines="fibers-sockets", in_flight="25,512") == ["own sync unix", "own fibers-sockets@25 unix"]
 
 
+def test_what_cannot_be_built_beforehand_has_no_ceiling() -> None:
+    rows = rows_of(connectors="own", engines="fibers", in_flight="25", over="unix")
+    assert [row.connector for row in rows_in("sql-select", rows)] == ["own", "own", CEILING]
+    assert [row.connector for row in rows_in("sql-select-prepared", rows)] == ["own", "own"]
+
+
 def test_a_sweep_goes_from_one_to_the_most() -> None:
     rows = rows_of(connectors="own", engines="fibers", in_flight="7", over="unix", sweep=True)
-    assert [row.in_flight for row in rows[1:]] == list(SWEEP)
+    assert [row.in_flight for row in rows[1:-1]] == list(SWEEP)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +81,10 @@ def test_a_client_of_somebody_elses_is_measured_where_it_is_and_skipped_with_the
     loader.touch()
     rows = rows_of(connectors="own,tarantool-php", engines="sync", in_flight="25", over="unix")
     kept, skipped = divided(rows, paths_of([f"tarantool-php={loader}"]))
-    assert [row.autoload for row in kept] == [(), (str(loader),)]
+    assert [row.autoload for row in kept] == [(), (str(loader),), ()]
     assert skipped == {}
     kept, skipped = divided(rows, {})
-    assert kept == (Row("own"),)
+    assert kept == (Row("own"), Row(CEILING, "window", 512))
     assert skipped == {"tarantool-php sync unix": "it is not here: give it with --with tarantool-php=PATH"}
 
 

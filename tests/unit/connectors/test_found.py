@@ -6,7 +6,7 @@ import pytest
 
 from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.asked import Asked
-from phpdyno.commands.connectors.found import LabFound, lab_found
+from phpdyno.commands.connectors.found import LabFound, RowFound, _shares, lab_found
 from phpdyno.commands.connectors.measuring import plan_of
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.errors import UsageError
@@ -75,10 +75,18 @@ def test_rows_have_their_speed_and_what_an_operation_costs_either_side(tmp_path:
     assert (fibers.client_ns, fibers.server_ns, fibers.p50_ns, fibers.p99_ns) == (10_000.0, 2_000.0, 80_000, 300_000)
     assert (tcp.problem, part.finished) == ("not measured yet", False)
     table = list(view.cells(part))
-    assert table[0] == ("own sync unix", "10,000", "control", "10.00 µs", "2.00 µs", "80.00 µs", "300.00 µs")
+    assert table[0] == ("own sync unix", "10,000", "control", "–", "10.00 µs", "2.00 µs", "80.00 µs", "300.00 µs")
     assert table[1][1:3] == ("200,000", "20.00× (15.00 to 25.00)")
     assert table[2][2] == "not measured yet"
     assert view.title(part) == "select (not finished)"
+
+
+def test_every_row_is_told_as_a_share_of_the_ceiling_over_its_own_transport() -> None:
+    rows = [
+        RowFound(name, 1.0, ratio=ratio) for name, ratio in (("own sync unix", None), ("own fibers@128 unix", 20.0), ("own sync tcp", 0.9))
+    ]
+    rows.append(RowFound("ceiling window@512 unix", 1.0, ratio=80.0))
+    assert [row.of_ceiling for row in _shares(rows)] == [1 / 80, 0.25, None, 1.0]
 
 
 def test_what_failed_counts_for_nothing_and_is_told(tmp_path: Path) -> None:

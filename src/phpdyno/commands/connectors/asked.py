@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import Engine, Row, Through
+from phpdyno.model.connector import CEILING, Engine, Row, Through
 
 _Name = TypeVar("_Name", bound=str)
 
@@ -21,6 +21,7 @@ ALL = "all"
 OWN = "own"
 TARANTOOL_PHP = "tarantool-php"
 CONNECTORS = (OWN, TARANTOOL_PHP)
+OURS = (OWN, CEILING)
 ENGINES_OF: dict[str, tuple[Engine, ...]] = {TARANTOOL_PHP: ("sync", "fibers")}
 """Of a client that cannot be driven by all of them."""
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -63,7 +64,7 @@ def paths_of(texts: Sequence[str]) -> dict[str, Path]:
         where = f"--with {text}"
         if not given or not path:
             raise UsageError("this is not NAME=PATH", where=where, next_step=f"write for instance {TARANTOOL_PHP}=vendor/autoload.php")
-        _each_known((name,), tuple(each for each in CONNECTORS if each != OWN), option=where, what="connector that is given by a path")
+        _each_known((name,), tuple(each for each in CONNECTORS if each not in OURS), option=where, what="connector that is given by a path")
         place = Path(path).expanduser().absolute()
         if not place.is_file():
             raise UsageError("there is no such file", where=where, next_step="name the PHP file that loads the client")
@@ -75,7 +76,7 @@ def divided(rows: Sequence[Row], paths: Mapping[str, Path]) -> tuple[tuple[Row, 
     """The rows that can be measured, those of clients of somebody else's with their files, and the names of the others with the reason."""
     kept, skipped = [], {}
     for row in rows:
-        if row.connector == OWN:
+        if row.connector in OURS:
             kept.append(row)
         elif row.connector in paths:
             kept.append(structs.replace(row, autoload=(str(paths[row.connector]),)))
@@ -85,7 +86,8 @@ def divided(rows: Sequence[Row], paths: Mapping[str, Path]) -> tuple[tuple[Row, 
 
 
 def rows_of(*, connectors: str, engines: str, in_flight: str, over: str, sweep: bool = False) -> tuple[Row, ...]:
-    """All rows that these lists span, the control first: one request at a time over the first transport. Raises UsageError."""
+    """All rows that these lists span, the control first: one request at a time over the first transport. The last are the server's
+    ceiling over each transport. Raises UsageError."""
     clients = _each_known(_listed(connectors), CONNECTORS, option="--connectors", what="connector")
     kinds = _each_known(_listed(engines), ENGINES, option="--engines", what="engine")
     ways = _each_known(_listed(over), THROUGH, option="--over", what="transport")
@@ -97,7 +99,13 @@ def rows_of(*, connectors: str, engines: str, in_flight: str, over: str, sweep: 
                 if kind not in ENGINES_OF.get(client, ENGINES):
                     continue
                 made += [Row(client, kind, flight, way) for flight in ((1,) if kind == "sync" else flights) if _fits(kind, flight)]
+    made += [Row(CEILING, "window", MOST_IN_FLIGHT, way) for way in ways]
     return tuple(dict.fromkeys(made))
+
+
+def rows_in(operation: str, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows that an operation has: a prepared statement's number is known to its connection only, so it cannot be built beforehand."""
+    return tuple(row for row in rows if row.connector != CEILING or not operation.endswith(PREPARED))
 
 
 def _fits(engine: Engine, in_flight: int) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from phpdyno import __version__
 from phpdyno.apps.copies import tree_digest
-from phpdyno.commands.connectors.asked import Asked
+from phpdyno.commands.connectors.asked import Asked, rows_in
 from phpdyno.commands.connectors.measuring import Lab, measure, plan_of
 from phpdyno.commands.connectors.program import find_server
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, read_lab, write_lab
@@ -91,7 +91,7 @@ def _measure_part(run: Path, operation: str, record: LabRecord, *, argv: Sequenc
             plan = plan_of(
                 operation,
                 asked.rows[0],
-                asked.rows[1:],
+                rows_in(operation, asked.rows[1:]),
                 php=inspect_php(asked.php, cli=True),
                 version=record.package,
                 budget_s=asked.budget_s / len(asked.operations),

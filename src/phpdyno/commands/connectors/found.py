@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from phpdyno.commands.connectors.record import read_lab
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Planned
+from phpdyno.model.connector import CEILING
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.verdict import Verdict
@@ -25,6 +26,9 @@ class RowFound(Struct, frozen=True):
     ratio: Annotated[float | None, Meta(description="Speed over the control's, from pairs; null for the control itself.")] = None
     low: Annotated[float | None, Meta(description="Lower end of its interval; null while that is infinite.")] = None
     high: Annotated[float | None, Meta(description="Upper end of its interval; null while that is infinite.")] = None
+    of_ceiling: Annotated[
+        float | None, Meta(description="Share of the server's ceiling over the same transport, by both ratios; null where that is unknown.")
+    ] = None
     client_ns: Annotated[float | None, Meta(description="CPU nanoseconds of the client per operation.")] = None
     server_ns: Annotated[float | None, Meta(description="CPU nanoseconds of the server per operation.")] = None
     p50_ns: Annotated[int | None, Meta(description="Median time of an operation, the median over blocks.")] = None
@@ -76,7 +80,21 @@ def _part(operation: str, state: RunState) -> PartFound:
         _treated(arm.name, [seen for seen in counting if seen.treatment == arm.name], state.verdicts.get(arm.name))
         for arm in plan.treatments
     ]
-    return PartFound(operation, (control, *rows), not state.open_treatments(), len(state.observations) - len(counting))
+    return PartFound(operation, _shares((control, *rows)), not state.open_treatments(), len(state.observations) - len(counting))
+
+
+def _shares(rows: Sequence[RowFound]) -> tuple[RowFound, ...]:
+    """The rows with what share of the ceiling each reaches; the control's own ratio is 1."""
+    ceilings = {_through(row): row.ratio for row in rows if row.row.startswith(f"{CEILING} ") and row.ratio and not row.problem}
+    made = []
+    for number, row in enumerate(rows):
+        ratio, most = 1.0 if number == 0 else row.ratio, ceilings.get(_through(row))
+        made.append(structs.replace(row, of_ceiling=ratio / most) if ratio and most and not row.problem else row)
+    return tuple(made)
+
+
+def _through(row: RowFound) -> str:
+    return row.row.rsplit(" ", 1)[-1]
 
 
 def _treated(name: str, seen: Sequence[Observation], verdict: Verdict | None) -> RowFound:

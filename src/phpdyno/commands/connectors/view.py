@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
 
-HEADS = ("row", "operations/s", "speed over the control", "client CPU", "server CPU", "median", "99 %")
+HEADS = ("row", "operations/s", "speed over the control", "of the ceiling", "client CPU", "server CPU", "median", "99 %")
 US = 1_000.0
 
 
@@ -17,14 +17,10 @@ def cells(part: PartFound) -> Iterator[tuple[str, ...]]:
     """The rows of its table."""
     for number, row in enumerate(part.rows):
         if row.problem:
-            yield (row.row, "–", row.problem, "", "", "", "")
+            yield (row.row, "–", row.problem, "", "", "", "", "")
         else:
-            yield (
-                row.row,
-                _rate(row),
-                "control" if number == 0 else _speed(row),
-                *map(_us, (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns)),
-            )
+            times = map(_us, (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns))
+            yield (row.row, _rate(row), "control" if number == 0 else _speed(row), _share(row), *times)
 
 
 def lines(found: LabFound) -> Iterator[str]:
@@ -35,6 +31,7 @@ def lines(found: LabFound) -> Iterator[str]:
     excluded = sum(part.excluded for part in found.parts)
     if excluded:
         yield f"{excluded} measurements discarded by a rule fixed in advance (CPU steal, a failed operation)"
+    yield "The ceiling is what the server does when requests are built beforehand and answers are only counted (512 in flight)."
     yield f"Speeds are ratios from pairs in fresh processes, with a confidence interval of {found.confidence:.0%} for all of them together."
     if found.host is not None:
         host = found.host
@@ -52,6 +49,10 @@ def _speed(row: RowFound) -> str:
     if row.low is None or row.high is None:
         return f"{row.ratio:.2f}× (too few blocks for an interval)"
     return f"{row.ratio:.2f}× ({row.low:.2f} to {row.high:.2f})"
+
+
+def _share(row: RowFound) -> str:
+    return "–" if row.of_ceiling is None else f"{row.of_ceiling:.1%}"
 
 
 def _us(nanoseconds: float | None) -> str:
