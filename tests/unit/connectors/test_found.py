@@ -1,12 +1,14 @@
 """What a run of the lab came to, and how it is said, from journals that are made up."""
 
+import math
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.asked import Asked
-from phpdyno.commands.connectors.found import LabFound, RowFound, _shares, lab_found
+from phpdyno.commands.connectors.found import LabFound, lab_found
 from phpdyno.commands.connectors.measuring import plan_of
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.errors import UsageError
@@ -15,11 +17,11 @@ from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import BlockDone, Concluded, Header, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import PhpBuild
-from phpdyno.model.connector import Row
+from phpdyno.model.connector import CEILING, Row
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.verdict import Effect, Verdict
 
-SYNC, FIBERS, TCP = Row("own"), Row("own", "fibers", 128), Row("own", transport="tcp")
+SYNC, FIBERS, TCP, MOST = Row("own"), Row("own", "fibers", 128), Row("own", transport="tcp"), Row(CEILING, "window", 512)
 
 
 def cost(per_s: float, *, failed: int = 0) -> Cost:
@@ -44,10 +46,10 @@ def observation(row: Row, block: int, *, excluded: str = "", failed: int = 0) ->
     return Observation(row.name, block, 3.0, 3.0, 0.1, 2, cost(10_000.0), treated, excluded=excluded)
 
 
-def run_with(place: Path, *records: Record, skipped: dict[str, str] | None = None) -> LabFound:
+def run_with(place: Path, *records: Record, skipped: dict[str, str] | None = None, rows: tuple[Row, ...] = (FIBERS, TCP)) -> LabFound:
     asked = Asked(("select", "ping"), (SYNC, FIBERS, TCP), "/usr/bin/php", skipped=skipped or {})
     write_lab(place, LabRecord(SCHEMA, asked, (), "digest"))
-    plan = plan_of("select", SYNC, [FIBERS, TCP], php=PhpBuild("/usr/bin/php", "8.2"), version="1", budget_s=1.0, seed=1, confidence=0.95)
+    plan = plan_of("select", SYNC, rows, php=PhpBuild("/usr/bin/php", "8.2"), version="1", budget_s=1.0, seed=1, confidence=0.95)
     (place / "select").mkdir()
     with JournalWriter(place / "select" / FILE) as journal:
         for record in (Header(JOURNAL_SCHEMA, "1", "connectors", "", ()), Planned(plan), *records):
@@ -81,12 +83,20 @@ def test_rows_have_their_speed_and_what_an_operation_costs_either_side(tmp_path:
     assert view.title(part) == "select (not finished)"
 
 
-def test_every_row_is_told_as_a_share_of_the_ceiling_over_its_own_transport() -> None:
-    rows = [
-        RowFound(name, 1.0, ratio=ratio) for name, ratio in (("own sync unix", None), ("own fibers@128 unix", 20.0), ("own sync tcp", 0.9))
+def test_every_row_is_told_as_a_share_of_the_ceiling_over_its_own_transport(tmp_path: Path) -> None:
+    def seen(row: Row, block: int, ratio: float) -> Observation:
+        return structs.replace(observation(row, block), treatment=row.name, log_ratio=math.log(ratio))
+
+    blocks = [
+        BlockDone(n, float(n), n + 1.0, (seen(FIBERS, n, 20.0), seen(TCP, n, 0.9), seen(MOST, n, 80.0 + n % 2)), "") for n in range(12)
     ]
-    rows.append(RowFound("ceiling window@512 unix", 1.0, ratio=80.0))
-    assert [row.of_ceiling for row in _shares(rows)] == [1 / 80, 0.25, None, 1.0]
+    control, fibers, tcp, most = run_with(tmp_path, *blocks, rows=(FIBERS, TCP, MOST)).parts[0].rows
+    assert fibers.of_ceiling == pytest.approx(0.2484, abs=1e-3)
+    assert fibers.of_ceiling_low is not None
+    assert fibers.of_ceiling_high is not None
+    assert fibers.of_ceiling_low < 20 / 80.5 < fibers.of_ceiling_high < 0.26
+    assert control.of_ceiling == pytest.approx(1 / 80.5, rel=1e-3)
+    assert (tcp.of_ceiling, most.of_ceiling) == (None, 1.0)
 
 
 def test_what_failed_counts_for_nothing_and_is_told(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a run of the lab came to, read from the journals of its parts."""
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,6 +15,7 @@ from phpdyno.model.connector import CEILING
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.verdict import Verdict
+from phpdyno.stats.sequence import Interval, contrast
 
 SERVER = "tarantool"
 
@@ -27,8 +29,10 @@ class RowFound(Struct, frozen=True):
     low: Annotated[float | None, Meta(description="Lower end of its interval; null while that is infinite.")] = None
     high: Annotated[float | None, Meta(description="Upper end of its interval; null while that is infinite.")] = None
     of_ceiling: Annotated[
-        float | None, Meta(description="Share of the server's ceiling over the same transport, by both ratios; null where that is unknown.")
+        float | None, Meta(description="Share of the server's ceiling over the same transport, from blocks; null where that is unknown.")
     ] = None
+    of_ceiling_low: Annotated[float | None, Meta(description="Lower end of its interval; null while that is infinite.")] = None
+    of_ceiling_high: Annotated[float | None, Meta(description="Upper end of its interval; null while that is infinite.")] = None
     client_ns: Annotated[float | None, Meta(description="CPU nanoseconds of the client per operation.")] = None
     server_ns: Annotated[float | None, Meta(description="CPU nanoseconds of the server per operation.")] = None
     p50_ns: Annotated[int | None, Meta(description="Median time of an operation, the median over blocks.")] = None
@@ -80,21 +84,34 @@ def _part(operation: str, state: RunState) -> PartFound:
         _treated(arm.name, [seen for seen in counting if seen.treatment == arm.name], state.verdicts.get(arm.name))
         for arm in plan.treatments
     ]
-    return PartFound(operation, _shares((control, *rows)), not state.open_treatments(), len(state.observations) - len(counting))
+    return PartFound(
+        operation, _shares((control, *rows), counting, plan.alpha), not state.open_treatments(), len(state.observations) - len(counting)
+    )
 
 
-def _shares(rows: Sequence[RowFound]) -> tuple[RowFound, ...]:
-    """The rows with what share of the ceiling each reaches; the control's own ratio is 1."""
-    ceilings = {_through(row): row.ratio for row in rows if row.row.startswith(f"{CEILING} ") and row.ratio and not row.problem}
+def _shares(rows: Sequence[RowFound], counting: Sequence[Observation], alpha: float) -> tuple[RowFound, ...]:
+    """The rows with what share of the ceiling each reaches: of each block in which both were measured beside one control."""
+    control, *_ = rows
+    ceilings = {_through(row.row): row.row for row in rows if row.row.startswith(f"{CEILING} ") and not row.problem}
+    by_block: dict[str, dict[int, float]] = {}
+    for seen in counting:
+        by_block.setdefault(seen.treatment, {})[seen.block] = seen.log_ratio
     made = []
-    for number, row in enumerate(rows):
-        ratio, most = 1.0 if number == 0 else row.ratio, ceilings.get(_through(row))
-        made.append(structs.replace(row, of_ceiling=ratio / most) if ratio and most and not row.problem else row)
+    for row in rows:
+        most = by_block.get(ceilings.get(_through(row.row), ""), {})
+        own = dict.fromkeys(most, 0.0) if row is control else by_block.get(row.row, {})
+        share = contrast(own, most, alpha) if own and most and not row.problem else None
+        made.append(row if share is None else _with_share(row, share))
     return tuple(made)
 
 
-def _through(row: RowFound) -> str:
-    return row.row.rsplit(" ", 1)[-1]
+def _with_share(row: RowFound, share: Interval) -> RowFound:
+    low, high = (None if bound is None else math.exp(bound) for bound in (share.low, share.high))
+    return structs.replace(row, of_ceiling=math.exp(share.mean), of_ceiling_low=low, of_ceiling_high=high)
+
+
+def _through(row: str) -> str:
+    return row.rsplit(" ", 1)[-1]
 
 
 def _treated(name: str, seen: Sequence[Observation], verdict: Verdict | None) -> RowFound:

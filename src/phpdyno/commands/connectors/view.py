@@ -52,7 +52,12 @@ def _speed(row: RowFound) -> str:
 
 
 def _share(row: RowFound) -> str:
-    return "–" if row.of_ceiling is None else f"{row.of_ceiling:.1%}"
+    if row.of_ceiling is None:
+        return "–"
+    bounds = (
+        "" if row.of_ceiling_low is None or row.of_ceiling_high is None else f" ({row.of_ceiling_low:.1%} to {row.of_ceiling_high:.1%})"
+    )
+    return f"{row.of_ceiling:.1%}{bounds}"
 
 
 def _us(nanoseconds: float | None) -> str:
