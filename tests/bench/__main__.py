@@ -20,7 +20,21 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.programs import nginx_version
-from tests.bench import best_build, bottle, builds, carry_over, everyday, ladder, load_core, newcomer, runner_share, speed, truth, tuning
+from tests.bench import (
+    best_build,
+    bottle,
+    builds,
+    carry_over,
+    connectors,
+    everyday,
+    ladder,
+    load_core,
+    newcomer,
+    runner_share,
+    speed,
+    truth,
+    tuning,
+)
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
 from tests.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, Store, still_holds
@@ -47,6 +61,7 @@ TITLES = {
     "builds": "Builds",
     "ladder": "Ladder",
     "best-build": "Best build",
+    "connectors": "Connectors",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -61,6 +76,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "builds": builds.measure,
     "ladder": ladder.measure,
     "best-build": best_build.measure,
+    "connectors": connectors.measure,
     "newcomer": newcomer.measure,
 }
 
