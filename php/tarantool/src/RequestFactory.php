@@ -93,6 +93,7 @@ final class RequestFactory
      * Makes a select; its result is the list of tuples.
      *
      * @param array<mixed>|int|string $key the parts of the key; [] means all
+     * @param IteratorType|null $iterator null means Eq
      */
     public function select(
         int|string $space,
@@ -100,10 +101,10 @@ final class RequestFactory
         int|string $index = 0,
         int $limit = self::NO_LIMIT,
         int $offset = 0,
-        IteratorType $iterator = IteratorType::Eq,
+        ?IteratorType $iterator = null,
     ): Request {
         $key = $this->codec->encodeList(\is_array($key) ? $key : [$key]);
-        if ($limit === self::NO_LIMIT && $offset === 0 && $iterator === IteratorType::Eq) {
+        if ($limit === self::NO_LIMIT && $offset === 0 && $iterator === null) {
             $this->renew();
             $kind = (\is_int($space) ? 1 : 0) | (\is_int($index) ? 2 : 0);
             $template = $this->selects[$kind][$space][$index] ??= $this->selectTemplate($space, $index);
@@ -112,7 +113,7 @@ final class RequestFactory
         }
         [$operation, $space, $index] = $this->index($space, $index, AnswerKind::Rows);
 
-        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator) . $key);
+        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq) . $key);
     }
 
     /**
@@ -126,12 +127,12 @@ final class RequestFactory
         int|string $index = 0,
         int $limit = self::NO_LIMIT,
         int $offset = 0,
-        IteratorType $iterator = IteratorType::Eq,
+        ?IteratorType $iterator = null,
     ): Request {
         [$operation, $space, $index] = $this->index($space, $index, AnswerKind::LazyRows);
         $key = $this->codec->encodeList(\is_array($key) ? $key : [$key]);
 
-        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator) . $key);
+        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq) . $key);
     }
 
     /**

@@ -99,8 +99,11 @@ final class Inbox
         $size = \strlen($buffer);
         $outbox = $this->outbox;
         while ($offset + 28 <= $size) {
-            $h = \unpack('Nl/Ja/Cc/Js/nd/Nv', $buffer, $offset + 1);
-            if ($h['a'] !== self::USUAL || $h['c'] !== 0xcf || $h['d'] !== 0x05ce || $buffer[$offset] !== "\xce") {
+            $h = \unpack('Nl/Ja/x/Js/x2/Nv', $buffer, $offset + 1);
+            if (
+                $h['a'] !== self::USUAL || $buffer[$offset] !== "\xce" || $buffer[$offset + 13] !== "\xcf"
+                || $buffer[$offset + 22] !== "\x05" || $buffer[$offset + 23] !== "\xce"
+            ) {
                 break;
             }
             $end = $offset + 5 + $h['l'];
@@ -182,11 +185,16 @@ final class Inbox
         } catch (ProtocolError $error) {
             $request->error = $error;
         }
-        if ($request->fiber !== null && $request->group === null) {
-            $request->done = true;
-            $fiber = $request->fiber;
+        // What Request::settle() does, without its calls.
+        $request->done = true;
+        $fiber = $request->fiber;
+        $group = $request->group;
+        if ($fiber !== null) {
             $request->fiber = null;
             $fiber->resume();
+        } elseif ($group !== null) {
+            $request->group = null;
+            $group->leave();
         } else {
             $request->settle();
         }
