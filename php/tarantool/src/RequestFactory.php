@@ -31,6 +31,12 @@ final class RequestFactory
     /** @var array<int, array<array-key, array{Operation, string}>> by type (plus 0x100 for a number) and space */
     private array $writes = [];
 
+    // The template of the latest select: most selects are like the one before.
+    private int|string|null $latestSpace = null;
+    private int|string|null $latestIndex = null;
+    private ?Operation $latestOperation = null;
+    private string $latestPrefix = '';
+
     private int $version = 0;
 
     private readonly Codec $codec;
@@ -106,10 +112,15 @@ final class RequestFactory
         $key = $this->codec->encodeList(\is_array($key) ? $key : [$key]);
         if ($limit === self::NO_LIMIT && $offset === 0 && $iterator === null) {
             $this->renew();
-            $kind = (\is_int($space) ? 1 : 0) | (\is_int($index) ? 2 : 0);
-            $template = $this->selects[$kind][$space][$index] ??= $this->selectTemplate($space, $index);
+            if ($space !== $this->latestSpace || $index !== $this->latestIndex) {
+                $kind = (\is_int($space) ? 1 : 0) | (\is_int($index) ? 2 : 0);
+                $template = $this->selects[$kind][$space][$index] ??= $this->selectTemplate($space, $index);
+                $this->latestSpace = $space;
+                $this->latestIndex = $index;
+                [$this->latestOperation, $this->latestPrefix] = $template;
+            }
 
-            return new Request($template[0], $template[1] . $key);
+            return new Request($this->latestOperation, $this->latestPrefix . $key);
         }
         [$operation, $space, $index] = $this->index($space, $index, AnswerKind::Rows);
 
@@ -302,5 +313,6 @@ final class RequestFactory
     public function clear(): void
     {
         $this->selects = $this->writes = [];
+        $this->latestSpace = null;
     }
 }

@@ -117,20 +117,30 @@ final class Scheduler
      */
     public static function current(): ?self
     {
-        $fiber = self::$instance === null ? null : \Fiber::getCurrent();
+        $fiber = \Fiber::getCurrent();
 
-        return $fiber !== null && isset(self::$instance->owned[$fiber]) ? self::$instance : null;
+        return $fiber === null ? null : self::owner($fiber);
     }
 
     /**
-     * Suspends the current Fiber until the awaited thing is settled.
+     * Returns the scheduler if the Fiber is one of its own, else null.
      *
      * @internal
      */
-    public function suspend(Connection $connection, Awaitable $awaited): void
+    public static function owner(\Fiber $fiber): ?self
+    {
+        return isset(self::$instance->owned[$fiber]) ? self::$instance : null;
+    }
+
+    /**
+     * Suspends the Fiber, which is the current one, until the awaited thing is settled.
+     *
+     * @internal
+     */
+    public function suspend(\Fiber $fiber, Connection $connection, Awaitable $awaited): void
     {
         $this->connections[\spl_object_id($connection)] = $connection;
-        $awaited->fiber = \Fiber::getCurrent();
+        $awaited->fiber = $fiber;
         \Fiber::suspend();
     }
 

@@ -179,9 +179,10 @@ final class Inbox
     private function answer(Request $request, string $buffer, int $start, int $body, int $end): void
     {
         try {
-            $request->value = $request->operation->kind === AnswerKind::Raw
+            $operation = $request->operation;
+            $request->value = !$operation->isRows && $operation->kind === AnswerKind::Raw
                 ? \substr($buffer, $start, $end - $start)
-                : $this->reader->read($request->operation, $buffer, $body, $end);
+                : $this->reader->read($operation, $buffer, $body, $end);
         } catch (ProtocolError $error) {
             $request->error = $error;
         }
