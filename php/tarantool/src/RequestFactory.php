@@ -299,9 +299,9 @@ final class RequestFactory
 
     private function renew(): void
     {
-        if ($this->version !== $this->executor->connection->schemaVersion) {
+        if ($this->version !== $this->executor->connection->inbox->schemaVersion) {
             $this->clear();
-            $this->version = $this->executor->connection->schemaVersion;
+            $this->version = $this->executor->connection->inbox->schemaVersion;
         }
     }
 

@@ -161,6 +161,7 @@ final class Scheduler
             $self = \Fiber::getCurrent();
             while (true) {
                 $job();
+                $job = null; // An idle Fiber holds nothing of what it worked on.
                 $this->idle[] = $self;
                 $job = \Fiber::suspend();
             }
@@ -183,15 +184,24 @@ final class Scheduler
         while (!$group->done) {
             $this->turn();
         }
+        $this->release();
     }
 
-    private function turn(): void
+    /**
+     * Lets go of connections that nobody waits for.
+     */
+    private function release(): void
     {
         foreach ($this->connections as $id => $connection) {
             if (!$connection->isBusy()) {
                 unset($this->connections[$id]);
             }
         }
+    }
+
+    private function turn(): void
+    {
+        $this->release();
         $next = $this->sleeping->isEmpty() ? null : $this->sleeping->top()[0];
         if ($this->connections === [] && $next === null) {
             throw new \LogicException('Every Fiber is suspended, and not by a request or Scheduler::sleep()');

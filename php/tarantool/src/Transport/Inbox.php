@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Phpdyno\Tarantool\Transport;
 
 use Phpdyno\Tarantool\Exception\ProtocolError;
+use Phpdyno\Tarantool\Exception\ServerError;
+use Phpdyno\Tarantool\Options;
 use Phpdyno\Tarantool\Protocol\AnswerKind;
 use Phpdyno\Tarantool\Protocol\AnswerReader;
 use Phpdyno\Tarantool\Protocol\Header;
@@ -24,6 +26,9 @@ final class Inbox
     /** Eight bytes of the usual header, 83 00 ce <type: 4 bytes> 01, with type 0, as an int. */
     private const USUAL = -0x7cff31ffffffffff;
 
+    /** The schema version in the latest answer; 0 before the first. */
+    public int $schemaVersion = 0;
+
     private string $buffer = '';
     private int $offset = 0;
     private int $turns = 0;
@@ -33,11 +38,11 @@ final class Inbox
      * Creates the inbox of a connection.
      */
     public function __construct(
-        private readonly Connection $connection,
+        private readonly Options $options,
         private readonly Outbox $outbox,
         private readonly AnswerReader $reader,
     ) {
-        $this->limit = $connection->options->maxAnswer;
+        $this->limit = $options->maxAnswer;
     }
 
     /**
@@ -84,6 +89,7 @@ final class Inbox
      * Settles the requests that the complete frames in the buffer answer.
      *
      * @throws ProtocolError if the peer sent what it may not send
+     * @throws ServerError   if the server says that it did not understand what was sent to it
      */
     public function dispatch(): void
     {
@@ -112,7 +118,7 @@ final class Inbox
             if ($end > $size || $request === null) {
                 break;
             }
-            $this->connection->schemaVersion = $h['v'];
+            $this->schemaVersion = $h['v'];
             $this->offset = $end;
             unset($outbox->outstanding[$sync]);
             $this->answer($request, $buffer, $offset + 5, $offset + 28, $end);
@@ -138,12 +144,10 @@ final class Inbox
         $this->offset = $header->end;
         $sync = $header->sync;
         if ($header->schemaVersion !== null) {
-            $this->connection->schemaVersion = $header->schemaVersion;
+            $this->schemaVersion = $header->schemaVersion;
         }
         if ($sync === 0 && $header->type >= Iproto::ERROR) {
-            $this->connection->abort($this->reader->error($header->type, $buffer, $header->body, $header->end));
-
-            return;
+            throw $this->reader->error($header->type, $buffer, $header->body, $header->end);
         }
         if ($header->type === Iproto::PUSH) {
             $this->push($sync, $buffer, $header);
@@ -152,7 +156,7 @@ final class Inbox
         }
         if (isset($this->outbox->abandoned[$sync])) {
             unset($this->outbox->abandoned[$sync]);
-            $this->connection->log('debug', 'Answer to a request that had timed out ignored');
+            $this->options->log('debug', 'Answer to a request that had timed out ignored');
 
             return;
         }
@@ -203,9 +207,9 @@ final class Inbox
 
     private function push(int $sync, string $buffer, Header $header): void
     {
-        $listener = $this->connection->options->onPush;
+        $listener = $this->options->onPush;
         if ($listener === null) {
-            $this->connection->log('debug', 'Push message ignored: there is no onPush');
+            $this->options->log('debug', 'Push message ignored: there is no onPush');
 
             return;
         }
@@ -213,7 +217,7 @@ final class Inbox
         try {
             $listener($body[Iproto::KEY_DATA] ?? null, $sync);
         } catch (\Throwable $error) {
-            $this->connection->log('error', 'onPush threw: {reason}', $error->getMessage());
+            $this->options->log('error', 'onPush threw: {reason}', $error->getMessage());
         }
     }
 }
