@@ -12,11 +12,19 @@ abstract class Awaitable
     /** @internal whether it is settled */
     public bool $done = false;
 
-    /** @internal the Fiber that is resumed when it is settled */
-    public ?\Fiber $fiber = null;
+    // Without types, since checking them at each assignment is a good part of the cost of a request.
 
-    /** @internal called when it is settled, if no Fiber waits */
-    public ?\Closure $listener = null;
+    /**
+     * @internal the Fiber that is resumed when it is settled
+     * @var \Fiber|null
+     */
+    public $fiber = null;
+
+    /**
+     * @internal called when it is settled, if no Fiber waits
+     * @var \Closure|null
+     */
+    public $listener = null;
 
     /**
      * Marks it as settled and wakes whoever waits.

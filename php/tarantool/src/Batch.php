@@ -74,9 +74,9 @@ final class Batch implements \Countable
         int|string $space,
         array|int|string $key = [],
         int|string $index = 0,
-        int $limit = RequestFactory::NO_LIMIT,
+        int $limit = 0xffffffff,
         int $offset = 0,
-        IteratorType $iterator = IteratorType::Eq,
+        ?IteratorType $iterator = null,
     ): Request {
         return $this->add($this->requests->select($space, $key, $index, $limit, $offset, $iterator));
     }

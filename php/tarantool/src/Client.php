@@ -76,9 +76,9 @@ final class Client
         int|string $space,
         array|int|string $key = [],
         int|string $index = 0,
-        int $limit = RequestFactory::NO_LIMIT,
+        int $limit = 0xffffffff,
         int $offset = 0,
-        IteratorType $iterator = IteratorType::Eq,
+        ?IteratorType $iterator = null,
     ): array {
         try {
             return $this->executor->run($this->requests->select($space, $key, $index, $limit, $offset, $iterator));

@@ -63,6 +63,16 @@ final class Options
     }
 
     /**
+     * Writes a line to the log, if there is one.
+     *
+     * @internal
+     */
+    public function log(string $level, string $message, string $reason = ''): void
+    {
+        $this->logger?->log($level, $message, ['uri' => $this->uri, 'reason' => $reason]);
+    }
+
+    /**
      * Returns what var_dump() shows: everything but the password.
      *
      * @return array<string, mixed>

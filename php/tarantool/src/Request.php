@@ -17,8 +17,11 @@ final class Request extends Awaitable
     /** @internal the failure, if there is one */
     public ?\Throwable $error = null;
 
-    /** @internal told when the request is done */
-    public ?Group $group = null;
+    /**
+     * @internal told when the request is done; nobody else waits for it then
+     * @var Group|null
+     */
+    public $group = null;
 
     /** @internal where the frame starts in the stream of bytes of its connection */
     public int $position = 0;

@@ -31,6 +31,12 @@ final class RequestFactory
     /** @var array<int, array<array-key, array{Operation, string}>> by type (plus 0x100 for a number) and space */
     private array $writes = [];
 
+    // The template of the latest select: most selects are like the one before.
+    private int|string|null $latestSpace = null;
+    private int|string|null $latestIndex = null;
+    private ?Operation $latestOperation = null;
+    private string $latestPrefix = '';
+
     private int $version = 0;
 
     private readonly Codec $codec;
@@ -93,6 +99,7 @@ final class RequestFactory
      * Makes a select; its result is the list of tuples.
      *
      * @param array<mixed>|int|string $key the parts of the key; [] means all
+     * @param IteratorType|null $iterator null means Eq
      */
     public function select(
         int|string $space,
@@ -100,19 +107,24 @@ final class RequestFactory
         int|string $index = 0,
         int $limit = self::NO_LIMIT,
         int $offset = 0,
-        IteratorType $iterator = IteratorType::Eq,
+        ?IteratorType $iterator = null,
     ): Request {
         $key = $this->codec->encodeList(\is_array($key) ? $key : [$key]);
-        if ($limit === self::NO_LIMIT && $offset === 0 && $iterator === IteratorType::Eq) {
+        if ($limit === self::NO_LIMIT && $offset === 0 && $iterator === null) {
             $this->renew();
-            $kind = (\is_int($space) ? 1 : 0) | (\is_int($index) ? 2 : 0);
-            $template = $this->selects[$kind][$space][$index] ??= $this->selectTemplate($space, $index);
+            if ($space !== $this->latestSpace || $index !== $this->latestIndex) {
+                $kind = (\is_int($space) ? 1 : 0) | (\is_int($index) ? 2 : 0);
+                $template = $this->selects[$kind][$space][$index] ??= $this->selectTemplate($space, $index);
+                $this->latestSpace = $space;
+                $this->latestIndex = $index;
+                [$this->latestOperation, $this->latestPrefix] = $template;
+            }
 
-            return new Request($template[0], $template[1] . $key);
+            return new Request($this->latestOperation, $this->latestPrefix . $key);
         }
         [$operation, $space, $index] = $this->index($space, $index, AnswerKind::Rows);
 
-        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator) . $key);
+        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq) . $key);
     }
 
     /**
@@ -126,12 +138,12 @@ final class RequestFactory
         int|string $index = 0,
         int $limit = self::NO_LIMIT,
         int $offset = 0,
-        IteratorType $iterator = IteratorType::Eq,
+        ?IteratorType $iterator = null,
     ): Request {
         [$operation, $space, $index] = $this->index($space, $index, AnswerKind::LazyRows);
         $key = $this->codec->encodeList(\is_array($key) ? $key : [$key]);
 
-        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator) . $key);
+        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq) . $key);
     }
 
     /**
@@ -287,9 +299,9 @@ final class RequestFactory
 
     private function renew(): void
     {
-        if ($this->version !== $this->executor->connection->schemaVersion) {
+        if ($this->version !== $this->executor->connection->inbox->schemaVersion) {
             $this->clear();
-            $this->version = $this->executor->connection->schemaVersion;
+            $this->version = $this->executor->connection->inbox->schemaVersion;
         }
     }
 
@@ -301,5 +313,6 @@ final class RequestFactory
     public function clear(): void
     {
         $this->selects = $this->writes = [];
+        $this->latestSpace = null;
     }
 }

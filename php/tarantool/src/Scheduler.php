@@ -117,20 +117,30 @@ final class Scheduler
      */
     public static function current(): ?self
     {
-        $fiber = self::$instance === null ? null : \Fiber::getCurrent();
+        $fiber = \Fiber::getCurrent();
 
-        return $fiber !== null && isset(self::$instance->owned[$fiber]) ? self::$instance : null;
+        return $fiber === null ? null : self::owner($fiber);
     }
 
     /**
-     * Suspends the current Fiber until the awaited thing is settled.
+     * Returns the scheduler if the Fiber is one of its own, else null.
      *
      * @internal
      */
-    public function suspend(Connection $connection, Awaitable $awaited): void
+    public static function owner(\Fiber $fiber): ?self
+    {
+        return isset(self::$instance->owned[$fiber]) ? self::$instance : null;
+    }
+
+    /**
+     * Suspends the Fiber, which is the current one, until the awaited thing is settled.
+     *
+     * @internal
+     */
+    public function suspend(\Fiber $fiber, Connection $connection, Awaitable $awaited): void
     {
         $this->connections[\spl_object_id($connection)] = $connection;
-        $awaited->fiber = \Fiber::getCurrent();
+        $awaited->fiber = $fiber;
         \Fiber::suspend();
     }
 
@@ -151,6 +161,7 @@ final class Scheduler
             $self = \Fiber::getCurrent();
             while (true) {
                 $job();
+                $job = null; // An idle Fiber holds nothing of what it worked on.
                 $this->idle[] = $self;
                 $job = \Fiber::suspend();
             }
@@ -173,15 +184,24 @@ final class Scheduler
         while (!$group->done) {
             $this->turn();
         }
+        $this->release();
     }
 
-    private function turn(): void
+    /**
+     * Lets go of connections that nobody waits for.
+     */
+    private function release(): void
     {
         foreach ($this->connections as $id => $connection) {
             if (!$connection->isBusy()) {
                 unset($this->connections[$id]);
             }
         }
+    }
+
+    private function turn(): void
+    {
+        $this->release();
         $next = $this->sleeping->isEmpty() ? null : $this->sleeping->top()[0];
         if ($this->connections === [] && $next === null) {
             throw new \LogicException('Every Fiber is suspended, and not by a request or Scheduler::sleep()');

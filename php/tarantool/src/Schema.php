@@ -109,9 +109,9 @@ final class Schema
 
     private function renew(): void
     {
-        if ($this->version !== $this->executor->connection->schemaVersion) {
+        if ($this->version !== $this->executor->connection->inbox->schemaVersion) {
             $this->clear();
-            $this->version = $this->executor->connection->schemaVersion;
+            $this->version = $this->executor->connection->inbox->schemaVersion;
         }
     }
 

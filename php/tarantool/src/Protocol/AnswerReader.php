@@ -33,6 +33,13 @@ final class AnswerReader
      */
     public function read(Operation $operation, string $buffer, int $offset, int $end): mixed
     {
+        $usual = $offset + 7 <= $end && $buffer[$offset] === "\x81" && $buffer[$offset + 1] === "\x30"
+            && $buffer[$offset + 2] === "\xdd";
+        if ($usual && $operation->isRows) {
+            $count = self::count($buffer, $offset + 3);
+
+            return $this->codec->decodeRows($buffer, $offset + 7, $end, $count, $operation->format);
+        }
         $kind = $operation->kind;
         if ($kind === AnswerKind::Nothing) {
             return null;
@@ -43,10 +50,7 @@ final class AnswerReader
         if ($kind === AnswerKind::Body) {
             return $this->body($buffer, $offset, $end);
         }
-        if (
-            $offset + 7 > $end || $buffer[$offset] !== "\x81" || $buffer[$offset + 1] !== "\x30"
-            || $buffer[$offset + 2] !== "\xdd"
-        ) {
+        if (!$usual) {
             $data = $this->body($buffer, $offset, $end)[Iproto::KEY_DATA] ?? null;
             if (!\is_array($data) || !\array_is_list($data)) {
                 throw new ProtocolError('An answer has no list of rows');
@@ -54,15 +58,20 @@ final class AnswerReader
 
             return $kind === AnswerKind::FirstRow ? $data[0] ?? null : $data;
         }
-        $count = $buffer[$offset + 5] === "\0" && $buffer[$offset + 4] === "\0" && $buffer[$offset + 3] === "\0"
-            ? \ord($buffer[$offset + 6])
-            : \unpack('N', $buffer, $offset + 3)[1];
+        $count = self::count($buffer, $offset + 3);
         if ($kind === AnswerKind::LazyRows) {
             return new LazyRows(\substr($buffer, $offset + 7, $end - $offset - 7), $count);
         }
         $rows = $this->codec->decodeRows($buffer, $offset + 7, $end, $count, $operation->format);
 
         return $kind === AnswerKind::FirstRow ? $rows[0] ?? null : $rows;
+    }
+
+    private static function count(string $buffer, int $offset): int
+    {
+        return $buffer[$offset + 2] === "\0" && $buffer[$offset + 1] === "\0" && $buffer[$offset] === "\0"
+            ? \ord($buffer[$offset + 3])
+            : \unpack('N', $buffer, $offset)[1];
     }
 
     /**

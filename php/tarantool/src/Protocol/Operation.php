@@ -16,6 +16,9 @@ final class Operation
     /** The start of the frame's header, up to the four bytes of sync. */
     public readonly string $header;
 
+    /** Whether the answer is rows, undecorated: the common case, told without comparing enums. */
+    public readonly bool $isRows;
+
     /**
      * Creates an operation.
      *
@@ -29,6 +32,7 @@ final class Operation
         public readonly bool $sessionBound = false,
         public readonly ?RowFormat $format = null,
     ) {
+        $this->isRows = $kind === AnswerKind::Rows;
         $this->header = "\x82\x00" . chr($type) . "\x01\xce";
     }
 }

@@ -8,6 +8,7 @@ use Phpdyno\Tarantool\Exception\ConnectionFailed;
 use Phpdyno\Tarantool\Exception\ConnectionLost;
 use Phpdyno\Tarantool\Exception\Outcome;
 use Phpdyno\Tarantool\Exception\ProtocolError;
+use Phpdyno\Tarantool\Exception\ServerError;
 use Phpdyno\Tarantool\Options;
 use Phpdyno\Tarantool\Protocol\AnswerReader;
 use Phpdyno\Tarantool\Protocol\Greeting;
@@ -23,15 +24,14 @@ final class Connection
     /** @internal changes with each session */
     public int $epoch = 0;
 
-    /** @internal the schema version in the latest answer; 0 before the first */
-    public int $schemaVersion = 0;
+    /** @internal what came from the server; also knows the schema version */
+    public readonly Inbox $inbox;
 
     private State $state = State::Idle;
 
     /** @var resource|null */
     private $stream = null;
     private ?Greeting $greeting = null;
-    private readonly Inbox $inbox;
     private readonly Outbox $outbox;
     private readonly Handshake $handshake;
     private int $process = 0;
@@ -46,7 +46,7 @@ final class Connection
     {
         $this->handshake = new Handshake($options);
         $this->outbox = new Outbox((int) ($options->requestTimeout * 1e9));
-        $this->inbox = new Inbox($this, $this->outbox, new AnswerReader($options->codec));
+        $this->inbox = new Inbox($options, $this->outbox, new AnswerReader($options->codec));
     }
 
     /**
@@ -209,7 +209,7 @@ final class Connection
             if ($this->state !== State::Greeting) {
                 $this->inbox->dispatch();
             }
-        } catch (ProtocolError $error) {
+        } catch (ProtocolError | ServerError $error) {
             $this->abort($error);
         }
     }
@@ -236,13 +236,11 @@ final class Connection
 
     /**
      * Ends the session because the peer broke the protocol, or said that we did: all requests fail with $error.
-     *
-     * @internal
      */
-    public function abort(\Throwable $error): void
+    private function abort(\Throwable $error): void
     {
         $opening = $this->state !== State::Ready;
-        $this->log('error', 'Connection to {uri} aborted: {reason}', $error->getMessage());
+        $this->options->log('error', 'Connection to {uri} aborted: {reason}', $error->getMessage());
         if ($opening) {
             $this->openFailed(new ConnectionFailed($error->getMessage(), 0, $error), false);
 
@@ -250,16 +248,6 @@ final class Connection
         }
         $this->disconnect($this->options->reconnect > 0 ? State::Idle : State::Lost);
         $this->outbox->failAll('', $error, $this->takeBacklog());
-    }
-
-    /**
-     * Writes a line to the log, if there is one.
-     *
-     * @internal
-     */
-    public function log(string $level, string $message, string $reason = ''): void
-    {
-        $this->options->logger?->log($level, $message, ['uri' => $this->options->uri, 'reason' => $reason]);
     }
 
     private function defer(Request $request): void
@@ -317,7 +305,7 @@ final class Connection
     {
         $this->state = State::Ready;
         $this->handshake->reset();
-        $this->log('info', 'Connected to {uri}');
+        $this->options->log('info', 'Connected to {uri}');
         foreach ($this->takeBacklog() as $request) {
             $this->outbox->add($request);
         }
@@ -325,7 +313,7 @@ final class Connection
 
     private function openFailed(ConnectionFailed $error, bool $again = true): void
     {
-        $this->log('warning', 'Connecting to {uri} failed: {reason}', $error->getMessage());
+        $this->options->log('warning', 'Connecting to {uri} failed: {reason}', $error->getMessage());
         $this->disconnect(State::Idle);
         $this->outbox->clear();
         if ($again && $this->handshake->pause()) {
@@ -345,7 +333,7 @@ final class Connection
 
             return;
         }
-        $this->log('warning', 'Connection to {uri} lost: {reason}', $reason);
+        $this->options->log('warning', 'Connection to {uri} lost: {reason}', $reason);
         $this->disconnect($this->options->reconnect > 0 ? State::Idle : State::Lost);
         [$again, $failed] = $this->outbox->split($this->options->reconnect);
         $this->backlog = [...$again, ...$this->backlog];

@@ -17,11 +17,14 @@ final class DefaultWaiter implements Waiter
         if ($awaited->done) {
             return;
         }
-        $scheduler = Scheduler::current();
-        if ($scheduler !== null) {
-            $scheduler->suspend($connection, $awaited);
+        $fiber = \Fiber::getCurrent();
+        if ($fiber !== null) {
+            $scheduler = Scheduler::owner($fiber);
+            if ($scheduler !== null) {
+                $scheduler->suspend($fiber, $connection, $awaited);
 
-            return;
+                return;
+            }
         }
         while (!$awaited->done) {
             Poll::turn([$connection]);

@@ -5,6 +5,8 @@ declare(strict_types=1);
 namespace Phpdyno\Tarantool\Transport;
 
 use Phpdyno\Tarantool\Exception\ProtocolError;
+use Phpdyno\Tarantool\Exception\ServerError;
+use Phpdyno\Tarantool\Options;
 use Phpdyno\Tarantool\Protocol\AnswerKind;
 use Phpdyno\Tarantool\Protocol\AnswerReader;
 use Phpdyno\Tarantool\Protocol\Header;
@@ -24,6 +26,9 @@ final class Inbox
     /** Eight bytes of the usual header, 83 00 ce <type: 4 bytes> 01, with type 0, as an int. */
     private const USUAL = -0x7cff31ffffffffff;
 
+    /** The schema version in the latest answer; 0 before the first. */
+    public int $schemaVersion = 0;
+
     private string $buffer = '';
     private int $offset = 0;
     private int $turns = 0;
@@ -33,11 +38,11 @@ final class Inbox
      * Creates the inbox of a connection.
      */
     public function __construct(
-        private readonly Connection $connection,
+        private readonly Options $options,
         private readonly Outbox $outbox,
         private readonly AnswerReader $reader,
     ) {
-        $this->limit = $connection->options->maxAnswer;
+        $this->limit = $options->maxAnswer;
     }
 
     /**
@@ -84,6 +89,7 @@ final class Inbox
      * Settles the requests that the complete frames in the buffer answer.
      *
      * @throws ProtocolError if the peer sent what it may not send
+     * @throws ServerError   if the server says that it did not understand what was sent to it
      */
     public function dispatch(): void
     {
@@ -99,8 +105,11 @@ final class Inbox
         $size = \strlen($buffer);
         $outbox = $this->outbox;
         while ($offset + 28 <= $size) {
-            $h = \unpack('Nl/Ja/Cc/Js/nd/Nv', $buffer, $offset + 1);
-            if ($h['a'] !== self::USUAL || $h['c'] !== 0xcf || $h['d'] !== 0x05ce || $buffer[$offset] !== "\xce") {
+            $h = \unpack('Nl/Ja/x/Js/x2/Nv', $buffer, $offset + 1);
+            if (
+                $h['a'] !== self::USUAL || $buffer[$offset] !== "\xce" || $buffer[$offset + 13] !== "\xcf"
+                || $buffer[$offset + 22] !== "\x05" || $buffer[$offset + 23] !== "\xce"
+            ) {
                 break;
             }
             $end = $offset + 5 + $h['l'];
@@ -109,7 +118,7 @@ final class Inbox
             if ($end > $size || $request === null) {
                 break;
             }
-            $this->connection->schemaVersion = $h['v'];
+            $this->schemaVersion = $h['v'];
             $this->offset = $end;
             unset($outbox->outstanding[$sync]);
             $this->answer($request, $buffer, $offset + 5, $offset + 28, $end);
@@ -135,12 +144,10 @@ final class Inbox
         $this->offset = $header->end;
         $sync = $header->sync;
         if ($header->schemaVersion !== null) {
-            $this->connection->schemaVersion = $header->schemaVersion;
+            $this->schemaVersion = $header->schemaVersion;
         }
         if ($sync === 0 && $header->type >= Iproto::ERROR) {
-            $this->connection->abort($this->reader->error($header->type, $buffer, $header->body, $header->end));
-
-            return;
+            throw $this->reader->error($header->type, $buffer, $header->body, $header->end);
         }
         if ($header->type === Iproto::PUSH) {
             $this->push($sync, $buffer, $header);
@@ -149,7 +156,7 @@ final class Inbox
         }
         if (isset($this->outbox->abandoned[$sync])) {
             unset($this->outbox->abandoned[$sync]);
-            $this->connection->log('debug', 'Answer to a request that had timed out ignored');
+            $this->options->log('debug', 'Answer to a request that had timed out ignored');
 
             return;
         }
@@ -176,17 +183,23 @@ final class Inbox
     private function answer(Request $request, string $buffer, int $start, int $body, int $end): void
     {
         try {
-            $request->value = $request->operation->kind === AnswerKind::Raw
+            $operation = $request->operation;
+            $request->value = !$operation->isRows && $operation->kind === AnswerKind::Raw
                 ? \substr($buffer, $start, $end - $start)
-                : $this->reader->read($request->operation, $buffer, $body, $end);
+                : $this->reader->read($operation, $buffer, $body, $end);
         } catch (ProtocolError $error) {
             $request->error = $error;
         }
-        if ($request->fiber !== null && $request->group === null) {
-            $request->done = true;
-            $fiber = $request->fiber;
+        // What Request::settle() does, without its calls.
+        $request->done = true;
+        $fiber = $request->fiber;
+        $group = $request->group;
+        if ($fiber !== null) {
             $request->fiber = null;
             $fiber->resume();
+        } elseif ($group !== null) {
+            $request->group = null;
+            $group->leave();
         } else {
             $request->settle();
         }
@@ -194,9 +207,9 @@ final class Inbox
 
     private function push(int $sync, string $buffer, Header $header): void
     {
-        $listener = $this->connection->options->onPush;
+        $listener = $this->options->onPush;
         if ($listener === null) {
-            $this->connection->log('debug', 'Push message ignored: there is no onPush');
+            $this->options->log('debug', 'Push message ignored: there is no onPush');
 
             return;
         }
@@ -204,7 +217,7 @@ final class Inbox
         try {
             $listener($body[Iproto::KEY_DATA] ?? null, $sync);
         } catch (\Throwable $error) {
-            $this->connection->log('error', 'onPush threw: {reason}', $error->getMessage());
+            $this->options->log('error', 'onPush threw: {reason}', $error->getMessage());
         }
     }
 }

@@ -64,7 +64,8 @@ final class Outbox
      */
     public function add(Request $request): void
     {
-        if ($request->operation->kind === AnswerKind::Raw) {
+        $operation = $request->operation;
+        if (!$operation->isRows && $operation->kind === AnswerKind::Raw) {
             $request->fail(new ConnectionLost('The session for which the frame was made is gone', Outcome::Unsent));
 
             return;
@@ -75,7 +76,8 @@ final class Outbox
         }
         $body = $request->body;
         $length = \strlen($body) + 9;
-        $this->bytes .= "\xce" . \pack('N', $length) . $request->operation->header . \pack('N', $sync) . $body;
+        $this->bytes .= ($length < 0x100 ? "\xce\0\0\0" . \chr($length) : "\xce" . \pack('N', $length))
+            . $operation->header . \pack('N', $sync) . $body;
         $request->position = $this->queued;
         $request->flush = $this->flush;
         ++$request->tries;

@@ -87,7 +87,7 @@ final class FakeAnswersTest extends FakeTestCase
         for ($i = 0; $i < 3; ++$i) {
             self::assertSame([[7]], $client->call('x'));
         }
-        self::assertSame(5000000001, $client->connection()->schemaVersion);
+        self::assertSame(5000000001, $client->connection()->inbox->schemaVersion);
         self::assertSame([7], $client->call('x'));
         $client->ping();
     }

@@ -47,6 +47,27 @@ final class ConcurrencyTest extends TestCase
         self::assertCount(20, array_unique(array_column($results, 0)));
     }
 
+    public function testAForgottenClientClosesItsSocketAtOnce(): void
+    {
+        $observer = self::client();
+        $count = static fn (): int => $observer->eval('return box.stat.net().CONNECTIONS.current')[0];
+        $before = $count();
+        gc_disable();
+        try {
+            $client = self::client(user: 'alice', password: 'secret');
+            Scheduler::map([1, 2, 3], static fn (int $i): array => $client->select('items', $i), 3);
+            $client->batch()->flush();
+            self::assertSame($before + 1, $count());
+            unset($client);
+            for ($until = microtime(true) + 2; $count() > $before && microtime(true) < $until;) {
+                usleep(10000);
+            }
+            self::assertSame($before, $count());
+        } finally {
+            gc_enable();
+        }
+    }
+
     public function testWaitingTakesAsLongAsTheSlowest(): void
     {
         $client = self::client();

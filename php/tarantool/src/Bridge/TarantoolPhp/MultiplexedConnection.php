@@ -143,7 +143,7 @@ final class MultiplexedConnection implements Connection
             $id = $frame->field(Iproto::KEY_STATEMENT);
 
             return \is_int($id) && !$this->statements->releaseId($id)
-                ? $frame->success($this->socket->schemaVersion)
+                ? $frame->success($this->socket->inbox->schemaVersion)
                 : $this->exchange($frame);
         }
         $this->statements->acquire($sql);
