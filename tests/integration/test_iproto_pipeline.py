@@ -1,84 +1,34 @@
-"""The pipeline of the load core against a real Tarantool server: a child of ours, in a directory of its own.
+"""The pipeline of the load core against a real Tarantool."""
 
-The environment variable TARANTOOL_SERVER names the server's program (version 2.6 or newer); without it the tests are skipped.
-"""
-
-import os
-import shutil
-import signal
 import socket
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from phpdyno._native import OUTCOMES, Frame, Pipeline, Samples
-from tests.integration.test_native_engine import free_port
+from phpdyno.apps.source import silent
+from phpdyno.commands.connectors.program import find_server
+from phpdyno.paths import cache_dir
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.tarantool import ServerSettings, Tarantool
 from tests.support.iproto import EMPTY, PING, SYNC_OFFSET, ask_number, evaluate, request, rows, select, string, uint
 
-SERVER = os.environ.get("TARANTOOL_SERVER", "")
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not shutil.which(SERVER), reason="TARANTOOL_SERVER names no Tarantool server"),
-]
+pytestmark = pytest.mark.integration
 
 TUPLES = 10_000
 SPACE = 555
 NO_SUCH_SPACE = 36
-AS_ROOT = os.geteuid() == 0
-NOBODY = 65534
-
-LUA = """
-box.cfg{{listen = '{listen}', wal_mode = 'none', readahead = 1048576, log = 'server.log', work_dir = '{home}'}}
-local items = box.schema.space.create('items', {{id = {space}}})
-items:format({{{{'id', 'unsigned'}}, {{'name', 'string'}}}})
-items:create_index('primary', {{type = 'tree', parts = {{1, 'unsigned'}}}})
-for i = 1, {tuples} do items:insert{{i, 'tuple_' .. i}} end
-box.schema.user.grant('guest', 'read,write,execute', 'universe')
-io.open('ready', 'w'):close()
-"""
-
-
-@contextmanager
-def tarantool(home: Path, listen: str) -> Iterator[None]:
-    """A server with 10,000 tuples, which ends with the block; run by root, it is nobody's."""
-    script = home / "server.lua"
-    script.write_text(LUA.format(listen=listen, home=home, space=SPACE, tuples=TUPLES))
-    account = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if AS_ROOT else {}
-    if AS_ROOT:
-        os.chown(home, NOBODY, NOBODY)
-    process = subprocess.Popen([SERVER, str(script)], stdin=subprocess.DEVNULL, cwd=home, start_new_session=True, **account)  # type: ignore[call-overload]
-    try:
-        deadline = time.monotonic() + 30
-        while not (home / "ready").exists():
-            if process.poll() is not None or time.monotonic() > deadline:
-                log = home / "server.log"
-                pytest.fail(f"the server does not start: {log.read_text() if log.exists() else 'no log'}")
-            time.sleep(0.01)
-        yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @pytest.fixture(scope="module", params=["unix", "tcp"])
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    with tempfile.TemporaryDirectory(prefix="phpdyno-iproto-") as name:
-        home = Path(name)
-        port = free_port()
-        unix = request.param == "unix"
-        with tarantool(home, f"unix/:{home}/t.sock" if unix else f"127.0.0.1:{port}"):
-            yield f"unix:{home}/t.sock" if unix else f"tcp:127.0.0.1:{port}"
+    with Supervisor() as supervisor:
+        program = find_server(None, supervisor, cache=cache_dir(), progress=silent)
+        with Tarantool.start(supervisor, program, ServerSettings(tuples=TUPLES)) as server:
+            told = server.listen_on_unix() if request.param == "unix" else server.listen_on_tcp()
+            yield told.replace("://", ":")
 
 
 @pytest.fixture
