@@ -14,6 +14,7 @@ from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.asked import Asked, divided, operations_of, paths_of, rows_of
 from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.found import LabFound, lab_found
+from phpdyno.commands.connectors.page import write_page
 from phpdyno.errors import UsageError
 from phpdyno.model.connector import CEILING
 from phpdyno.report.terminal_parts import inert
@@ -73,10 +74,12 @@ def resume(run: Path, *, json: bool) -> int:
 def show(run: Path, *, json: bool) -> int:
     """Print what a run came to; 1 where a row has no figure. Raises UsageError, DynoError."""
     found = lab_found(run.absolute())
+    page = write_page(run.absolute())
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:
         _print(found)
+        print_line(Console(), f"report: {page}")
     return EXIT_NO_FIGURE if any(row.problem for part in found.parts for row in part.rows) else 0
 
 

@@ -10,6 +10,7 @@ from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.asked import Asked
 from phpdyno.commands.connectors.found import LabFound, lab_found
 from phpdyno.commands.connectors.measuring import plan_of
+from phpdyno.commands.connectors.page import write_page
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.errors import UsageError
 from phpdyno.journal.reader import FILE
@@ -129,3 +130,13 @@ def test_skipped_rows_are_kept_with_their_reason(tmp_path: Path) -> None:
 def test_another_directory_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="this is no run of connectors"):
         lab_found(tmp_path)
+
+
+def test_its_page_holds_every_figure_and_draws_every_operation(tmp_path: Path) -> None:
+    effect = Effect(20.0, 15.0, 25.0, 3, 0.95, 0.1, 20.0)
+    run_with(tmp_path, *blocks(), concluded(FIBERS, kind="improved", effect=effect), skipped={"pecl sync tcp": "it is not <here>"})
+    text = write_page(tmp_path).read_text()
+    for said in ("20.00× (15.00 to 25.00)", "200,000", "select (not finished)", "pecl sync tcp skipped: it is not &lt;here&gt;"):
+        assert said in text, said
+    assert 'id="speeds-select"' in text
+    assert "not measured yet" in text

@@ -1,0 +1,97 @@
+"""The report of a run of the lab as one HTML page that needs no network."""
+
+import shlex
+from pathlib import Path
+
+from msgspec import Struct
+
+from phpdyno import __version__
+from phpdyno.commands.connectors import view
+from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound, lab_found
+from phpdyno.commands.connectors.record import read_lab
+from phpdyno.journal.reader import FILE, read_journal
+from phpdyno.journal.records import Ended, Header, Preflight
+from phpdyno.model.connector import CEILING
+from phpdyno.report.figures.base import Figure
+from phpdyno.report.figures.speeds import Speed, speeds_of
+from phpdyno.report.frame import render_frame
+
+NAME = "report.html"
+
+
+class PartView(Struct, frozen=True):
+    """An operation: its heading, the place of its plot, the cells of its table."""
+
+    title: str
+    plot: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+class PageView(Struct, frozen=True):
+    """What the page shows; the first fields are those of every page."""
+
+    title: str
+    run: str
+    started: str
+    outcome: str
+    outcome_detail: str
+    elapsed_s: float
+    phpdyno: str
+    parts: tuple[PartView, ...]
+    skipped: dict[str, str]
+    lines: tuple[str, ...]
+    warnings: tuple[str, ...]
+    repeat: str
+
+
+def write_page(run: Path) -> Path:
+    """Write the page of a run beside its record, and give its path. Raises DynoError."""
+    found = lab_found(run)
+    path = run / NAME
+    path.write_text(render_connectors(page_view(run, found), found), encoding="utf-8")
+    return path
+
+
+def render_connectors(page: PageView, found: LabFound) -> str:
+    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+    figures = {_plot(part): drawn for part in found.parts if (drawn := _figure(part)) is not None}
+    return render_frame("connectors.html.j2", figures, filters={}, warnings=page.warnings, view=page, heads=view.HEADS)
+
+
+def page_view(run: Path, found: LabFound) -> PageView:
+    """What the page shows of a run by now."""
+    record = read_lab(run)
+    journals = [read_journal(path) for operation in record.asked.operations if (path := run / operation / FILE).is_file()]
+    every = [each for journal in journals for each in journal]
+    ended = [each for each in every if isinstance(each, Ended)]
+    finished = len(found.parts) == len(record.asked.operations) and all(part.finished for part in found.parts)
+    last = ended[-1] if ended else None
+    return PageView(
+        title="Clients of Tarantool",
+        run=run.name,
+        started=next((each.started for each in every if isinstance(each, Header)), ""),
+        outcome="finished" if finished else last.outcome if last and last.outcome != "finished" else "interrupted",
+        outcome_detail="" if finished or last is None else last.detail,
+        elapsed_s=sum(each.elapsed_s for each in ended),
+        phpdyno=__version__,
+        parts=tuple(PartView(view.title(part), _plot(part), tuple(view.cells(part))) for part in found.parts),
+        skipped=found.skipped,
+        lines=tuple(view.lines(found)),
+        warnings=tuple(dict.fromkeys(warning for each in every if isinstance(each, Preflight) for warning in each.warnings)),
+        repeat=shlex.join(("phpdyno", *record.argv)),
+    )
+
+
+def _plot(part: PartFound) -> str:
+    return f"speeds-{part.operation}"
+
+
+def _figure(part: PartFound) -> Figure | None:
+    speeds = [_speed(row, cells) for row, cells in zip(part.rows, view.cells(part), strict=True) if row.operations_per_s is not None]
+    return speeds_of(speeds) if speeds else None
+
+
+def _speed(row: RowFound, cells: tuple[str, ...]) -> Speed:
+    color = "var(--muted)" if row.row.startswith(f"{CEILING} ") or row.ratio is None else "var(--accent)"
+    _, per_s, speed, share, *_ = cells
+    return Speed(row.row, row.operations_per_s or 0.0, f"{per_s} per second; {speed}; {share} of the ceiling", color)
