@@ -6,6 +6,7 @@ from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
 
 HEADS = ("row", "operations/s", "speed over the control", "of the ceiling", "client CPU", "server CPU", "median", "99 %")
 US = 1_000.0
+TEN = 10.0
 
 
 def title(part: PartFound) -> str:
@@ -47,7 +48,7 @@ def _speed(row: RowFound) -> str:
     if row.ratio is None:
         return "–"
     if row.low is None or row.high is None:
-        return f"{row.ratio:.2f}× (too few blocks for an interval)"
+        return f"{row.ratio:.2f}× (no interval yet)"
     return f"{row.ratio:.2f}× ({row.low:.2f} to {row.high:.2f})"
 
 
@@ -61,4 +62,8 @@ def _share(row: RowFound) -> str:
 
 
 def _us(nanoseconds: float | None) -> str:
-    return "–" if nanoseconds is None else f"{nanoseconds / US:,.2f} µs"
+    """Three digits: `0.81 µs`, `92.9 µs`, `5.35 ms`."""
+    if nanoseconds is None:
+        return "–"
+    value, unit = (nanoseconds / US, "µs") if nanoseconds < US * US else (nanoseconds / US / US, "ms")
+    return f"{value:.{2 if value < TEN else 1 if value < TEN * TEN else 0}f} {unit}"
