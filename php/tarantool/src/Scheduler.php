@@ -49,7 +49,9 @@ final class Scheduler
     }
 
     /**
-     * Calls $work(value, key) for each item, at most $concurrency at a time; results have the keys and the order of items.
+     * Calls $work(value, key) for each item, at most $concurrency at a time.
+     *
+     * The results have the keys and the order of the items.
      *
      * After the first exception no further item is begun; when those under way have ended, it is thrown.
      * $items must not wait for an answer while it is iterated.

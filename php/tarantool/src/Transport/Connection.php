@@ -27,14 +27,19 @@ final class Connection
     /** @internal what came from the server; also knows the schema version */
     public readonly Inbox $inbox;
 
+    /** @internal what goes to the server, and waits for its answers */
+    public readonly Outbox $outbox;
+
     private State $state = State::Idle;
 
     /** @var resource|null */
     private $stream = null;
     private ?Greeting $greeting = null;
-    private readonly Outbox $outbox;
     private readonly Handshake $handshake;
     private int $process = 0;
+
+    /** Whether the latest read may have left something in the socket. */
+    private bool $hasMore = false;
 
     /** @var list<Request> requests that wait for the session */
     private array $backlog = [];
@@ -50,37 +55,21 @@ final class Connection
     }
 
     /**
-     * Takes a request: it is framed at once, or kept until the session is open; never throws, but fails the request.
+     * Takes a request: it is framed at once, or kept until the session is open; trouble makes it fail.
+     *
+     * @throws \LogicException if it was submitted before
      */
     public function submit(Request $request): void
     {
+        if ($request->tries !== 0) {
+            throw new \LogicException('A request can be submitted once');
+        }
         if ($this->state === State::Ready && ($this->outbox->outstanding !== [] || $this->isOurs())) {
             $this->outbox->add($request);
 
             return;
         }
         $this->defer($request);
-    }
-
-    /**
-     * Takes a request whose body is a complete frame with this sync; the session must be open.
-     *
-     * @throws ConnectionLost if the session is not open
-     */
-    public function submitFrame(Request $request, int $sync): void
-    {
-        if (!$this->isReady()) {
-            throw new ConnectionLost('There is no open session', Outcome::Unsent);
-        }
-        $this->outbox->addFrame($request, $request->body, $sync);
-    }
-
-    /**
-     * Returns the wanted sync if no request in flight has it, else a free one.
-     */
-    public function reserveSync(int $wanted): int
-    {
-        return $this->outbox->reserve($wanted);
     }
 
     /**
@@ -194,6 +183,7 @@ final class Connection
             return;
         }
         $chunk = @\fread($this->stream, Handshake::CHUNK);
+        $this->hasMore = $chunk !== false && \strlen($chunk) === Handshake::CHUNK;
         if ($chunk === '' || $chunk === false) {
             if (\feof($this->stream) || $this->outbox->broken) {
                 $this->lost('The server closed the connection');
@@ -223,6 +213,9 @@ final class Connection
     {
         $now = \hrtime(true);
         if ($this->state === State::Ready) {
+            if ($this->hasMore) {
+                return; // The answers may be there, and are read first.
+            }
             $this->outbox->expire($now, $this->options->requestTimeout);
             if ($this->outbox->isHopeless()) {
                 $this->lost('Too many requests timed out');
@@ -360,6 +353,7 @@ final class Connection
             \fclose($this->stream);
         }
         $this->stream = null;
+        $this->hasMore = false;
         $this->greeting = null;
         $this->inbox->clear();
         $this->state = $state;

@@ -200,10 +200,11 @@ final class FakeLossTest extends FakeTestCase
     public function testANewSessionPreparesStatementsAgain(): void
     {
         $client = $this->scripted(static function (FakePeer $peer, int $number): void {
+            $column = "\x82\x00\xa1a\x01\xa7integer";
             for ($left = 2; $left > 0 && $request = $peer->read(); --$left) {
                 $request['type'] === 13
                     ? $peer->frame($request['sync'], "\x82\x43\x07\x34\x00")
-                    : $peer->frame($request['sync'], "\x82\x32\x91\x82\x00\xa1a\x01\xa7integer\x30\x91\x91" . chr($number));
+                    : $peer->frame($request['sync'], "\x82\x32\x91$column\x30\x91\x91" . chr($number));
             }
         });
         $statement = $client->prepare('select 1');

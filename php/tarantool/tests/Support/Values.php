@@ -36,7 +36,8 @@ final class Values
     public function string(int $limit = 300): string
     {
         $string = '';
-        for ($left = ($this->random)(0, 1) === 0 ? ($this->random)(0, 40) : ($this->random)(0, $limit); $left > 0; --$left) {
+        $left = ($this->random)(0, ($this->random)(0, 1) === 0 ? min(40, $limit) : $limit);
+        for (; $left > 0; --$left) {
             $string .= chr(($this->random)(0, 255));
         }
 

@@ -101,7 +101,10 @@ final class CodecTest extends TestCase
             self::assertEquals([$row], $extension->decodeRows($bytes, 0, $length, 1, null));
             self::assertEquals($row, $extension->decode($bytes, 0, $length));
             self::thrown(ProtocolError::class, static fn () => $extension->decodeRows($bytes, 0, $length, 2, null));
-            self::thrown(ProtocolError::class, static fn () => $extension->decodeRows("$bytes\x01", 0, $length + 1, 1, null));
+            self::thrown(
+                ProtocolError::class,
+                static fn () => $extension->decodeRows("$bytes\x01", 0, $length + 1, 1, null),
+            );
         }
     }
 
