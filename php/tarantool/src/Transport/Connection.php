@@ -158,16 +158,7 @@ final class Connection
      */
     public function flush(): void
     {
-        if ($this->stream === null) {
-            return;
-        }
-        if ($this->process !== \getmypid()) {
-            $this->disconnect(State::Idle);
-            $this->outbox->failAll('The connection belongs to the parent process', null, $this->takeBacklog());
-
-            return;
-        }
-        if ($this->outbox->outstanding !== []) {
+        if ($this->stream !== null && $this->isOurs() && $this->outbox->outstanding !== []) {
             $this->outbox->write($this->stream);
         }
     }
@@ -279,19 +270,10 @@ final class Connection
             return;
         }
         $this->state = State::Authenticating;
-        $request = $this->handshake->authentication($this->greeting);
-        $request->listener = function () use ($request): void {
-            if ($this->state !== State::Authenticating) {
-                return;
-            }
-            if ($request->error === null) {
-                $this->ready();
-            } else {
-                $message = \sprintf('Authentication failed: %s', $request->error->getMessage());
-                $this->openFailed(new ConnectionFailed($message, $request->error->getCode(), $request->error), false);
-            }
-        };
-        $this->outbox->add($request);
+        $this->outbox->add($this->handshake->authentication(
+            $this->greeting,
+            fn (?ConnectionFailed $error) => $error === null ? $this->ready() : $this->openFailed($error, false),
+        ));
     }
 
     private function ready(): void
@@ -336,15 +318,18 @@ final class Connection
         $this->outbox->failEach($failed, $reason);
     }
 
+    /**
+     * Tells whether this process opened the socket; if its parent did, the socket is let go.
+     */
     private function isOurs(): bool
     {
-        if ($this->process !== \getmypid()) {
-            $this->disconnect(State::Idle);
-
-            return false;
+        if ($this->process === \getmypid()) {
+            return true;
         }
+        $this->disconnect(State::Idle);
+        $this->outbox->failAll('The connection belongs to the parent process', null, $this->takeBacklog());
 
-        return true;
+        return false;
     }
 
     private function disconnect(State $state): void
