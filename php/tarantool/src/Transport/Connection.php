@@ -38,9 +38,6 @@ final class Connection
     private readonly Handshake $handshake;
     private int $process = 0;
 
-    /** Whether the latest read may have left something in the socket. */
-    private bool $hasMore = false;
-
     /** @var list<Request> requests that wait for the session */
     private array $backlog = [];
 
@@ -174,7 +171,6 @@ final class Connection
             return;
         }
         $chunk = @\fread($this->stream, Handshake::CHUNK);
-        $this->hasMore = $chunk !== false && \strlen($chunk) === Handshake::CHUNK;
         if ($chunk === '' || $chunk === false) {
             if (\feof($this->stream) || $this->outbox->broken) {
                 $this->lost('The server closed the connection');
@@ -204,9 +200,6 @@ final class Connection
     {
         $now = \hrtime(true);
         if ($this->state === State::Ready) {
-            if ($this->hasMore) {
-                return; // The answers may be there, and are read first.
-            }
             $this->outbox->expire($now, $this->options->requestTimeout);
             if ($this->outbox->isHopeless()) {
                 $this->lost('Too many requests timed out');
@@ -338,7 +331,6 @@ final class Connection
             \fclose($this->stream);
         }
         $this->stream = null;
-        $this->hasMore = false;
         $this->greeting = null;
         $this->inbox->clear();
         $this->state = $state;
