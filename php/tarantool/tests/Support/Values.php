@@ -26,7 +26,7 @@ final class Values
         $value = (($this->random)(0, 0x7fffffff) << 32 | ($this->random)(0, 0x7fffffff) << 1) & (2 ** $bits - 1);
 
         return match (($this->random)(0, 3)) {
-            0 => -$value,
+            0 => $value * -1,
             1 => (1 << min($bits, 62)) - ($this->random)(0, 2),
             default => $value,
         };
