@@ -116,7 +116,8 @@ final class Encoder
         }
         $out = self::mapHeader(\count($map));
         foreach ($map as $key => $value) {
-            $out .= self::value($key) . self::value($value, $depth + 1);
+            $out .= (\is_int($key) && $key >= 0 && $key < 0x80 ? \chr($key) : self::value($key))
+                . self::value($value, $depth + 1);
         }
 
         return $out;
