@@ -114,36 +114,28 @@ final class Scheduler
 
     /**
      * Returns the scheduler if the caller runs in one of its Fibers, else null.
-     *
-     * @internal
      */
-    public static function current(): ?self
+    private static function current(): ?self
     {
         $fiber = \Fiber::getCurrent();
 
-        return $fiber === null ? null : self::owner($fiber);
+        return $fiber !== null && isset(self::$instance->owned[$fiber]) ? self::$instance : null;
     }
 
     /**
-     * Returns the scheduler if the Fiber is one of its own, else null.
+     * Keeps the connection going while the Fiber is suspended; false if the Fiber is none of the scheduler's.
      *
      * @internal
      */
-    public static function owner(\Fiber $fiber): ?self
+    public static function watch(\Fiber $fiber, Connection $connection): bool
     {
-        return isset(self::$instance->owned[$fiber]) ? self::$instance : null;
-    }
+        $self = self::$instance;
+        if (!isset($self->owned[$fiber])) {
+            return false;
+        }
+        $self->connections[\spl_object_id($connection)] = $connection;
 
-    /**
-     * Suspends the Fiber, which is the current one, until the awaited thing is settled.
-     *
-     * @internal
-     */
-    public function suspend(\Fiber $fiber, Connection $connection, Awaitable $awaited): void
-    {
-        $this->connections[\spl_object_id($connection)] = $connection;
-        $awaited->fiber = $fiber;
-        \Fiber::suspend();
+        return true;
     }
 
     private static function instance(): self
