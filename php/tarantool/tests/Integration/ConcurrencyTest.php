@@ -108,6 +108,26 @@ final class ConcurrencyTest extends TestCase
         self::assertSame([2], $client->call('same', 2));
     }
 
+    public function testAFiberOfSomebodyElseBlocksAndDisturbsNobody(): void
+    {
+        $client = self::client();
+        $results = Scheduler::map(range(1, 200), static function (int $i) use ($client): array {
+            $first = $client->select('items', $i)[0][0];
+            if ($i % 7 === 0) {
+                // Blocks, so it reads answers of the scheduler's Fibers while their connection is settling others.
+                $foreign = new \Fiber(static fn (): int => $client->select('items', $i + 1)[0][0]);
+                $foreign->start();
+
+                return [$first, $foreign->getReturn(), $client->select('items', $i + 2)[0][0]];
+            }
+
+            return [$first, $client->call('same', $i + 1)[0], $client->select('items', $i + 2)[0][0]];
+        }, 40);
+        foreach ($results as $i => $result) {
+            self::assertSame([$i + 1, $i + 2, $i + 3], $result);
+        }
+    }
+
     public function testATimeOutInsideAFiber(): void
     {
         $client = self::client(requestTimeout: 0.2);
