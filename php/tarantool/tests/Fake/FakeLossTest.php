@@ -175,6 +175,23 @@ final class FakeLossTest extends FakeTestCase
         self::assertStringContainsString('took longer', $error->getMessage());
     }
 
+    public function testFibersHearThatNobodyListens(): void
+    {
+        $client = new Client(new Options('unix:///nonexistent/socket', reconnect: 2));
+        $start = microtime(true);
+        $results = Scheduler::map(range(1, 5), static function (int $i) use ($client): string {
+            if ($i === 5) {
+                Scheduler::sleep(0.01);
+
+                return 'slept';
+            }
+
+            return self::thrown(ConnectionFailed::class, $client->ping(...))::class;
+        });
+        self::assertSame([...array_fill(0, 4, ConnectionFailed::class), 'slept'], $results);
+        self::assertLessThan(1.0, microtime(true) - $start);
+    }
+
     public function testClosingInsideAFiberFailsTheOthers(): void
     {
         $client = $this->scripted(static function (FakePeer $peer, int $number): void {
