@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Phpdyno\Tarantool;
 
 use Phpdyno\Tarantool\Transport\Connection;
+use Phpdyno\Tarantool\Transport\DefaultWaiter;
 use Phpdyno\Tarantool\Transport\Waiter;
 
 /**
@@ -14,11 +15,14 @@ use Phpdyno\Tarantool\Transport\Waiter;
  */
 final class Executor
 {
+    private readonly bool $isDefault;
+
     /**
      * Creates an executor.
      */
     public function __construct(public readonly Connection $connection, public readonly Waiter $waiter)
     {
+        $this->isDefault = $waiter instanceof DefaultWaiter;
     }
 
     /**
@@ -30,7 +34,14 @@ final class Executor
     {
         $this->connection->submit($request);
         if (!$request->done) {
-            $this->waiter->wait($this->connection, $request);
+            // Suspending here saves calls after the resumption, which leaves the trace that the JIT compiled.
+            $fiber = $this->isDefault ? \Fiber::getCurrent() : null;
+            if ($fiber !== null && Scheduler::watch($fiber, $this->connection)) {
+                $request->fiber = $fiber;
+                \Fiber::suspend();
+            } else {
+                $this->waiter->wait($this->connection, $request);
+            }
         }
         if ($request->error !== null) {
             throw $request->error;

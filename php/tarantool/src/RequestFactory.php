@@ -124,7 +124,9 @@ final class RequestFactory
         }
         [$operation, $space, $index] = $this->index($space, $index, AnswerKind::Rows);
 
-        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq) . $key);
+        $prefix = SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq);
+
+        return new Request($operation, $prefix . $key);
     }
 
     /**
@@ -143,7 +145,9 @@ final class RequestFactory
         [$operation, $space, $index] = $this->index($space, $index, AnswerKind::LazyRows);
         $key = $this->codec->encodeList(\is_array($key) ? $key : [$key]);
 
-        return new Request($operation, SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq) . $key);
+        $prefix = SelectBody::prefix($space, $index, $limit, $offset, $iterator ?? IteratorType::Eq);
+
+        return new Request($operation, $prefix . $key);
     }
 
     /**

@@ -49,7 +49,9 @@ final class Scheduler
     }
 
     /**
-     * Calls $work(value, key) for each item, at most $concurrency at a time; results have the keys and the order of items.
+     * Calls $work(value, key) for each item, at most $concurrency at a time.
+     *
+     * The results have the keys and the order of the items.
      *
      * After the first exception no further item is begun; when those under way have ended, it is thrown.
      * $items must not wait for an answer while it is iterated.
@@ -112,36 +114,28 @@ final class Scheduler
 
     /**
      * Returns the scheduler if the caller runs in one of its Fibers, else null.
-     *
-     * @internal
      */
-    public static function current(): ?self
+    private static function current(): ?self
     {
         $fiber = \Fiber::getCurrent();
 
-        return $fiber === null ? null : self::owner($fiber);
+        return $fiber !== null && isset(self::$instance->owned[$fiber]) ? self::$instance : null;
     }
 
     /**
-     * Returns the scheduler if the Fiber is one of its own, else null.
+     * Keeps the connection going while the Fiber is suspended; false if the Fiber is none of the scheduler's.
      *
      * @internal
      */
-    public static function owner(\Fiber $fiber): ?self
+    public static function watch(\Fiber $fiber, Connection $connection): bool
     {
-        return isset(self::$instance->owned[$fiber]) ? self::$instance : null;
-    }
+        $self = self::$instance;
+        if (!isset($self->owned[$fiber])) {
+            return false;
+        }
+        $self->connections[\spl_object_id($connection)] = $connection;
 
-    /**
-     * Suspends the Fiber, which is the current one, until the awaited thing is settled.
-     *
-     * @internal
-     */
-    public function suspend(\Fiber $fiber, Connection $connection, Awaitable $awaited): void
-    {
-        $this->connections[\spl_object_id($connection)] = $connection;
-        $awaited->fiber = $fiber;
-        \Fiber::suspend();
+        return true;
     }
 
     private static function instance(): self

@@ -87,9 +87,17 @@ final class Encoder
         if ($depth >= self::MAX_DEPTH) {
             throw new EncodingFailed('Values are nested too deeply, or a reference makes a circle');
         }
-        $out = self::listHeader(\count($values));
+        $count = \count($values);
+        $out = $count < 16 ? \chr(0x90 | $count) : self::listHeader($count);
         foreach ($values as $value) {
-            $out .= self::value($value, $depth + 1);
+            // The first two branches are part of value(), without its call.
+            if (\is_int($value) && $value >= 0x100 && $value < 0x10000) {
+                $out .= "\xcd" . \chr($value >> 8) . \chr($value & 0xff);
+            } elseif (\is_string($value) && \strlen($value) < 32) {
+                $out .= \chr(0xa0 | \strlen($value)) . $value;
+            } else {
+                $out .= self::value($value, $depth + 1);
+            }
         }
 
         return $out;
@@ -108,7 +116,8 @@ final class Encoder
         }
         $out = self::mapHeader(\count($map));
         foreach ($map as $key => $value) {
-            $out .= self::value($key) . self::value($value, $depth + 1);
+            $out .= (\is_int($key) && $key >= 0 && $key < 0x80 ? \chr($key) : self::value($key))
+                . self::value($value, $depth + 1);
         }
 
         return $out;

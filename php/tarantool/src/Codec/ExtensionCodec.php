@@ -13,8 +13,10 @@ namespace Phpdyno\Tarantool\Codec;
 final class ExtensionCodec implements Codec
 {
     /** Ext types, uint 64, the unused byte, maps: as bytes, wherever they stand. */
-    private const UNSURE = "\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f"
-        . "\xc1\xc7\xc8\xc9\xcf\xd4\xd5\xd6\xd7\xd8\xde\xdf";
+    private const UNSURE = '/[\x80-\x8f\xc1\xc7-\xc9\xcf\xd4-\xd8\xde\xdf]/';
+
+    /** Bytes; below this PHP is faster. */
+    private const MIN_LENGTH = 200;
 
     private readonly \MessagePack $extension;
     private readonly PureCodec $pure;
@@ -52,11 +54,13 @@ final class ExtensionCodec implements Codec
     public function decodeRows(string $buffer, int $offset, int $end, int $count, ?RowFormat $format): array
     {
         $length = $end - $offset;
-        if ($count > 0 && $count <= $length && \strcspn($buffer, self::UNSURE, $offset, $length) === $length) {
+        if ($length < self::MIN_LENGTH || $count < 1 || $count > $length) {
+            return $this->pure->decodeRows($buffer, $offset, $end, $count, $format);
+        }
+        $bytes = \substr($buffer, $offset, $length);
+        if (\preg_match(self::UNSURE, $bytes) === 0) {
             // The extension ignores bytes after the value: an element behind the rows shows where they end.
-            $rows = @$this->extension->unpack(
-                "\xdd" . \pack('N', $count + 1) . \substr($buffer, $offset, $length) . "\xa4stop"
-            );
+            $rows = @$this->extension->unpack("\xdd" . \pack('N', $count + 1) . $bytes . "\xa4stop");
             if (\is_array($rows) && \count($rows) === $count + 1 && \array_pop($rows) === 'stop') {
                 return $rows;
             }

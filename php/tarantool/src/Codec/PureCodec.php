@@ -48,11 +48,11 @@ final class PureCodec implements Codec
     public function decodeRows(string $buffer, int $offset, int $end, int $count, ?RowFormat $format): array
     {
         $decoder = $this->decoder;
+        if ($format !== null && $format->decoder !== null && $count <= $end - $offset) {
+            return ($format->decoder)($buffer, $offset, $end, $count, $decoder);
+        }
         $decoder->reset($buffer, $offset, $end);
-        $compiled = $format?->decoder;
-        if ($compiled !== null && $count <= $end - $offset) {
-            $rows = $compiled($buffer, $offset, $end, $count, $decoder);
-        } elseif ($count === 1 && $offset < $end && (\ord($buffer[$offset]) & 0xf0) === 0x90) {
+        if ($count === 1 && $offset < $end && (\ord($buffer[$offset]) & 0xf0) === 0x90) {
             $decoder->seek($offset + 1);
             $rows = [$decoder->list(\ord($buffer[$offset]) & 0x0f, 1)];
         } else {

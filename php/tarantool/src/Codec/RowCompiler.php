@@ -35,8 +35,8 @@ final class RowCompiler
     /**
      * Gives a format its decoder; a format that is too wide to unroll stays without.
      *
-     * The decoder, fn(buffer, offset, end, count, generic decoder set to that part), returns the rows and
-     * leaves the generic decoder where they end.
+     * The decoder, fn(buffer, offset, end, count, generic decoder), returns the rows and throws a ProtocolError
+     * if they do not end where they should.
      *
      * @throws \RuntimeException if the file cannot be written
      */
@@ -87,7 +87,7 @@ final class RowCompiler
                     %s
                     $rows[] = [%s];
                 }
-                $d->seek($o);
+                if ($o !== $end) { throw new \Phpdyno\Tarantool\Exception\ProtocolError("Bytes follow the rows"); }
                 return $rows;
             };',
             0x90 | \strlen($shape),
@@ -118,6 +118,6 @@ final class RowCompiler
 
     private static function otherField(string $v): string
     {
-        return '$d->seek($o); ' . $v . ' = $d->value(1); $o = $d->offset();';
+        return '$d->reset($b, $o, $end); ' . $v . ' = $d->value(1); $o = $d->offset();';
     }
 }

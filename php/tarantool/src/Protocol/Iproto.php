@@ -32,6 +32,7 @@ final class Iproto
     public const KEY_ERROR_MESSAGE = 0x31;
     public const KEY_METADATA = 0x32;
     public const KEY_BIND_COUNT = 0x34;
+    public const KEY_TUPLE = 0x21;
     public const KEY_USER = 0x23;
     public const KEY_SQL_TEXT = 0x40;
     public const KEY_SQL_INFO = 0x42;

@@ -27,12 +27,14 @@ final class Connection
     /** @internal what came from the server; also knows the schema version */
     public readonly Inbox $inbox;
 
+    /** @internal what goes to the server, and waits for its answers */
+    public readonly Outbox $outbox;
+
     private State $state = State::Idle;
 
     /** @var resource|null */
     private $stream = null;
     private ?Greeting $greeting = null;
-    private readonly Outbox $outbox;
     private readonly Handshake $handshake;
     private int $process = 0;
 
@@ -50,37 +52,21 @@ final class Connection
     }
 
     /**
-     * Takes a request: it is framed at once, or kept until the session is open; never throws, but fails the request.
+     * Takes a request: it is framed at once, or kept until the session is open; trouble makes it fail.
+     *
+     * @throws \LogicException if it was submitted before
      */
     public function submit(Request $request): void
     {
+        if ($request->tries !== 0) {
+            throw new \LogicException('A request can be submitted once');
+        }
         if ($this->state === State::Ready && ($this->outbox->outstanding !== [] || $this->isOurs())) {
             $this->outbox->add($request);
 
             return;
         }
         $this->defer($request);
-    }
-
-    /**
-     * Takes a request whose body is a complete frame with this sync; the session must be open.
-     *
-     * @throws ConnectionLost if the session is not open
-     */
-    public function submitFrame(Request $request, int $sync): void
-    {
-        if (!$this->isReady()) {
-            throw new ConnectionLost('There is no open session', Outcome::Unsent);
-        }
-        $this->outbox->addFrame($request, $request->body, $sync);
-    }
-
-    /**
-     * Returns the wanted sync if no request in flight has it, else a free one.
-     */
-    public function reserveSync(int $wanted): int
-    {
-        return $this->outbox->reserve($wanted);
     }
 
     /**
@@ -169,16 +155,7 @@ final class Connection
      */
     public function flush(): void
     {
-        if ($this->stream === null) {
-            return;
-        }
-        if ($this->process !== \getmypid()) {
-            $this->disconnect(State::Idle);
-            $this->outbox->failAll('The connection belongs to the parent process', null, $this->takeBacklog());
-
-            return;
-        }
-        if ($this->outbox->outstanding !== []) {
+        if ($this->stream !== null && $this->isOurs() && $this->outbox->outstanding !== []) {
             $this->outbox->write($this->stream);
         }
     }
@@ -286,19 +263,10 @@ final class Connection
             return;
         }
         $this->state = State::Authenticating;
-        $request = $this->handshake->authentication($this->greeting);
-        $request->listener = function () use ($request): void {
-            if ($this->state !== State::Authenticating) {
-                return;
-            }
-            if ($request->error === null) {
-                $this->ready();
-            } else {
-                $message = \sprintf('Authentication failed: %s', $request->error->getMessage());
-                $this->openFailed(new ConnectionFailed($message, $request->error->getCode(), $request->error), false);
-            }
-        };
-        $this->outbox->add($request);
+        $this->outbox->add($this->handshake->authentication(
+            $this->greeting,
+            fn (?ConnectionFailed $error) => $error === null ? $this->ready() : $this->openFailed($error, false),
+        ));
     }
 
     private function ready(): void
@@ -343,15 +311,18 @@ final class Connection
         $this->outbox->failEach($failed, $reason);
     }
 
+    /**
+     * Tells whether this process opened the socket; if its parent did, the socket is let go.
+     */
     private function isOurs(): bool
     {
-        if ($this->process !== \getmypid()) {
-            $this->disconnect(State::Idle);
-
-            return false;
+        if ($this->process === \getmypid()) {
+            return true;
         }
+        $this->disconnect(State::Idle);
+        $this->outbox->failAll('The connection belongs to the parent process', null, $this->takeBacklog());
 
-        return true;
+        return false;
     }
 
     private function disconnect(State $state): void

@@ -18,13 +18,11 @@ final class DefaultWaiter implements Waiter
             return;
         }
         $fiber = \Fiber::getCurrent();
-        if ($fiber !== null) {
-            $scheduler = Scheduler::owner($fiber);
-            if ($scheduler !== null) {
-                $scheduler->suspend($fiber, $connection, $awaited);
+        if ($fiber !== null && Scheduler::watch($fiber, $connection)) {
+            $awaited->fiber = $fiber;
+            \Fiber::suspend();
 
-                return;
-            }
+            return;
         }
         while (!$awaited->done) {
             Poll::turn([$connection]);

@@ -66,16 +66,28 @@ final class Handshake
 
     /**
      * Returns the request that authenticates the user of the options.
+     *
+     * @param \Closure(?ConnectionFailed): void $done called when it is answered
      */
-    public function authentication(Greeting $greeting): Request
+    public function authentication(Greeting $greeting, \Closure $done): Request
     {
-        return new Request(
+        $request = new Request(
             new Operation(Iproto::AUTH, AnswerKind::Nothing),
             Encoder::map([
                 Iproto::KEY_USER => (string) $this->options->user,
-                0x21 => ['chap-sha1', $greeting->scramble($this->options->password())],
+                Iproto::KEY_TUPLE => ['chap-sha1', $greeting->scramble($this->options->password())],
             ]),
         );
+        $request->listener = static function () use ($request, $done): void {
+            $error = $request->error();
+            $done($error === null ? null : new ConnectionFailed(
+                sprintf('Authentication failed: %s', $error->getMessage()),
+                $error->getCode(),
+                $error,
+            ));
+        };
+
+        return $request;
     }
 
     /**

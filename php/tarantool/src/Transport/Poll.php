@@ -11,7 +11,7 @@ namespace Phpdyno\Tarantool\Transport;
  */
 final class Poll
 {
-    private const MAX_WAIT = 3_600_000_000_000;
+    private const MAX_WAIT = 1_000_000_000;
 
     /**
      * Makes one turn; waits no longer than until $until (hrtime, nanoseconds) or the first deadline.
@@ -34,6 +34,9 @@ final class Poll
                     $write[$id] = $stream;
                 }
             }
+        }
+        if ($until === null && $read === []) {
+            throw new \LogicException('There is nothing to wait for');
         }
         $wait = $until === null ? self::MAX_WAIT : \max(0, $until - \hrtime(true));
         $microseconds = \intdiv($wait + 999, 1000);

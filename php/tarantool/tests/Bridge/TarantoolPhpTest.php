@@ -35,7 +35,7 @@ final class TarantoolPhpTest extends TestCase
     {
         parent::setUp();
         if (!class_exists(Client::class) || !class_exists(MessagePacker::class)) {
-            self::markTestSkipped('TARANTOOL_PHP_CLIENT does not name an autoloader of tarantool/client and rybakit/msgpack');
+            self::markTestSkipped('TARANTOOL_PHP_CLIENT names no autoloader of tarantool/client and rybakit/msgpack');
         }
     }
 

@@ -20,7 +20,8 @@ final class FakeAnswersTest extends FakeTestCase
         $pushed = [];
         $client = $this->scripted(static function (FakePeer $peer): void {
             while ($request = $peer->read()) {
-                $peer->frame($request['sync'], "\x81\x30\x91\xa3one", 0x80)->frame($request['sync'], "\x81\x30\x91\x02", 0x80);
+                $peer->frame($request['sync'], "\x81\x30\x91\xa3one", 0x80);
+                $peer->frame($request['sync'], "\x81\x30\x91\x02", 0x80);
                 $peer->rows($request['sync'], 'end');
             }
         }, onPush: static function (mixed $data, int $sync) use (&$pushed): void {
@@ -95,8 +96,9 @@ final class FakeAnswersTest extends FakeTestCase
     /** @return iterable<array{string}> */
     public function forbidden(): iterable
     {
-        yield 'a sync nobody asked for' => ["\xce\0\0\0\x18\x83\0\xce\0\0\0\0\x01\xcf\0\0\0\0\0\0\x77\x77\x05\xce\0\0\0\x01\x80"];
-        yield 'sync 0 without an error' => ["\xce\0\0\0\x18\x83\0\xce\0\0\0\0\x01\xcf\0\0\0\0\0\0\0\0\x05\xce\0\0\0\x01\x80"];
+        $start = "\xce\0\0\0\x18\x83\0\xce\0\0\0\0\x01\xcf\0\0\0\0\0\0";
+        yield 'a sync nobody asked for' => [$start . "\x77\x77\x05\xce\0\0\0\x01\x80"];
+        yield 'sync 0 without an error' => [$start . "\0\0\x05\xce\0\0\0\x01\x80"];
         yield 'no frame' => [str_repeat('HTTP/1.1 400 Bad Request ', 9)];
         yield 'a frame that is too long' => ["\xce\x7f\xff\xff\xff"];
         yield 'a header that is no map' => ["\x02\x05\x80"];

@@ -175,6 +175,23 @@ final class FakeLossTest extends FakeTestCase
         self::assertStringContainsString('took longer', $error->getMessage());
     }
 
+    public function testFibersHearThatNobodyListens(): void
+    {
+        $client = new Client(new Options('unix:///nonexistent/socket', reconnect: 2));
+        $start = microtime(true);
+        $results = Scheduler::map(range(1, 5), static function (int $i) use ($client): string {
+            if ($i === 5) {
+                Scheduler::sleep(0.01);
+
+                return 'slept';
+            }
+
+            return self::thrown(ConnectionFailed::class, $client->ping(...))::class;
+        });
+        self::assertSame([...array_fill(0, 4, ConnectionFailed::class), 'slept'], $results);
+        self::assertLessThan(1.0, microtime(true) - $start);
+    }
+
     public function testClosingInsideAFiberFailsTheOthers(): void
     {
         $client = $this->scripted(static function (FakePeer $peer, int $number): void {
@@ -200,10 +217,11 @@ final class FakeLossTest extends FakeTestCase
     public function testANewSessionPreparesStatementsAgain(): void
     {
         $client = $this->scripted(static function (FakePeer $peer, int $number): void {
+            $column = "\x82\x00\xa1a\x01\xa7integer";
             for ($left = 2; $left > 0 && $request = $peer->read(); --$left) {
                 $request['type'] === 13
                     ? $peer->frame($request['sync'], "\x82\x43\x07\x34\x00")
-                    : $peer->frame($request['sync'], "\x82\x32\x91\x82\x00\xa1a\x01\xa7integer\x30\x91\x91" . chr($number));
+                    : $peer->frame($request['sync'], "\x82\x32\x91$column\x30\x91\x91" . chr($number));
             }
         });
         $statement = $client->prepare('select 1');

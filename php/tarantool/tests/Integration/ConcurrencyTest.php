@@ -89,7 +89,10 @@ final class ConcurrencyTest extends TestCase
     {
         $client = self::client();
         $caught = Scheduler::run(
-            bad: fn (): string => self::thrown(ServerError::class, static fn () => $client->call('no_such'))->getMessage(),
+            bad: fn (): string => self::thrown(
+                ServerError::class,
+                static fn () => $client->call('no_such'),
+            )->getMessage(),
             good: static fn () => $client->call('same', 1)[0],
         );
         self::assertStringContainsString('no_such', $caught['bad']);
@@ -103,6 +106,26 @@ final class ConcurrencyTest extends TestCase
         });
         self::assertLessThan(15, $begun);
         self::assertSame([2], $client->call('same', 2));
+    }
+
+    public function testAFiberOfSomebodyElseBlocksAndDisturbsNobody(): void
+    {
+        $client = self::client();
+        $results = Scheduler::map(range(1, 200), static function (int $i) use ($client): array {
+            $first = $client->select('items', $i)[0][0];
+            if ($i % 7 === 0) {
+                // Blocks, so it reads answers of the scheduler's Fibers while their connection is settling others.
+                $foreign = new \Fiber(static fn (): int => $client->select('items', $i + 1)[0][0]);
+                $foreign->start();
+
+                return [$first, $foreign->getReturn(), $client->select('items', $i + 2)[0][0]];
+            }
+
+            return [$first, $client->call('same', $i + 1)[0], $client->select('items', $i + 2)[0][0]];
+        }, 40);
+        foreach ($results as $i => $result) {
+            self::assertSame([$i + 1, $i + 2, $i + 3], $result);
+        }
     }
 
     public function testATimeOutInsideAFiber(): void
@@ -151,6 +174,29 @@ final class ConcurrencyTest extends TestCase
             return array_sum(array_map(static fn ($request) => $request->get()[0][0], $batch->flush()));
         }, 10);
         self::assertSame(array_map(static fn (int $i): int => 210 * $i, range(1, 10)), $sums);
+    }
+
+    public function testARequestIsSubmittedOnce(): void
+    {
+        $client = self::client();
+        $request = $client->requests()->call('same', [1]);
+        self::assertSame([1], $client->run($request));
+        self::thrown(\LogicException::class, static fn () => $client->run($request));
+        self::assertSame([1], $request->get());
+    }
+
+    public function testAnswersThatCameWhileTheCallerWasBusyAreNoTimeOut(): void
+    {
+        $client = self::client(requestTimeout: 0.3);
+        $make = $client->requests();
+        $requests = array_map(static fn (int $i) => $make->call('same', [$i, str_repeat('z', 100)]), range(0, 999));
+        foreach ($client->pipeline($requests, 1000) as $i => $request) {
+            self::assertSame($i, $request->get()[0]);
+            if ($i === 0) {
+                usleep(500000);
+            }
+        }
+        self::assertSame(999, $i);
     }
 
     public function testPipelineBeyondNetMsgMaxDoesNotHang(): void

@@ -170,6 +170,22 @@ final class OperationsTest extends TestCase
         self::thrown(UnknownName::class, static fn () => $client->select('moving', 1));
     }
 
+    public function testARenamedSpaceIsNoticedByTheSchemaVersion(): void
+    {
+        $client = self::client();
+        $other = self::client();
+        $other->eval('box.schema.space.create("current"):create_index("pk") box.space.current:replace{1, "first"}');
+        self::assertSame([[1, 'first']], $client->select('current', 1));
+        self::assertSame([1, 'second'], $client->replace('current', [1, 'second']));
+        $other->eval('box.space.current:rename("former") box.schema.space.create("current"):create_index("pk")
+            box.space.current:create_index("second") box.space.current:replace{1, "third"}');
+        $client->ping();
+        self::assertSame([[1, 'third']], $client->select('current', 1));
+        self::assertSame([1, 'fourth'], $client->replace('current', [1, 'fourth']));
+        self::assertSame([[1, 'fourth']], $client->select('current', 1, 'second'));
+        self::assertSame([[1, 'second']], $client->select('former', 1));
+    }
+
     public function testExtensionTypes(): void
     {
         $client = self::client();

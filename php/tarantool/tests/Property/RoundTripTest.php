@@ -59,9 +59,8 @@ final class RoundTripTest extends TestCase
     {
         $client = self::client();
         $client->eval('box.space.anything:truncate()');
-        $keys = [];
-        foreach ([0, 5, 127, 128, 255, 256, 65535, 65536, 0xffffffff, 0x100000000, PHP_INT_MAX, -1, -33, -200] as $key) {
-            $keys[] = $key;
+        $keys = [0, 5, 127, 128, 255, 256, 65535, 65536, 0xffffffff, 0x100000000, PHP_INT_MAX, -1, -33, -200];
+        foreach ($keys as $key) {
             $client->eval('box.space.anything:replace{(...), "lua"}', $key);
             self::assertSame([[$key, 'lua']], $client->select('anything', [$key]), (string) $key);
             $client->replace('anything', [$key, 'php']);

@@ -26,7 +26,7 @@ final class Values
         $value = (($this->random)(0, 0x7fffffff) << 32 | ($this->random)(0, 0x7fffffff) << 1) & (2 ** $bits - 1);
 
         return match (($this->random)(0, 3)) {
-            0 => -$value,
+            0 => $value * -1,
             1 => (1 << min($bits, 62)) - ($this->random)(0, 2),
             default => $value,
         };
@@ -36,7 +36,8 @@ final class Values
     public function string(int $limit = 300): string
     {
         $string = '';
-        for ($left = ($this->random)(0, 1) === 0 ? ($this->random)(0, 40) : ($this->random)(0, $limit); $left > 0; --$left) {
+        $left = ($this->random)(0, ($this->random)(0, 1) === 0 ? min(40, $limit) : $limit);
+        for (; $left > 0; --$left) {
             $string .= chr(($this->random)(0, 255));
         }
 

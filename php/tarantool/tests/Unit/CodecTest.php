@@ -99,9 +99,23 @@ final class CodecTest extends TestCase
             $bytes = $pure->encodeList($row);
             $length = strlen($bytes);
             self::assertEquals([$row], $extension->decodeRows($bytes, 0, $length, 1, null));
+            $many = str_repeat($bytes, 300);
+            self::assertEquals(
+                array_fill(0, 300, $row),
+                $extension->decodeRows('..' . $many, 2, 2 + strlen($many), 300, null),
+            );
+            foreach ([[$many, 299], [$many, 301], ["$many\x01", 300], [substr($many, 0, -1), 300]] as [$bad, $count]) {
+                self::thrown(
+                    ProtocolError::class,
+                    static fn () => $extension->decodeRows($bad, 0, strlen($bad), $count, null),
+                );
+            }
             self::assertEquals($row, $extension->decode($bytes, 0, $length));
             self::thrown(ProtocolError::class, static fn () => $extension->decodeRows($bytes, 0, $length, 2, null));
-            self::thrown(ProtocolError::class, static fn () => $extension->decodeRows("$bytes\x01", 0, $length + 1, 1, null));
+            self::thrown(
+                ProtocolError::class,
+                static fn () => $extension->decodeRows("$bytes\x01", 0, $length + 1, 1, null),
+            );
         }
     }
 

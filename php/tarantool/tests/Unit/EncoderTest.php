@@ -43,7 +43,8 @@ final class EncoderTest extends TestCase
 
     public function testLengthsAreEncodedInTheirShortestForm(): void
     {
-        foreach ([31 => 'bf', 32 => 'd920', 255 => 'd9ff', 256 => 'da0100', 65536 => 'db00010000'] as $length => $head) {
+        $heads = [31 => 'bf', 32 => 'd920', 255 => 'd9ff', 256 => 'da0100', 65536 => 'db00010000'];
+        foreach ($heads as $length => $head) {
             self::assertStringStartsWith($head, bin2hex(Encoder::value(str_repeat('x', $length))));
             self::assertSame($length, strlen((new Decoder(Encoder::value(str_repeat('x', $length))))->value()));
         }

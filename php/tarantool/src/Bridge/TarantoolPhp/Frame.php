@@ -31,7 +31,10 @@ final class Frame
      */
     public static function parse(string $bytes): self
     {
-        if (\strlen($bytes) > 14 && $bytes[9] === "\xce" && \substr($bytes, 5, 2) === "\x82\x00" && $bytes[8] === "\x01") {
+        if (
+            \strlen($bytes) > 14 && $bytes[5] === "\x82" && $bytes[6] === "\x00" && \ord($bytes[7]) < 0x80
+            && $bytes[8] === "\x01" && $bytes[9] === "\xce"
+        ) {
             return new self($bytes, \ord($bytes[7]), \unpack('N', $bytes, 10)[1], 14);
         }
         $decoder = new Decoder($bytes, 5);

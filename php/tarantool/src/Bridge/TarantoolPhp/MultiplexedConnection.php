@@ -91,7 +91,7 @@ final class MultiplexedConnection implements Connection
      */
     public function send(string $data): string
     {
-        if ($this->greeting === null || $this->epoch !== $this->socket->epoch) {
+        if ($this->greeting === null || $this->epoch !== $this->socket->epoch || !$this->socket->isReady()) {
             throw new CommunicationFailed('Error writing request: connection closed');
         }
         try {
@@ -114,9 +114,9 @@ final class MultiplexedConnection implements Connection
 
     private function exchange(Frame $frame): string
     {
-        $sync = $this->socket->reserveSync($frame->sync);
+        $sync = $this->socket->outbox->reserve($frame->sync);
         $request = new Request($this->raw, $sync === $frame->sync ? $frame->bytes : $frame->withSync($sync));
-        $this->socket->submitFrame($request, $sync);
+        $this->socket->outbox->addFrame($request, $request->body, $sync);
         $this->executor->waiter->wait($this->socket, $request);
         $answer = $request->get();
 
