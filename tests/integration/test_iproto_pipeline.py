@@ -50,10 +50,17 @@ def tarantool(home: Path, listen: str) -> Iterator[None]:
     """A server with 10,000 tuples, which ends with the block; run by root, it is nobody's."""
     script = home / "server.lua"
     script.write_text(LUA.format(listen=listen, home=home, space=SPACE, tuples=TUPLES))
-    account = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if AS_ROOT else {}
     if AS_ROOT:
         os.chown(home, NOBODY, NOBODY)
-    process = subprocess.Popen([SERVER, str(script)], stdin=subprocess.DEVNULL, cwd=home, start_new_session=True, **account)  # type: ignore[call-overload]
+    process = subprocess.Popen(
+        [SERVER, str(script)],
+        stdin=subprocess.DEVNULL,
+        cwd=home,
+        start_new_session=True,
+        user=NOBODY if AS_ROOT else None,
+        group=NOBODY if AS_ROOT else None,
+        extra_groups=[] if AS_ROOT else None,
+    )
     try:
         deadline = time.monotonic() + 30
         while not (home / "ready").exists():
