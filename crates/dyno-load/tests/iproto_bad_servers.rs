@@ -90,6 +90,22 @@ fn a_sync_that_nobody_waits_for() {
 }
 
 #[test]
+fn an_answer_that_belongs_to_an_earlier_run() {
+    let server = FakeServer::unix(|peer: &mut dyn Peer, _| {
+        peer.write_all(&greeting())?;
+        let (first, _) = read_request(peer)?;
+        peer.write_all(&answer(0, first, NOTHING))?;
+        read_request(peer)?;
+        peer.write_all(&answer(0, first, NOTHING))?;
+        hang(peer)
+    });
+    let mut pipeline = pipeline(&server.address);
+    assert_eq!(outcomes(&flow(&mut pipeline, 1, 1)), ["ok"]);
+    assert_eq!(outcomes(&flow(&mut pipeline, 1, 1)), ["malformed"]);
+    assert_eq!(failure(&pipeline), "an answer with a sync that nobody waits for");
+}
+
+#[test]
 fn sync_0() {
     let why = "an answer with sync 0: the server could not read a request";
     assert_eq!(malformed(|_| answer(NO_SUCH_SPACE, 0, NOTHING)), why);
@@ -176,7 +192,7 @@ fn an_answer_in_time_for_some_only() {
         }
     };
     let server = FakeServer::unix(serve);
-    let samples = flow(&mut pipeline(&server.address), 1000, 2);
+    let samples = flow(&mut pipeline(&server.address), 1000, 3);
     let outcomes = outcomes(&samples);
     assert_eq!((outcomes[0], outcomes[1], outcomes[999]), ("timed_out", "ok", "abandoned"));
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == "timed_out").count(), 1);
@@ -185,15 +201,22 @@ fn an_answer_in_time_for_some_only() {
 #[test]
 fn an_interruption_abandons_what_is_in_flight() {
     let server = FakeServer::unix(|peer: &mut dyn Peer, number| {
+        if number > 1 {
+            return in_batches(1, |syncs| answer(0, syncs[0], NOTHING))(peer, number);
+        }
         peer.write_all(&greeting())?;
-        if number == 0 { hang(peer) } else { in_batches(1, |syncs| answer(0, syncs[0], NOTHING))(peer, number) }
+        hang(peer)
     });
     let mut pipeline = pipeline(&server.address);
-    let started = Instant::now();
-    let samples = pipeline.run(vec![0; 10], 5, u64::MAX, &mut || true).unwrap();
-    assert!(started.elapsed() < Duration::from_millis(200), "{:?}", started.elapsed());
-    assert!(samples.interrupted && failure(&pipeline).is_empty());
-    assert_eq!(outcomes(&samples), ["abandoned"; 10]);
+    for (patience, sent) in [(Duration::ZERO, 0), (Duration::from_millis(60), 5)] {
+        let started = Instant::now();
+        let samples = pipeline.run(vec![0; 10], 5, u64::MAX, &mut || started.elapsed() >= patience).unwrap();
+        assert!(samples.interrupted && failure(&pipeline).is_empty());
+        assert_eq!(outcomes(&samples), ["abandoned"; 10]);
+        assert_eq!(samples.sent_ns.iter().filter(|sent| **sent > 0).count(), sent);
+    }
+    let again = flow(&mut pipeline, 10, 5);
+    assert_eq!((outcomes(&again), again.connects), (vec!["ok"; 10], 1));
 }
 
 #[test]
