@@ -12,6 +12,7 @@ from phpdyno.report.sweep_shape import SweepView
 from phpdyno.stack.programs import program_path
 from tests.support.command import FEWEST, document, phpdyno, records_of, site, the_run
 from tests.support.optional import needs
+from tests.support.scripts import script
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, needs(shutil.which("strace", path=program_path()), "strace is not installed")]
@@ -54,6 +55,24 @@ def test_compare_tells_it_before_its_first_block_and_the_report_has_it(tmp_path:
     assert "What the app reached for" in (the_run(tmp_path / "runs") / "report.html").read_text()
     again = phpdyno("report", the_run(tmp_path / "runs"), "--json")
     assert [row["what"] for row in document(again)["reached"]["rows"]] == ["127.0.0.1:6379, refused", "/tmp/x, opened for writing"]
+    assert wait_for_no_traces() == []
+
+
+def test_a_script_is_watched_from_its_start_on(tmp_path: Path) -> None:
+    place = script(
+        tmp_path,
+        "<?php @fsockopen('127.0.0.1', 6379, $number, $said, 1);\n"
+        "return static function (): string { @file_put_contents('/tmp/x', 'x'); return str_repeat('an answer ', 40); };\n",
+    )
+    answer = phpdyno("compare", "--script", place, "--aa", *FEWEST, "--budget", "20s", "--runs", tmp_path / "runs")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert answer.stderr.splitlines()[:3] == [
+        "plan: what the script reaches for, seen in 2 operations before measuring:",
+        f"  once an operation {TOLD[2].removeprefix('  once a request ')}",
+        "  1 x 127.0.0.1:6379, refused: `--allow-network 127.0.0.1:6379` lets it through, for this run",
+    ]
+    assert "What the script reached for" in (the_run(tmp_path / "runs") / "report.html").read_text()
+    assert not Path("/tmp/x").exists()
     assert wait_for_no_traces() == []
 
 

@@ -13,6 +13,7 @@ from phpdyno.experiment.slot import Lane
 from phpdyno.explain.attached import attached
 from phpdyno.explain.reached import TRACED, read_reached
 from phpdyno.explain.strace import await_attached, find_strace, place_of_output, sleeping_pool
+from phpdyno.host.plain import open_plain
 from phpdyno.model.reach import Reached
 from phpdyno.stack.programs import told
 from phpdyno.stack.supervise import Supervisor
@@ -67,9 +68,28 @@ def watching(
         output.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def watching_from_start(
+    supervisor: Supervisor, *, requests: int, ours: Sequence[str] = (), sendmail: Sequence[str] = ()
+) -> Iterator[tuple[list[str], Watched]]:
+    """Give the words before a command of the servers' account with which it starts under strace, and what it reached for by the end.
+
+    Raises CannotTrace where strace is missing.
+    """
+    output = place_of_output(supervisor, as_service=True) / "reached"
+    output.unlink(missing_ok=True)
+    watched = Watched(requests)
+    try:
+        yield [*_command(find_strace()), "-o", str(output), "--"], watched
+        watched.reached = _read(output, watched.requests, ours, sendmail, {})
+    finally:
+        output.unlink(missing_ok=True)
+
+
 def _read(output: Path, requests: int, ours: Sequence[str], sendmail: Sequence[str], places: Mapping[int, str]) -> Reached:
     try:
-        with output.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+        # The servers' account may write there, and put a link in its place.
+        with open(open_plain(output), encoding="utf-8", errors="surrogateescape", newline="\n") as lines:  # noqa: PTH123
             return read_reached(lines, requests=requests, ours=ours, sendmail=sendmail, places=places)
     except OSError as error:
         raise DynoError(f"strace left nothing to read: {error}", where=str(output)) from error

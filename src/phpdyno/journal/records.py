@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Metric, Plan
+from phpdyno.model.plan import Metric, Plan, Unit
 from phpdyno.model.reach import Reached
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
@@ -38,13 +38,14 @@ class ReachedFor(Struct, frozen=True, tag="reached"):
     """What fresh workers of the control reached for before the first block; None, and why in `unwatched`, where that could not be seen.
 
     `bottle` says why the app does not run in a bottle, '' where it does; `let_through` are the peers that it may reach. There is no such
-    line of an app that nobody looks at.
+    line of an app that nobody looks at. `unit` is what was watched: an app's requests, or operations of a script from its start on.
     """
 
     reached: Reached | None
     unwatched: str = ""
     bottle: str = ""
     let_through: tuple[str, ...] = ()
+    unit: Unit = "request"
 
 
 class Answers(Struct, frozen=True, tag="answers"):

@@ -14,18 +14,19 @@ MOST_LINES = 8
 def reach_view(found: ReachedFor) -> ReachView:
     """The part of a view. Without a bottle there is no advice: what was reached for is the host's own."""
     if found.reached is None:
-        return ReachView(0, (), found.unwatched or "no reason is recorded")
-    told = advise(found.reached, given=found.let_through)
+        return ReachView(0, (), found.unwatched or "no reason is recorded", found.unit)
+    told = advise(found.reached, given=found.let_through, unit=found.unit)
     rows = [ReachRow(each.calls, each.often, each.what, "" if found.bottle else each.next_step, each.snippet) for each in told]
-    return ReachView(found.reached.requests, tuple(rows), "")
+    return ReachView(found.reached.requests, tuple(rows), "", found.unit)
 
 
 def lines_of(view: ReachView, *, most: int = MOST_LINES) -> Iterator[str]:
     """A headline, then a line for each of the first few, indented; nothing at all where nothing was reached for."""
+    what = "script" if view.unit == "operation" else "app"
     if view.unwatched:
-        yield f"what the app reaches for is not known: {view.unwatched}"
+        yield f"what the {what} reaches for is not known: {view.unwatched}"
     elif view.rows:
-        yield f"what the app reaches for, seen in {count(view.requests, 'request')} before measuring:"
+        yield f"what the {what} reaches for, seen in {count(view.requests, view.unit)} before measuring:"
         shown = view.rows if len(view.rows) <= most else view.rows[: most - 1]
         yield from (f"  {in_words(row)}" for row in shown)
         if len(shown) < len(view.rows):

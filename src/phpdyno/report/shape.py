@@ -166,6 +166,7 @@ class ReachView(Struct, frozen=True):
     requests: Annotated[int, says("Requests that were watched; 0 where none could be.")]
     rows: Annotated[tuple[ReachRow, ...], says("Each thing, most frequent first.")]
     unwatched: Annotated[str, says("Why it is not known; empty where it is.")]
+    unit: Annotated[Unit, says("What was watched: requests, or operations of a script.")] = "request"
 
 
 class RunView(Struct, frozen=True, kw_only=True):

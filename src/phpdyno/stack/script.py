@@ -5,7 +5,7 @@ import functools
 import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -262,7 +262,17 @@ class ScriptBench:
                 with contextlib.suppress(OSError):
                     group.rmdir()
 
-    def _launch(self, arm: Arm) -> ScriptInstance:
+    @contextlib.contextmanager
+    def running(self, arm: Arm, *, before: Sequence[str] = ()) -> Iterator[ScriptInstance]:
+        """One instance of an arm, started with these words `before` its command. Raises ArmFailed."""
+        instance = self._launch(arm, before=before)
+        try:
+            instance.await_ready([target.path for target in self.app.workload.targets])
+            yield instance
+        finally:
+            self.stop([instance])
+
+    def _launch(self, arm: Arm, *, before: Sequence[str] = ()) -> ScriptInstance:
         self._started += 1
         number = self._started
         directory = self.supervisor.live / f"i{number}"
@@ -273,7 +283,7 @@ class ScriptBench:
         try:
             child = self.supervisor.spawn(
                 f"php-script-{number}",
-                command.argv,
+                [*before, *command.argv],
                 env=command.env,
                 cwd=self.app.docroot,
                 binds=self.app.binds,

@@ -1,26 +1,32 @@
 """What an app reaches for, watched on fresh workers of one arm: for `check`, and before the first block of what measures."""
 
 from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
 
 import numpy as np
 
 from phpdyno.apps.source import PHP_FILES
+from phpdyno.drive.requests import LengthClass
+from phpdyno.drive.script import ScriptDriver
 from phpdyno.errors import DynoError
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.stage import Stage
 from phpdyno.explain.strace import CannotTrace
-from phpdyno.explain.watching import watch_requests
+from phpdyno.explain.watching import watch_requests, watching_from_start
 from phpdyno.host.cores import on_cores
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.plan import Panel
+from phpdyno.model.plan import Panel, Unit
 from phpdyno.model.reach import Reached
 from phpdyno.model.workload import Workload
 from phpdyno.report.reached import lines_of, reach_view
 from phpdyno.stack.bench import OWN_INI, Bench
 from phpdyno.stack.instance import ArmFailed
+from phpdyno.stack.script import ScriptBench
+from phpdyno.stack.supervise import Supervisor
 
 ROUNDS = 2
 """So often every target is asked: what is done once a worker, or once for the first of them, is told from what every request does."""
@@ -31,20 +37,25 @@ MOST_REQUESTS = 200
 def look_before(stage: Stage, arm: Arm, workload: Workload, *, progress: Progress) -> ReachedFor | None:
     """What fresh workers of `arm` reach for, told to the onlooker; they have ended when this returns. Never a failure.
 
-    None where nobody looks: at a script, at an app of our own, of which it is known, and at an arm that does not start.
+    None where nobody looks: at an app of our own, of which it is known, and at an arm that does not start.
     """
-    if not isinstance(stage, Bench) or not is_the_users(stage.app_of(arm)):
+    if not isinstance(stage, Bench | ScriptBench):
         return None
-    progress.phase("watching what the app reaches for")
+    app = stage.app_of(arm) if isinstance(stage, Bench) else stage.app
+    if not is_the_users(app):
+        return None
+    unit: Unit = "operation" if isinstance(stage, ScriptBench) else "request"
+    progress.phase(f"watching what the {'script' if unit == 'operation' else 'app'} reaches for")
     try:
         with on_cores(stage.cores.helpers):
-            reached, unwatched = watch_app(stage, arm, workload, most=MOST_REQUESTS)
+            watch = partial(watch_script, stage) if isinstance(stage, ScriptBench) else partial(watch_app, stage)
+            reached, unwatched = watch(arm, workload, most=MOST_REQUESTS)
     except ArmFailed:
         # The measurement finds that as well, and says it with all that explains it.
         return None
     except DynoError as error:
         reached, unwatched = None, str(error)
-    found = ReachedFor(reached, unwatched, stage.supervisor.no_bottle, tuple(map(str, stage.app_of(arm).peers)))
+    found = ReachedFor(reached, unwatched, stage.supervisor.no_bottle, tuple(map(str, app.peers)), unit)
     for line in lines_of(reach_view(found)):
         progress.note(line)
     return found
@@ -72,7 +83,33 @@ def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = 
             lane.driver.close()
 
 
+def watch_script(bench: ScriptBench, arm: Arm, workload: Workload, *, most: int | None = None) -> tuple[Reached | None, str]:
+    """What a fresh process of a script reaches for, its set-up included, and why that is not known; at `most` so many operations.
+
+    Raises DynoError where it does not start.
+    """
+    sequence = np.tile(np.arange(len(workload.targets), dtype=np.uint32), ROUNDS)[:most]
+    ours, sendmail = _trees(bench.supervisor, bench.app), [OWN_INI["sendmail_path"]]
+    try:
+        with (
+            watching_from_start(bench.supervisor, requests=len(sequence), ours=ours, sendmail=sendmail) as (before, watched),
+            bench.running(arm, before=before) as instance,
+            closing(ScriptDriver(instance.path, _any_length(workload))) as driver,
+        ):
+            driver.drive(sequence)
+        return watched.found(), ""
+    except CannotTrace as error:
+        return None, str(error)
+
+
+def _any_length(workload: Workload) -> list[LengthClass]:
+    return [LengthClass() for _ in workload.targets]
+
+
 def _ours(bench: Bench, arm: Arm) -> Sequence[str]:
+    return _trees(bench.supervisor, bench.app_of(arm))
+
+
+def _trees(supervisor: Supervisor, app: PreparedApp) -> Sequence[str]:
     """Trees that are the app's or phpdyno's."""
-    app = bench.app_of(arm)
-    return [str(bench.supervisor.live), str(app.real_root), str(app.docroot), *map(str, (*app.binds.values(), *app.linked))]
+    return [str(supervisor.live), str(app.real_root), str(app.docroot), *map(str, (*app.binds.values(), *app.linked))]

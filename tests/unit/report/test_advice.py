@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from phpdyno.model.reach import Connection, Deed, Family, Lookup, Outcome, Program, Protocol, Reached, Write
-from phpdyno.report.advice import Advice, advise, often
+from phpdyno.report.advice import Advice, Watched, advise, often
 from phpdyno.report.known_services import SERVICE_NAMES, kind_of
 
 
@@ -131,7 +131,7 @@ def test_control_characters_are_shown_and_the_toml_holds() -> None:
     [(12, 12, "once a request"), (36, 12, "3 x a request"), (13, 12, "13 x"), (3, 12, "3 x"), (1, 1, "once a request"), (3, 0, "3 x")],
 )
 def test_how_often(calls: int, requests: int, said: str) -> None:
-    assert often(calls, requests) == said
+    assert often(calls, Watched(requests)) == said
 
 
 @pytest.mark.parametrize(
@@ -147,3 +147,10 @@ def test_how_often(calls: int, requests: int, said: str) -> None:
 def test_services_by_port_and_by_socket(port: int, path: str, kind: str) -> None:
     assert kind_of(port, path) == kind
     assert not kind or kind in SERVICE_NAMES
+
+
+def test_of_a_script_operations_are_told_and_no_service_that_it_cannot_have() -> None:
+    connection = Connection("127.0.0.1", 6379, "", "inet", "tcp", "refused", "ECONNREFUSED", 4)
+    (told,) = advise(Reached(requests=2, connections=(connection,)), unit="operation")
+    assert told.line == "2 x an operation 127.0.0.1:6379, refused: `--allow-network 127.0.0.1:6379` lets it through, for this run"
+    assert told.snippet == ""

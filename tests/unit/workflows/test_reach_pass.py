@@ -78,8 +78,8 @@ def test_an_arm_that_does_not_start_is_for_the_measurement_to_tell(monkeypatch: 
     assert told.notes == []
 
 
-@pytest.mark.parametrize("stage", [bench(None), bench(PHP_FILES / "hello"), SimpleNamespace()], ids=["plain", "built-in", "script"])
-def test_nobody_looks_at_our_own_apps_and_at_scripts(monkeypatch: pytest.MonkeyPatch, stage: Any) -> None:
+@pytest.mark.parametrize("stage", [bench(None), bench(PHP_FILES / "hello"), SimpleNamespace()], ids=["plain", "built-in", "another stage"])
+def test_nobody_looks_at_our_own_apps(monkeypatch: pytest.MonkeyPatch, stage: Any) -> None:
     finding(monkeypatch, AssertionError("it was watched"))
     assert reach_pass.look_before(stage, CONTROL, SHOP, progress=Told()) is None
 
