@@ -139,7 +139,7 @@ def test_profiles_that_are_no_profiles_are_read_without_our_rights(tmp_path: Pat
         (tmp_path / name / "main/main.gcda").write_bytes(b"no profile at all")
     with Supervisor(tmp_path / "logs") as supervisor:
         (tmp_path / "two/main/main.gcda").chmod(0o600)
-        with pytest.raises(DynoError, match=r"the profiles cannot be merged|no \.gcda files"):
+        with pytest.raises(DynoError, match=r"the profiles cannot be (copied|merged)"):
             merge([(tmp_path / "one", 1.0), (tmp_path / "two", 2.0)], tmp_path / "merged", supervisor)
 
 
