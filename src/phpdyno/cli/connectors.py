@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 from rich.console import Console
-from rich.table import Table
 
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import checked_seed, fraction, seconds
@@ -17,7 +16,6 @@ from phpdyno.commands.connectors.found import LabFound, lab_found
 from phpdyno.commands.connectors.page import write_page
 from phpdyno.errors import UsageError
 from phpdyno.model.connector import CEILING
-from phpdyno.report.terminal_parts import inert
 from phpdyno.stack.php import default_cli
 
 EXIT_NO_FIGURE = 1
@@ -87,12 +85,8 @@ def _print(found: LabFound) -> None:
     console = Console()
     for part in found.parts:
         print_line(console, view.title(part))
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for number, name in enumerate(view.HEADS):
-            table.add_column(name, overflow="fold", justify="right" if number else "left")
-        for cells in view.cells(part):
-            table.add_row(*map(inert, cells))
-        console.print(table)
+        for line in view.table(part):
+            print_line(console, f"  {line}")
         print_line(console, "")
     for name, why in found.skipped.items():
         print_line(console, f"{name} skipped: {why}")

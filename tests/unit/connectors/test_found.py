@@ -140,3 +140,22 @@ def test_its_page_holds_every_figure_and_draws_every_operation(tmp_path: Path) -
         assert said in text, said
     assert 'id="speeds-select"' in text
     assert "not measured yet" in text
+
+
+@pytest.mark.parametrize(("in_flight", "operations"), [(1, 2_000), (128, 2_560), (512, 10_000)])
+def test_a_slot_fills_the_flight_and_deletes_no_tuple_twice(in_flight: int, operations: int) -> None:
+    row = Row("own", "window", in_flight)
+    plan = plan_of("delete", SYNC, [row], php=PhpBuild("/usr/bin/php", "8.2"), version="1", budget_s=1.0, seed=1, confidence=0.95)
+    assert plan.fixed is not None
+    assert plan.fixed.slot_requests == operations
+
+
+def test_on_a_terminal_a_row_is_two_lines(tmp_path: Path) -> None:
+    found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="improved", effect=Effect(20.0, 15.0, 25.0, 3, 0.95, 0.1, 20.0)))
+    lines = list(view.table(found.parts[0]))
+    assert lines[2:4] == [
+        "own fibers@128 unix  200,000 per s  20.00× (15.00 to 25.00)",
+        "  CPU 10.0 µs client, 2.00 µs server; median 80.0 µs, 99 % 300 µs",
+    ]
+    assert lines[4].split() == ["own", "sync", "tcp", "–", "per", "s", "not", "measured", "yet"]
+    assert max(map(len, lines)) <= 80

@@ -33,6 +33,7 @@ PAIRS = 2
 MOST_BLOCKS = 1_000
 """The budget ends it before."""
 OPERATIONS_PER_FLIGHT = 20
+LEAST_OF_A_SLOT = 2_000
 
 
 class Lab(Struct, frozen=True):
@@ -44,9 +45,19 @@ class Lab(Struct, frozen=True):
 
 
 def plan_of(
-    operation: str, control: Row, rows: Sequence[Row], *, php: PhpBuild, version: str, budget_s: float, seed: int, confidence: float
+    operation: str,
+    control: Row,
+    rows: Sequence[Row],
+    *,
+    php: PhpBuild,
+    version: str,
+    budget_s: float,
+    seed: int,
+    confidence: float,
+    tuples: int = ServerSettings().tuples,
 ) -> Plan:
-    """All rows beside the control in one operation, for as long as the budget lasts; a slot fills the widest row's flight twenty times."""
+    """All rows beside the control in one operation, for as long as the budget lasts. A slot fills the widest row's flight twenty times, and
+    has no more operations than the space has `tuples`: each is deleted once."""
     widest = max(row.in_flight * row.processes for row in (control, *rows))
     return Plan(
         app=f"tarantool {operation}",
@@ -63,7 +74,7 @@ def plan_of(
         fixed=FixedBlocks(
             blocks=MOST_BLOCKS,
             pairs=PAIRS,
-            slot_requests=max(2_000, OPERATIONS_PER_FLIGHT * widest),
+            slot_requests=min(tuples, max(LEAST_OF_A_SLOT, OPERATIONS_PER_FLIGHT * widest)),
             request_wall_ns=100_000,
             request_cpu_ns=50_000,
             block_s=1.0,

@@ -24,6 +24,17 @@ def cells(part: PartFound) -> Iterator[tuple[str, ...]]:
             yield (row.row, _rate(row), "control" if number == 0 else _speed(row), _share(row), *times)
 
 
+def table(part: PartFound) -> Iterator[str]:
+    """The same for a terminal of 80 columns: a line of name, rate and speed, and below it the rest."""
+    rows = list(cells(part))
+    name_width, rate_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for found, (name, rate, speed, share, client, server, median, most) in zip(part.rows, rows, strict=True):
+        yield f"{name:<{name_width}}  {rate:>{rate_width}} per s  {speed}"
+        if not found.problem:
+            ceiling = f"{share} of the ceiling; " if found.of_ceiling is not None else ""
+            yield f"  {ceiling}CPU {client} client, {server} server; median {median}, 99 % {most}"
+
+
 def lines(found: LabFound) -> Iterator[str]:
     """What stands below the tables."""
     failed = sum(row.failed for part in found.parts for row in part.rows)

@@ -169,15 +169,23 @@ final class Lab
         };
         $slot->ended = \hrtime(true);
         $why = \substr($slot->why, 0, 500);
+        if ($slot->failed > 0) {
+            complain("{$slot->failed} of $count operations $name failed, the first: $why");
+        }
         $noted = \intdiv(\count($slot->times), 2);
         return \pack('P*', $slot->started, $slot->ended, $slot->failed, $slot->every, $noted, ...$slot->times) . $why;
     }
 }
 
+function complain(string $words): void
+{
+    \fwrite(\STDERR, "\nphpdyno: " . \preg_replace('/\s+/', ' ', $words) . "\n");
+}
+
 try {
     $phpdyno['lab'] = new Lab($argv[2], $phpdyno['jit_free']);
 } catch (\Throwable $error) {
-    \fwrite(\STDERR, "\nphpdyno: " . \get_class($error) . ': ' . \preg_replace('/\s+/', ' ', $error->getMessage()) . "\n");
+    complain(\get_class($error) . ': ' . $error->getMessage());
     exit(1);
 }
 $phpdyno['lab']->serve($argv[1]);
