@@ -51,6 +51,11 @@ namespace Tarantool\Client\Schema {
         {
             return [$tuple];
         }
+
+        public function delete(array $key): array
+        {
+            return [];
+        }
     }
 }
 

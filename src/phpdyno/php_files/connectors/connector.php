@@ -15,9 +15,18 @@ const SQL = [
     'sql-delete' => 'DELETE FROM "items" WHERE "id" = ?',
 ];
 
+/** The same prepared. (2.6.0 hangs, and all that is asked of it, when a prepared INSERT that has it choose a number is executed again.) */
+const PREPARED = ['sql-insert' => 'INSERT INTO "items" VALUES (?, ?)'] + SQL;
+
+/** Added to a key it is the number of a tuple that is not there. */
+const FURTHER = 1_000_000;
+
 /** @return \Closure(int): list<mixed> what a statement is given for a key */
-function binds_of(string $name): \Closure
+function binds_of(string $name, bool $prepared = false): \Closure
 {
+    if ($prepared && $name === 'sql-insert') {
+        return static fn (int $key): array => [$key + FURTHER, "foobar_$key"];
+    }
     return match ($name) {
         'sql-select', 'sql-delete' => static fn (int $key): array => [$key],
         'sql-insert' => static fn (int $key): array => ["foobar_$key"],
@@ -49,6 +58,6 @@ interface Connector
     /** @return array<string, Operation> what it can do, by name */
     public function operations(): array;
 
-    /** Puts the tuple of a key back as it was in the beginning. */
+    /** Puts the tuple of a key back as it was in the beginning, and takes the further one away. */
     public function restore(int $key): void;
 }

@@ -28,6 +28,7 @@ final class OwnConnector implements Connector
     public function restore(int $key): void
     {
         $this->client->replace(SPACE, [$key, "tuple_$key"]);
+        $this->client->delete(SPACE, $key + FURTHER);
     }
 
     /** @return array<string, Operation> */
@@ -113,10 +114,11 @@ final class OwnConnector implements Connector
                 static fn (int $key) => $make->execute($sql, $binds($key)),
             );
             $statement = null;
+            $given = binds_of($name, prepared: true);
             $made["$name-prepared"] = new Operation(
-                static function (int $key) use (&$statement, $client, $sql, $binds) {
-                    $statement ??= $client->prepare($sql);
-                    return $statement->execute($binds($key));
+                static function (int $key) use (&$statement, $client, $name, $given) {
+                    $statement ??= $client->prepare(PREPARED[$name]);
+                    return $statement->execute($given($key));
                 },
                 $right,
                 $shown,

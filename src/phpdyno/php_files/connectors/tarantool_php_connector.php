@@ -36,6 +36,7 @@ final class TarantoolPhpConnector implements Connector
     public function restore(int $key): void
     {
         $this->space->replace([$key, "tuple_$key"]);
+        $this->space->delete([$key + FURTHER]);
     }
 
     public function operations(): array
@@ -119,12 +120,13 @@ final class TarantoolPhpConnector implements Connector
                 $same,
             );
             $statement = null;
+            $given = binds_of($name, prepared: true);
             $made["$name-prepared"] = new Operation(
-                static function (int $key) use (&$statement, $client, $sql, $binds, $query) {
-                    $statement ??= $client->prepare($sql);
+                static function (int $key) use (&$statement, $client, $name, $given, $query) {
+                    $statement ??= $client->prepare(PREPARED[$name]);
                     return $query
-                        ? $statement->executeQuery(...$binds($key))->getData()
-                        : $statement->executeUpdate(...$binds($key))->count();
+                        ? $statement->executeQuery(...$given($key))->getData()
+                        : $statement->executeUpdate(...$given($key))->count();
                 },
                 $right,
                 $same,
