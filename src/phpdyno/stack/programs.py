@@ -1,5 +1,6 @@
 """Finding the servers' programs, and the line that installs one that is missing."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -85,7 +86,11 @@ def version_key(text: str) -> list[int]:
 
 def newest_program(pattern: str) -> str | None:
     """The program with the highest version in its name among those that a pattern such as `php-fpm[0-9]*` names, None where none is."""
-    found = [path for place in program_path().split(":") if place for path in Path(place).glob(pattern)]
+    found: list[Path] = []
+    for place in filter(None, program_path().split(":")):
+        # Of whoever became another user by su, PATH may name a directory of the user before.
+        with contextlib.suppress(OSError):
+            found += Path(place).glob(pattern)
     return str(max(found, key=lambda path: version_key(path.name))) if found else None
 
 
