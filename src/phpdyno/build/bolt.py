@@ -24,7 +24,7 @@ SAYING = ("-v=1", "--no-threads")
 """It names what it could not read, and no two names run into each other."""
 MOST_S = 1800.0
 RESULTS = "laid-out"
-"""Of the live directory: where it writes."""
+"""The directory in the live directory that BOLT writes to."""
 _STAT = re.compile(r"^\s*(\d+)\s*:\s*([a-z][a-z ()-]*[a-z)])(?:\s*\(([-+=][\d.]*)%?\))?\s*$", re.MULTILINE)
 _NOT_READ = re.compile(r"^BOLT-WARNING: failed to post-process indirect branches for (\S+)$", re.MULTILINE)
 _TO_SKIP = re.compile(r"^BOLT-ERROR: .*\bin function (\S+?)\.? Consider adding this function to --skip-funcs", re.MULTILINE)
@@ -72,7 +72,7 @@ class Bolt:
         return Moved(made, LaidOut(binary.name, counts_in(said), tuple(sorted({*not_read_in(said), *left}))))
 
     def _run(self, what: str, argv: list[str], made: Path, read: Sequence[Path]) -> tuple[str, tuple[str, ...]]:
-        """What it says when it has come to its end, and the functions that it asked to be left alone on the way; what it made of the files
+        """Run it to its end: what it says then, and the functions that it asked to be left alone on the way; what it made of the files
         that it `read` is `made` then. Raises BoltError."""
         left: list[str] = []
         for each in read:

@@ -36,7 +36,7 @@ from phpdyno.stack.php import read_build_id
 from phpdyno.stack.supervise import Supervisor
 
 TREE = "tree"
-"""Of the directory of a tree: the sources themselves. What we write down beside them is not theirs to change."""
+"""The sources lie in this directory of a tree's own; what we write down beside it is not theirs to change."""
 LESSON = "lesson.json"
 COMPILED = "compiled.json"
 TESTS, TESTED = "tested", "tested.json"

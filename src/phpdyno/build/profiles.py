@@ -84,8 +84,7 @@ def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervi
             raise DynoError(f"gcov-tool adds up by whole numbers, and this profile weighs {wanted:g}", where=str(folder))
     # It weighs the first one by merging it with itself: so let that be one that weighs 1, where there is one.
     (first, weight), *rest = sorted(folders, key=lambda each: each[1] != 1.0)
-    scratch = supervisor.directory(MERGING)
-    shutil.rmtree(scratch)
+    shutil.rmtree(supervisor.live / MERGING, ignore_errors=True)
     scratch = supervisor.directory(MERGING)
     so_far = _within_reach(first, scratch / f"{first.name}.first", supervisor)
     for number, (folder, further) in enumerate(rest):

@@ -94,7 +94,7 @@ class TreeCommands:
             shutil.rmtree(staged)
 
     def text(self, name: str) -> str:
-        """What a file of the tree holds. Raises DynoError where there is no plain file."""
+        """Read what a file of the tree holds. Raises DynoError where there is no plain file."""
         path = self.place / name
         try:
             with opened(path.parent) as folder, os.fdopen(os.open(path.name, READ, dir_fd=folder), "rb") as stream:

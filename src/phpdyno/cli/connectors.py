@@ -72,7 +72,7 @@ def resume(run: Path, *, json: bool) -> int:
 def show(run: Path, *, json: bool) -> int:
     """Print what a run came to; 1 where a row has no figure. Raises UsageError, DynoError."""
     found = lab_found(run.absolute())
-    page = write_page(run.absolute())
+    page = write_page(run.absolute(), found)
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:

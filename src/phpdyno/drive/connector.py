@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import RESPONSE_TIMEOUT_NS
-from phpdyno.drive.script import LEAST_SLOT_NS, ScriptReply, ScriptSamples
+from phpdyno.drive.requests import LengthClass
+from phpdyno.drive.script import LEAST_SLOT_NS, ScriptDriver, ScriptReply, ScriptSamples
 from phpdyno.host.channel import Channel
 
 _CODE = {name: code for code, name in enumerate(OUTCOMES)}
 _HEAD = struct.Struct("<4Q")
 _RUN = struct.Struct("<3I")
-_WORD = struct.Struct("<I")
 _LONG = struct.Struct("<Q")
 
 
@@ -44,6 +44,7 @@ class ConnectorDriver:
         self._operations = operations
         self._timeout_ns = timeout_ns
         self._channels: list[Channel] = []
+        self._first = ScriptDriver(self._paths[0], [LengthClass()] * operations, timeout_ns=timeout_ns)
         self._key = 0
         self.why = ""
         """Of the last operation that failed: what went wrong, '' while none did."""
@@ -77,23 +78,11 @@ class ConnectorDriver:
 
     def fetch(self, target: int) -> ScriptReply:
         """One operation of the first process, its answer kept. Raises IndexError for one that there is not."""
-        if not 0 <= target < self._operations:
-            raise IndexError(f"operation {target} of {self._operations}")
-        try:
-            channel = self._open()[0]
-            channel.send(b"F" + _WORD.pack(target))
-            answer = channel.receive(self._timeout_ns / 1e9)
-        except TimeoutError:
-            return self._no_reply("timed_out", f"it takes more than {self._timeout_ns / 1e9:.0f} s")
-        except OSError as error:
-            return self._no_reply("closed_early" if self._channels else "connect_failed", str(error))
-        except BaseException:
-            self.close()
-            raise
-        return ScriptReply(_CODE["wrong_status" if answer[0] else "ok"], answer[0], answer[1:], [], "")
+        return self._first.fetch(target)
 
     def close(self) -> None:
         """Hang up."""
+        self._first.close()
         for channel in self._channels:
             channel.close()
         self._channels = []
@@ -108,10 +97,6 @@ class ConnectorDriver:
         if kinds.size != 1 or int(kinds[0]) >= self._operations:
             raise ValueError(f"a slot holds one operation of {self._operations}, and this has {kinds.tolist()}")
         return int(kinds[0])
-
-    def _no_reply(self, outcome: str, detail: str) -> ScriptReply:
-        self.close()
-        return ScriptReply(_CODE[outcome], 0, b"", [], detail)
 
 
 def read_slot(message: bytes) -> ConnectorSlot:

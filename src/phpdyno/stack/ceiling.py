@@ -13,7 +13,7 @@ from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.stack.instance import ArmFailed
-from phpdyno.stack.iproto_requests import FETCHED, frame_of, request_of, restoring, shown
+from phpdyno.stack.iproto_requests import FETCHED, frames_of, request_of, restoring, shown
 from phpdyno.stack.meter import Meter
 from phpdyno.stack.tarantool import Tarantool
 
@@ -51,7 +51,7 @@ class CeilingInstance:
         random.Random(SEED).shuffle(keys)  # noqa: S311 (an order, no secret)
         self.frames = len(keys)
         try:
-            self.pipeline = Pipeline(address, [frame_of(operation, key) for key in keys], response_timeout_ns=TIMEOUT_NS)
+            self.pipeline = Pipeline(address, frames_of(operation, tuple(keys)), response_timeout_ns=TIMEOUT_NS)
         except DynoError as error:
             raise ArmFailed(arm, error.what) from error
         self.pipeline.run(np.zeros(1, dtype=np.uint32))

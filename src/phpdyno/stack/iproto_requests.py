@@ -1,5 +1,6 @@
 """The lab's operations as requests of IPROTO, built once: what the native load core sends, and what comes back as connectors show it."""
 
+import functools
 from typing import Any
 
 import msgspec
@@ -54,6 +55,12 @@ def frame_of(operation: str, key: int) -> Frame:
     # Behind the length (five bytes) and the header's first bytes, up to the digits.
     offset = LENGTH.size + len(header) - 8
     return Frame(LENGTH.pack(UINT32, len(whole)) + whole, offset, min_bytes=1)
+
+
+@functools.cache
+def frames_of(operation: str, keys: tuple[int, ...]) -> tuple[Frame, ...]:
+    """The whole requests for these keys; every instance of an operation sends the same. Raises DynoError as `request_of` does."""
+    return tuple(frame_of(operation, key) for key in keys)
 
 
 def restoring(key: int) -> Request:

@@ -134,8 +134,8 @@ def test_another_directory_is_no_run(tmp_path: Path) -> None:
 
 def test_its_page_holds_every_figure_and_draws_every_operation(tmp_path: Path) -> None:
     effect = Effect(20.0, 15.0, 25.0, 3, 0.95, 0.1, 20.0)
-    run_with(tmp_path, *blocks(), concluded(FIBERS, kind="improved", effect=effect), skipped={"pecl sync tcp": "it is not <here>"})
-    text = write_page(tmp_path).read_text()
+    found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="improved", effect=effect), skipped={"pecl sync tcp": "it is not <here>"})
+    text = write_page(tmp_path, found).read_text()
     for said in ("20.00× (15.00 to 25.00)", "200,000", "select (not finished)", "pecl sync tcp skipped: it is not &lt;here&gt;"):
         assert said in text, said
     assert 'id="speeds-select"' in text

@@ -1,4 +1,4 @@
-"""What the user wants measured: operations, and rows of connector, engine, operations in flight and transport. Pure."""
+"""The operations and the rows (connector, engine, operations in flight, transport) that a run of the lab is asked for. Pure."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,7 +26,6 @@ ENGINES_OF: dict[str, tuple[Engine, ...]] = {TARANTOOL_PHP: ("sync", "fibers")}
 """Of a client that cannot be driven by all of them."""
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 THROUGH: tuple[Through, ...] = get_args(Through)
-IN_FLIGHT = (25, 128, 512)
 SWEEP = (1, 2, 5, 10, 25, 50, 100, 128, 250, 512)
 MOST_IN_FLIGHT = 512
 """A server of today carries out at most 768 at once (net_msg_max)."""

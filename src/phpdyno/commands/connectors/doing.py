@@ -18,6 +18,7 @@ from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
 from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import Header, Incident, Planned
 from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.arm import PhpBuild
 from phpdyno.paths import cache_dir
 from phpdyno.stack.php import inspect_php
 from phpdyno.stack.supervise import Supervisor
@@ -32,11 +33,11 @@ PACKAGE = Path(__file__).resolve().parents[4] / "php" / "tarantool" / "src"
 def measure_connectors(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Measure all parts, and return the run's directory. Raises UsageError, DynoError."""
     record = LabRecord(SCHEMA, asked, tuple(argv), _package_digest())
-    inspect_php(asked.php, cli=True)
+    php = inspect_php(asked.php, cli=True)
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, "tarantool")
         write_lab(run, record)
-        _measure_parts(run, record, argv=argv, progress=progress)
+        _measure_parts(run, record, php, argv=argv, progress=progress)
     return run
 
 
@@ -48,8 +49,9 @@ def resume_connectors(run: Path, *, argv: Sequence[str], progress: Progress) -> 
         raise DynoError("our client is not the one that this run began with", where=str(PACKAGE), next_step="start a new run")
     if all(_is_finished(run / operation) for operation in record.asked.operations):
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno connectors --show {run}")
+    php = inspect_php(record.asked.php, cli=True)
     with MeasuringLock():
-        _measure_parts(run, record, argv=argv, progress=progress)
+        _measure_parts(run, record, php, argv=argv, progress=progress)
     return run
 
 
@@ -59,11 +61,11 @@ def _package_digest() -> str:
     return tree_digest(PACKAGE)
 
 
-def _measure_parts(run: Path, record: LabRecord, *, argv: Sequence[str], progress: Progress) -> None:
+def _measure_parts(run: Path, record: LabRecord, php: PhpBuild, *, argv: Sequence[str], progress: Progress) -> None:
     for number, operation in enumerate(record.asked.operations, 1):
         if not _is_finished(run / operation):
             progress.note(f"part {number} of {len(record.asked.operations)}: {operation}")
-            _measure_part(run, operation, record, argv=argv, progress=progress)
+            _measure_part(run, operation, record, php, argv=argv, progress=progress)
 
 
 def _is_finished(part: Path) -> bool:
@@ -73,7 +75,7 @@ def _is_finished(part: Path) -> bool:
     return planned and not RunState.replay(records).open_treatments()
 
 
-def _measure_part(run: Path, operation: str, record: LabRecord, *, argv: Sequence[str], progress: Progress) -> None:
+def _measure_part(run: Path, operation: str, record: LabRecord, php: PhpBuild, *, argv: Sequence[str], progress: Progress) -> None:
     asked, part = record.asked, run / operation
     part.mkdir(exist_ok=True)
     path = part / FILE
@@ -92,7 +94,7 @@ def _measure_part(run: Path, operation: str, record: LabRecord, *, argv: Sequenc
                 operation,
                 asked.rows[0],
                 rows_in(operation, asked.rows[1:]),
-                php=inspect_php(asked.php, cli=True),
+                php=php,
                 version=record.package,
                 budget_s=asked.budget_s / len(asked.operations),
                 seed=asked.seed,

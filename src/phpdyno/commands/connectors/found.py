@@ -89,10 +89,15 @@ def _part(operation: str, state: RunState) -> PartFound:
     )
 
 
+def is_ceiling(row: RowFound) -> bool:
+    """Whether a row is the server's ceiling, and no client."""
+    return row.row.startswith(f"{CEILING} ")
+
+
 def _shares(rows: Sequence[RowFound], counting: Sequence[Observation], alpha: float) -> tuple[RowFound, ...]:
     """The rows with what share of the ceiling each reaches: of each block in which both were measured beside one control."""
     control, *_ = rows
-    ceilings = {_through(row.row): row.row for row in rows if row.row.startswith(f"{CEILING} ") and not row.problem}
+    ceilings = {_through(row.row): row.row for row in rows if is_ceiling(row) and not row.problem}
     by_block: dict[str, dict[int, float]] = {}
     for seen in counting:
         by_block.setdefault(seen.treatment, {})[seen.block] = seen.log_ratio

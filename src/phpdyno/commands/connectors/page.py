@@ -7,11 +7,10 @@ from msgspec import Struct
 
 from phpdyno import __version__
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound, lab_found
+from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound, is_ceiling
 from phpdyno.commands.connectors.record import read_lab
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Ended, Header, Preflight
-from phpdyno.model.connector import CEILING
 from phpdyno.report.figures.base import Figure
 from phpdyno.report.figures.speeds import Speed, speeds_of
 from phpdyno.report.frame import render_frame
@@ -44,9 +43,8 @@ class PageView(Struct, frozen=True):
     repeat: str
 
 
-def write_page(run: Path) -> Path:
+def write_page(run: Path, found: LabFound) -> Path:
     """Write the page of a run beside its record, and give its path. Raises DynoError."""
-    found = lab_found(run)
     path = run / NAME
     path.write_text(render_connectors(page_view(run, found), found), encoding="utf-8")
     return path
@@ -92,6 +90,6 @@ def _figure(part: PartFound) -> Figure | None:
 
 
 def _speed(row: RowFound, cells: tuple[str, ...]) -> Speed:
-    color = "var(--muted)" if row.row.startswith(f"{CEILING} ") or row.ratio is None else "var(--accent)"
+    color = "var(--muted)" if is_ceiling(row) or row.ratio is None else "var(--accent)"
     _, per_s, speed, share, *_ = cells
     return Speed(row.row, row.operations_per_s or 0.0, f"{per_s} per second; {speed}; {share} of the ceiling", color)

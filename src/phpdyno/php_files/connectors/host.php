@@ -1,7 +1,7 @@
 <?php
 // Performs operations on a Tarantool by one connector and one engine, on command.
 //
-//   php host.php SOCKET ROW   listen on a unix socket until killed; ROW is a JSON file (see row_of)
+//   php host.php SOCKET ROW   listen on a unix socket until killed; ROW is a JSON file (stack/connectors.py writes it)
 //
 // A message's first byte says what it is; numbers are little-endian.
 //   O                         -> {"operations": [NAME...], "jit_free_bytes": N}
