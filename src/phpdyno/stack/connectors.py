@@ -18,7 +18,7 @@ from phpdyno.stack.child import Child
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, await_idle
-from phpdyno.stack.script import HOST_INI, PHP_FILES, ScriptInstance, command_line_php
+from phpdyno.stack.script import HOST_INI, PHP_FILES, ScriptInstance, command_line_php, end_side_by_side
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.tarantool import Tarantool
 
@@ -129,16 +129,10 @@ class ConnectorBench:
 
     def stop(self, instances: Sequence[ConnectorInstance | CeilingInstance]) -> None:
         """End them side by side, and remove their directories and cgroups."""
+        end_side_by_side(self.supervisor, self._groups, [each for each in instances if isinstance(each, ConnectorInstance)])
         for instance in instances:
-            instance.ask_to_end()
-        for instance in instances:
-            instance.stop()
             if isinstance(instance, CeilingInstance):
-                continue
-            shutil.rmtree(instance.directory, ignore_errors=True)
-            for group in component_cgroup(self.supervisor, self._groups, f"php{instance.number}", make=False):
-                with contextlib.suppress(OSError):
-                    group.rmdir()
+                instance.stop()
 
     @property
     def _refills(self) -> bool:

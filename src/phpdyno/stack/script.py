@@ -226,6 +226,18 @@ class ScriptInstance:
             return channel.receive(HELLO_S)
 
 
+def end_side_by_side(supervisor: Supervisor, groups: CpuGroups | None, instances: Sequence[ScriptInstance]) -> None:
+    """End instances, all at once, and remove their directories and cgroups."""
+    for instance in instances:
+        instance.ask_to_end()
+    for instance in instances:
+        instance.stop()
+        shutil.rmtree(instance.directory, ignore_errors=True)
+        for group in component_cgroup(supervisor, groups, f"php{instance.number}", make=False):
+            with contextlib.suppress(OSError):
+                group.rmdir()
+
+
 class ScriptBench:
     """Starts and stops instances of a script, as `Bench` does those of an app. Processes belong to the supervisor."""
 
@@ -253,14 +265,7 @@ class ScriptBench:
 
     def stop(self, instances: Sequence[ScriptInstance]) -> None:
         """End them side by side, and remove their directories and cgroups."""
-        for instance in instances:
-            instance.ask_to_end()
-        for instance in instances:
-            instance.stop()
-            shutil.rmtree(instance.directory, ignore_errors=True)
-            for group in component_cgroup(self.supervisor, self._groups, f"php{instance.number}", make=False):
-                with contextlib.suppress(OSError):
-                    group.rmdir()
+        end_side_by_side(self.supervisor, self._groups, instances)
 
     @contextlib.contextmanager
     def running(self, arm: Arm, *, before: Sequence[str] = ()) -> Iterator[ScriptInstance]:
