@@ -9,10 +9,13 @@ namespace Phpdyno\Tarantool;
  */
 abstract class Awaitable
 {
-    /** @internal whether it is settled */
-    public bool $done = false;
+    // Types stand in comments here: checking them at each assignment is a good part of the cost of a request.
 
-    // Without types, since checking them at each assignment is a good part of the cost of a request.
+    /**
+     * @internal whether it is settled
+     * @var bool
+     */
+    public $done = false;
 
     /**
      * @internal the Fiber that is resumed when it is settled

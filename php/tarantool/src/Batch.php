@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Phpdyno\Tarantool;
 
 /**
- * Requests that are collected and sent in one write.
+ * Requests that are collected and sent together.
  *
  * Each method returns a handle; after flush() its get() returns the result or throws the failure of that request.
  * Arguments are those of RequestFactory.
@@ -25,15 +25,26 @@ final class Batch implements \Countable
     /** @var array<array-key, Request> */
     private array $pending = [];
 
+    /** How many of the pending requests are sent already. */
+    private int $sent = 0;
+
     private string|int|null $key = null;
+    private Group $group;
 
     /**
      * Creates an empty batch; use Client::batch().
      *
      * @internal
      */
-    public function __construct(private readonly Executor $executor, private readonly RequestFactory $requests)
-    {
+    public function __construct(
+        private readonly Executor $executor,
+        private readonly RequestFactory $requests,
+        private readonly int $sendEvery,
+    ) {
+        if ($sendEvery < 0) {
+            throw new \InvalidArgumentException('A batch cannot send after fewer than 0 requests');
+        }
+        $this->group = new Group(0);
     }
 
     /**
@@ -53,16 +64,22 @@ final class Batch implements \Countable
      */
     public function add(Request $request): Request
     {
-        if ($this->key === null) {
-            return $this->pending[] = $request;
-        }
         $key = $this->key;
-        $this->key = null;
-        if (isset($this->pending[$key])) {
-            throw new \InvalidArgumentException(\sprintf('The batch has a request with the key "%s" already', $key));
+        if ($key === null) {
+            $this->pending[] = $request;
+        } else {
+            $this->key = null;
+            if (isset($this->pending[$key])) {
+                throw new \InvalidArgumentException(\sprintf('The batch has a request "%s" already', $key));
+            }
+            $this->pending[$key] = $request;
+        }
+        if ($this->sendEvery !== 0 && \count($this->pending) - $this->sent >= $this->sendEvery) {
+            $this->send();
+            $this->executor->connection->flush();
         }
 
-        return $this->pending[$key] = $request;
+        return $request;
     }
 
     /**
@@ -108,10 +125,21 @@ final class Batch implements \Countable
      */
     public function flush(): array
     {
+        $this->send();
+        $group = $this->group;
         $requests = $this->pending;
+        $this->group = new Group(0);
         $this->pending = [];
-        $this->executor->runAll($requests);
+        $this->sent = 0;
+        $this->executor->await($group);
 
         return $requests;
+    }
+
+    private function send(): void
+    {
+        $requests = $this->sent === 0 ? $this->pending : \array_slice($this->pending, $this->sent);
+        $this->sent = \count($this->pending);
+        $this->executor->send($requests, $this->group);
     }
 }

@@ -193,11 +193,14 @@ final class Client
     }
 
     /**
-     * Returns an empty batch: requests that are sent in one write.
+     * Returns an empty batch: requests that are sent together.
+     *
+     * @param int $sendEvery so many requests go out as soon as they are added, so that the server works on them while
+     *                       further ones are made; 0 sends nothing before flush()
      */
-    public function batch(): Batch
+    public function batch(int $sendEvery = 0): Batch
     {
-        return new Batch($this->executor, $this->requests);
+        return new Batch($this->executor, $this->requests, $sendEvery);
     }
 
     /**

@@ -51,17 +51,24 @@ final class Executor
     }
 
     /**
-     * Submits requests, which go out in one write, and returns when all of them are done.
+     * Submits requests, in as few writes as keep the server busy meanwhile, and adds them to a group.
      *
      * @param array<Request> $requests
      */
-    public function runAll(array $requests): void
+    public function send(array $requests, Group $group): void
     {
-        $group = new Group(\count($requests));
+        $group->expect(\count($requests));
         foreach ($requests as $request) {
             $request->group = $group;
-            $this->connection->submit($request);
         }
+        $this->connection->submitAll($requests);
+    }
+
+    /**
+     * Returns when all requests of a group are done.
+     */
+    public function await(Group $group): void
+    {
         $this->waiter->wait($this->connection, $group);
     }
 

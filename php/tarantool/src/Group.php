@@ -12,11 +12,22 @@ namespace Phpdyno\Tarantool;
 final class Group extends Awaitable
 {
     /**
-     * Creates a group that is settled after so many calls of leave().
+     * Creates a group of so many things; expect() makes them more.
+     *
+     * Whoever counts $remaining down to 0 settles the group, as leave() does.
      */
-    public function __construct(private int $remaining)
+    public function __construct(public int $remaining)
     {
         $this->done = $remaining === 0;
+    }
+
+    /**
+     * Adds so many things, also to a group that is settled, if nobody waits for it yet.
+     */
+    public function expect(int $more): void
+    {
+        $this->remaining += $more;
+        $this->done = $this->remaining === 0;
     }
 
     /**

@@ -11,11 +11,22 @@ use Phpdyno\Tarantool\Protocol\Operation;
  */
 final class Request extends Awaitable
 {
-    /** @internal the decoded answer */
-    public mixed $value = null;
+    /** Instead of a number of a write: it was submitted and is not framed yet. */
+    public const TAKEN = -1;
 
-    /** @internal the failure, if there is one */
-    public ?\Throwable $error = null;
+    // Types stand in comments here: checking them at each assignment is a good part of the cost of a request.
+
+    /**
+     * @internal the decoded answer
+     * @var mixed
+     */
+    public $value = null;
+
+    /**
+     * @internal the failure, if there is one
+     * @var \Throwable|null
+     */
+    public $error = null;
 
     /**
      * @internal told when the request is done; nobody else waits for it then
@@ -23,23 +34,39 @@ final class Request extends Awaitable
      */
     public $group = null;
 
-    /** @internal where the frame starts in the stream of bytes of its connection */
-    public int $position = 0;
+    /**
+     * @internal the number of the write that its frame waits for, or TAKEN; null before it was submitted
+     * @var int|null
+     */
+    public $flush = null;
 
-    /** @internal the number of the write that its frame waits for */
-    public int $flush = 0;
+    /**
+     * @internal how often it was sent again after a loss
+     * @var int
+     */
+    public $repeats = 0;
 
-    /** @internal how often it was submitted; 0 before */
-    public int $tries = 0;
+    /**
+     * @internal
+     * @var Operation
+     */
+    public $operation;
+
+    /**
+     * @internal the encoded body; for a raw operation the whole frame
+     * @var string
+     */
+    public $body;
 
     /**
      * Creates a request; use RequestFactory.
      *
      * @internal
-     * @param string $body the encoded body; for a raw operation the whole frame
      */
-    public function __construct(public readonly Operation $operation, public readonly string $body)
+    public function __construct(Operation $operation, string $body)
     {
+        $this->operation = $operation;
+        $this->body = $body;
     }
 
     /**

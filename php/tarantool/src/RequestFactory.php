@@ -10,6 +10,7 @@ use Phpdyno\Tarantool\Protocol\AnswerKind;
 use Phpdyno\Tarantool\Protocol\Iproto;
 use Phpdyno\Tarantool\Protocol\Operation;
 use Phpdyno\Tarantool\Protocol\SelectBody;
+use Phpdyno\Tarantool\Transport\Inbox;
 
 /**
  * Makes requests from names and values.
@@ -39,6 +40,7 @@ final class RequestFactory
 
     private int $version = 0;
 
+    private readonly Inbox $inbox;
     private readonly Codec $codec;
     private readonly Operation $ping;
     private readonly Operation $call;
@@ -51,8 +53,9 @@ final class RequestFactory
      *
      * @internal
      */
-    public function __construct(private readonly Executor $executor, private readonly Schema $schema)
+    public function __construct(Executor $executor, private readonly Schema $schema)
     {
+        $this->inbox = $executor->connection->inbox;
         $this->codec = $executor->connection->options->codec;
         $this->ping = new Operation(Iproto::PING, AnswerKind::Nothing, true);
         $this->call = new Operation(Iproto::CALL, AnswerKind::Rows);
@@ -109,9 +112,17 @@ final class RequestFactory
         int $offset = 0,
         ?IteratorType $iterator = null,
     ): Request {
-        $key = $this->codec->encodeList(\is_array($key) ? $key : [$key]);
+        $key = match (true) {
+            \is_int($key) => $key >= 0x100 && $key < 0x10000
+                ? \pack('nn', 0x91cd, $key)
+                : "\x91" . Encoder::integer($key),
+            \is_array($key) => $this->codec->encodeList($key),
+            default => $this->codec->encodeList([$key]),
+        };
         if ($limit === self::NO_LIMIT && $offset === 0 && $iterator === null) {
-            $this->renew();
+            if ($this->version !== $this->inbox->schemaVersion) {
+                $this->renew();
+            }
             if ($space !== $this->latestSpace || $index !== $this->latestIndex) {
                 $kind = (\is_int($space) ? 1 : 0) | (\is_int($index) ? 2 : 0);
                 $template = $this->selects[$kind][$space][$index] ??= $this->selectTemplate($space, $index);
@@ -303,10 +314,20 @@ final class RequestFactory
 
     private function renew(): void
     {
-        if ($this->version !== $this->executor->connection->inbox->schemaVersion) {
+        if ($this->version !== $this->inbox->schemaVersion) {
             $this->clear();
-            $this->version = $this->executor->connection->inbox->schemaVersion;
+            $this->version = $this->inbox->schemaVersion;
         }
+    }
+
+    /**
+     * Encodes the key of one part that most requests have; as Codec::encodeList() does, since integers have one form.
+     */
+    private static function integerKey(int $value): string
+    {
+        return $value >= 0x100 && $value < 0x10000
+            ? \pack('nn', 0x91cd, $value)
+            : "\x91" . Encoder::integer($value);
     }
 
     /**

@@ -133,7 +133,10 @@ final class Scheduler
         if (!isset($self->owned[$fiber])) {
             return false;
         }
-        $self->connections[\spl_object_id($connection)] = $connection;
+        if (!$connection->watched) {
+            $connection->watched = true;
+            $self->connections[] = $connection;
+        }
 
         return true;
     }
@@ -188,6 +191,7 @@ final class Scheduler
     {
         foreach ($this->connections as $id => $connection) {
             if (!$connection->isBusy()) {
+                $connection->watched = false;
                 unset($this->connections[$id]);
             }
         }

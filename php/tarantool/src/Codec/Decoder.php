@@ -46,14 +46,6 @@ final class Decoder
     }
 
     /**
-     * Moves to another position of the buffer.
-     */
-    public function seek(int $offset): void
-    {
-        $this->offset = $offset;
-    }
-
-    /**
      * Decodes the next value.
      *
      * @throws ProtocolError if the bytes are malformed or end too early
@@ -158,31 +150,10 @@ final class Decoder
     public function list(int $count, int $depth = 0): array
     {
         $this->check($count, $depth);
-        $buffer = $this->buffer;
-        $offset = $this->offset;
-        $end = $this->end;
         $list = [];
         for (; $count > 0; --$count) {
-            if ($offset >= $end) {
-                throw new ProtocolError('MessagePack data ends too early');
-            }
-            $code = \ord($buffer[$offset]);
-            if ($code < 0x80) {
-                $list[] = $code;
-                ++$offset;
-            } elseif (($code & 0xe0) === 0xa0 && $offset + 1 + ($code & 0x1f) <= $end) {
-                $list[] = \substr($buffer, $offset + 1, $code & 0x1f);
-                $offset += 1 + ($code & 0x1f);
-            } elseif ($code === 0xcd && $offset + 3 <= $end) {
-                $list[] = (\ord($buffer[$offset + 1]) << 8) | \ord($buffer[$offset + 2]);
-                $offset += 3;
-            } else {
-                $this->offset = $offset;
-                $list[] = $this->value($depth + 1);
-                $offset = $this->offset;
-            }
+            $list[] = $this->value($depth + 1);
         }
-        $this->offset = $offset;
 
         return $list;
     }

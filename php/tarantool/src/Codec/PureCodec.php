@@ -47,18 +47,44 @@ final class PureCodec implements Codec
 
     public function decodeRows(string $buffer, int $offset, int $end, int $count, ?RowFormat $format): array
     {
+        if ($count > $end - $offset) {
+            throw new ProtocolError('MessagePack data ends too early');
+        }
         $decoder = $this->decoder;
-        if ($format !== null && $format->decoder !== null && $count <= $end - $offset) {
+        if ($format !== null && $format->decoder !== null) {
             return ($format->decoder)($buffer, $offset, $end, $count, $decoder);
         }
-        $decoder->reset($buffer, $offset, $end);
-        if ($count === 1 && $offset < $end && (\ord($buffer[$offset]) & 0xf0) === 0x90) {
-            $decoder->seek($offset + 1);
-            $rows = [$decoder->list(\ord($buffer[$offset]) & 0x0f, 1)];
-        } else {
-            $rows = $decoder->list($count);
+        $rows = [];
+        for (; $count > 0; --$count) {
+            $fields = $offset < $end ? \ord($buffer[$offset]) - 0x90 : -1;
+            if ($fields < 0 || $fields > 15) {
+                $decoder->reset($buffer, $offset, $end);
+                $rows[] = $decoder->value(1);
+                $offset = $decoder->offset();
+                continue;
+            }
+            ++$offset;
+            $row = [];
+            for (; $fields > 0; --$fields) {
+                $code = $offset < $end ? \ord($buffer[$offset]) : 0xc1;
+                if ($code < 0x80) {
+                    $row[] = $code;
+                    ++$offset;
+                } elseif (($code & 0xe0) === 0xa0 && $offset + 1 + ($code & 0x1f) <= $end) {
+                    $row[] = \substr($buffer, $offset + 1, $code & 0x1f);
+                    $offset += 1 + ($code & 0x1f);
+                } elseif ($code === 0xcd && $offset + 3 <= $end) {
+                    $row[] = (\ord($buffer[$offset + 1]) << 8) | \ord($buffer[$offset + 2]);
+                    $offset += 3;
+                } else {
+                    $decoder->reset($buffer, $offset, $end);
+                    $row[] = $decoder->value(2);
+                    $offset = $decoder->offset();
+                }
+            }
+            $rows[] = $row;
         }
-        if ($decoder->offset() !== $end) {
+        if ($offset !== $end) {
             throw new ProtocolError('Bytes follow the rows');
         }
 

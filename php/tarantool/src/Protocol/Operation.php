@@ -16,8 +16,11 @@ final class Operation
     /** The start of the frame's header, up to the four bytes of sync. */
     public readonly string $header;
 
-    /** Whether the answer is rows, undecorated: the common case, told without comparing enums. */
+    /** Whether the answer is rows: this and the next tell the common cases without comparing enums. */
     public readonly bool $isRows;
+
+    /** Whether the answer is rows, or the first of them. */
+    public readonly bool $hasRows;
 
     /**
      * Creates an operation.
@@ -33,6 +36,7 @@ final class Operation
         public readonly ?RowFormat $format = null,
     ) {
         $this->isRows = $kind === AnswerKind::Rows;
+        $this->hasRows = $this->isRows || $kind === AnswerKind::FirstRow;
         $this->header = "\x82\x00" . chr($type) . "\x01\xce";
     }
 }

@@ -21,6 +21,12 @@ use Phpdyno\Tarantool\Request;
  */
 final class Connection
 {
+    /** So many requests are framed before the first of them are written. */
+    private const TOGETHER = 128;
+
+    /** @internal whether the Scheduler keeps it going */
+    public bool $watched = false;
+
     /** @internal changes with each session */
     public int $epoch = 0;
 
@@ -58,15 +64,58 @@ final class Connection
      */
     public function submit(Request $request): void
     {
-        if ($request->tries !== 0) {
+        if ($request->flush !== null) {
             throw new \LogicException('A request can be submitted once');
         }
-        if ($this->state === State::Ready && ($this->outbox->outstanding !== [] || $this->isOurs())) {
-            $this->outbox->add($request);
+        $outbox = $this->outbox;
+        if ($this->state === State::Ready && ($outbox->outstanding !== [] || $this->isOurs())) {
+            $outbox->add($request);
+            if ($outbox->queued >= $outbox->early) {
+                $this->flush();
+            }
 
             return;
         }
         $this->defer($request);
+    }
+
+    /**
+     * Takes requests as submit() does, in one go.
+     *
+     * @param array<Request> $requests
+     * @throws \LogicException if one was submitted before; then none is
+     */
+    public function submitAll(array $requests): void
+    {
+        foreach ($requests as $key => $request) {
+            if ($request->flush !== null) {
+                foreach (\array_slice($requests, 0, \array_search($key, \array_keys($requests), true)) as $earlier) {
+                    $earlier->flush = null;
+                }
+                throw new \LogicException('A request can be submitted once');
+            }
+            $request->flush = Request::TAKEN;
+        }
+        foreach (\array_chunk($requests, self::TOGETHER) as $part) {
+            if ($this->state === State::Ready && ($this->outbox->outstanding !== [] || $this->isOurs())) {
+                $this->outbox->addAll($part);
+                $this->flushEarly();
+            } else {
+                \array_map($this->defer(...), $part);
+            }
+        }
+    }
+
+    /**
+     * Writes what the socket takes, if enough waits to keep the server busy meanwhile.
+     *
+     * @internal
+     */
+    public function flushEarly(): void
+    {
+        if ($this->outbox->queued >= $this->outbox->early) {
+            $this->flush();
+        }
     }
 
     /**
@@ -234,6 +283,7 @@ final class Connection
 
             return;
         }
+        $request->flush = Request::TAKEN;
         $this->backlog[] = $request;
         $this->connect();
     }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Phpdyno\Tarantool\Transport;
 
+use Phpdyno\Tarantool\Codec\Codec;
 use Phpdyno\Tarantool\Exception\ProtocolError;
 use Phpdyno\Tarantool\Exception\ServerError;
 use Phpdyno\Tarantool\Options;
@@ -26,13 +27,23 @@ final class Inbox
     /** Eight bytes of the usual header, 83 00 ce <type: 4 bytes> 01, with type 0, as an int. */
     private const USUAL = -0x7cff31ffffffffff;
 
+    /** The usual header up to the lower half of sync, which no request of ours fills. */
+    private const HEADER_START = "\x83\0\xce\0\0\0\0\x01\xcf\0\0\0\0";
+
+    /** Length and header of the usual frame, and the body of an answer that is one row. */
+    private const SHORTEST = 36;
+
     /** The schema version in the latest answer; 0 before the first. */
     public int $schemaVersion = 0;
+
+    /** The end of the usual header, and the body up to its rows if it has one row. */
+    private string $oneRow = '';
 
     private string $buffer = '';
     private int $offset = 0;
     private int $turns = 0;
     private readonly int $limit;
+    private readonly Codec $codec;
 
     /**
      * Creates the inbox of a connection.
@@ -43,6 +54,7 @@ final class Inbox
         private readonly AnswerReader $reader,
     ) {
         $this->limit = $options->maxAnswer;
+        $this->codec = $options->codec;
     }
 
     /**
@@ -102,26 +114,62 @@ final class Inbox
     private function frames(string $buffer, int $turns): void
     {
         $offset = $this->offset;
-        $size = \strlen($buffer);
+        $last = \strlen($buffer) - self::SHORTEST;
         $outbox = $this->outbox;
-        while ($offset + 28 <= $size) {
-            $h = \unpack('Nl/Ja/x/Js/x2/Nv', $buffer, $offset + 1);
-            if (
-                $h['a'] !== self::USUAL || $buffer[$offset] !== "\xce" || $buffer[$offset + 13] !== "\xcf"
-                || $buffer[$offset + 22] !== "\x05" || $buffer[$offset + 23] !== "\xce"
-            ) {
-                break;
+        $codec = $this->codec;
+        while ($offset <= $last) {
+            $isOneRow = \substr_compare($buffer, self::HEADER_START, $offset + 5, 13) === 0
+                && \substr_compare($buffer, $this->oneRow, $offset + 22, 13) === 0
+                && $buffer[$offset] === "\xce" && $buffer[$offset + 1] === "\0" && $buffer[$offset + 2] === "\0";
+            if ($isOneRow) {
+                $end = $offset + 5 + ((\ord($buffer[$offset + 3]) << 8) | \ord($buffer[$offset + 4]));
+                $sync = \unpack('N', $buffer, $offset + 18)[1];
+            } else {
+                $h = \unpack('Nl/Ja/x/Js/x/x/Nv', $buffer, $offset + 1);
+                if (
+                    $h['a'] !== self::USUAL || $buffer[$offset] !== "\xce" || $buffer[$offset + 13] !== "\xcf"
+                    || $buffer[$offset + 22] !== "\x05" || $buffer[$offset + 23] !== "\xce"
+                ) {
+                    break;
+                }
+                $end = $offset + 5 + $h['l'];
+                $sync = $h['s'];
+                if ($h['v'] !== $this->schemaVersion) {
+                    $this->setSchemaVersion($h['v']);
+                }
             }
-            $end = $offset + 5 + $h['l'];
-            $sync = $h['s'];
             $request = $outbox->outstanding[$sync] ?? null;
-            if ($end > $size || $request === null) {
+            if ($end > $last + self::SHORTEST || $request === null) {
                 break;
             }
-            $this->schemaVersion = $h['v'];
-            $this->offset = $end;
             unset($outbox->outstanding[$sync]);
-            $this->answer($request, $buffer, $offset + 5, $offset + 28, $end);
+            $this->offset = $end;
+            $operation = $request->operation;
+            if ($isOneRow && $operation->hasRows) {
+                try {
+                    $rows = $codec->decodeRows($buffer, $offset + 35, $end, 1, $operation->format);
+                    $request->value = $operation->isRows ? $rows : $rows[0];
+                } catch (ProtocolError $error) {
+                    $request->error = $error;
+                }
+            } else {
+                $this->read($request, $buffer, $offset + 5, $offset + 28, $end);
+            }
+            // What Request::settle() does, without its calls.
+            $request->done = true;
+            $fiber = $request->fiber;
+            $group = $request->group;
+            if ($fiber !== null) {
+                $request->fiber = null;
+                $fiber->resume();
+            } elseif ($group !== null) {
+                $request->group = null;
+                if (--$group->remaining === 0) {
+                    $group->settle();
+                }
+            } else {
+                $request->settle();
+            }
             if ($turns !== $this->turns) {
                 return;
             }
@@ -144,7 +192,7 @@ final class Inbox
         $this->offset = $header->end;
         $sync = $header->sync;
         if ($header->schemaVersion !== null) {
-            $this->schemaVersion = $header->schemaVersion;
+            $this->setSchemaVersion($header->schemaVersion);
         }
         if ($sync === 0 && $header->type >= Iproto::ERROR) {
             throw $this->reader->error($header->type, $buffer, $header->body, $header->end);
@@ -169,40 +217,33 @@ final class Inbox
         }
         unset($this->outbox->outstanding[$sync]);
         if ($header->type === Iproto::OK || $request->operation->kind === AnswerKind::Raw) {
-            $this->answer($request, $buffer, $header->start, $header->body, $header->end);
+            $this->read($request, $buffer, $header->start, $header->body, $header->end);
         } else {
             try {
                 $request->error = $this->reader->error($header->type, $buffer, $header->body, $header->end);
             } catch (ProtocolError $error) {
                 $request->error = $error;
             }
-            $request->settle();
         }
+        $request->settle();
     }
 
-    private function answer(Request $request, string $buffer, int $start, int $body, int $end): void
+    private function read(Request $request, string $buffer, int $start, int $body, int $end): void
     {
+        $operation = $request->operation;
         try {
-            $operation = $request->operation;
-            $request->value = !$operation->isRows && $operation->kind === AnswerKind::Raw
+            $request->value = !$operation->hasRows && $operation->kind === AnswerKind::Raw
                 ? \substr($buffer, $start, $end - $start)
                 : $this->reader->read($operation, $buffer, $body, $end);
         } catch (ProtocolError $error) {
             $request->error = $error;
         }
-        // What Request::settle() does, without its calls.
-        $request->done = true;
-        $fiber = $request->fiber;
-        $group = $request->group;
-        if ($fiber !== null) {
-            $request->fiber = null;
-            $fiber->resume();
-        } elseif ($group !== null) {
-            $request->group = null;
-            $group->leave();
-        } else {
-            $request->settle();
-        }
+    }
+
+    private function setSchemaVersion(int $version): void
+    {
+        $this->schemaVersion = $version;
+        $this->oneRow = $version <= 0xffffffff ? "\x05\xce" . \pack('N', $version) . "\x81\x30\xdd\0\0\0\x01" : '';
     }
 
     private function push(int $sync, string $buffer, Header $header): void

@@ -21,6 +21,12 @@ final class Outbox
     private const MAX_ABANDONED = 100_000;
     private const MAX_WRITE = 0x80000;
 
+    /** So many bytes are written before the turn ends, so that the server works on them meanwhile. */
+    private const EARLY = 0x400;
+
+    /** For each request under way, so many bytes at least: while the server has work, fewer writes are better. */
+    private const EARLY_PER_REQUEST = 16;
+
     /** Bytes for the socket; those before $start are written. */
     private string $bytes = '';
 
@@ -39,7 +45,10 @@ final class Outbox
     private int $written = 0;
 
     /** Position in the stream of bytes at which the next frame starts. */
-    private int $queued = 0;
+    public int $queued = 0;
+
+    /** Position in the stream of bytes from which on it is worth a write before the turn ends. */
+    public int $early = self::EARLY;
 
     /** Position in the stream of bytes up to which the time-outs run. */
     private int $stamped = 0;
@@ -65,7 +74,7 @@ final class Outbox
     public function add(Request $request): void
     {
         $operation = $request->operation;
-        if (!$operation->isRows && $operation->kind === AnswerKind::Raw) {
+        if (!$operation->hasRows && $operation->kind === AnswerKind::Raw) {
             $request->fail(new ConnectionLost('The session for which the frame was made is gone', Outcome::Unsent));
 
             return;
@@ -78,23 +87,58 @@ final class Outbox
         $length = \strlen($body) + 9;
         $this->bytes .= ($length < 0x100 ? "\xce\0\0\0" . \chr($length) : "\xce" . \pack('N', $length))
             . $operation->header . \pack('N', $sync) . $body;
-        $request->position = $this->queued;
-        $request->flush = $this->flush;
-        ++$request->tries;
         $this->queued += $length + 5;
+        $request->flush = $this->flush;
         $this->outstanding[$sync] = $request;
     }
 
     /**
-     * Queues a request with a frame that is complete.
+     * Frames and queues requests as add() does, in one go.
+     *
+     * @param array<Request> $requests
      */
-    public function addFrame(Request $request, string $frame, int $sync): void
+    public function addAll(array $requests): void
     {
-        $this->bytes .= $frame;
-        $request->position = $this->queued;
+        $sync = $this->sync;
+        if ($sync + \count($requests) > self::MAX_SYNC) {
+            foreach ($requests as $request) {
+                $this->add($request);
+            }
+
+            return;
+        }
+        $bytes = '';
+        $flush = $this->flush;
+        foreach ($requests as $request) {
+            $operation = $request->operation;
+            if (!$operation->hasRows && $operation->kind === AnswerKind::Raw) {
+                $this->add($request); // which refuses it
+                continue;
+            }
+            ++$sync;
+            if (isset($this->outstanding[$sync]) || isset($this->abandoned[$sync])) {
+                $sync = $this->reserve($sync);
+            }
+            $body = $request->body;
+            $length = \strlen($body) + 9;
+            $bytes .= ($length < 0x100 ? "\xce\0\0\0" . \chr($length) : "\xce" . \pack('N', $length))
+                . $operation->header . \pack('N', $sync) . $body;
+            $request->flush = $flush;
+            $this->outstanding[$sync] = $request;
+        }
+        $this->sync = $sync;
+        $this->bytes .= $bytes;
+        $this->queued += \strlen($bytes);
+    }
+
+    /**
+     * Queues a request whose body is the complete frame, with that sync.
+     */
+    public function addFrame(Request $request, int $sync): void
+    {
+        $this->bytes .= $request->body;
+        $this->queued += \strlen($request->body);
         $request->flush = $this->flush;
-        ++$request->tries;
-        $this->queued += \strlen($frame);
         $this->outstanding[$sync] = $request;
     }
 
@@ -123,6 +167,7 @@ final class Outbox
         if ($this->stamped < $this->queued) {
             $this->stamp();
         }
+        $this->early = $this->queued + \max(self::EARLY, self::EARLY_PER_REQUEST * \count($this->outstanding));
         while (($left = \strlen($this->bytes) - $this->start) > 0) {
             $whole = $this->start === 0 && $left <= self::MAX_WRITE;
             $chunk = $whole ? $this->bytes : \substr($this->bytes, $this->start, self::MAX_WRITE);
@@ -171,16 +216,17 @@ final class Outbox
             return;
         }
         $late = [];
+        $starts = $this->unsent();
         $cut = 0;
         foreach ($this->outstanding as $sync => $request) {
             if (($this->deadlines[$request->flush] ?? PHP_INT_MAX) > $now) {
                 break;
             }
             unset($this->outstanding[$sync]);
-            $unsent = $request->position >= $this->written;
+            $unsent = isset($starts[$sync]);
             if ($unsent) {
-                $first ??= $request->position;
-                $cut += $this->endOf($request) - $request->position;
+                $first ??= $starts[$sync];
+                $cut += self::length($request);
             } else {
                 $this->abandoned[$sync] = true;
             }
@@ -210,13 +256,15 @@ final class Outbox
     public function split(int $reconnect): array
     {
         $again = $failed = [];
-        foreach ($this->outstanding as $request) {
-            $unsent = $request->position >= $this->written;
+        $starts = $this->unsent();
+        foreach ($this->outstanding as $sync => $request) {
+            $unsent = isset($starts[$sync]);
             $operation = $request->operation;
             if (
                 ($unsent || $operation->idempotent) && !$operation->sessionBound
-                && $operation->kind !== AnswerKind::Raw && $request->tries <= $reconnect
+                && $operation->kind !== AnswerKind::Raw && $request->repeats < $reconnect
             ) {
+                ++$request->repeats;
                 $again[] = $request;
             } else {
                 $failed[] = [$request, $unsent ? Outcome::Unsent : Outcome::PerhapsExecuted];
@@ -263,6 +311,7 @@ final class Outbox
         $this->outstanding = $this->abandoned = $this->deadlines = [];
         $this->broken = false;
         $this->written = $this->queued = $this->stamped = 0;
+        $this->early = self::EARLY;
     }
 
     /**
@@ -296,10 +345,29 @@ final class Outbox
         $this->deadlines[$this->flush++] = \hrtime(true) + $this->timeout;
     }
 
-    private function endOf(Request $request): int
+    /**
+     * Tells which requests the socket has taken nothing of, and where in the stream of bytes their frames start.
+     *
+     * @return array<int, int> positions by sync
+     */
+    private function unsent(): array
     {
-        return $request->position + ($request->operation->kind === AnswerKind::Raw ? 0 : 14)
-            + \strlen($request->body);
+        $starts = [];
+        $at = $this->queued;
+        foreach (\array_reverse($this->outstanding, true) as $sync => $request) {
+            $at -= self::length($request);
+            if ($at < $this->written) {
+                break;
+            }
+            $starts[$sync] = $at;
+        }
+
+        return $starts;
+    }
+
+    private static function length(Request $request): int
+    {
+        return ($request->operation->kind === AnswerKind::Raw ? 0 : 14) + \strlen($request->body);
     }
 
     private function remove(int $start, int $length): void
@@ -308,10 +376,5 @@ final class Outbox
         $this->trim(0);
         $this->queued -= $length;
         $this->stamped -= $length;
-        foreach ($this->outstanding as $request) {
-            if ($request->position >= $this->written + $start) {
-                $request->position -= $length;
-            }
-        }
     }
 }

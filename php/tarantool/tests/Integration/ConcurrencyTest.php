@@ -162,6 +162,50 @@ final class ConcurrencyTest extends TestCase
         self::assertSame([], $batch->flush());
     }
 
+    public function testABatchSendsWhileItIsFilled(): void
+    {
+        [$client, $other] = [self::client(), self::client()];
+        $client->connect();
+        $seen = static fn (): int => $other->eval('return box.space.scratch.index[0]:count()')[0];
+        $before = $seen();
+        $batch = $client->batch(sendEvery: 3);
+        for ($i = 0; $i < 8; ++$i) {
+            $batch->key("k$i")->insert('scratch', [null, "early $i"]);
+        }
+        for ($tries = 0; $seen() < $before + 6 && $tries < 1000; ++$tries) {
+            usleep(1000);
+        }
+        self::assertSame($before + 6, $seen());
+        self::assertCount(8, $batch);
+        $names = array_map(static fn ($request) => $request->get()[1], $batch->flush());
+        self::assertSame(array_map(static fn (int $i) => "early $i", range(0, 7)), array_values($names));
+        self::assertSame($before + 8, $seen());
+        $batch->ping();
+        self::assertCount(1, $batch->flush());
+        self::thrown(\InvalidArgumentException::class, static fn () => $client->batch(-1));
+    }
+
+    public function testARequestThatStandsInABatchTwiceIsRefusedAndNothingIsSent(): void
+    {
+        $client = self::client();
+        $batch = $client->batch();
+        $good = $batch->call('same', [1]);
+        $batch->add($client->requests()->ping());
+        $batch->add($good);
+        self::thrown(\LogicException::class, static fn () => $batch->flush());
+        self::assertFalse($good->isDone());
+        self::assertSame([1], $client->run($good));
+    }
+
+    public function testManyRequestsInFibersAreWrittenBeforeTheTurnEnds(): void
+    {
+        $client = self::client();
+        $text = str_repeat('t', 200);
+        $work = static fn (int $i): array => $client->call('same', $i, $text);
+        $expected = array_map(static fn (int $i) => [$i, $text], range(0, 2999));
+        self::assertSame($expected, Scheduler::map(range(0, 2999), $work, 600));
+    }
+
     public function testBatchesInFibers(): void
     {
         $client = self::client();

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Phpdyno\Tarantool\Tests\Unit;
 
+use Phpdyno\Tarantool\Exception\ConnectionLost;
 use Phpdyno\Tarantool\Exception\Outcome;
 use Phpdyno\Tarantool\Exception\TimedOut;
 use Phpdyno\Tarantool\Protocol\AnswerKind;
@@ -28,6 +29,45 @@ final class OutboxTest extends TestCase
         foreach ([0, 1, 2, -1, 0x100000000] as $taken) {
             self::assertNotContains($outbox->reserve($taken), [0, 1, 2, 3, 4]);
         }
+    }
+
+    public function testTogetherTheyAreFramedAsOneByOne(): void
+    {
+        foreach ([0, 0xfffffffd] as $latest) {
+            $boxes = $bytes = [];
+            foreach (['one by one', 'together'] as $way) {
+                $outbox = new Outbox(1);
+                (new \ReflectionProperty($outbox, 'sync'))->setValue($outbox, $latest);
+                $outbox->abandoned[$latest + 2] = true;
+                $outbox->outstanding[1 + $latest] = $this->request();
+                $raw = new Request(new Operation(1, AnswerKind::Raw), "\xce\0\0\0\0");
+                $requests = array_map(fn (int $i) => $this->request(str_repeat('b', $i * 100)), range(0, 5));
+                array_splice($requests, 2, 0, [$raw]);
+                $way === 'together' ? $outbox->addAll($requests) : array_map($outbox->add(...), $requests);
+                self::assertInstanceOf(ConnectionLost::class, $raw->error());
+                $boxes[] = array_keys($outbox->outstanding);
+                $bytes[] = [(new \ReflectionProperty($outbox, 'bytes'))->getValue($outbox), $outbox->queued];
+            }
+            self::assertCount(7, $boxes[0]);
+            self::assertSame($boxes[0], $boxes[1]);
+            self::assertSame($bytes[0], $bytes[1]);
+        }
+    }
+
+    public function testAnEarlyWriteIsAskedForByWhatIsNewAndByWhatIsUnderWay(): void
+    {
+        [$ours] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        $outbox = new Outbox(1_000_000_000);
+        $counts = [];
+        foreach (range(1, 4) as $_) {
+            for ($count = 0; $outbox->queued < $outbox->early; ++$count) {
+                $outbox->add($this->request(str_repeat('b', 26)));
+            }
+            $counts[] = $count;
+            $outbox->write($ours);
+            $outbox->early > $outbox->queued ?: self::fail('a write would be asked for at once');
+        }
+        self::assertSame([26, 26, 26, 32], $counts);
     }
 
     public function testFramesAreWrittenInOrderHoweverLittleTheSocketTakes(): void

@@ -116,7 +116,8 @@ final class MultiplexedConnection implements Connection
     {
         $sync = $this->socket->outbox->reserve($frame->sync);
         $request = new Request($this->raw, $sync === $frame->sync ? $frame->bytes : $frame->withSync($sync));
-        $this->socket->outbox->addFrame($request, $request->body, $sync);
+        $this->socket->outbox->addFrame($request, $sync);
+        $this->socket->flushEarly();
         $this->executor->waiter->wait($this->socket, $request);
         $answer = $request->get();
 
