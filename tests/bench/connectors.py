@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from phpdyno.commands.connectors.asked import OWN, TARANTOOL_PHP, Asked, divided, paths_of, rows_of
+from phpdyno.commands.connectors.asked import Asked, divided, paths_of, rows_of
+from phpdyno.commands.connectors.clients import OWN, TARANTOOL_PHP, Here
 from phpdyno.commands.connectors.doing import measure_connectors
 from phpdyno.commands.connectors.found import PartFound, RowFound, lab_found
 from phpdyno.model.connector import Row
@@ -49,7 +50,7 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 
 def _part(clients: Sequence[str], engines: str, in_flight: str, *, way: str, budget_s: float, room: Room, loader: str = "") -> PartFound:
     wanted = rows_of(connectors=",".join(clients), engines=engines, in_flight=in_flight, over=way)
-    rows, _ = divided(_without(wanted, clients), paths_of([f"{TARANTOOL_PHP}={loader}"]) if loader else {})
+    rows, _ = divided(_without(wanted, clients), Here(paths_of([f"{TARANTOOL_PHP}={loader}"]) if loader else {}))
     asked = Asked(("select",), rows, default_cli(), budget_s=budget_s)
     run = measure_connectors(asked, runs=Path(room.logs), argv=sys.argv, progress=FakeProgress())
     (part,) = lab_found(run).parts

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from phpdyno.commands.connectors.asked import KNOWN
+from phpdyno.commands.connectors.operations import KNOWN
 from tests.support.command import await_journal, fault_of, phpdyno, start
 from tests.support.traces import wait_for_no_traces
 

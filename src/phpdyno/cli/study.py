@@ -8,6 +8,7 @@ from rich.console import Console
 
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import optional_seconds
+from phpdyno.commands.connectors.study import is_connector_study
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.study import StudyRecord
@@ -42,6 +43,9 @@ def run(options: Options) -> int:
                 raise UsageError("a study that is resumed keeps its file and its budgets", where="--resume", next_step="leave them out")
             place, record = resume_study(options.resume.absolute(), only=options.only, argv=argv, progress=progress)
         elif options.file is not None:
+            if is_connector_study(options.file):
+                step = f"phpdyno connectors --study {options.file}"
+                raise UsageError("this study is one of clients of Tarantool", where=str(options.file), next_step=step)
             budget_s = optional_seconds(options.budget, option="--budget")
             place, record = study(
                 options.file, budget_s=budget_s, only=options.only, runs=options.runs.absolute(), argv=argv, progress=progress

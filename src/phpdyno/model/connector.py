@@ -4,8 +4,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-Engine = Literal["sync", "fibers", "fibers-sockets", "batch", "window"]
+Engine = Literal["sync", "fibers", "fibers-sockets", "batch", "window", "revolt", "swoole", "threads"]
 Through = Literal["unix", "tcp"]
+Packer = Literal["pure", "msgpack", "codec"]
 
 CEILING = "ceiling"
 """The connector that is none: requests that were built beforehand, sent by the native load core."""
@@ -15,16 +16,18 @@ class Row(Struct, frozen=True):
     """One way of asking a Tarantool.
 
     `connector` names the client, `packer` what packs its messages, `engine` how its operations are under way at once, `in_flight` how many
-    are (1 for `sync`), in each of its `processes`. `autoload` are PHP files that define a client of somebody else's.
+    are (1 for `sync`), in each of its `processes`. `autoload` are PHP files that define a client of somebody else's; `settings`, by full
+    knob name, are what its PHP has otherwise than the run's: extensions (`ext.swoole`), another PHP (`php`).
     """
 
     connector: str
     engine: Engine = "sync"
     in_flight: int = 1
     transport: Through = "unix"
-    packer: str = "pure"
+    packer: Packer = "pure"
     processes: int = 1
     autoload: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:

@@ -1,6 +1,5 @@
 """Instances of a connector: command-line PHPs that perform operations on one shared Tarantool, on command."""
 
-import contextlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from phpdyno.stack.ceiling import CeilingInstance
 from phpdyno.stack.child import Child
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.mariadb import Database
-from phpdyno.stack.meter import Meter, await_idle
+from phpdyno.stack.meter import Meter, SumMeter
 from phpdyno.stack.script import HOST_INI, PHP_FILES, ScriptInstance, command_line_php, end_side_by_side
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.tarantool import Tarantool
@@ -31,7 +30,7 @@ JIT = {"opcache.jit": "tracing", "opcache.jit_buffer_size": "64M"}
 
 
 class ConnectorInstance(ScriptInstance):
-    """A started row: one process, or several that share each slot. `paths` are the unix sockets on which they listen."""
+    """A started row, on one server with all others."""
 
     def __init__(
         self,
@@ -46,9 +45,7 @@ class ConnectorInstance(ScriptInstance):
         server: Tarantool,
         originals: Mapping[str, str],
     ) -> None:
-        super().__init__(arm, number, directory, child=children[0], path=paths[0], php_meter=php_meter, originals=originals)
-        self.paths = tuple(paths)
-        self._children = tuple(children)
+        super().__init__(arm, number, directory, children=children, paths=paths, php_meter=php_meter, originals=originals)
         self._refill = refill
         self._server = server
 
@@ -56,23 +53,6 @@ class ConnectorInstance(ScriptInstance):
         """Have the server's space as it was in the beginning, where a slot changes it. Raises DynoError."""
         if self._refill:
             self._server.fill()
-
-    def await_idle(self) -> None:
-        """Wait until none of its processes is on a CPU."""
-        for child in self._children:
-            await_idle(child.pid, itself=True)
-
-    def ask_to_end(self) -> None:
-        """Signal its processes without waiting."""
-        for child in self._children:
-            child.terminate()
-
-    def stop(self) -> None:
-        """End its processes and close its meter."""
-        for child in self._children:
-            child.stop(timeout_s=3.0)
-        with contextlib.suppress(OSError):
-            self.php_meter.close()
 
 
 class ConnectorBench:
@@ -179,12 +159,17 @@ class ConnectorBench:
             directory,
             children=children,
             paths=paths,
-            php_meter=component_meter(self.supervisor, self._groups, f"php{number}", children[0]),
+            php_meter=self._meter(f"php{number}", children),
             refill=self._refills,
             server=self._server,
             originals=php.originals,
         )
         instances.append(instance)
+
+    def _meter(self, name: str, children: Sequence[Child]) -> Meter:
+        if self._groups is None:
+            return SumMeter([component_meter(self.supervisor, None, name, child) for child in children])
+        return component_meter(self.supervisor, self._groups, name, children[0])
 
     def _told(self, row: Row, address: str, run: Path) -> dict[str, object]:
         """What host.php is told of a row."""

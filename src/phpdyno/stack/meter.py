@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -57,6 +58,22 @@ class SchedstatMeter:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+
+class SumMeter:
+    """What several meters count together."""
+
+    def __init__(self, meters: Sequence[Meter]) -> None:
+        self._meters = tuple(meters)
+
+    def read_ns(self) -> int:
+        """Total of all of them."""
+        return sum(meter.read_ns() for meter in self._meters)
+
+    def close(self) -> None:
+        """Close each."""
+        for meter in self._meters:
+            meter.close()
 
 
 class HostMeter:

@@ -114,16 +114,25 @@ class _Hello(Struct, frozen=True):
 
 
 class ScriptInstance:
-    """A started arm. `path` is the unix socket on which its host listens."""
+    """A started arm: a process, or several that share each slot; `paths` are the unix sockets on which their hosts listen."""
 
     def __init__(
-        self, arm: Arm, number: int, directory: Path, *, child: Child, path: Path, php_meter: Meter, originals: Mapping[str, str]
+        self,
+        arm: Arm,
+        number: int,
+        directory: Path,
+        *,
+        children: Sequence[Child],
+        paths: Sequence[Path],
+        php_meter: Meter,
+        originals: Mapping[str, str],
     ) -> None:
         self.arm = arm
         self.number = number
         self.directory = directory
-        self.child = child
-        self.path = path
+        self.children = tuple(children)
+        self.paths = tuple(paths)
+        self.path = self.paths[0]
         self.php_meter = php_meter
         self.web_meter: Meter | None = None
         self._originals = originals
@@ -132,34 +141,29 @@ class ScriptInstance:
     def await_ready(self, operations: Sequence[str]) -> None:
         """Wait until the script is set up. Raises ArmFailed when it does not come so far, or offers other operations."""
         deadline = time.monotonic() + SETUP_S
-        while (hello := self._hello()) is None:
-            if not self.child.alive():
-                raise ArmFailed(
-                    self.arm, f"the script does not start: {self.child.ended_how()}: {last_words(self.child) or self.child.tail()}"
-                )
-            if time.monotonic() > deadline:
-                raise ArmFailed(self.arm, f"the script was not set up within {SETUP_S:.0f} s")
-            time.sleep(0.005)
-        if self.arm.layer("ext") and (refused := [line.strip() for line in self.child.said().splitlines() if REFUSED.search(line)]):
-            raise ArmFailed(self.arm, f"PHP runs without an extension: {' | '.join(refused[:4])}")
-        if hello.operations != tuple(operations):
-            theirs, ours = (", ".join(names) for names in (hello.operations, operations))
-            raise ArmFailed(self.arm, f"the script offers the operations {theirs} here, and {ours} when it was listed")
-        self._jit_free_at_start = hello.jit_free_bytes
+        for child, path in zip(self.children, self.paths, strict=True):
+            hello = self._hello_of(child, path, deadline)
+            if self.arm.layer("ext") and (refused := [line.strip() for line in child.said().splitlines() if REFUSED.search(line)]):
+                raise ArmFailed(self.arm, f"PHP runs without an extension: {' | '.join(refused[:4])}")
+            if hello.operations != tuple(operations):
+                theirs, ours = (", ".join(names) for names in (hello.operations, operations))
+                raise ArmFailed(self.arm, f"the script offers the operations {theirs} here, and {ours} when it was listed")
+            self._jit_free_at_start = hello.jit_free_bytes
 
     @property
     def php_pid(self) -> int:
-        """The process that performs the operations."""
-        return self.child.pid
+        """The process that performs the operations, the first of several."""
+        return self.children[0].pid
 
     def await_idle(self) -> None:
-        """Wait until neither it nor a child of it is on a CPU: what an operation leaves to be done belongs to it."""
-        await_idle(self.child.pid, itself=True)
+        """Wait until neither a process of it nor a child of one is on a CPU: what an operation leaves to be done belongs to it."""
+        for child in self.children:
+            await_idle(child.pid, itself=True)
 
     def read_facts(self, env_names: tuple[str, ...]) -> WorkerFacts:
         """Facts of the process, from itself and from /proc. Raises ArmFailed."""
         try:
-            answer = msgspec.json.decode(self._ask(b"I" + json.dumps(env_names).encode()), type=ProbeAnswer)
+            answer = msgspec.json.decode(_ask(self.path, b"I" + json.dumps(env_names).encode()), type=ProbeAnswer)
             facts = self._as_shown(facts_of(answer, pid=self.php_pid, family="unix", workers=1))
         except (OSError, *NOT_JSON) as error:
             what = f"the script's process tells no facts: {self.complaint() or error}"
@@ -188,42 +192,53 @@ class ScriptInstance:
 
     def crashes(self) -> str:
         """By which signal it ended, in words; '' when by none."""
-        return self.broken() if self._ended() and (self.child.status or 0) < 0 else ""
+        return self.broken() if any(child.wait(END_S) and (child.status or 0) < 0 for child in self.children) else ""
 
     def complaint(self) -> str:
         """How it ended, else what an operation failed of; '' when neither."""
-        return self.broken() or last_words(self.child)
+        return self.broken() or next((words for child in self.children if (words := last_words(child))), "")
 
     def broken(self) -> str:
-        """How it ended, in words; '' while it runs."""
-        if not self._ended():
-            return ""
-        return f"{self.child.name} {self.child.ended_how()}: {last_words(self.child) or self.child.tail()}"
+        """How the first of its processes that is gone ended, in words; '' while all run."""
+        for child in self.children:
+            # Its socket closes a moment before the guardian tells of its end.
+            if child.wait(END_S):
+                return f"{child.name} {child.ended_how()}: {last_words(child) or child.tail()}"
+        return ""
 
     def ask_to_end(self) -> None:
-        """Signal it without waiting."""
-        self.child.terminate()
+        """Signal its processes without waiting."""
+        for child in self.children:
+            child.terminate()
 
     def stop(self) -> None:
-        """End it and close its meter."""
-        self.child.stop(timeout_s=3.0)
+        """End its processes and close its meter."""
+        for child in self.children:
+            child.stop(timeout_s=3.0)
         with contextlib.suppress(OSError):
             self.php_meter.close()
 
-    def _ended(self) -> bool:
-        """Its socket closes a moment before the guardian tells of its end."""
-        return self.child.wait(END_S)
+    def _hello_of(self, child: Child, path: Path, deadline: float) -> _Hello:
+        while (hello := _hello(path)) is None:
+            if not child.alive():
+                raise ArmFailed(self.arm, f"the script does not start: {child.ended_how()}: {last_words(child) or child.tail()}")
+            if time.monotonic() > deadline:
+                raise ArmFailed(self.arm, f"the script was not set up within {SETUP_S:.0f} s")
+            time.sleep(0.005)
+        return hello
 
-    def _hello(self) -> _Hello | None:
-        try:
-            return msgspec.json.decode(self._ask(b"O"), type=_Hello)
-        except (OSError, *NOT_JSON):
-            return None
 
-    def _ask(self, message: bytes) -> bytes:
-        with contextlib.closing(Channel(self.path)) as channel:
-            channel.send(message)
-            return channel.receive(HELLO_S)
+def _hello(path: Path) -> _Hello | None:
+    try:
+        return msgspec.json.decode(_ask(path, b"O"), type=_Hello)
+    except (OSError, *NOT_JSON):
+        return None
+
+
+def _ask(path: Path, message: bytes) -> bytes:
+    with contextlib.closing(Channel(path)) as channel:
+        channel.send(message)
+        return channel.receive(HELLO_S)
 
 
 def end_side_by_side(supervisor: Supervisor, groups: CpuGroups | None, instances: Sequence[ScriptInstance]) -> None:
@@ -298,4 +313,4 @@ class ScriptBench:
         except DynoError as error:
             raise ArmFailed(arm, f"{error.where}: {error.what}") from error
         meter = component_meter(self.supervisor, self._groups, name, child)
-        return ScriptInstance(arm, number, directory, child=child, path=path, php_meter=meter, originals=command.originals)
+        return ScriptInstance(arm, number, directory, children=[child], paths=[path], php_meter=meter, originals=command.originals)

@@ -3,15 +3,26 @@
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from phpdyno.commands.connectors.asked import OPERATIONS, SWEEP, divided, operations_of, paths_of, rows_in, rows_of
+from phpdyno.commands.connectors.asked import SWEEP, divided, operations_of, paths_of, rows_in, rows_of
+from phpdyno.commands.connectors.clients import Here, equipped
+from phpdyno.commands.connectors.operations import OPERATIONS
 from phpdyno.errors import UsageError
 from phpdyno.model.connector import CEILING, Row
 
 
-def names(*, connectors: str = "own", engines: str = "sync,fibers", in_flight: str = "25", over: str = "unix") -> list[str]:
+def names(
+    *,
+    connectors: str = "own",
+    engines: str = "sync,fibers",
+    in_flight: str = "25",
+    over: str = "unix",
+    packers: str = "pure",
+    processes: str = "1",
+) -> list[str]:
     """Of all rows but the ceilings, which are the last."""
-    rows = rows_of(connectors=connectors, engines=engines, in_flight=in_flight, over=over)
+    rows = rows_of(connectors=connectors, engines=engines, in_flight=in_flight, over=over, packers=packers, processes=processes)
     ways = len(over.split(","))
     assert [row.connector for row in rows[-ways:]] == [CEILING] * ways
     return [row.name for row in rows[:-ways]]
@@ -39,6 +50,19 @@ def test_a_client_has_the_engines_that_it_can_be_driven_by_and_sockets_are_not_h
     assert names(engines="fibers-sockets", in_flight="25,512") == ["own sync unix", "own fibers-sockets@25 unix"]
 
 
+def test_packers_and_processes_multiply_where_the_client_has_them() -> None:
+    assert names(packers="pure,codec,msgpack", engines="sync") == ["own sync unix", "own msgpack sync unix"]
+    assert names(processes="1,2", engines="fibers") == ["own sync unix", "own fibers@25 unix", "own fibers@25 x2 unix"]
+    # Threads are of one process, and no hundreds.
+    assert names(processes="1,2", engines="threads", in_flight="16,128") == ["own sync unix", "own threads@16 unix"]
+
+
+def test_a_client_without_sql_has_no_row_in_it() -> None:
+    rows = rows_of(connectors="pecl", engines="swoole", in_flight="25", over="tcp")
+    assert [row.connector for row in rows_in("select", rows)] == ["pecl", "pecl", CEILING]
+    assert [row.connector for row in rows_in("sql-select", rows)] == [CEILING]
+
+
 def test_what_cannot_be_built_beforehand_has_no_ceiling() -> None:
     rows = rows_of(connectors="own", engines="fibers", in_flight="25", over="unix")
     assert [row.connector for row in rows_in("sql-select", rows)] == ["own", "own", CEILING]
@@ -60,6 +84,9 @@ def test_a_sweep_goes_from_one_to_the_most() -> None:
         ({"in_flight": "0"}, "'0' is no number of operations from 1 to 512"),
         ({"in_flight": "25,1000"}, "'1000' is no number of operations"),
         ({"in_flight": "٣"}, "is no number of operations"),
+        ({"in_flight": ","}, "'' is no number of operations"),
+        ({"processes": "17"}, "'17' is no number of processes from 1 to 16"),
+        ({"packers": "json"}, "there is no packer 'json'; known: codec, msgpack, pure"),
     ],
 )
 def test_what_is_no_row_is_refused_in_one_line(lists: dict[str, str], why: str) -> None:
@@ -80,19 +107,62 @@ def test_a_client_of_somebody_elses_is_measured_where_it_is_and_skipped_with_the
     loader = tmp_path / "autoload.php"
     loader.touch()
     rows = rows_of(connectors="own,tarantool-php", engines="sync", in_flight="25", over="unix")
-    kept, skipped = divided(rows, paths_of([f"tarantool-php={loader}"]))
+    kept, skipped = divided(rows, Here(paths_of([f"tarantool-php={loader}"])))
     assert [row.autoload for row in kept] == [(), (str(loader),), ()]
     assert skipped == {}
-    kept, skipped = divided(rows, {})
+    kept, skipped = divided(rows, Here({}))
     assert kept == (Row("own"), Row(CEILING, "window", 512))
     assert skipped == {"tarantool-php sync unix": "it is not here: give it with --with tarantool-php=PATH"}
+
+
+def test_an_extension_is_loaded_by_its_path_unless_the_php_has_it(tmp_path: Path) -> None:
+    (module := tmp_path / "tarantool.so").touch()
+    row = Row("pecl", "sync", 1, "tcp")
+    assert equipped(row, Here({"pecl": module})) == (structs.replace(row, settings=(("ext.tarantool", str(module)),)), "")
+    assert equipped(row, Here({"pecl": module}, frozenset({"tarantool"}))) == (row, "")
+    assert equipped(row, Here({})) == (row, "it is not here: give it with --with pecl=PATH")
+    assert equipped(structs.replace(row, transport="unix"), Here({"pecl": module}))[1] == (
+        "this client speaks tcp only: ask for --over tcp"
+    )
+
+
+def test_a_packer_and_an_engine_need_what_they_are_made_of(tmp_path: Path) -> None:
+    (module := tmp_path / "msgpack.so").touch()
+    (loader := tmp_path / "autoload.php").touch()
+    packed, revolt = Row("own", packer="msgpack"), Row("own", "revolt", 25)
+    assert equipped(packed, Here({}))[1] == "it is not here: give it with --with msgpack=PATH"
+    assert equipped(packed, Here({"msgpack": module}))[0].settings == (("ext.msgpack", str(module)),)
+    assert equipped(packed, Here({}, frozenset({"msgpack"}))) == (packed, "")
+    assert equipped(revolt, Here({}))[1] == "it is not here: give it with --with revolt=PATH"
+    assert equipped(revolt, Here({"revolt": loader}))[0].autoload == (str(loader),)
+
+
+def test_threads_have_a_php_of_their_own_and_what_that_one_has(tmp_path: Path) -> None:
+    (module := tmp_path / "parallel.so").touch()
+    row, zts = Row("tarantool-php", "threads", 16, "unix", "codec"), {"php": "/opt/php"}
+    (loader := tmp_path / "autoload.php").touch()
+    here = {"tarantool-php": loader}
+    assert equipped(row, Here(here))[1] == "it is not here: give a PHP for threads with --with php-zts=PATH"
+    built_in = frozenset({"php-zts"})
+    assert equipped(row, Here(here, built_in_zts=built_in, zts=zts))[1] == "it is not here: give it with --with parallel=PATH"
+    found, why = equipped(row, Here({**here, "parallel": module}, built_in_zts=built_in, zts=zts))
+    assert (found.settings, why) == ((("php", "/opt/php"), ("ext.parallel", str(module))), "")
+    # What the run's own PHP has is nothing to this one.
+    assert equipped(row, Here(here, frozenset({"parallel"}), built_in, zts))[1] != ""
+    found, why = equipped(row, Here(here, built_in_zts=built_in | {"parallel"}, zts=zts))
+    assert (found.settings, why) == ((("php", "/opt/php"),), "")
+    # The run's own PHP may be one for threads.
+    assert equipped(row, Here(here, frozenset({"php-zts", "parallel"})))[0].settings == ()
+    # Our own client runs without opcache in them.
+    own = structs.replace(row, connector="own", packer="pure")
+    assert equipped(own, Here({}, frozenset({"php-zts", "parallel"})))[0].settings == (("ini.opcache.enable_cli", "0"),)
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("tarantool-php", "this is not NAME=PATH"),
-        ("own=x.php", "there is no connector that is given by a path 'own'"),
+        ("own=x.php", "there is no client, engine or PHP that is given by a path 'own'"),
         ("tarantool-php=/nonexistent/autoload.php", "there is no such file"),
     ],
 )

@@ -17,7 +17,7 @@ from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import BlockDone, Concluded, Header, Planned, Record
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.model.arm import PhpBuild
+from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.connector import CEILING, Row
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.verdict import Effect, Verdict
@@ -50,7 +50,16 @@ def observation(row: Row, block: int, *, excluded: str = "", failed: int = 0) ->
 def run_with(place: Path, *records: Record, skipped: dict[str, str] | None = None, rows: tuple[Row, ...] = (FIBERS, TCP)) -> LabFound:
     asked = Asked(("select", "ping"), (SYNC, FIBERS, TCP), "/usr/bin/php", skipped=skipped or {})
     write_lab(place, LabRecord(SCHEMA, asked, (), "digest"))
-    plan = plan_of("select", SYNC, rows, php=PhpBuild("/usr/bin/php", "8.2"), version="1", budget_s=1.0, seed=1, confidence=0.95)
+    plan = plan_of(
+        "select",
+        SYNC,
+        rows,
+        arm_of=lambda row: Arm(row.name, PhpBuild("/usr/bin/php", "8.2"), {}, {}),
+        version="1",
+        budget_s=1.0,
+        seed=1,
+        confidence=0.95,
+    )
     (place / "select").mkdir()
     with JournalWriter(place / "select" / FILE) as journal:
         for record in (Header(JOURNAL_SCHEMA, "1", "connectors", "", ()), Planned(plan), *records):
@@ -120,7 +129,7 @@ def test_a_row_that_gave_wrong_answers_has_no_figure_but_the_reason(tmp_path: Pa
 
 def test_an_interval_that_is_not_there_yet_is_not_made_up(tmp_path: Path) -> None:
     found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="inconclusive", effect=Effect(20.0, None, None, 3, 0.95, 0.1, 20.0)))
-    assert list(view.cells(found.parts[0]))[1][2] == "20.00× (no interval yet)"
+    assert list(view.cells(found.parts[0]))[1][2] == "20.00× (no interval yet: 20.00 to 20.00 in blocks)"
 
 
 def test_skipped_rows_are_kept_with_their_reason(tmp_path: Path) -> None:
@@ -145,7 +154,16 @@ def test_its_page_holds_every_figure_and_draws_every_operation(tmp_path: Path) -
 @pytest.mark.parametrize(("in_flight", "operations"), [(1, 2_000), (128, 2_560), (512, 10_000)])
 def test_a_slot_fills_the_flight_and_deletes_no_tuple_twice(in_flight: int, operations: int) -> None:
     row = Row("own", "window", in_flight)
-    plan = plan_of("delete", SYNC, [row], php=PhpBuild("/usr/bin/php", "8.2"), version="1", budget_s=1.0, seed=1, confidence=0.95)
+    plan = plan_of(
+        "delete",
+        SYNC,
+        [row],
+        arm_of=lambda row: Arm(row.name, PhpBuild("/usr/bin/php", "8.2"), {}, {}),
+        version="1",
+        budget_s=1.0,
+        seed=1,
+        confidence=0.95,
+    )
     assert plan.fixed is not None
     assert plan.fixed.slot_requests == operations
 

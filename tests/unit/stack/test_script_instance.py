@@ -29,7 +29,7 @@ def instance_at(path: Path) -> ScriptInstance:
         said=lambda: "",
         tail=lambda: "its last words",
     )
-    return ScriptInstance(ARM, 1, path.parent, child=child, path=path, php_meter=HostMeter(), originals={})
+    return ScriptInstance(ARM, 1, path.parent, children=[child], paths=[path], php_meter=HostMeter(), originals={})
 
 
 def test_an_answer_that_is_no_text_is_none(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ final class Connection
     /** So many requests are framed before the first of them are written. */
     private const TOGETHER = 128;
 
+    private const LEAST_READ = 0x2000;
+    private const MOST_READS = 16;
+
     /** @internal whether the Scheduler keeps it going */
     public bool $watched = false;
 
@@ -40,6 +43,9 @@ final class Connection
 
     /** @var resource|null */
     private $stream = null;
+
+    /** So many bytes the next read takes at most: PHP allocates them all before it reads. */
+    private int $readSize = self::LEAST_READ;
     private ?Greeting $greeting = null;
     private readonly Handshake $handshake;
     private int $process = 0;
@@ -219,13 +225,18 @@ final class Connection
         if ($this->stream === null) {
             return;
         }
-        $chunk = @\fread($this->stream, Handshake::CHUNK);
+        $chunk = @\fread($this->stream, $this->readSize);
         if ($chunk === '' || $chunk === false) {
             if (\feof($this->stream) || $this->outbox->broken) {
                 $this->lost('The server closed the connection');
             }
 
             return;
+        }
+        if (\strlen($chunk) === $this->readSize) {
+            $chunk .= $this->readOn($this->stream);
+        } elseif ($this->readSize > self::LEAST_READ && 8 * \strlen($chunk) < $this->readSize) {
+            $this->readSize = \intdiv($this->readSize, 2);
         }
         $this->inbox->append($chunk);
         try {
@@ -238,6 +249,26 @@ final class Connection
         } catch (ProtocolError | ServerError $error) {
             $this->abort($error);
         }
+    }
+
+    /**
+     * Reads what else is there, within limits: what has come is no time-out. The next read takes more at once.
+     *
+     * @param resource $stream
+     */
+    private function readOn($stream): string
+    {
+        $bytes = '';
+        for ($reads = 0; $reads < self::MOST_READS; ++$reads) {
+            $this->readSize = \min(2 * $this->readSize, Handshake::CHUNK);
+            $chunk = (string) @\fread($stream, $this->readSize);
+            $bytes .= $chunk;
+            if (\strlen($chunk) < $this->readSize) {
+                break;
+            }
+        }
+
+        return $bytes;
     }
 
     /**

@@ -25,7 +25,7 @@ final class DefaultWaiter implements Waiter
             return;
         }
         while (!$awaited->done) {
-            Poll::turn([$connection]);
+            Poll::turnOf($connection);
         }
     }
 }

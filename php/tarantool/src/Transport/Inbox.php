@@ -175,7 +175,9 @@ final class Inbox
             }
             $offset = $end;
         }
-        $this->unusual($buffer);
+        if ($offset < $last + self::SHORTEST) {
+            $this->unusual($buffer);
+        }
     }
 
     /**

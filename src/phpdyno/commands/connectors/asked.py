@@ -1,41 +1,28 @@
 """The operations and the rows (connector, engine, operations in flight, transport) that a run of the lab is asked for. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
+from phpdyno.commands.connectors.clients import CLIENTS, ENGINES, NEEDED, PACKERS, THROUGH, Here, can, equipped
+from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_PROCESSES, OPERATIONS, PREPARED
+from phpdyno.commands.connectors.study import ConnectorStudy
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import CEILING, Engine, Row, Through
+from phpdyno.model.connector import CEILING, Row
 
 _Name = TypeVar("_Name", bound=str)
 
-OPERATIONS = ("ping", "call", "eval", "select", "insert", "replace", "update", "upsert", "delete")
-"""Of the reference, in its order."""
-OF_SQL = ("sql-select", "sql-insert", "sql-update", "sql-delete")
-PREPARED = "-prepared"
-KNOWN = (*OPERATIONS, *OF_SQL, *(f"{name}{PREPARED}" for name in OF_SQL))
 ALL = "all"
-OWN = "own"
-TARANTOOL_PHP = "tarantool-php"
-CONNECTORS = (OWN, TARANTOOL_PHP)
-OURS = (OWN, CEILING)
-ENGINES_OF: dict[str, tuple[Engine, ...]] = {TARANTOOL_PHP: ("sync", "fibers")}
-"""Of a client that cannot be driven by all of them."""
-ENGINES: tuple[Engine, ...] = get_args(Engine)
-THROUGH: tuple[Through, ...] = get_args(Through)
 SWEEP = (1, 2, 5, 10, 25, 50, 100, 128, 250, 512)
-MOST_IN_FLIGHT = 512
-"""A server of today carries out at most 768 at once (net_msg_max)."""
-MOST_SOCKETS = 128
 
 
 class Asked(Struct, frozen=True):
     """One run of the lab. The first of `rows` is the control, beside which all others are measured. `budget_s` is for all operations
     together; `server` is the path of a binary, '' for Debian's, `php` that of a command-line PHP. `skipped` are rows that cannot be
-    measured, by name, and why."""
+    measured, by name, and why; `study` is what they are measured for, None where they were listed."""
 
     operations: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -45,6 +32,7 @@ class Asked(Struct, frozen=True):
     confidence: float = 0.95
     server: str = ""
     skipped: dict[str, str] = {}
+    study: ConnectorStudy | None = None
 
 
 def operations_of(text: str) -> tuple[str, ...]:
@@ -56,59 +44,77 @@ def operations_of(text: str) -> tuple[str, ...]:
 
 
 def paths_of(texts: Sequence[str]) -> dict[str, Path]:
-    """The PHP file that defines each client of somebody else's, of `NAME=PATH`. Raises UsageError."""
+    """What is given by a path, of `NAME=PATH`. Raises UsageError."""
     found = {}
     for text in texts:
         name, given, path = text.partition("=")
         where = f"--with {text}"
         if not given or not path:
-            raise UsageError("this is not NAME=PATH", where=where, next_step=f"write for instance {TARANTOOL_PHP}=vendor/autoload.php")
-        _each_known((name,), tuple(each for each in CONNECTORS if each not in OURS), option=where, what="connector that is given by a path")
+            raise UsageError("this is not NAME=PATH", where=where, next_step="write for instance tarantool-php=vendor/autoload.php")
+        _each_known((name,), tuple(NEEDED), option=where, what="client, engine or PHP that is given by a path")
         place = Path(path).expanduser().absolute()
         if not place.is_file():
-            raise UsageError("there is no such file", where=where, next_step="name the PHP file that loads the client")
+            kind, _ = NEEDED[name]
+            what = {"PHP file": "the PHP file that loads it", "extension": "the extension's .so file", "PHP": "a command-line PHP"}[kind]
+            raise UsageError("there is no such file", where=where, next_step=f"name {what}")
         found[name] = place
     return found
 
 
-def divided(rows: Sequence[Row], paths: Mapping[str, Path]) -> tuple[tuple[Row, ...], dict[str, str]]:
-    """The rows that can be measured, those of clients of somebody else's with their files, and the names of the others with the reason."""
+def divided(rows: Sequence[Row], here: Here) -> tuple[tuple[Row, ...], dict[str, str]]:
+    """The rows that can be measured, with the files that they need, and the names of the others with the reason."""
     kept, skipped = [], {}
     for row in rows:
-        if row.connector in OURS:
-            kept.append(row)
-        elif row.connector in paths:
-            kept.append(structs.replace(row, autoload=(str(paths[row.connector]),)))
+        made, why = equipped(row, here)
+        if why:
+            skipped[row.name] = why
         else:
-            skipped[row.name] = f"it is not here: give it with --with {row.connector}=PATH"
+            kept.append(made)
     return tuple(kept), skipped
 
 
-def rows_of(*, connectors: str, engines: str, in_flight: str, over: str, sweep: bool = False) -> tuple[Row, ...]:
+def rows_of(
+    *,
+    connectors: str,
+    engines: str,
+    in_flight: str,
+    over: str,
+    sweep: bool = False,
+    packers: str = "pure",
+    processes: str = "1",
+) -> tuple[Row, ...]:
     """All rows that these lists span, the control first: one request at a time over the first transport. The last are the server's
     ceiling over each transport. Raises UsageError."""
-    clients = _each_known(_listed(connectors), CONNECTORS, option="--connectors", what="connector")
+    clients = _each_known(_listed(connectors), tuple(CLIENTS), option="--connectors", what="connector")
     kinds = _each_known(_listed(engines), ENGINES, option="--engines", what="engine")
     ways = _each_known(_listed(over), THROUGH, option="--over", what="transport")
-    flights = SWEEP if sweep else tuple(_number(word) for word in _listed(in_flight))
+    packed = _each_known(_listed(packers), PACKERS, option="--packers", what="packer")
+    flights = SWEEP if sweep else _numbers(in_flight, option="--in-flight", what="operations", most=MOST_IN_FLIGHT)
+    several = _numbers(processes, option="--processes", what="processes", most=MOST_PROCESSES)
     made = [Row(clients[0], "sync", 1, ways[0])]
     for way in ways:
         for client in clients:
-            for kind in kinds:
-                if kind not in ENGINES_OF.get(client, ENGINES):
-                    continue
-                made += [Row(client, kind, flight, way) for flight in ((1,) if kind == "sync" else flights) if _fits(kind, flight)]
+            rows = [
+                Row(client, kind, flight, way, packer, count)
+                for packer in packed
+                for kind in kinds
+                for flight in ((1,) if kind == "sync" else flights)
+                for count in several
+            ]
+            made += [row for row in rows if can(row)]
     made += [Row(CEILING, "window", MOST_IN_FLIGHT, way) for way in ways]
     return tuple(dict.fromkeys(made))
 
 
 def rows_in(operation: str, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows that an operation has: a prepared statement's number is known to its connection only, so it cannot be built beforehand."""
-    return tuple(row for row in rows if row.connector != CEILING or not operation.endswith(PREPARED))
-
-
-def _fits(engine: Engine, in_flight: int) -> bool:
-    return engine != "fibers-sockets" or in_flight <= MOST_SOCKETS
+    """The rows that an operation has: not every client knows SQL, and a prepared statement's number is known to its connection only, so it
+    cannot be built beforehand."""
+    is_sql = operation.startswith("sql-")
+    return tuple(
+        row
+        for row in rows
+        if not (is_sql and (operation.endswith(PREPARED) if row.connector == CEILING else not CLIENTS[row.connector].sql))
+    )
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -126,8 +132,9 @@ def _each_known(names: Sequence[str], known: Sequence[_Name], *, option: str, wh
     return tuple(by_name[name] for name in names)
 
 
-def _number(word: str) -> int:
-    if not word.isascii() or not word.isdecimal() or not 1 <= int(word) <= MOST_IN_FLIGHT:
-        what = f"{word!r} is no number of operations from 1 to {MOST_IN_FLIGHT}"
-        raise UsageError(what, where="--in-flight", next_step="write for example 25,128,512")
-    return int(word)
+def _numbers(text: str, *, option: str, what: str, most: int) -> tuple[int, ...]:
+    words = _listed(text)
+    for word in words or ("",):
+        if not word.isascii() or not word.isdecimal() or not 1 <= int(word) <= most:
+            raise UsageError(f"{word!r} is no number of {what} from 1 to {most}", where=option, next_step="write for example 1,2")
+    return tuple(int(word) for word in words)

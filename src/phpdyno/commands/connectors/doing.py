@@ -18,13 +18,14 @@ from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
 from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import Header, Incident, Planned
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.model.arm import PhpBuild
+from phpdyno.model.arm import Arm
+from phpdyno.model.connector import Row
 from phpdyno.paths import cache_dir
-from phpdyno.stack.php import inspect_php
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.tarantool import ServerSettings
 from phpdyno.workflows.rundir import check_place, make_run_dir
 from phpdyno.workflows.session import ending
+from phpdyno.workflows.specs import SpecReader
 
 COMMAND = "connectors"
 PACKAGE = Path(__file__).resolve().parents[4] / "php" / "tarantool" / "src"
@@ -33,11 +34,11 @@ PACKAGE = Path(__file__).resolve().parents[4] / "php" / "tarantool" / "src"
 def measure_connectors(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Measure all parts, and return the run's directory. Raises UsageError, DynoError."""
     record = LabRecord(SCHEMA, asked, tuple(argv), _package_digest())
-    php = inspect_php(asked.php, cli=True)
+    arms = _Arms(asked.php)
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, "tarantool")
         write_lab(run, record)
-        _measure_parts(run, record, php, argv=argv, progress=progress)
+        _measure_parts(run, record, arms, argv=argv, progress=progress)
     return run
 
 
@@ -49,10 +50,23 @@ def resume_connectors(run: Path, *, argv: Sequence[str], progress: Progress) -> 
         raise DynoError("our client is not the one that this run began with", where=str(PACKAGE), next_step="start a new run")
     if all(_is_finished(run / operation) for operation in record.asked.operations):
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno connectors --show {run}")
-    php = inspect_php(record.asked.php, cli=True)
+    arms = _Arms(record.asked.php)
     with MeasuringLock():
-        _measure_parts(run, record, php, argv=argv, progress=progress)
+        _measure_parts(run, record, arms, argv=argv, progress=progress)
     return run
+
+
+class _Arms:
+    """How each row's PHP is run; a PHP is asked once what it is."""
+
+    def __init__(self, php: str) -> None:
+        self._php = php
+        self._reader = SpecReader(script=True)
+        self._reader.build({"php": php})
+
+    def of(self, row: Row) -> Arm:
+        """The arm of a row. Raises UsageError, DynoError: its PHP does not run, or not with these extensions."""
+        return self._reader.arm(row.name, {"php": self._php, **dict(row.settings)}, {})
 
 
 def _package_digest() -> str:
@@ -61,11 +75,11 @@ def _package_digest() -> str:
     return tree_digest(PACKAGE)
 
 
-def _measure_parts(run: Path, record: LabRecord, php: PhpBuild, *, argv: Sequence[str], progress: Progress) -> None:
+def _measure_parts(run: Path, record: LabRecord, arms: _Arms, *, argv: Sequence[str], progress: Progress) -> None:
     for number, operation in enumerate(record.asked.operations, 1):
         if not _is_finished(run / operation):
             progress.note(f"part {number} of {len(record.asked.operations)}: {operation}")
-            _measure_part(run, operation, record, php, argv=argv, progress=progress)
+            _measure_part(run, operation, record, arms, argv=argv, progress=progress)
 
 
 def _is_finished(part: Path) -> bool:
@@ -75,7 +89,7 @@ def _is_finished(part: Path) -> bool:
     return planned and not RunState.replay(records).open_treatments()
 
 
-def _measure_part(run: Path, operation: str, record: LabRecord, php: PhpBuild, *, argv: Sequence[str], progress: Progress) -> None:
+def _measure_part(run: Path, operation: str, record: LabRecord, arms: _Arms, *, argv: Sequence[str], progress: Progress) -> None:
     asked, part = record.asked, run / operation
     part.mkdir(exist_ok=True)
     path = part / FILE
@@ -94,7 +108,7 @@ def _measure_part(run: Path, operation: str, record: LabRecord, php: PhpBuild, *
                 operation,
                 asked.rows[0],
                 rows_in(operation, asked.rows[1:]),
-                php=php,
+                arm_of=arms.of,
                 version=record.package,
                 budget_s=asked.budget_s / len(asked.operations),
                 seed=asked.seed,

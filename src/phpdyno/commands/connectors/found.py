@@ -28,6 +28,8 @@ class RowFound(Struct, frozen=True):
     ratio: Annotated[float | None, Meta(description="Speed over the control's, from pairs; null for the control itself.")] = None
     low: Annotated[float | None, Meta(description="Lower end of its interval; null while that is infinite.")] = None
     high: Annotated[float | None, Meta(description="Upper end of its interval; null while that is infinite.")] = None
+    least: Annotated[float | None, Meta(description="The lowest of the ratios of single blocks; null without a block.")] = None
+    most: Annotated[float | None, Meta(description="The highest of them; null without a block.")] = None
     of_ceiling: Annotated[
         float | None, Meta(description="Share of the server's ceiling over the same transport, from blocks; null where that is unknown.")
     ] = None
@@ -123,12 +125,15 @@ def _treated(name: str, seen: Sequence[Observation], verdict: Verdict | None) ->
     found = _of([each.treated for each in seen], name)
     effect = verdict.effect if verdict else None
     problem = verdict.reason if verdict and verdict.kind == "invalid" else ""
+    ratios = [math.exp(each.log_ratio) for each in seen]
     return RowFound(
         row=name,
         operations_per_s=None if problem else found.operations_per_s,
         ratio=effect.ratio if effect else None,
         low=effect.low if effect else None,
         high=effect.high if effect else None,
+        least=min(ratios, default=None),
+        most=max(ratios, default=None),
         client_ns=found.client_ns,
         server_ns=found.server_ns,
         p50_ns=found.p50_ns,

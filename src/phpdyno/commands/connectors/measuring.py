@@ -1,6 +1,6 @@
 """One operation measured: all rows beside one control, on one server, by the loop that measures everything else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.journal.records import Preflight
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.arm import Arm
 from phpdyno.model.connector import Row
 from phpdyno.model.plan import FixedBlocks, Plan
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
@@ -49,7 +49,7 @@ def plan_of(
     control: Row,
     rows: Sequence[Row],
     *,
-    php: PhpBuild,
+    arm_of: Callable[[Row], Arm],
     version: str,
     budget_s: float,
     seed: int,
@@ -63,8 +63,8 @@ def plan_of(
         app=f"tarantool {operation}",
         app_version=version,
         workload=Workload((Target(operation, status=OPERATION_DONE),)),
-        control=_arm(control, php),
-        treatments=tuple(_arm(row, php) for row in rows),
+        control=arm_of(control),
+        treatments=tuple(arm_of(row) for row in rows),
         metric="throughput",
         loaded_concurrency=1,
         confidence=confidence,
@@ -83,10 +83,6 @@ def plan_of(
             sigma_start=0.01,
         ),
     )
-
-
-def _arm(row: Row, php: PhpBuild) -> Arm:
-    return Arm(row.name, php, {}, {})
 
 
 def measure(

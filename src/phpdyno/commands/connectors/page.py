@@ -9,13 +9,17 @@ from phpdyno import __version__
 from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound, is_ceiling
 from phpdyno.commands.connectors.record import read_lab
+from phpdyno.commands.connectors.study_page import study_page
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Ended, Header, Preflight
 from phpdyno.report.figures.base import Figure
 from phpdyno.report.figures.speeds import Speed, speeds_of
 from phpdyno.report.frame import render_frame
+from phpdyno.report.words import duration
 
 NAME = "report.html"
+STUDY_PAGE = "study.md"
 
 
 class PartView(Struct, frozen=True):
@@ -47,6 +51,26 @@ def write_page(run: Path, found: LabFound) -> Path:
     """Write the page of a run beside its record, and give its path. Raises DynoError."""
     path = run / NAME
     path.write_text(render_connectors(page_view(run, found), found), encoding="utf-8")
+    return path
+
+
+def write_study_page(run: Path, found: LabFound, place: Path | None) -> Path | None:
+    """Write the page of the study that a run carries out, to `place` or beside its record, and give its path; None for a run of no study.
+
+    Raises UsageError where `place` is given and there is no study, DynoError.
+    """
+    record = read_lab(run)
+    if record.asked.study is None:
+        if place is not None:
+            raise UsageError("this run carries out no study", where="--page", next_step="start one with --study FILE")
+        return None
+    path = place or run / STUDY_PAGE
+    page = page_view(run, found)
+    measured = f"{page.started[:10]}, phpdyno {page.phpdyno}, {duration(page.elapsed_s)} of measuring, seed {record.asked.seed}"
+    try:
+        path.write_text(study_page(record.asked.study, found, measured=measured), encoding="utf-8")
+    except OSError as error:
+        raise DynoError(f"the page cannot be written: {error.strerror}", where=str(path)) from error
     return path
 
 

@@ -7,6 +7,7 @@ from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
 HEADS = ("row", "operations/s", "speed over the control", "of the ceiling", "client CPU", "server CPU", "median", "99 %")
 US = 1_000.0
 TEN = 10.0
+SEVERAL = 2
 
 
 def title(part: PartFound) -> str:
@@ -20,8 +21,8 @@ def cells(part: PartFound) -> Iterator[tuple[str, ...]]:
         if row.problem:
             yield (row.row, "–", row.problem, "", "", "", "", "")
         else:
-            times = map(_us, (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns))
-            yield (row.row, _rate(row), "control" if number == 0 else _speed(row), _share(row), *times)
+            times = map(us, (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns))
+            yield (row.row, _rate(row), "control" if number == 0 else speed(row), share(row), *times)
 
 
 def table(part: PartFound) -> Iterator[str]:
@@ -55,15 +56,18 @@ def _rate(row: RowFound) -> str:
     return "–" if row.operations_per_s is None else f"{row.operations_per_s:,.0f}"
 
 
-def _speed(row: RowFound) -> str:
+def speed(row: RowFound) -> str:
+    """The ratio to the control, with its interval where there is one."""
     if row.ratio is None:
         return "–"
     if row.low is None or row.high is None:
-        return f"{row.ratio:.2f}× (no interval yet)"
+        seen = "" if row.blocks < SEVERAL or row.least is None or row.most is None else f": {row.least:.2f} to {row.most:.2f} in blocks"
+        return f"{row.ratio:.2f}× (no interval yet{seen})"
     return f"{row.ratio:.2f}× ({row.low:.2f} to {row.high:.2f})"
 
 
-def _share(row: RowFound) -> str:
+def share(row: RowFound) -> str:
+    """Of the server's ceiling, with its interval where there is one."""
     if row.of_ceiling is None:
         return "–"
     bounds = (
@@ -72,7 +76,7 @@ def _share(row: RowFound) -> str:
     return f"{row.of_ceiling:.1%}{bounds}"
 
 
-def _us(nanoseconds: float | None) -> str:
+def us(nanoseconds: float | None) -> str:
     """Three digits: `0.81 µs`, `92.9 µs`, `5.35 ms`."""
     if nanoseconds is None:
         return "–"

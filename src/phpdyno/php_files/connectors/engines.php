@@ -6,6 +6,9 @@ declare(strict_types=1);
 namespace Phpdyno\Connectors;
 
 use Phpdyno\Tarantool\Scheduler;
+use Revolt\EventLoop;
+use Swoole\Coroutine;
+use Swoole\Coroutine\Channel;
 
 /** What a slot came to; times are CLOCK_MONOTONIC nanoseconds. */
 final class Slot
@@ -56,22 +59,55 @@ function sync(Operation $operation, array $keys, Slot $slot): void
 /** Code of that kind in so many Fibers, which share what the operation's client has: one connection. */
 function fibers(Operation $operation, array $keys, Slot $slot, int $inFlight): void
 {
-    share([$operation], $keys, $slot, $inFlight);
+    Scheduler::map(\array_fill(0, $inFlight, $operation), worker($keys, $slot), $inFlight);
 }
 
 /** The same, with a connection for each Fiber. @param list<Operation> $operations one of each client */
 function fibers_with_sockets(array $operations, array $keys, Slot $slot): void
 {
-    share($operations, $keys, $slot, \count($operations));
+    Scheduler::map($operations, worker($keys, $slot), \count($operations));
 }
 
-/** @param list<Operation> $operations dealt to the Fibers in turn */
-function share(array $operations, array $keys, Slot $slot, int $fibers): void
+/** In so many Fibers of Revolt's event loop, which is AMPHP's too; they share one connection. */
+function revolt(Operation $operation, array $keys, Slot $slot, int $inFlight): void
+{
+    $work = worker($keys, $slot);
+    $all = EventLoop::getSuspension();
+    $left = $inFlight;
+    for ($fiber = 0; $fiber < $inFlight; $fiber++) {
+        EventLoop::queue(static function () use ($work, $operation, $all, &$left): void {
+            $work($operation);
+            if (--$left === 0) {
+                $all->resume();
+            }
+        });
+    }
+    $all->suspend();
+}
+
+/** In coroutines of Swoole, with a connection for each. @param list<Operation> $operations one of each client */
+function coroutines(array $operations, array $keys, Slot $slot): void
+{
+    $work = worker($keys, $slot);
+    $ended = new Channel(\count($operations));
+    foreach ($operations as $operation) {
+        Coroutine::create(static function () use ($work, $operation, $ended): void {
+            $work($operation);
+            $ended->push(true);
+        });
+    }
+    foreach ($operations as $_) {
+        $ended->pop();
+    }
+}
+
+/** @return \Closure(Operation): void which takes the next key as long as there is one; as many may run as there are operations in flight */
+function worker(array $keys, Slot $slot): \Closure
 {
     $next = 0;
     $count = \count($keys);
     $every = $slot->every;
-    $work = static function (Operation $operation) use (&$next, $count, $keys, $slot, $every): void {
+    return static function (Operation $operation) use (&$next, $count, $keys, $slot, $every): void {
         $run = $operation->run;
         $right = $operation->right;
         while ($next < $count) {
@@ -91,11 +127,6 @@ function share(array $operations, array $keys, Slot $slot, int $fibers): void
             }
         }
     };
-    $dealt = [];
-    for ($fiber = 0; $fiber < $fibers; $fiber++) {
-        $dealt[] = $operations[$fiber % \count($operations)];
-    }
-    Scheduler::map($dealt, $work, $fibers);
 }
 
 /** So many requests of a batch are sent while the others of it are still made. */
@@ -115,9 +146,7 @@ function batch(Connector $connector, Operation $operation, array $keys, Slot $sl
         }
         $done = $batch->flush();
         foreach ($done as $at => $each) {
-            if ($each->error() !== null || !$right($chunk[$at], $each->get())) {
-                judge($each, $right, $chunk[$at], $slot);
-            }
+            judge($each, $right, $chunk[$at], $slot);
         }
         \array_push($slot->times, $began, \hrtime(true));
     }
@@ -149,10 +178,12 @@ function window(Connector $connector, Operation $operation, array $keys, Slot $s
 
 function judge(\Phpdyno\Tarantool\Request $request, \Closure $right, int $key, Slot $slot): void
 {
-    $error = $request->error();
-    if ($error !== null) {
+    try {
+        $answer = $request->get();
+        if (!$right($key, $answer)) {
+            $slot->fail("a wrong answer for the key $key: " . \json_encode($answer));
+        }
+    } catch (\Throwable $error) {
         $slot->fail(\get_class($error) . ': ' . $error->getMessage());
-    } elseif (!$right($key, $request->get())) {
-        $slot->fail("a wrong answer for the key $key: " . \json_encode($request->get()));
     }
 }

@@ -25,36 +25,13 @@ const SEED = 1;
 $phpdyno = ['jit_free' => \function_exists('opcache_get_status') ? (int) (@\opcache_get_status(false)['jit']['buffer_free'] ?? 0) : 0];
 
 require __DIR__ . '/../channel.php';
-require __DIR__ . '/connector.php';
-require __DIR__ . '/engines.php';
+require __DIR__ . '/loading.php';
+require __DIR__ . '/threads.php';
 
 /** Included anew each time: with opcache on, its hits then show that scripts are served from the cache. */
 function facts(array $names): array
 {
     return require __DIR__ . '/../probe.php';
-}
-
-/** Our own client's classes, whose engines drive other clients too. */
-function load_package(string $folder): void
-{
-    \spl_autoload_register(static function (string $class) use ($folder): void {
-        if (\str_starts_with($class, 'Phpdyno\\Tarantool\\')) {
-            $file = $folder . '/' . \strtr(\substr($class, 18), '\\', '/') . '.php';
-            if (\is_file($file)) {
-                require $file;
-            }
-        }
-    });
-}
-
-function connect(array $row): Connector
-{
-    foreach ($row['autoload'] as $file) {
-        require_once $file;
-    }
-    require_once __DIR__ . "/{$row['connector']}_connector.php";
-    $class = __NAMESPACE__ . '\\' . \str_replace('_', '', \ucwords($row['connector'], '_')) . 'Connector';
-    return new $class($row);
 }
 
 final class Lab
@@ -68,15 +45,24 @@ final class Lab
     private array $names;
     /** @var list<int> each key once, twice over */
     private array $keys;
+    private ?Threads $threads = null;
 
     public function __construct(string $file, private int $jitFree)
     {
         $this->row = \json_decode(\file_get_contents($file), true, 16, \JSON_THROW_ON_ERROR);
         load_package($this->row['package']);
-        $sockets = $this->row['engine'] === 'fibers-sockets' ? $this->row['in_flight'] : 1;
+        $sockets = \in_array($this->row['engine'], ['fibers-sockets', 'swoole'], true) ? $this->row['in_flight'] : 1;
+        $hooks = $this->row['engine'] === 'swoole';
+        if ($hooks) {
+            // Sockets that are made now suspend their coroutine; those of our own channel, made later, do not.
+            \Swoole\Runtime::setHookFlags(SWOOLE_HOOK_TCP | SWOOLE_HOOK_UNIX);
+        }
         for ($at = 0; $at < $sockets; $at++) {
             $this->connectors[] = connect($this->row);
             $this->operations[] = $this->connectors[$at]->operations();
+        }
+        if ($hooks) {
+            \Swoole\Runtime::setHookFlags(0);
         }
         $wanted = $this->row['operations'];
         $missing = \array_diff($wanted, \array_keys($this->operations[0]));
@@ -88,6 +74,9 @@ final class Lab
         \mt_srand(SEED);
         \shuffle($keys);
         $this->keys = [...$keys, ...$keys];
+        if ($this->row['engine'] === 'threads') {
+            $this->threads = new Threads($this->row, $this->row['in_flight']);
+        }
     }
 
     public function serve(string $path): void
@@ -164,6 +153,9 @@ final class Lab
             'sync' => sync($operation, $keys, $slot),
             'fibers' => fibers($operation, $keys, $slot, $inFlight),
             'fibers-sockets' => fibers_with_sockets(\array_column($this->operations, $name), $keys, $slot),
+            'revolt' => revolt($operation, $keys, $slot, $inFlight),
+            'swoole' => coroutines(\array_column($this->operations, $name), $keys, $slot),
+            'threads' => $this->threads->run($name, $keys, $slot),
             'batch' => batch($this->connectors[0], $operation, $keys, $slot, $inFlight),
             'window' => window($this->connectors[0], $operation, $keys, $slot, $inFlight),
         };
@@ -182,10 +174,19 @@ function complain(string $words): void
     \fwrite(\STDERR, "\nphpdyno: " . \preg_replace('/\s+/', ' ', $words) . "\n");
 }
 
-try {
-    $phpdyno['lab'] = new Lab($argv[2], $phpdyno['jit_free']);
-} catch (\Throwable $error) {
-    complain(\get_class($error) . ': ' . $error->getMessage());
-    exit(1);
+function work(string $path, string $file, int $jitFree): void
+{
+    try {
+        $lab = new Lab($file, $jitFree);
+    } catch (\Throwable $error) {
+        complain(\get_class($error) . ': ' . $error->getMessage());
+        exit(1);
+    }
+    $lab->serve($path);
 }
-$phpdyno['lab']->serve($argv[1]);
+
+if (\json_decode(\file_get_contents($argv[2]), true)['engine'] === 'swoole') {
+    \Swoole\Coroutine\run(static fn () => work($argv[1], $argv[2], $phpdyno['jit_free']));
+} else {
+    work($argv[1], $argv[2], $phpdyno['jit_free']);
+}

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Phpdyno\Connectors;
 
+use Phpdyno\Tarantool\Bridge\Revolt\RevoltWaiter;
 use Phpdyno\Tarantool\Client;
 use Phpdyno\Tarantool\Codec\ExtensionCodec;
 use Phpdyno\Tarantool\Codec\PureCodec;
@@ -16,7 +17,8 @@ final class OwnConnector implements Connector
     public function __construct(array $row)
     {
         $codec = $row['packer'] === 'msgpack' ? new ExtensionCodec() : new PureCodec();
-        $this->client = new Client(new Options($row['address'], requestTimeout: 30.0, codec: $codec, codeCache: $row['code_cache'] ?? null));
+        $options = new Options($row['address'], requestTimeout: 30.0, codec: $codec, codeCache: $row['code_cache'] ?? null);
+        $this->client = new Client($options, $row['engine'] === 'revolt' ? new RevoltWaiter() : null);
         $this->client->connect();
     }
 

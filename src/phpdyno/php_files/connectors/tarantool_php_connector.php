@@ -11,6 +11,7 @@ use Phpdyno\Tarantool\Transport\Connection as Socket;
 use Tarantool\Client\Client;
 use Tarantool\Client\Connection\StreamConnection;
 use Tarantool\Client\Handler\DefaultHandler;
+use Tarantool\Client\Packer\Packer;
 use Tarantool\Client\Packer\PurePacker;
 use Tarantool\Client\Schema\Criteria;
 use Tarantool\Client\Schema\Operations;
@@ -23,7 +24,11 @@ final class TarantoolPhpConnector implements Connector
 
     public function __construct(array $row)
     {
-        $packer = $row['packer'] === 'codec' ? new CodecPacker() : new PurePacker();
+        $packer = match ($row['packer']) {
+            'pure' => new PurePacker(),
+            'codec' => new CodecPacker(),
+            'msgpack' => self::extension_packer(),
+        };
         $options = ['socket_timeout' => 30.0, 'tcp_nodelay' => true];
         $connection = $row['engine'] === 'fibers'
             ? new MultiplexedConnection(new Socket(new Options($row['address'], requestTimeout: 30.0)))
@@ -31,6 +36,12 @@ final class TarantoolPhpConnector implements Connector
         $this->client = new Client(new DefaultHandler($connection, $packer));
         $this->client->ping();
         $this->space = $this->client->getSpaceById(SPACE);
+    }
+
+    private static function extension_packer(): Packer
+    {
+        require_once __DIR__ . '/extension_packer.php';
+        return new ExtensionPacker();
     }
 
     public function restore(int $key): void

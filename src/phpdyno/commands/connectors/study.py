@@ -1,0 +1,131 @@
+"""A study of clients of Tarantool: somebody else's reports, and the row of ours that stands beside each. Data only."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from phpdyno.commands.connectors.clients import CLIENTS, can
+from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_PROCESSES
+from phpdyno.config.nearest import suggestion
+from phpdyno.config.toml_faults import toml_fault
+from phpdyno.config.values import read_toml
+from phpdyno.errors import UsageError
+from phpdyno.model.connector import CEILING, Engine, Packer, Row, Through
+
+KIND = "connectors"
+"""What such a file says in `kind`."""
+
+Positive = Annotated[float, Meta(gt=0)]
+
+
+class Ours(Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of ours as a file names it."""
+
+    connector: str
+    engine: Engine = "sync"
+    in_flight: Annotated[int, Meta(ge=1, le=MOST_IN_FLIGHT)] = 1
+    packer: Packer = "pure"
+    processes: Annotated[int, Meta(ge=1, le=MOST_PROCESSES)] = 1
+
+    def row(self, through: Through) -> Row:
+        """The row, over a transport."""
+        return Row(self.connector, self.engine, self.in_flight, through, self.packer, self.processes)
+
+
+class Report(Struct, frozen=True, forbid_unknown_fields=True):
+    """One report of the reference: its name there, operations per second, what failed, how many iterations were thrown away; the row of
+    ours that stands beside it and what differs, or why there is none (`skipped`)."""
+
+    report: str
+    title: str
+    ours: Ours | None = None
+    skipped: str = ""
+    differs: str = ""
+    rejected: Annotated[int, Meta(ge=0)] = 0
+    per_s: dict[str, Positive] = field(default_factory=dict)
+    failed: str = ""
+
+
+class More(Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of ours that the reference has nothing like."""
+
+    title: str
+    ours: Ours
+
+
+class Reference(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose figures they are, and how they were measured."""
+
+    source: str
+    setup: dict[str, str] = field(default_factory=dict)
+
+
+class ConnectorStudy(Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole study. `control` is the row beside which all others are measured."""
+
+    kind: str
+    title: str
+    control: Ours
+    operations: Annotated[tuple[str, ...], Meta(min_length=1)]
+    row: Annotated[tuple[Report, ...], Meta(min_length=1)]
+    reference: Reference
+    about: str = ""
+    over: Through = "tcp"
+    more: tuple[More, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows to be measured, each once, the control first and the server's ceiling last."""
+        named = [self.control, *(each.ours for each in self.row if each.ours is not None), *(each.ours for each in self.more)]
+        return (*dict.fromkeys(each.row(self.over) for each in named), Row(CEILING, "window", MOST_IN_FLIGHT, self.over))
+
+
+_KEYS = {
+    "": ConnectorStudy.__struct_fields__,
+    "control": Ours.__struct_fields__,
+    "row": Report.__struct_fields__,
+    "row.ours": Ours.__struct_fields__,
+    "more": More.__struct_fields__,
+    "more.ours": Ours.__struct_fields__,
+    "reference": Reference.__struct_fields__,
+}
+
+
+def is_connector_study(path: Path) -> bool:
+    """Whether a study file is of this kind. Raises UsageError for one that cannot be read."""
+    return read_toml(path).get("kind") == KIND
+
+
+def load_connector_study(path: Path) -> ConnectorStudy:
+    """Read and check a file. Raises UsageError naming the file and the key."""
+    table = read_toml(path)
+    if table.get("kind") != KIND:
+        raise UsageError(f'this is no study of connectors: its kind is not "{KIND}"', where=str(path), next_step=f"phpdyno study {path}")
+    try:
+        study = msgspec.convert(table, ConnectorStudy)
+    except msgspec.ValidationError as error:
+        raise toml_fault(error, path, keys=_KEYS) from error
+    for number, operation in enumerate(study.operations):
+        if operation not in KNOWN:
+            where = f"{path}: operations[{number}]"
+            raise UsageError(f"there is no operation {operation!r}", where=where, next_step=suggestion(operation, KNOWN))
+    _check(path, "control", study.control, study.over)
+    for number, report in enumerate(study.row):
+        key = f"row[{number}]"
+        if (report.ours is None) == (report.skipped == ""):
+            raise UsageError("a report has either a row of ours or the reason why not", where=f"{path}: {key}", next_step="ours or skipped")
+        if report.ours is not None:
+            _check(path, f"{key}.ours", report.ours, study.over)
+    for number, more in enumerate(study.more):
+        _check(path, f"more[{number}].ours", more.ours, study.over)
+    return study
+
+
+def _check(path: Path, key: str, ours: Ours, through: Through) -> None:
+    if ours.connector not in CLIENTS:
+        what = f"there is no connector {ours.connector!r}"
+        raise UsageError(what, where=f"{path}: {key}.connector", next_step=suggestion(ours.connector, list(CLIENTS)))
+    if not can(ours.row(through)):
+        raise UsageError("this client cannot be driven like this", where=f"{path}: {key}", next_step="see phpdyno connectors --help")
