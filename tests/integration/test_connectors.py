@@ -1,14 +1,22 @@
 """Clients of Tarantool held against each other on the real server, from the command line to what is printed."""
 
+import re
+import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from phpdyno.apps.debian import Recipe, prepared
+from phpdyno.apps.packages import fetch_packages
+from phpdyno.apps.source import silent
 from phpdyno.commands.connectors.operations import KNOWN
+from phpdyno.paths import cache_dir
+from phpdyno.stack.supervise import Supervisor
 from tests.support.command import await_journal, fault_of, phpdyno, start
 from tests.support.traces import wait_for_no_traces
 
@@ -88,6 +96,75 @@ def test_a_client_that_answers_wrongly_has_no_figure(tmp_path: Path) -> None:
     _, theirs, _ = found["parts"][0]["rows"]
     assert theirs["operations_per_s"] is None
     assert "a wrong answer" in theirs["problem"] or "answers differently" in theirs["problem"]
+
+
+def test_several_processes_share_the_work_and_all_of_them_are_metered(tmp_path: Path) -> None:
+    asked = ("--ops", "select", "--engines", "sync,fibers", "--in-flight", "25", "--processes", "1,2", "--budget", "20s")
+    found = measured(tmp_path, *asked)
+    (part,) = found["parts"]
+    rows = {row["row"]: row for row in part["rows"]}
+    assert list(rows)[:4] == ["own sync unix", "own sync x2 unix", "own fibers@25 unix", "own fibers@25 x2 unix"]
+    assert {(row["problem"], row["failed"]) for row in rows.values()} == {("", 0)}
+    # One of two processes would have half of it.
+    assert 0.7 < rows["own fibers@25 x2 unix"]["client_ns"] / rows["own fibers@25 unix"]["client_ns"] < 3
+    assert {each["kind"] for each in part["best"]} == {"own fibers unix"}
+
+
+def test_syscalls_are_counted_for_every_client(tmp_path: Path) -> None:
+    found = measured(tmp_path, "--ops", "ping", "--engines", "fibers,batch", "--in-flight", "128", "--budget", "12s")
+    (part,) = found["parts"]
+    counted = {row["row"]: row["syscalls"] for row in part["rows"]}
+    if part["no_syscalls"]:
+        pytest.skip(part["no_syscalls"])
+    # Written, waited for, read: each once, and two questions who we are.
+    assert 3 <= counted["own sync unix"] < 7
+    assert counted["own fibers@128 unix"] < 0.5
+    assert counted["own batch@128 unix"] < 0.5
+    assert counted["ceiling window@512 unix"] is None
+
+
+def test_a_packer_by_an_extension_that_is_not_installed_answers_the_same(supervisor: Supervisor, tmp_path: Path) -> None:
+    def build(place: Path, versions: Mapping[str, str]) -> None:
+        fetch_packages(supervisor, versions, place)
+
+    entry, _ = prepared(Recipe("php-msgpack", "PHP's msgpack", ("php8.2-msgpack",), {}, build), cache_dir(), silent)
+    (module,) = (entry / "usr/lib/php").glob("*/msgpack.so")
+    asked = ("--ops", "select,update", "--engines", "sync", "--packers", "pure,msgpack", "--with", f"msgpack={module}", "--budget", "16s")
+    found = measured(tmp_path, *asked)
+    problems = {(part["operation"], row["row"]): (row["problem"], row["failed"]) for part in found["parts"] for row in part["rows"]}
+    assert ("select", "own msgpack sync unix") in problems
+    assert set(problems.values()) == {("", 0)}
+
+
+def test_a_study_gives_its_page_and_says_what_is_not_here(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    study = tmp_path / "small.toml"
+    text = (Path(__file__).parents[2] / "studies" / "connectors.toml").read_text()
+    study.write_text(re.sub(r"^operations = .*$", 'operations = ["ping"]', text, flags=re.MULTILINE))
+    answer = phpdyno("connectors", "--study", study, "--page", page, "--budget", "25s", "--runs", tmp_path / "runs", timeout_s=240)
+    assert answer.returncode == 0, answer.stderr
+    written = page.read_text()
+    assert "| `swoole__client__packer_pecl__co25` | `tarantool-php msgpack swoole@25 tcp` | skipped | it is not here: give it" in written
+    assert re.search(r"\| our client, 25 Fibers on one socket \| [\d,]{5,} \|", written)
+    assert str(tmp_path) not in written
+    (run,) = (tmp_path / "runs").iterdir()
+    again = phpdyno("connectors", "--show", run, "--page", tmp_path / "again.md")
+    assert again.returncode == 0
+    assert (tmp_path / "again.md").read_text() == written
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("php-zts=/nonexistent/php", "there is no such file"),
+        ("php-zts=no-such-build", "there is no build 'no-such-build'"),
+        (f"php-zts={shutil.which('php') or '/usr/bin/php'}", "this PHP is not built for threads"),
+    ],
+)
+def test_what_is_no_php_for_threads_is_refused(tmp_path: Path, given: str, why: str) -> None:
+    answer = phpdyno("connectors", "--engines", "threads", "--with", given, "--runs", tmp_path)
+    assert (answer.returncode, why in fault_of(answer.stderr)) == (2, True), answer.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_that_is_not_here_is_skipped_with_the_reason(tmp_path: Path) -> None:

@@ -40,6 +40,15 @@ def test_its_space_is_the_references_and_every_operation_is_counted(server: Tara
     assert after["SELECT"] > before["SELECT"]
 
 
+def test_it_counts_what_others_ask_for_and_not_how_often_it_is_asked(server: Tarantool) -> None:
+    with Iproto(server.socket) as client:
+        before = server.requests()
+        assert server.requests() == before
+        for _ in range(25):
+            client.evaluate("return 1")
+        assert server.requests() == before + 25
+
+
 def test_it_is_filled_anew(server: Tarantool) -> None:
     with Iproto(server.socket) as client:
         client.evaluate("for id = 1, 50 do box.space.items:delete(id) end; box.space.items:insert{nil, 'more'}")

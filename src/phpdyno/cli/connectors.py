@@ -113,6 +113,8 @@ def _print(found: LabFound) -> None:
         print_line(console, view.title(part))
         for line in view.table(part):
             print_line(console, f"  {line}")
+        for line in view.best(part):
+            print_line(console, line)
         print_line(console, "")
     for name, why in found.skipped.items():
         print_line(console, f"{name} skipped: {why}")

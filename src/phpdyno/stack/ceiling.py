@@ -19,6 +19,10 @@ from phpdyno.stack.tarantool import Tarantool
 
 TIMEOUT_NS = 30_000_000_000
 SEED = 1
+PROOF = 1_000
+"""So many requests are sent at the start, and the server is asked how many it has carried out since."""
+OTHERS = 200
+"""At most so many come from clients that connect meanwhile."""
 NO_PROCESS = (1 << 22) + 1
 """Linux gives out none above 1 << 22."""
 
@@ -54,9 +58,13 @@ class CeilingInstance:
             self.pipeline = Pipeline(address, frames_of(operation, tuple(keys)), response_timeout_ns=TIMEOUT_NS)
         except DynoError as error:
             raise ArmFailed(arm, error.what) from error
-        self.pipeline.run(np.zeros(1, dtype=np.uint32))
+        before = server.requests()
+        self.pipeline.run(np.arange(PROOF, dtype=np.uint32), window=in_flight)
         if self.pipeline.failure:
             raise ArmFailed(arm, f"the load core is not served: {self.pipeline.failure}")
+        counted = server.requests() - before
+        if not PROOF <= counted <= PROOF + OTHERS:
+            raise ArmFailed(arm, f"the load core sent {PROOF} requests, and the server carried out {counted}")
 
     @property
     def php_pid(self) -> int:

@@ -59,6 +59,7 @@ class Tarantool:
         self.socket = socket
         self.settings = settings
         self._control: Iproto | None = None
+        self._asked_for_requests = 0
 
     @classmethod
     @contextlib.contextmanager
@@ -126,6 +127,13 @@ class Tarantool:
             *OPERATIONS,
         )
         return {str(name): int(count) for name, count in stat.items()}
+
+    def requests(self) -> int:
+        """How many requests it has carried out since it was started (`box.stat.net`), those by which it was asked left out: differences
+        between two answers are what others asked for. Raises DynoError."""
+        self._asked_for_requests += 1
+        (count,) = self._evaluate("return box.stat.net().REQUESTS.total")
+        return int(count) - self._asked_for_requests
 
     def ended(self) -> str:
         """How it ended, in words; '' while it runs."""

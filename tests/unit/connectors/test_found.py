@@ -8,7 +8,9 @@ from msgspec import structs
 
 from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.asked import Asked
-from phpdyno.commands.connectors.found import LabFound, lab_found
+from phpdyno.commands.connectors.counting import FILE as SYSCALLS
+from phpdyno.commands.connectors.counting import SyscallsFound
+from phpdyno.commands.connectors.found import BestFound, LabFound, RowFound, best_of, lab_found
 from phpdyno.commands.connectors.measuring import plan_of
 from phpdyno.commands.connectors.page import write_page
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
@@ -16,6 +18,7 @@ from phpdyno.errors import UsageError
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import BlockDone, Concluded, Header, Planned, Record
+from phpdyno.journal.replacing import replace_record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.connector import CEILING, Row
@@ -87,7 +90,7 @@ def test_rows_have_their_speed_and_what_an_operation_costs_either_side(tmp_path:
     assert (fibers.client_ns, fibers.server_ns, fibers.p50_ns, fibers.p99_ns) == (10_000.0, 2_000.0, 80_000, 300_000)
     assert (tcp.problem, part.finished) == ("not measured yet", False)
     table = list(view.cells(part))
-    assert table[0] == ("own sync unix", "10,000", "control", "–", "10.0 µs", "2.00 µs", "80.0 µs", "300 µs")
+    assert table[0] == ("own sync unix", "10,000", "control", "–", "10.0 µs", "2.00 µs", "80.0 µs", "300 µs", "–")
     assert table[1][1:3] == ("200,000", "20.00× (15.00 to 25.00)")
     assert table[2][2] == "not measured yet"
     assert view.title(part) == "select (not finished)"
@@ -129,7 +132,7 @@ def test_a_row_that_gave_wrong_answers_has_no_figure_but_the_reason(tmp_path: Pa
 
 def test_an_interval_that_is_not_there_yet_is_not_made_up(tmp_path: Path) -> None:
     found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="inconclusive", effect=Effect(20.0, None, None, 3, 0.95, 0.1, 20.0)))
-    assert list(view.cells(found.parts[0]))[1][2] == "20.00× (no interval yet: 20.00 to 20.00 in blocks)"
+    assert list(view.cells(found.parts[0]))[1][2] == "20.00× (no interval yet: 20.09 to 20.09 in blocks)"
 
 
 def test_skipped_rows_are_kept_with_their_reason(tmp_path: Path) -> None:
@@ -177,3 +180,28 @@ def test_on_a_terminal_a_row_is_two_lines(tmp_path: Path) -> None:
     ]
     assert lines[4].split() == ["own", "sync", "tcp", "–", "per", "s", "not", "measured", "yet"]
     assert max(map(len, lines)) <= 80
+
+
+def test_syscalls_stand_beside_what_was_measured_and_the_reason_where_they_could_not_be_counted(tmp_path: Path) -> None:
+    run_with(tmp_path, *blocks())
+    replace_record(tmp_path / "select" / SYSCALLS, SyscallsFound(1, {FIBERS.name: 0.25}))
+    found = lab_found(tmp_path)
+    assert [row.syscalls for row in found.parts[0].rows] == [None, 0.25, None]
+    assert any(line.endswith("; 0.25 syscalls") for line in view.table(found.parts[0]))
+    replace_record(tmp_path / "select" / SYSCALLS, SyscallsFound(1, missing="strace is not installed"))
+    assert "Syscalls were not counted: strace is not installed" in list(view.lines(lab_found(tmp_path)))
+
+
+def test_of_rows_that_differ_in_flight_the_fastest_is_named_and_what_is_not_told_apart_from_it() -> None:
+    def row(flight: int, ratio: float, low: float | None, high: float | None, **seen: float) -> RowFound:
+        return RowFound(f"own fibers@{flight} unix", 1.0, ratio, low, high, blocks=3, **seen)  # type: ignore[arg-type]
+
+    rows = tuple(Row("own", "fibers", flight) for flight in (25, 128, 512))
+    told = list(best_of([row(25, 10, 9, 11), row(128, 30, 28, 33), row(512, 31, 29, 33)], rows))
+    assert told == [BestFound("own fibers unix", "own fibers@512 unix", ("own fibers@128 unix",))]
+    # Without intervals by what single blocks gave, and of one block nothing is known.
+    told = list(best_of([row(25, 10, None, None, least=9, most=11), row(128, 30, None, None, least=28, most=33)], rows))
+    assert told == [BestFound("own fibers unix", "own fibers@128 unix", ())]
+    alone = [structs.replace(each, blocks=1) for each in (row(25, 10, None, None), row(128, 30, None, None))]
+    assert next(iter(best_of(alone, rows))).alike == ("own fibers@25 unix",)
+    assert list(best_of([row(25, 10, 9, 11)], rows)) == []

@@ -1,17 +1,18 @@
 """What a run of the lab came to, read from the journals of its parts."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, structs
 
+from phpdyno.commands.connectors.counting import SyscallsFound, read_syscalls
 from phpdyno.commands.connectors.record import read_lab
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Planned
-from phpdyno.model.connector import CEILING
+from phpdyno.model.connector import CEILING, Row
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.verdict import Verdict
@@ -39,9 +40,23 @@ class RowFound(Struct, frozen=True):
     server_ns: Annotated[float | None, Meta(description="CPU nanoseconds of the server per operation.")] = None
     p50_ns: Annotated[int | None, Meta(description="Median time of an operation, the median over blocks.")] = None
     p99_ns: Annotated[int | None, Meta(description="99th percentile of it, the median over blocks.")] = None
+    syscalls: Annotated[
+        float | None, Meta(description="Syscalls of the client per operation, from a pass of its own; null where they were not counted.")
+    ] = None
     failed: Annotated[int, Meta(description="Operations without a right answer.")] = 0
     blocks: Annotated[int, Meta(description="Blocks that count.")] = 0
     problem: Annotated[str, Meta(description="Why it has no figure; empty where it has one.")] = ""
+
+
+class BestFound(Struct, frozen=True):
+    """The fastest of the rows that differ in what they have in flight, or in processes."""
+
+    kind: Annotated[str, Meta(description="What they have in common: connector, packer, engine, transport.")]
+    row: Annotated[str, Meta(description="The fastest one.")]
+    alike: Annotated[
+        tuple[str, ...],
+        Meta(description="Others that it is not told apart from: intervals overlap, or what single blocks gave while there are none."),
+    ]
 
 
 class PartFound(Struct, frozen=True):
@@ -50,7 +65,9 @@ class PartFound(Struct, frozen=True):
     operation: str
     rows: tuple[RowFound, ...]
     finished: bool
+    best: Annotated[tuple[BestFound, ...], Meta(description="Of each kind that has several rows, the fastest.")] = ()
     excluded: Annotated[int, Meta(description="Observations that do not count, by a rule fixed in advance.")] = 0
+    no_syscalls: Annotated[str, Meta(description="Why syscalls could not be counted; empty where they could, or not yet.")] = ""
 
 
 class LabFound(Struct, frozen=True):
@@ -74,7 +91,8 @@ def lab_found(run: Path) -> LabFound:
         if any(isinstance(each, Planned) for each in records):
             state = RunState.replay(records)
             host = state.host or host
-            parts.append(_part(operation, state))
+            part = _with_syscalls(_part(operation, state), read_syscalls(run / operation))
+            parts.append(structs.replace(part, best=tuple(best_of(part.rows, record.asked.rows))))
     return LabFound(1, str(run), tuple(parts), host, record.asked.confidence, record.asked.skipped)
 
 
@@ -87,8 +105,41 @@ def _part(operation: str, state: RunState) -> PartFound:
         for arm in plan.treatments
     ]
     return PartFound(
-        operation, _shares((control, *rows), counting, plan.alpha), not state.open_treatments(), len(state.observations) - len(counting)
+        operation,
+        _shares((control, *rows), counting, plan.alpha),
+        finished=not state.open_treatments(),
+        excluded=len(state.observations) - len(counting),
     )
+
+
+def _with_syscalls(part: PartFound, counted: SyscallsFound) -> PartFound:
+    rows = tuple(structs.replace(row, syscalls=counted.per_operation.get(row.row)) for row in part.rows)
+    return structs.replace(part, rows=rows, no_syscalls=counted.missing)
+
+
+def best_of(found: Sequence[RowFound], rows: Sequence[Row]) -> Iterator[BestFound]:
+    """Of each kind that has several rows with a figure, the fastest. The ceiling is of none."""
+    by_name = {row.name: row for row in rows}
+    kinds: dict[str, list[RowFound]] = {}
+    for each in found:
+        row = by_name.get(each.row)
+        if row is not None and not each.problem and row.connector != CEILING and each.ratio is not None:
+            kinds.setdefault(structs.replace(row, in_flight=1, processes=1).name, []).append(each)
+    for kind, members in kinds.items():
+        if len(members) > 1:
+            best = max(members, key=lambda each: each.ratio or 0.0)
+            lowest = _bounds(best)[0]
+            alike = tuple(each.row for each in members if each is not best and _bounds(each)[1] >= lowest)
+            yield BestFound(kind, best.row, alike)
+
+
+def _bounds(row: RowFound) -> tuple[float, float]:
+    """Of its interval, or of its single blocks while there is none; of one block nothing is known but that it is above 0."""
+    if row.low is not None and row.high is not None:
+        return row.low, row.high
+    if row.blocks > 1 and row.least is not None and row.most is not None:
+        return row.least, row.most
+    return 0.0, math.inf
 
 
 def is_ceiling(row: RowFound) -> bool:

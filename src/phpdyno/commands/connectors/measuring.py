@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.commands.connectors.counting import count_syscalls
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.runner import Runner
 from phpdyno.experiment.slot import SharedMeters
@@ -115,3 +116,4 @@ def measure(
         refuse_another_host(state.host, host)
         journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
         Runner(state, bench, SharedMeters(None, whole, {SERVER: meter}), journal, run=run, progress=progress).measure()
+        count_syscalls(plan, rows, bench, part=run, progress=progress)

@@ -1,6 +1,7 @@
 """The report of a run of the lab as one HTML page that needs no network."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,13 +14,16 @@ from phpdyno.commands.connectors.study_page import study_page
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Ended, Header, Preflight
+from phpdyno.model.connector import Row
 from phpdyno.report.figures.base import Figure
-from phpdyno.report.figures.speeds import Speed, speeds_of
+from phpdyno.report.figures.speeds import Speed, grouped_speeds, speeds_of
 from phpdyno.report.frame import render_frame
 from phpdyno.report.words import duration
 
 NAME = "report.html"
 STUDY_PAGE = "study.md"
+ALL = "all"
+"""The plot of all operations."""
 
 
 class PartView(Struct, frozen=True):
@@ -28,6 +32,7 @@ class PartView(Struct, frozen=True):
     title: str
     plot: str
     rows: tuple[tuple[str, ...], ...]
+    best: tuple[str, ...]
 
 
 class PageView(Struct, frozen=True):
@@ -50,7 +55,7 @@ class PageView(Struct, frozen=True):
 def write_page(run: Path, found: LabFound) -> Path:
     """Write the page of a run beside its record, and give its path. Raises DynoError."""
     path = run / NAME
-    path.write_text(render_connectors(page_view(run, found), found), encoding="utf-8")
+    path.write_text(render_connectors(page_view(run, found), found, read_lab(run).asked.rows), encoding="utf-8")
     return path
 
 
@@ -74,9 +79,11 @@ def write_study_page(run: Path, found: LabFound, place: Path | None) -> Path | N
     return path
 
 
-def render_connectors(page: PageView, found: LabFound) -> str:
+def render_connectors(page: PageView, found: LabFound, rows: Sequence[Row]) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
     figures = {_plot(part): drawn for part in found.parts if (drawn := _figure(part)) is not None}
+    if len(figures) > 1:
+        figures[ALL] = grouped_speeds(view.fastest(found, rows), [part.operation for part in found.parts if _plot(part) in figures])
     return render_frame("connectors.html.j2", figures, filters={}, warnings=page.warnings, view=page, heads=view.HEADS)
 
 
@@ -96,7 +103,7 @@ def page_view(run: Path, found: LabFound) -> PageView:
         outcome_detail="" if finished or last is None else last.detail,
         elapsed_s=sum(each.elapsed_s for each in ended),
         phpdyno=__version__,
-        parts=tuple(PartView(view.title(part), _plot(part), tuple(view.cells(part))) for part in found.parts),
+        parts=tuple(PartView(view.title(part), _plot(part), tuple(view.cells(part)), tuple(view.best(part))) for part in found.parts),
         skipped=found.skipped,
         lines=tuple(view.lines(found)),
         warnings=tuple(dict.fromkeys(warning for each in every if isinstance(each, Preflight) for warning in each.warnings)),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from phpdyno.commands.connectors.clients import THREADS, Here
 from phpdyno.errors import UsageError
-from phpdyno.stack.php import loaded_by
+from phpdyno.stack.php import inspect_php, loaded_by
 from phpdyno.stack.placement import ini_options, loading
 from phpdyno.workflows.specs import place_of_build
 
@@ -46,5 +46,7 @@ def _of_threads(named: str) -> dict[str, str]:
 
 def _abilities(settings: Mapping[str, str]) -> frozenset[str]:
     options, scan_dir = ini_options(settings)
-    threads, extensions = loaded_by(settings["php"], options=(*options, *loading(settings)), scan_dir=scan_dir)
+    asked = (*options, *loading(settings))
+    inspect_php(settings["php"], settings.get("php.extension_dir"), cli=True, options=asked, scan_dir=scan_dir)
+    threads, extensions = loaded_by(settings["php"], options=asked, scan_dir=scan_dir)
     return frozenset({name.lower() for name in extensions} | ({THREADS} if threads else set()))

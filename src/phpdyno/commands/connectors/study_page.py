@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
 from phpdyno.commands.connectors.study import ConnectorStudy, Ours
-from phpdyno.commands.connectors.view import SEVERAL, share, speed, us
+from phpdyno.commands.connectors.view import SEVERAL, calls, share, speed, us
 from phpdyno.model.facts import HostFacts
 from phpdyno.report.markdown import plain, table
 from phpdyno.report.words import NOTHING
@@ -115,17 +115,9 @@ def _speeds(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
         base = _base_of(study, title) or sync
         theirs = f"{per_s[FOR_ALL] / base[FOR_ALL]:.1f}×" if FOR_ALL in per_s and FOR_ALL in base else NOTHING
         times = (us(value) for value in (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns))
-        rows.append((title, _speed(row), theirs, share(row), *times))
-    head = (
-        "row",
-        "here, over our sync client",
-        "reference, over its sync row",
-        "of the ceiling",
-        "client CPU",
-        "server CPU",
-        "median",
-        "99 %",
-    )
+        rows.append((title, _speed(row), theirs, share(row), *times, calls(row)))
+    costs = ("client CPU", "server CPU", "median", "99 %", "syscalls")
+    head = ("row", "here, over our sync client", "reference, over its sync row", "of the ceiling", *costs)
     said = (
         "The ceiling is what the server does when requests are built beforehand and answers are only counted. In brackets: the interval; "
         "with a star the lowest and the highest ratio of a block, where there are too few blocks for an interval."
@@ -160,18 +152,28 @@ def _speed(row: RowFound) -> str:
 
 def _places(study: ConnectorStudy, found: LabFound) -> list[str]:
     """Every report, and what stands in its place."""
-    problems = {row.row: row.problem for part in found.parts for row in part.rows if row.problem} | found.skipped
     rows = []
     for report in study.row:
         name = report.ours.row(study.over).name if report.ours else ""
-        state = "skipped" if not name or name in found.skipped else "no figure" if name in problems else "measured"
-        why = [report.skipped, report.differs, problems.get(name, "")]
+        measured = [part.operation for part in found.parts for row in part.rows if row.row == name and not row.problem]
+        why = [report.skipped, report.differs, found.skipped.get(name, ""), *_problems(found, name)]
         if report.failed:
             why.append(f"The reference's own run failed ({report.failed}).")
         if report.rejected:
             why.append(f"{report.rejected} iterations of the reference were thrown away.")
+        state = "skipped" if not name or name in found.skipped else "measured" if measured else "no figure"
         rows.append((f"`{report.report}`", f"`{name}`" if name else NOTHING, state, " ".join(each for each in why if each)))
     return ["## Every report in its place", table(("report", "row of ours", "", "what differs, and why"), rows, left=4)]
+
+
+def _problems(found: LabFound, name: str) -> list[str]:
+    """Why a row has no figure, and in which operations."""
+    by_reason: dict[str, list[str]] = {}
+    for part in found.parts:
+        for row in part.rows:
+            if row.row == name and row.problem:
+                by_reason.setdefault(row.problem, []).append(part.operation)
+    return [f"No figure for {', '.join(operations)}: {reason}." for reason, operations in by_reason.items()]
 
 
 def _method(study: ConnectorStudy, found: LabFound) -> str:

@@ -1,10 +1,11 @@
 """A run of the lab in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
+from phpdyno.model.connector import CEILING, Row
 
-HEADS = ("row", "operations/s", "speed over the control", "of the ceiling", "client CPU", "server CPU", "median", "99 %")
+HEADS = ("row", "operations/s", "speed over the control", "of the ceiling", "client CPU", "server CPU", "median", "99 %", "syscalls")
 US = 1_000.0
 TEN = 10.0
 SEVERAL = 2
@@ -19,21 +20,42 @@ def cells(part: PartFound) -> Iterator[tuple[str, ...]]:
     """The rows of its table."""
     for number, row in enumerate(part.rows):
         if row.problem:
-            yield (row.row, "–", row.problem, "", "", "", "", "")
+            yield (row.row, "–", row.problem, "", "", "", "", "", "")
         else:
             times = map(us, (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns))
-            yield (row.row, _rate(row), "control" if number == 0 else speed(row), share(row), *times)
+            yield (row.row, _rate(row), "control" if number == 0 else speed(row), share(row), *times, calls(row))
 
 
 def table(part: PartFound) -> Iterator[str]:
     """The same for a terminal of 80 columns: a line of name, rate and speed, and below it the rest."""
     rows = list(cells(part))
     name_width, rate_width = (max(len(row[column]) for row in rows) for column in (0, 1))
-    for found, (name, rate, speed, share, client, server, median, most) in zip(part.rows, rows, strict=True):
-        yield f"{name:<{name_width}}  {rate:>{rate_width}} per s  {speed}"
+    for found, (name, rate, faster, of_most, client, server, median, most, asked) in zip(part.rows, rows, strict=True):
+        yield f"{name:<{name_width}}  {rate:>{rate_width}} per s  {faster}"
         if not found.problem:
-            ceiling = f"{share} of the ceiling; " if found.of_ceiling is not None else ""
-            yield f"  {ceiling}CPU {client} client, {server} server; median {median}, 99 % {most}"
+            ceiling = f"{of_most} of the ceiling; " if found.of_ceiling is not None else ""
+            counted = f"; {asked} syscalls" if found.syscalls is not None else ""
+            yield f"  {ceiling}CPU {client} client, {server} server; median {median}, 99 % {most}{counted}"
+
+
+def best(part: PartFound) -> Iterator[str]:
+    """What stands below an operation's table: of each kind the row that is fastest, and those that are not told apart from it."""
+    for each in part.best:
+        others = f"; not told apart from it: {', '.join(each.alike)}" if each.alike else "; no other is as fast"
+        yield f"of {each.kind} the fastest is {each.row}{others}"
+
+
+def fastest(found: LabFound, rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Of each client and engine the most operations per second that a row of it has, by operation. The ceiling is no client."""
+    by_name = {row.name: row for row in rows if row.connector != CEILING}
+    most: dict[str, dict[str, float]] = {}
+    for part in found.parts:
+        for each in part.rows:
+            row = by_name.get(each.row)
+            if row is not None and each.operations_per_s is not None and not each.problem:
+                speeds = most.setdefault(f"{row.connector} {row.engine}", {})
+                speeds[part.operation] = max(speeds.get(part.operation, 0.0), each.operations_per_s)
+    return most
 
 
 def lines(found: LabFound) -> Iterator[str]:
@@ -41,6 +63,8 @@ def lines(found: LabFound) -> Iterator[str]:
     failed = sum(row.failed for part in found.parts for row in part.rows)
     if failed:
         yield f"{failed:,} operations had no right answer"
+    for why in dict.fromkeys(part.no_syscalls for part in found.parts if part.no_syscalls):
+        yield f"Syscalls were not counted: {why}"
     excluded = sum(part.excluded for part in found.parts)
     if excluded:
         yield f"{excluded} measurements discarded by a rule fixed in advance (CPU steal, a failed operation)"
@@ -74,6 +98,11 @@ def share(row: RowFound) -> str:
         "" if row.of_ceiling_low is None or row.of_ceiling_high is None else f" ({row.of_ceiling_low:.1%} to {row.of_ceiling_high:.1%})"
     )
     return f"{row.of_ceiling:.1%}{bounds}"
+
+
+def calls(row: RowFound) -> str:
+    """Syscalls of the client per operation."""
+    return "–" if row.syscalls is None else f"{row.syscalls:.2f}"
 
 
 def us(nanoseconds: float | None) -> str:

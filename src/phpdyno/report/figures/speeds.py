@@ -1,13 +1,18 @@
 """Operations per second of several rows as bars, each below its name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from phpdyno.report.figures.base import LINE_PX, Figure, caption, hover, layout, note, wrapped
+from phpdyno.report.figures.base import LINE_PX, Figure, caption, hover, inert, layout, note, wrapped
+
+COLORS = ("var(--accent)", "var(--improved)", "var(--inconclusive)", "var(--regressed)", "var(--invalid)", "var(--muted)")
+_PATTERNS = ("", "/", ".")
+"""Of the bars whose colour was used before."""
 
 _BAR_PX = 14
+_NARROW_PX = 9
 _GAP_PX = 12
 
 
@@ -47,3 +52,35 @@ def speeds_of(speeds: Sequence[Speed]) -> Figure:
         "marker": {"color": [speed.color for speed in speeds], "line": {"width": 0}},
     }
     return {"data": [bars], "layout": made}
+
+
+def grouped_speeds(speeds: Mapping[str, Mapping[str, float]], operations: Sequence[str]) -> Figure:
+    """A group of bars for each operation, in it one for each name of `speeds` (operations per second by operation); the legend is above."""
+    names = list(speeds)
+    legend = LINE_PX * 2 * len(names)
+    made = layout(len(operations) * (_NARROW_PX * len(names) + _GAP_PX) + 42 + legend, left=96)
+    made |= {"barmode": "group", "bargap": 0.12, "showlegend": True, "legend": {"orientation": "v", "x": 0, "y": 1, "yanchor": "bottom"}}
+    made["margin"] |= {"t": legend}
+    made["xaxis"] |= {"title": caption("operations per second"), "rangemode": "tozero", "nticks": 5}
+    made["yaxis"] |= {"autorange": "reversed", "showgrid": False}
+    data = []
+    for number, name in enumerate(names):
+        of_name = [speeds[name].get(operation) for operation in operations]
+        texts = ["" if each is None else hover(f"{name}, {at}: {each:,.0f}") for at, each in zip(operations, of_name, strict=True)]
+        bars = {
+            "type": "bar",
+            "orientation": "h",
+            "name": inert(name),
+            "y": [inert(operation) for operation in operations],
+            "x": of_name,
+            "text": texts,
+            "textposition": "none",
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {
+                "color": COLORS[number % len(COLORS)],
+                "line": {"width": 0},
+                "pattern": {"shape": _PATTERNS[number // len(COLORS) % len(_PATTERNS)]},
+            },
+        }
+        data.append(bars)
+    return {"data": data, "layout": made}
