@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.cli.app import app
+from phpdyno.commands.connectors.found import LabFound
 from phpdyno.knobs.page import knobs_page
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
@@ -41,6 +42,10 @@ TUNE = (
 LADDER = (
     "`phpdyno ladder --json` and `phpdyno report RUN --json` of a ladder print one document of the format `phpdyno.ladder/1`. This page is",
     "made from the code. Version 1 may gain fields; none changes its meaning or unit. Ratios are above 1 where the step is cheaper.",
+)
+CONNECTORS = (
+    "`phpdyno connectors --json` prints one document of the format `phpdyno.connectors/1`. This page is made from the code. Version 1 may",
+    "gain fields; none changes its meaning or unit. Ratios are above 1 where a row is faster than the control.",
 )
 MATRIX = (
     "`phpdyno matrix --json` and `phpdyno report RUN --json` of a matrix print one document of the format `phpdyno.matrix/1`. This page is",
@@ -159,6 +164,7 @@ def pages() -> dict[str, str]:
         "measure-json.md": reference_page("The JSON of a sweep", MEASURE, SweepView),
         "tune-json.md": reference_page("The JSON of a tune", TUNE, TuneView),
         "ladder-json.md": reference_page("The JSON of a ladder", LADDER, LadderView),
+        "connectors-json.md": reference_page("The JSON of a run of connectors", CONNECTORS, LabFound),
         "matrix-json.md": reference_page("The JSON of a matrix", MATRIX, MatrixView),
         "selfcheck-json.md": reference_page("The JSON of a selfcheck", SELFCHECK, ChecksView),
         "compare.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",

@@ -28,7 +28,7 @@ class ConnectorLane(Lane):
 
     def start_slot(self) -> None:
         """Restore the server's space before any meter is read, then set the mark."""
-        self._connector.before_slot()
+        self._connector.space.restore()
         super().start_slot()
 
 

@@ -15,7 +15,7 @@ from phpdyno.model.facts import WorkerFacts
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.iproto_requests import FETCHED, frames_of, request_of, restoring, shown
 from phpdyno.stack.meter import Meter
-from phpdyno.stack.tarantool import Tarantool
+from phpdyno.stack.tarantool import SharedSpace
 
 TIMEOUT_NS = 30_000_000_000
 SEED = 1
@@ -41,28 +41,28 @@ class ThreadMeter:
 class CeilingInstance:
     """A connection of the load core, which is made at once, where the server listens now."""
 
-    def __init__(self, arm: Arm, number: int, server: Tarantool, address: str, operation: str, *, in_flight: int, refill: bool) -> None:
+    def __init__(self, arm: Arm, number: int, space: SharedSpace, address: str, operation: str, *, in_flight: int) -> None:
         """Raises ArmFailed for an operation that cannot be built beforehand, or where the server does not answer it."""
         self.arm = arm
         self.number = number
         self.in_flight = in_flight
         self.php_meter: Meter = ThreadMeter()
         self.web_meter: Meter | None = None
-        self._server = server
+        self.space = space
+        self._server = space.server
         self._operation = operation
-        self._refill = refill
-        keys = [*range(1, server.settings.tuples + 1)]
+        keys = [*range(1, space.server.settings.tuples + 1)]
         random.Random(SEED).shuffle(keys)  # noqa: S311 (an order, no secret)
         self.frames = len(keys)
         try:
             self.pipeline = Pipeline(address, frames_of(operation, tuple(keys)), response_timeout_ns=TIMEOUT_NS)
         except DynoError as error:
             raise ArmFailed(arm, error.what) from error
-        before = server.requests()
+        before = self._server.requests()
         self.pipeline.run(np.arange(PROOF, dtype=np.uint32), window=in_flight)
         if self.pipeline.failure:
             raise ArmFailed(arm, f"the load core is not served: {self.pipeline.failure}")
-        counted = server.requests() - before
+        counted = self._server.requests() - before
         if not PROOF <= counted <= PROOF + OTHERS:
             raise ArmFailed(arm, f"the load core sent {PROOF} requests, and the server carried out {counted}")
 
@@ -70,11 +70,6 @@ class CeilingInstance:
     def php_pid(self) -> int:
         """A number that no process has: it is our own, which nobody is to move from its cores."""
         return NO_PROCESS
-
-    def before_slot(self) -> None:
-        """Have the server's space as it was in the beginning, where a slot changes it. Raises DynoError."""
-        if self._refill:
-            self._server.fill()
 
     def fetch_one(self) -> bytes:
         """One answer, as all connectors show it. Raises DynoError."""

@@ -19,12 +19,10 @@ from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, SumMeter
 from phpdyno.stack.script import HOST_INI, PHP_FILES, ScriptInstance, command_line_php, end_side_by_side
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.stack.tarantool import Tarantool
+from phpdyno.stack.tarantool import SharedSpace, Tarantool, is_change
 
 FILES = ("channel.php", "probe.php", "connectors")
 HOST = Path("connectors/host.php")
-CHANGES = frozenset({"insert", "replace", "update", "upsert", "delete", "sql-insert", "sql-update", "sql-delete"})
-"""Operations after which the space is not what it was."""
 JIT = {"opcache.jit": "tracing", "opcache.jit_buffer_size": "64M"}
 """What a long-lived process of PHP has, unless the arm says otherwise."""
 
@@ -41,18 +39,11 @@ class ConnectorInstance(ScriptInstance):
         children: Sequence[Child],
         paths: Sequence[Path],
         php_meter: Meter,
-        refill: bool,
-        server: Tarantool,
+        space: SharedSpace,
         originals: Mapping[str, str],
     ) -> None:
         super().__init__(arm, number, directory, children=children, paths=paths, php_meter=php_meter, originals=originals)
-        self._refill = refill
-        self._server = server
-
-    def before_slot(self) -> None:
-        """Have the server's space as it was in the beginning, where a slot changes it. Raises DynoError."""
-        if self._refill:
-            self._server.fill()
+        self.space = space
 
 
 class ConnectorBench:
@@ -75,6 +66,7 @@ class ConnectorBench:
         self.cores = cores
         self.database: Database | None = None
         self._server = server
+        self._space = SharedSpace(server, changes=any(is_change(target.path) for target in app.workload.targets))
         self._rows = rows
         self._groups = groups
         self._started = 0
@@ -114,16 +106,12 @@ class ConnectorBench:
             if isinstance(instance, CeilingInstance):
                 instance.stop()
 
-    @property
-    def _refills(self) -> bool:
-        return any(target.path.removesuffix("-prepared") in CHANGES for target in self.app.workload.targets)
-
     def _ceiling(self, arm: Arm, address: str) -> CeilingInstance:
         self._started += 1
         (target,) = self.app.workload.targets
         native = address.replace("unix://", "unix:").replace("tcp://", "tcp:")
         in_flight = self._rows[arm.name].in_flight
-        return CeilingInstance(arm, self._started, self._server, native, target.path, in_flight=in_flight, refill=self._refills)
+        return CeilingInstance(arm, self._started, self._space, native, target.path, in_flight=in_flight)
 
     def _launch(self, arm: Arm, address: str, instances: list[ConnectorInstance | CeilingInstance]) -> None:
         self._started += 1
@@ -160,8 +148,7 @@ class ConnectorBench:
             children=children,
             paths=paths,
             php_meter=self._meter(f"php{number}", children),
-            refill=self._refills,
-            server=self._server,
+            space=self._space,
             originals=php.originals,
         )
         instances.append(instance)

@@ -51,6 +51,9 @@ class ServerSettings(Struct, frozen=True):
     port: int = 3301
 
 
+CHANGES = frozenset({"insert", "replace", "update", "upsert", "delete"})
+
+
 class Tarantool:
     """A running server. It listens at `socket` or at HOST:`port`, whichever it was told last; connections outlive a change."""
 
@@ -181,3 +184,21 @@ class Tarantool:
         if self._control is not None:
             self._control.close()
             self._control = None
+
+
+class SharedSpace:
+    """The server's space, which rows use in turn; `changes` says that what a slot does to it shows."""
+
+    def __init__(self, server: Tarantool, *, changes: bool) -> None:
+        self.server = server
+        self._changes = changes
+
+    def restore(self) -> None:
+        """Have it as it was in the beginning, where a slot may have changed it. Raises DynoError."""
+        if self._changes:
+            self.server.fill()
+
+
+def is_change(operation: str) -> bool:
+    """Whether the space is not what it was after an operation of the lab."""
+    return operation.removesuffix("-prepared").removeprefix("sql-") in CHANGES

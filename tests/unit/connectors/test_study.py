@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.cli import study as cli_study
-from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
+from phpdyno.commands.connectors.found import DOCUMENT, LabFound, PartFound, RowFound
 from phpdyno.commands.connectors.study import ConnectorStudy, load_connector_study
 from phpdyno.commands.connectors.study_page import study_page
 from phpdyno.errors import UsageError
@@ -60,7 +60,7 @@ def small(tmp_path: Path, *changes: tuple[str, str]) -> Path:
 
 
 def found(*rows: RowFound, skipped: dict[str, str] | None = None) -> LabFound:
-    return LabFound(1, "run", (PartFound("select", rows, finished=True),), None, 0.95, skipped or {})
+    return LabFound(DOCUMENT, "run", (PartFound("select", rows, finished=True),), None, 0.95, skipped or {})
 
 
 def page_of(study: ConnectorStudy, *rows: RowFound, skipped: dict[str, str] | None = None) -> str:
@@ -135,6 +135,13 @@ def test_a_row_that_is_not_here_and_one_that_fails_say_why(tmp_path: Path) -> No
     assert "| `sync` | `tarantool-php sync tcp` | skipped | it is not here |" in page
     assert "| no figure | Another engine. No figure for select: it crashed \\| &lt;b>hard&lt;/b>." in page
     assert "| theirs, many | – (3,500) |" in page
+
+
+def test_what_the_reference_gives_is_found_by_the_row_of_ours() -> None:
+    study = load_connector_study(OURS)
+    assert study.published("tarantool-php msgpack sync tcp", "select") == (18012, 17956)
+    assert study.published("tarantool-php msgpack sync tcp", "sql-select") == (12304,)
+    assert study.published("own sync tcp", "select") == ()
 
 
 def test_what_was_not_measured_at_all_makes_a_page_too(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def _count(arm: Arm, plan: Plan, bench: ConnectorBench) -> float:
         lane = make_lane(instance, bench, Panel(plan.metric, arm, (), 1), workload=plan.workload, transport=plan.transport, lengths={})
         sequence = np.zeros(OPERATIONS, dtype=np.uint32)
         for traced in (False, True):
-            instance.before_slot()
+            instance.space.restore()
             if not traced:
                 samples = lane.driver.drive(sequence)
             else:

@@ -19,6 +19,7 @@ from phpdyno.model.verdict import Verdict
 from phpdyno.stats.sequence import Interval, contrast
 
 SERVER = "tarantool"
+DOCUMENT: Literal["phpdyno.connectors/1"] = "phpdyno.connectors/1"
 
 
 class RowFound(Struct, frozen=True):
@@ -62,21 +63,21 @@ class BestFound(Struct, frozen=True):
 class PartFound(Struct, frozen=True):
     """All rows in one operation, the control first."""
 
-    operation: str
-    rows: tuple[RowFound, ...]
-    finished: bool
+    operation: Annotated[str, Meta(description="The operation.")]
+    rows: Annotated[tuple[RowFound, ...], Meta(description="The rows, the control first.")]
+    finished: Annotated[bool, Meta(description="Whether it was measured to its end.")]
     best: Annotated[tuple[BestFound, ...], Meta(description="Of each kind that has several rows, the fastest.")] = ()
     excluded: Annotated[int, Meta(description="Observations that do not count, by a rule fixed in advance.")] = 0
     no_syscalls: Annotated[str, Meta(description="Why syscalls could not be counted; empty where they could, or not yet.")] = ""
 
 
 class LabFound(Struct, frozen=True):
-    """A run of the lab."""
+    """A run of connectors with all that was found."""
 
-    schema: Literal[1]
-    run: str
-    parts: tuple[PartFound, ...]
-    host: HostFacts | None
+    schema: Annotated[Literal["phpdyno.connectors/1"], Meta(description="Name and version of this format.")]
+    run: Annotated[str, Meta(description="The run's directory.")]
+    parts: Annotated[tuple[PartFound, ...], Meta(description="The operations in their order.")]
+    host: Annotated[HostFacts | None, Meta(description="The machine; null before it was looked at.")]
     confidence: Annotated[float, Meta(description="Of all intervals together.")]
     skipped: Annotated[dict[str, str], Meta(description="Rows that could not be measured, and why.")]
 
@@ -93,7 +94,7 @@ def lab_found(run: Path) -> LabFound:
             host = state.host or host
             part = _with_syscalls(_part(operation, state), read_syscalls(run / operation))
             parts.append(structs.replace(part, best=tuple(best_of(part.rows, record.asked.rows))))
-    return LabFound(1, str(run), tuple(parts), host, record.asked.confidence, record.asked.skipped)
+    return LabFound(DOCUMENT, str(run), tuple(parts), host, record.asked.confidence, record.asked.skipped)
 
 
 def _part(operation: str, state: RunState) -> PartFound:

@@ -1,7 +1,7 @@
 """The report of a run of the lab as one HTML page that needs no network."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from phpdyno import __version__
 from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound, is_ceiling
 from phpdyno.commands.connectors.record import read_lab
+from phpdyno.commands.connectors.study import ConnectorStudy
 from phpdyno.commands.connectors.study_page import study_page
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, read_journal
@@ -22,6 +23,8 @@ from phpdyno.report.words import duration
 
 NAME = "report.html"
 STUDY_PAGE = "study.md"
+PUBLISHED = "published operations/s"
+"""Head of what the reference of a study gives."""
 ALL = "all"
 """The plot of all operations."""
 
@@ -45,6 +48,7 @@ class PageView(Struct, frozen=True):
     outcome_detail: str
     elapsed_s: float
     phpdyno: str
+    heads: tuple[str, ...]
     parts: tuple[PartView, ...]
     skipped: dict[str, str]
     lines: tuple[str, ...]
@@ -84,7 +88,7 @@ def render_connectors(page: PageView, found: LabFound, rows: Sequence[Row]) -> s
     figures = {_plot(part): drawn for part in found.parts if (drawn := _figure(part)) is not None}
     if len(figures) > 1:
         figures[ALL] = grouped_speeds(view.fastest(found, rows), [part.operation for part in found.parts if _plot(part) in figures])
-    return render_frame("connectors.html.j2", figures, filters={}, warnings=page.warnings, view=page, heads=view.HEADS)
+    return render_frame("connectors.html.j2", figures, filters={}, warnings=page.warnings, view=page)
 
 
 def page_view(run: Path, found: LabFound) -> PageView:
@@ -103,12 +107,25 @@ def page_view(run: Path, found: LabFound) -> PageView:
         outcome_detail="" if finished or last is None else last.detail,
         elapsed_s=sum(each.elapsed_s for each in ended),
         phpdyno=__version__,
-        parts=tuple(PartView(view.title(part), _plot(part), tuple(view.cells(part)), tuple(view.best(part))) for part in found.parts),
+        heads=view.HEADS if record.asked.study is None else (*view.HEADS, PUBLISHED),
+        parts=tuple(
+            PartView(view.title(part), _plot(part), tuple(_cells(part, record.asked.study)), tuple(view.best(part))) for part in found.parts
+        ),
         skipped=found.skipped,
         lines=tuple(view.lines(found)),
         warnings=tuple(dict.fromkeys(warning for each in every if isinstance(each, Preflight) for warning in each.warnings)),
         repeat=shlex.join(("phpdyno", *record.argv)),
     )
+
+
+def _cells(part: PartFound, study: ConnectorStudy | None) -> Iterator[tuple[str, ...]]:
+    """The rows of a table, in a study with what the reference gives."""
+    for row, cells in zip(part.rows, view.cells(part), strict=True):
+        if study is None:
+            yield cells
+        else:
+            published = study.published(row.row, part.operation)
+            yield (*cells, "; ".join(f"{each:,.0f}" for each in published) or "–")
 
 
 def _plot(part: PartFound) -> str:

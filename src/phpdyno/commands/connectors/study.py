@@ -81,6 +81,11 @@ class ConnectorStudy(Struct, frozen=True, forbid_unknown_fields=True):
         named = [self.control, *(each.ours for each in self.row if each.ours is not None), *(each.ours for each in self.more)]
         return (*dict.fromkeys(each.row(self.over) for each in named), Row(CEILING, "window", MOST_IN_FLIGHT, self.over))
 
+    def published(self, row: str, operation: str) -> tuple[float, ...]:
+        """What the reference gives for a row of ours, by name: operations per second, of each of its reports."""
+        mine = (each.per_s for each in self.row if each.ours is not None and each.ours.row(self.over).name == row)
+        return tuple(per_s[operation] for per_s in mine if operation in per_s)
+
 
 _KEYS = {
     "": ConnectorStudy.__struct_fields__,
