@@ -214,6 +214,10 @@ def test_a_server_that_is_killed_ends_the_run_in_one_line(tmp_path: Path) -> Non
         (("--php", "/usr/sbin/php-fpm8.2"), "this is not a command-line PHP"),
         (("--resume", "/nonexistent"), "this is no run of connectors"),
         (("--budget", "soon"), "'soon' is not a duration"),
+        (("--connectors", "tarantool-php,own"), "the control, tarantool-php sync unix, cannot be measured"),
+        (("--engines", "batch", "--ops", "sql-select-prepared"), "no row can do it beside the control"),
+        (("--page", "page.md"), "this is no study"),
+        (("--study", "/nonexistent.toml"), "there is no such file"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path: Path, asked: tuple[str, ...], why: str) -> None:

@@ -76,7 +76,7 @@ final class Batch implements \Countable
         }
         if ($this->sendEvery !== 0 && \count($this->pending) - $this->sent >= $this->sendEvery) {
             $this->send();
-            $this->executor->connection->flush();
+            $this->executor->connection->advance();
         }
 
         return $request;
@@ -121,6 +121,7 @@ final class Batch implements \Countable
     /**
      * Sends all requests, waits for all answers, and returns the requests under their keys; the batch is empty then.
      *
+     * @throws \LogicException if a request was submitted elsewhere; those that were not sent yet leave the batch
      * @return array<array-key, Request>
      */
     public function flush(): array
@@ -138,8 +139,15 @@ final class Batch implements \Countable
 
     private function send(): void
     {
-        $requests = $this->sent === 0 ? $this->pending : \array_slice($this->pending, $this->sent);
+        $requests = $this->sent === 0 ? $this->pending : \array_slice($this->pending, $this->sent, null, true);
+        try {
+            $this->executor->send($requests, $this->group);
+        } catch (\LogicException $error) {
+            // What cannot be sent leaves the batch; what was sent before can still be waited for.
+            $this->pending = \array_diff_key($this->pending, $requests);
+
+            throw $error;
+        }
         $this->sent = \count($this->pending);
-        $this->executor->send($requests, $this->group);
     }
 }

@@ -54,14 +54,11 @@ final class Executor
      * Submits requests, in as few writes as keep the server busy meanwhile, and adds them to a group.
      *
      * @param array<Request> $requests
+     * @throws \LogicException if one was submitted before; then none is
      */
     public function send(array $requests, Group $group): void
     {
-        $group->expect(\count($requests));
-        foreach ($requests as $request) {
-            $request->group = $group;
-        }
-        $this->connection->submitAll($requests);
+        $this->connection->submitAll($requests, $group);
     }
 
     /**

@@ -321,16 +321,6 @@ final class RequestFactory
     }
 
     /**
-     * Encodes the key of one part that most requests have; as Codec::encodeList() does, since integers have one form.
-     */
-    private static function integerKey(int $value): string
-    {
-        return $value >= 0x100 && $value < 0x10000
-            ? \pack('nn', 0x91cd, $value)
-            : "\x91" . Encoder::integer($value);
-    }
-
-    /**
      * Forgets the numbers of spaces and indexes.
      *
      * @internal

@@ -10,7 +10,7 @@ use Phpdyno\Tarantool\Transport\Poll;
 /**
  * Runs functions in Fibers: each one that waits for an answer lets the others go on.
  *
- * Per turn it makes one write and one read for each connection. Fibers are kept and used again.
+ * What the Fibers of a turn ask for goes out in few writes, and is read together. Fibers are kept and used again.
  */
 final class Scheduler
 {

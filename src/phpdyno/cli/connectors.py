@@ -10,10 +10,10 @@ from rich.console import Console
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import checked_seed, fraction, seconds
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.asked import Asked, divided, operations_of, paths_of, rows_of
+from phpdyno.commands.connectors.asked import Asked, check_operation, divided, operations_of, paths_of, rows_of
 from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.found import LabFound, lab_found
-from phpdyno.commands.connectors.page import write_page, write_study_page
+from phpdyno.commands.connectors.page import check_page, write_page, write_study_page
 from phpdyno.commands.connectors.present import divided_zts, look_around
 from phpdyno.commands.connectors.study import load_connector_study
 from phpdyno.errors import UsageError
@@ -46,6 +46,8 @@ class Options(Struct, frozen=True):
 def run(options: Options, *, runs: Path, page: Path | None, json: bool) -> int:
     """Measure; 1 where a row got no figure. Raises UsageError, DynoError."""
     asked = _asked(options)
+    if page is not None:
+        check_page(page, is_study=asked.study is not None)
     with LiveProgress(Console(stderr=True), quiet=json, notes="") as progress:
         directory = measure_connectors(asked, runs=runs.absolute(), argv=sys.argv[1:], progress=progress)
     return show(directory, page=page, json=json)
@@ -69,6 +71,10 @@ def _asked(options: Options) -> Asked:
     php = options.php or default_cli()
     zts, given = divided_zts(options.with_)
     rows, skipped = divided(wanted, look_around(php, paths_of(given), zts=zts))
+    if wanted[0].name in skipped:
+        raise UsageError(f"the control, {wanted[0].name}, cannot be measured", where="connectors", next_step=skipped[wanted[0].name])
+    for operation in operations:
+        check_operation(operation, rows)
     if all(row.connector == CEILING for row in rows[1:]):
         why = next(iter(skipped.values()), "name more engines, connectors or transports")
         raise UsageError("there is nothing to hold against the control", where="connectors", next_step=why)
@@ -96,14 +102,14 @@ def show(run: Path, *, page: Path | None, json: bool) -> int:
     """Print what a run came to and write its pages, a study's to `page`; 1 where a row has no figure. Raises UsageError, DynoError."""
     found = lab_found(run.absolute())
     report = write_page(run.absolute(), found)
-    study = write_study_page(run.absolute(), found, page)
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:
         _print(found)
         print_line(Console(), f"report: {report}")
-        if study is not None:
-            print_line(Console(), f"page: {study}")
+    study = write_study_page(run.absolute(), found, page)
+    if study is not None and not json:
+        print_line(Console(), f"page: {study}")
     return EXIT_NO_FIGURE if any(row.problem for part in found.parts for row in part.rows) else 0
 
 

@@ -125,7 +125,8 @@ class ConnectorBench:
         for file in row.autoload:
             self.supervisor.show(Path(file).parent)
         cgroups = component_cgroup(self.supervisor, self._groups, f"php{number}")
-        children, paths = [], []
+        children: list[Child] = []
+        paths: list[Path] = []
         for process in range(row.processes):
             path = run / f"host-{process}.sock"
             try:
@@ -138,6 +139,8 @@ class ConnectorBench:
                     cgroups=cgroups,
                 )
             except DynoError as error:
+                for started in children:
+                    started.stop(timeout_s=3.0)
                 raise ArmFailed(arm, f"{error.where}: {error.what}") from error
             children.append(child)
             paths.append(path)

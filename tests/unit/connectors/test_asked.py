@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.connectors.asked import SWEEP, divided, operations_of, paths_of, rows_in, rows_of
+from phpdyno.commands.connectors.asked import SWEEP, check_operation, divided, operations_of, paths_of, rows_in, rows_of
 from phpdyno.commands.connectors.clients import Here, equipped
 from phpdyno.commands.connectors.operations import OPERATIONS
 from phpdyno.errors import UsageError
@@ -67,6 +67,18 @@ def test_what_cannot_be_built_beforehand_has_no_ceiling() -> None:
     rows = rows_of(connectors="own", engines="fibers", in_flight="25", over="unix")
     assert [row.connector for row in rows_in("sql-select", rows)] == ["own", "own", CEILING]
     assert [row.connector for row in rows_in("sql-select-prepared", rows)] == ["own", "own"]
+    rows = rows_of(connectors="own", engines="batch,window,fibers", in_flight="25", over="unix")
+    assert [row.engine for row in rows_in("sql-select-prepared", rows)] == ["sync", "fibers"]
+
+
+def test_an_operation_that_the_control_cannot_do_or_nobody_beside_it_is_refused() -> None:
+    rows = rows_of(connectors="pecl,own", engines="sync", in_flight="25", over="tcp")
+    check_operation("select", rows)
+    with pytest.raises(UsageError, match="--ops sql-select: the control, pecl sync tcp, cannot do it"):
+        check_operation("sql-select", rows)
+    rows = rows_of(connectors="own", engines="batch", in_flight="25", over="tcp")
+    with pytest.raises(UsageError, match="--ops sql-select-prepared: no row can do it beside the control"):
+        check_operation("sql-select-prepared", rows)
 
 
 def test_a_sweep_goes_from_one_to_the_most() -> None:
@@ -139,7 +151,7 @@ def test_a_packer_and_an_engine_need_what_they_are_made_of(tmp_path: Path) -> No
 
 def test_threads_have_a_php_of_their_own_and_what_that_one_has(tmp_path: Path) -> None:
     (module := tmp_path / "parallel.so").touch()
-    row, zts = Row("tarantool-php", "threads", 16, "unix", "codec"), {"php": "/opt/php"}
+    row, zts = Row("tarantool-php", "threads", 16), {"php": "/opt/php"}
     (loader := tmp_path / "autoload.php").touch()
     here = {"tarantool-php": loader}
     assert equipped(row, Here(here))[1] == "it is not here: give a PHP for threads with --with php-zts=PATH"
@@ -153,8 +165,8 @@ def test_threads_have_a_php_of_their_own_and_what_that_one_has(tmp_path: Path) -
     assert (found.settings, why) == ((("php", "/opt/php"),), "")
     # The run's own PHP may be one for threads.
     assert equipped(row, Here(here, frozenset({"php-zts", "parallel"})))[0].settings == ()
-    # Our own client runs without opcache in them.
-    own = structs.replace(row, connector="own", packer="pure")
+    # Our own classes run without opcache in them.
+    own = structs.replace(row, connector="own")
     assert equipped(own, Here({}, frozenset({"php-zts", "parallel"})))[0].settings == (("ini.opcache.enable_cli", "0"),)
 
 

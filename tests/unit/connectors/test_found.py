@@ -9,10 +9,10 @@ from msgspec import structs
 from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.asked import Asked
 from phpdyno.commands.connectors.counting import FILE as SYSCALLS
-from phpdyno.commands.connectors.counting import SyscallsFound
+from phpdyno.commands.connectors.counting import SyscallsFound, is_counted
 from phpdyno.commands.connectors.found import BestFound, LabFound, RowFound, best_of, lab_found
 from phpdyno.commands.connectors.measuring import plan_of
-from phpdyno.commands.connectors.page import write_page
+from phpdyno.commands.connectors.page import check_page, write_page
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.errors import UsageError
 from phpdyno.journal.reader import FILE
@@ -188,6 +188,8 @@ def test_syscalls_stand_beside_what_was_measured_and_the_reason_where_they_could
     found = lab_found(tmp_path)
     assert [row.syscalls for row in found.parts[0].rows] == [None, 0.25, None]
     assert any(line.endswith("; 0.25 syscalls") for line in view.table(found.parts[0]))
+    replace_record(tmp_path / "select" / SYSCALLS, SyscallsFound(1, why_not={FIBERS.name: "requests fail"}))
+    assert f"Syscalls were not counted: {FIBERS.name}: requests fail" in list(view.lines(lab_found(tmp_path)))
     replace_record(tmp_path / "select" / SYSCALLS, SyscallsFound(1, missing="strace is not installed"))
     assert "Syscalls were not counted: strace is not installed" in list(view.lines(lab_found(tmp_path)))
 
@@ -205,3 +207,21 @@ def test_of_rows_that_differ_in_flight_the_fastest_is_named_and_what_is_not_told
     alone = [structs.replace(each, blocks=1) for each in (row(25, 10, None, None), row(128, 30, None, None))]
     assert next(iter(best_of(alone, rows))).alike == ("own fibers@25 unix",)
     assert list(best_of([row(25, 10, 9, 11)], rows)) == []
+    # The control is one of them: two processes may be slower than it.
+    control = RowFound("own sync unix", 1.0, blocks=3)
+    several = RowFound("own sync x2 unix", 0.5, 0.5, 0.4, 0.6, blocks=3)
+    assert list(best_of([control, several], (Row("own"), Row("own", processes=2)))) == [BestFound("own sync unix", "own sync unix", ())]
+
+
+def test_a_page_is_of_a_study_and_has_a_directory(tmp_path: Path) -> None:
+    check_page(tmp_path / "page.md", is_study=True)
+    with pytest.raises(UsageError, match="this is no study"):
+        check_page(tmp_path / "page.md", is_study=False)
+    with pytest.raises(UsageError, match="there is no such directory"):
+        check_page(tmp_path / "none" / "page.md", is_study=True)
+
+
+def test_an_operation_whose_syscalls_were_not_counted_is_not_finished(tmp_path: Path) -> None:
+    assert not is_counted(tmp_path)
+    replace_record(tmp_path / SYSCALLS, SyscallsFound(1, missing="no strace"))
+    assert is_counted(tmp_path)

@@ -85,7 +85,7 @@ def test_every_one_of_the_references_reports_has_its_place() -> None:
     ("old", "new", "why"),
     [
         ('kind = "connectors"', 'kind = "other"', "this is no study of connectors"),
-        ('["select"]', '["selekt"]', r"operations\[0\]: there is no operation 'selekt'; did you mean select"),
+        ('["select"]', '["selekt"]', r"operations: there is no operation 'selekt'; did you mean select"),
         ('["select"]', "[]", "operations"),
         ('control = { connector = "own" }', 'control = { connector = "redis" }', r"control.connector: there is no connector 'redis'"),
         ('control = { connector = "own" }', 'control = { connector = "own", engine = "swoole" }', "control: this client cannot be driven"),
@@ -95,6 +95,7 @@ def test_every_one_of_the_references_reports_has_its_place() -> None:
         ('differs = "Another engine."', 'skipped = "x"', r"row\[1\]: a report has either"),
         ("rejected = 7", "rejectd = 7", r"rejectd: unknown key; did you mean .*rejected"),
         ("select = 3500", "select = 0", "per_s"),
+        ("select = 3500", "selekt = 3500", r"row\[1\].per_s: there is no operation 'selekt'"),
     ],
 )
 def test_a_fault_in_a_file_is_named_with_its_place(tmp_path: Path, old: str, new: str, why: str) -> None:
@@ -117,7 +118,7 @@ def test_its_page_sets_ours_beside_theirs_and_gives_every_report_its_place(tmp_p
     ours = RowFound("own fibers@25 tcp", 140_000.0, 14.0, blocks=1)
     page = page_of(study, sync, theirs, many, ours)
     first = page.splitlines()[2]
-    assert "Reference: 3.5× to 3.5×." in first
+    assert "Reference, over the same client's sync row: 3.5× to 3.5×." in first
     assert "`tarantool-php fibers@25 tcp` 9.00× (8.50 to 9.50)*" in first
     assert "`own fibers@25 tcp` 14.00×" in first
     assert "| theirs, many | 90,000 (3,500) |" in page

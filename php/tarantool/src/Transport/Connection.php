@@ -9,6 +9,7 @@ use Phpdyno\Tarantool\Exception\ConnectionLost;
 use Phpdyno\Tarantool\Exception\Outcome;
 use Phpdyno\Tarantool\Exception\ProtocolError;
 use Phpdyno\Tarantool\Exception\ServerError;
+use Phpdyno\Tarantool\Group;
 use Phpdyno\Tarantool\Options;
 use Phpdyno\Tarantool\Protocol\AnswerReader;
 use Phpdyno\Tarantool\Protocol\Greeting;
@@ -86,12 +87,12 @@ final class Connection
     }
 
     /**
-     * Takes requests as submit() does, in one go.
+     * Takes requests as submit() does, in one go, and has them settle a group.
      *
      * @param array<Request> $requests
      * @throws \LogicException if one was submitted before; then none is
      */
-    public function submitAll(array $requests): void
+    public function submitAll(array $requests, Group $group): void
     {
         foreach ($requests as $key => $request) {
             if ($request->flush !== null) {
@@ -102,13 +103,33 @@ final class Connection
             }
             $request->flush = Request::TAKEN;
         }
+        $group->expect(\count($requests));
+        foreach ($requests as $request) {
+            $request->group = $group;
+        }
         foreach (\array_chunk($requests, self::TOGETHER) as $part) {
-            if ($this->state === State::Ready && ($this->outbox->outstanding !== [] || $this->isOurs())) {
+            if ($this->state === State::Ready && $this->isOurs()) {
                 $this->outbox->addAll($part);
                 $this->flushEarly();
             } else {
                 \array_map($this->defer(...), $part);
             }
+        }
+    }
+
+    /**
+     * Does what can be done without waiting: goes on opening the session, writes, and reads what is there.
+     *
+     * @internal
+     */
+    public function advance(): void
+    {
+        if ($this->state !== State::Ready) {
+            Poll::turn([$this], \hrtime(true));
+        }
+        if ($this->state === State::Ready) {
+            $this->flush();
+            $this->receive();
         }
     }
 

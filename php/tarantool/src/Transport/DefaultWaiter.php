@@ -26,6 +26,9 @@ final class DefaultWaiter implements Waiter
         }
         while (!$awaited->done) {
             Poll::turnOf($connection);
+            if (!$awaited->done && !$connection->isBusy()) {
+                throw new \LogicException('There is nothing to wait for');
+            }
         }
     }
 }

@@ -116,7 +116,7 @@ final class Outbox
                 continue;
             }
             ++$sync;
-            if (isset($this->outstanding[$sync]) || isset($this->abandoned[$sync])) {
+            if ($sync > self::MAX_SYNC || isset($this->outstanding[$sync]) || isset($this->abandoned[$sync])) {
                 $sync = $this->reserve($sync);
             }
             $body = $request->body;

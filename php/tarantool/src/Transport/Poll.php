@@ -21,6 +21,9 @@ final class Poll
         $connection->flush();
         $stream = $connection->stream();
         $deadline = $connection->deadline();
+        if ($stream === null && !$connection->isBusy()) {
+            return; // The flush found that the connection belongs to the parent process.
+        }
         if ($stream === null || $deadline === null || $connection->wantsWrite()) {
             self::turn([$connection]);
 

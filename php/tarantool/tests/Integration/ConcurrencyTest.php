@@ -197,6 +197,61 @@ final class ConcurrencyTest extends TestCase
         self::assertSame([1], $client->run($good));
     }
 
+    public function testARefusedRequestLeavesTheBatchAndTheOthersCanBeWaitedFor(): void
+    {
+        $client = self::client();
+        $batch = $client->batch(sendEvery: 2);
+        [$first, $second] = [$batch->call('same', [1]), $batch->call('same', [2])];
+        $batch->call('same', [3]);
+        self::thrown(\LogicException::class, static fn () => $batch->add($first));
+        self::assertCount(2, $batch);
+        $other = $client->batch();
+        $other->add($second);
+        self::thrown(\LogicException::class, static fn () => $other->flush());
+        self::assertSame([], $other->flush());
+        self::assertSame([[1], [2]], array_map(static fn ($request) => $request->get(), $batch->flush()));
+    }
+
+    public function testABatchOfANewClientIsSentWhileItIsFilled(): void
+    {
+        [$client, $other] = [self::client(), self::client()];
+        $count = static fn (): int => $other->eval('return box.space.scratch.index[0]:count()')[0];
+        $before = $count();
+        $batch = $client->batch(sendEvery: 1);
+        for ($i = 0; $count() < $before + 5 && $i < 2000; ++$i) {
+            $batch->eval('box.space.scratch:insert{nil, "new"}');
+            usleep(500);
+        }
+        self::assertLessThan(2000, $i);
+        self::assertCount(count($batch), $batch->flush());
+    }
+
+    public function testAForkWhileABatchIsFilledHarmsNobody(): void
+    {
+        $client = self::client();
+        $client->connect();
+        $batch = $client->batch(sendEvery: 2);
+        $mine = [$batch->call('same', [1]), $batch->call('same', [2])];
+        $told = Processes::map([1, 2], static function (array $share) use ($client): array {
+            $seen = [];
+            foreach ([10, 11] as $value) {
+                try {
+                    $seen[] = $client->call('same', $value)[0];
+                } catch (ConnectionLost) {
+                    $seen[] = 'lost';
+                }
+            }
+
+            return $seen;
+        }, 2);
+        // What is asked for first in the child may find the parent's session; the next has one of its own.
+        foreach ($told as $seen) {
+            self::assertContains($seen, [[10, 11], ['lost', 11]]);
+        }
+        $batch->flush();
+        self::assertSame([[1], [2]], array_map(static fn ($request) => $request->get(), $mine));
+    }
+
     public function testManyRequestsInFibersAreWrittenBeforeTheTurnEnds(): void
     {
         $client = self::client();

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from phpdyno.commands.connectors.clients import CLIENTS, ENGINES, NEEDED, PACKERS, THROUGH, Here, can, equipped
+from phpdyno.commands.connectors.clients import BUILT_BEFORE, CLIENTS, ENGINES, NEEDED, PACKERS, THROUGH, Here, can, equipped
 from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_PROCESSES, OPERATIONS, PREPARED
 from phpdyno.commands.connectors.study import ConnectorStudy
 from phpdyno.config.nearest import suggestion
@@ -107,14 +107,25 @@ def rows_of(
 
 
 def rows_in(operation: str, rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows that an operation has: not every client knows SQL, and a prepared statement's number is known to its connection only, so it
-    cannot be built beforehand."""
-    is_sql = operation.startswith("sql-")
-    return tuple(
-        row
-        for row in rows
-        if not (is_sql and (operation.endswith(PREPARED) if row.connector == CEILING else not CLIENTS[row.connector].sql))
-    )
+    """The rows that an operation has. Not every client knows SQL, and a prepared statement's number is known to its connection only, so
+    it cannot be built beforehand: neither for the ceiling nor for what sends many at once."""
+    return tuple(row for row in rows if _has(row, operation))
+
+
+def check_operation(operation: str, rows: Sequence[Row]) -> None:
+    """Raises UsageError where the control, the first of all rows, has no such operation, or no other row has."""
+    control, *others = rows
+    where = f"--ops {operation}"
+    if not _has(control, operation):
+        raise UsageError(f"the control, {control.name}, cannot do it", where=where, next_step="name another connector first")
+    if not rows_in(operation, others):
+        raise UsageError("no row can do it beside the control", where=where, next_step="name more engines or connectors")
+
+
+def _has(row: Row, operation: str) -> bool:
+    if operation.endswith(PREPARED) and (row.connector == CEILING or row.engine in BUILT_BEFORE):
+        return False
+    return row.connector == CEILING or not operation.startswith("sql-") or CLIENTS[row.connector].sql
 
 
 def _listed(text: str) -> tuple[str, ...]:

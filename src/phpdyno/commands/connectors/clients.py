@@ -45,12 +45,15 @@ CLIENTS: dict[str, Client] = {
     PECL: Client(("sync", "swoole", "threads"), through=("tcp",), sql=False, needs=(PECL,)),
 }
 OF_ENGINE: dict[Engine, tuple[str, ...]] = {"revolt": ("revolt",), "swoole": ("swoole",), "threads": (THREADS, "parallel")}
+BUILT_BEFORE: tuple[Engine, ...] = ("batch", "window")
+"""Engines that are given requests which are made before they are sent."""
 MOST_IN: dict[Engine, int] = {"fibers-sockets": MOST_SOCKETS, "swoole": MOST_SOCKETS, "threads": MOST_THREADS}
 """Each of these operations has a connection, or a thread, of its own."""
 
 
 SAFE_IN_THREADS = {"ini.opcache.enable_cli": "0"}
-"""PHP 8.2 takes classes that opcache caches for others in the threads of parallel: a typed argument is refused, or the process crashes."""
+"""For our classes. PHP 8.2 takes classes that opcache caches for others in the threads of parallel: typed arguments are refused, or it
+crashes."""
 
 
 class Here(Struct, frozen=True):
@@ -94,5 +97,6 @@ def equipped(row: Row, here: Here) -> tuple[Row, str]:
             autoload.append(str(path))
         elif kind == "extension":
             settings.append((f"ext.{extension}", str(path)))
-    settings += SAFE_IN_THREADS.items() if row.connector == OWN and row.engine == "threads" else ()
+    is_ours = row.connector == OWN or row.packer == "codec"
+    settings += SAFE_IN_THREADS.items() if is_ours and row.engine == "threads" else ()
     return structs.replace(row, autoload=tuple(autoload), settings=tuple(settings)), ""

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from phpdyno.commands.connectors.operations import MOST_IN_FLIGHT
 from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.slot import Lane
 from phpdyno.explain.strace import CannotTrace, find_strace
 from phpdyno.explain.syscalls import tracing
 from phpdyno.journal.replacing import read_record, replace_record
@@ -53,7 +55,9 @@ def count_syscalls(plan: Plan, rows: Mapping[str, Row], bench: ConnectorBench, *
                 progress.phase(f"{arm.name}: counting syscalls")
                 try:
                     per_operation[arm.name] = _count(arm, plan, bench)
-                except ArmFailed as error:
+                except CannotTrace:
+                    raise
+                except DynoError as error:
                     why_not[arm.name] = error.what
     except CannotTrace as error:
         missing = str(error)
@@ -69,16 +73,23 @@ def _count(arm: Arm, plan: Plan, bench: ConnectorBench) -> float:
             raise DynoError("only a client's syscalls are counted", where=arm.name)
         lane = make_lane(instance, bench, Panel(plan.metric, arm, (), 1), workload=plan.workload, transport=plan.transport, lengths={})
         sequence = np.zeros(OPERATIONS, dtype=np.uint32)
-        for traced in (False, True):
-            instance.space.restore()
-            if not traced:
-                samples = lane.driver.drive(sequence)
-            else:
-                with tracing(bench.supervisor, [child.pid for child in instance.children]) as found:
-                    samples = lane.driver.drive(sequence)
-            if failure := failures(samples):
-                raise ArmFailed(arm, f"requests fail: {failure}")
-        lane.driver.close()
+        try:
+            _drive(lane, instance, sequence)
+            with tracing(bench.supervisor, [child.pid for child in instance.children]) as found:
+                _drive(lane, instance, sequence)
+        finally:
+            lane.driver.close()
     finally:
         bench.stop(instances)
     return sum(each.calls for each in found.syscalls) / OPERATIONS
+
+
+def _drive(lane: Lane, instance: ConnectorInstance, sequence: NDArray[np.uint32]) -> None:
+    instance.space.restore()
+    if failure := failures(lane.driver.drive(sequence)):
+        raise ArmFailed(instance.arm, f"requests fail: {failure}")
+
+
+def is_counted(part: Path) -> bool:
+    """Whether the pass was made for an operation, or could not be."""
+    return (part / FILE).is_file()

@@ -7,6 +7,7 @@ from pathlib import Path
 from phpdyno import __version__
 from phpdyno.apps.copies import tree_digest
 from phpdyno.commands.connectors.asked import Asked, rows_in
+from phpdyno.commands.connectors.counting import is_counted
 from phpdyno.commands.connectors.measuring import Lab, measure, plan_of
 from phpdyno.commands.connectors.program import find_server
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, read_lab, write_lab
@@ -86,7 +87,7 @@ def _is_finished(part: Path) -> bool:
     journal = part / FILE
     records = read_journal(journal) if journal.is_file() else []
     planned = any(isinstance(each, Planned) for each in records)
-    return planned and not RunState.replay(records).open_treatments()
+    return planned and not RunState.replay(records).open_treatments() and is_counted(part)
 
 
 def _measure_part(run: Path, operation: str, record: LabRecord, arms: _Arms, *, argv: Sequence[str], progress: Progress) -> None:

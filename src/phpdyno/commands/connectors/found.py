@@ -25,7 +25,7 @@ DOCUMENT: Literal["phpdyno.connectors/1"] = "phpdyno.connectors/1"
 class RowFound(Struct, frozen=True):
     """One row in one operation."""
 
-    row: Annotated[str, Meta(description="The connector, its engine, operations in flight, transport.")]
+    row: Annotated[str, Meta(description="The connector, its packer and engine, operations in flight, processes, transport.")]
     operations_per_s: Annotated[float | None, Meta(description="Right answers per second of wall time; null where it was not measured.")]
     ratio: Annotated[float | None, Meta(description="Speed over the control's, from pairs; null for the control itself.")] = None
     low: Annotated[float | None, Meta(description="Lower end of its interval; null while that is infinite.")] = None
@@ -115,7 +115,8 @@ def _part(operation: str, state: RunState) -> PartFound:
 
 def _with_syscalls(part: PartFound, counted: SyscallsFound) -> PartFound:
     rows = tuple(structs.replace(row, syscalls=counted.per_operation.get(row.row)) for row in part.rows)
-    return structs.replace(part, rows=rows, no_syscalls=counted.missing)
+    why_not = "; ".join(f"{row}: {why}" for row, why in counted.why_not.items())
+    return structs.replace(part, rows=rows, no_syscalls=counted.missing or why_not)
 
 
 def best_of(found: Sequence[RowFound], rows: Sequence[Row]) -> Iterator[BestFound]:
@@ -124,8 +125,10 @@ def best_of(found: Sequence[RowFound], rows: Sequence[Row]) -> Iterator[BestFoun
     kinds: dict[str, list[RowFound]] = {}
     for each in found:
         row = by_name.get(each.row)
-        if row is not None and not each.problem and row.connector != CEILING and each.ratio is not None:
-            kinds.setdefault(structs.replace(row, in_flight=1, processes=1).name, []).append(each)
+        if row is not None and not each.problem and row.connector != CEILING and each.operations_per_s is not None:
+            # The control is not faster than itself.
+            compared = each if each.ratio is not None else structs.replace(each, ratio=1.0, low=1.0, high=1.0)
+            kinds.setdefault(structs.replace(row, in_flight=1, processes=1).name, []).append(compared)
     for kind, members in kinds.items():
         if len(members) > 1:
             best = max(members, key=lambda each: each.ratio or 0.0)

@@ -1,6 +1,7 @@
 """One operation measured: all rows beside one control, on one server, by the loop that measures everything else."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -86,6 +87,12 @@ def plan_of(
     )
 
 
+def _cores_for(rows: Iterable[Row]) -> int:
+    """As many as the row with most processes or threads can use, while the server, which has two threads, keeps two where that goes."""
+    widest = max(row.in_flight if row.engine == "threads" else row.processes for row in rows)
+    return max(1, min(widest, len(os.sched_getaffinity(0)) - 2))
+
+
 def measure(
     state: RunState,
     rows: Mapping[str, Row],
@@ -98,7 +105,7 @@ def measure(
 ) -> None:
     """Start the server, look at the host, and run the plan to its end. Raises DynoError."""
     plan = state.plan
-    cores, groups = split_cores(), find_cpu_groups()
+    cores, groups = split_cores(workers=_cores_for(rows.values())), find_cpu_groups()
     with ExitStack() as stack:
         progress.phase("starting Tarantool")
         server = stack.enter_context(
@@ -115,5 +122,6 @@ def measure(
         host = read_host(cores, cpu_source(groups), versions)
         refuse_another_host(state.host, host)
         journal.append(Preflight(host, warnings_for(host, plan.max_steal)))
-        Runner(state, bench, SharedMeters(None, whole, {SERVER: meter}), journal, run=run, progress=progress).measure()
+        if state.open_treatments():
+            Runner(state, bench, SharedMeters(None, whole, {SERVER: meter}), journal, run=run, progress=progress).measure()
         count_syscalls(plan, rows, bench, part=run, progress=progress)

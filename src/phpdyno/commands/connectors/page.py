@@ -69,9 +69,9 @@ def write_study_page(run: Path, found: LabFound, place: Path | None) -> Path | N
     Raises UsageError where `place` is given and there is no study, DynoError.
     """
     record = read_lab(run)
+    if place is not None:
+        check_page(place, is_study=record.asked.study is not None)
     if record.asked.study is None:
-        if place is not None:
-            raise UsageError("this run carries out no study", where="--page", next_step="start one with --study FILE")
         return None
     path = place or run / STUDY_PAGE
     page = page_view(run, found)
@@ -81,6 +81,14 @@ def write_study_page(run: Path, found: LabFound, place: Path | None) -> Path | N
     except OSError as error:
         raise DynoError(f"the page cannot be written: {error.strerror}", where=str(path)) from error
     return path
+
+
+def check_page(place: Path, *, is_study: bool) -> None:
+    """Raises UsageError where the page of a study cannot be written to `place`, or there is no study."""
+    if not is_study:
+        raise UsageError("this is no study, so it has no such page", where="--page", next_step="carry one out with --study FILE")
+    if not place.absolute().parent.is_dir():
+        raise UsageError("there is no such directory", where=f"--page {place}", next_step="make it, or name another file")
 
 
 def render_connectors(page: PageView, found: LabFound, rows: Sequence[Row]) -> str:

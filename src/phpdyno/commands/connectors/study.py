@@ -1,5 +1,6 @@
 """A study of clients of Tarantool: somebody else's reports, and the row of ours that stands beside each. Data only."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -112,20 +113,24 @@ def load_connector_study(path: Path) -> ConnectorStudy:
         study = msgspec.convert(table, ConnectorStudy)
     except msgspec.ValidationError as error:
         raise toml_fault(error, path, keys=_KEYS) from error
-    for number, operation in enumerate(study.operations):
-        if operation not in KNOWN:
-            where = f"{path}: operations[{number}]"
-            raise UsageError(f"there is no operation {operation!r}", where=where, next_step=suggestion(operation, KNOWN))
+    _known(path, "operations", study.operations)
     _check(path, "control", study.control, study.over)
     for number, report in enumerate(study.row):
         key = f"row[{number}]"
         if (report.ours is None) == (report.skipped == ""):
             raise UsageError("a report has either a row of ours or the reason why not", where=f"{path}: {key}", next_step="ours or skipped")
+        _known(path, f"{key}.per_s", report.per_s)
         if report.ours is not None:
             _check(path, f"{key}.ours", report.ours, study.over)
     for number, more in enumerate(study.more):
         _check(path, f"more[{number}].ours", more.ours, study.over)
     return study
+
+
+def _known(path: Path, key: str, operations: Iterable[str]) -> None:
+    for operation in operations:
+        if operation not in KNOWN:
+            raise UsageError(f"there is no operation {operation!r}", where=f"{path}: {key}", next_step=suggestion(operation, KNOWN))
 
 
 def _check(path: Path, key: str, ours: Ours, through: Through) -> None:

@@ -73,7 +73,10 @@ def _answer(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
     if not best or not claimed:
         return []
     told = {of: "; ".join(f"`{row.row}` {_speed(row)}" for (theirs, _), row in best.items() if theirs is of) for of in (True, False)}
-    said = [f"Reference: {min(claimed):.1f}× to {max(claimed):.1f}×.", f"Its clients here: {told[True]}." if told[True] else ""]
+    said = [
+        f"Reference, over the same client's sync row: {min(claimed):.1f}× to {max(claimed):.1f}×.",
+        f"Here, over our sync client. Its clients: {told[True]}." if told[True] else "Here, over our sync client.",
+    ]
     said.append(f"Added: {told[False]}." if told[False] else "")
     return [f"**Speed of `{FOR_ALL}` over one request at a time.** " + plain(" ".join(each for each in said if each))]
 
@@ -91,7 +94,7 @@ def _table_of(study: ConnectorStudy, parts: dict[str, PartFound], operations: Se
         if key not in before:
             before.add(key)
             rows.append((title, *(_cell(figure, figure_of_theirs) for figure, figure_of_theirs in zip(figures, theirs, strict=True))))
-    said = "Here, and in brackets the reference's figure (another machine, PHP 7.3)."
+    said = "Here, and in brackets the reference's figure, from another machine."
     return [f"## {heading}", said, table(("row", *operations), rows)]
 
 
@@ -181,7 +184,8 @@ def _method(study: ConnectorStudy, found: LabFound) -> str:
     return (
         f"Every row is measured beside one control (`{control}`), in pairs, in fresh processes, in an order that a seed gives. "
         "Connecting, starting and warming up are not timed; each answer is checked; the space is as it was in the beginning "
-        f"before each slot; nothing is thrown away but by a rule fixed in advance. Intervals hold together with {found.confidence:.0%} "
+        "before each slot. All processes and threads of a row share the client's cores, and threads run in a PHP that is built for them. "
+        f"Nothing is thrown away but by a rule fixed in advance. Intervals hold together with {found.confidence:.0%} "
         "confidence. Speeds of one row on two machines cannot be compared: ratios can."
     )
 
@@ -189,9 +193,10 @@ def _method(study: ConnectorStudy, found: LabFound) -> str:
 def _host(host: HostFacts | None) -> list[tuple[str, str]]:
     if host is None:
         return []
+    client, server = (", ".join(map(str, cores)) for cores in (host.measured_cores, host.helper_cores))
     servers = ", ".join(f"{name} {version}" for name, version in host.versions.items() if not name.startswith("php ("))
     php = ", ".join(version for name, version in host.versions.items() if name.startswith("php ("))
     return [
-        ("processor", f"{host.cpu_model}, {host.cores} cores: the client on one, the server on the other"),
+        ("processor", f"{host.cpu_model}, {host.cores} cores: clients on {client}, the server on {server}"),
         ("system", f"Linux {host.kernel}, PHP {php}, {servers}"),
     ]

@@ -12,7 +12,7 @@ use Revolt\EventLoop;
 /**
  * Waits in Revolt's event loop: `new Client($options, new RevoltWaiter())`.
  *
- * Requests of one turn of the loop go out in one write. Needs revolt/event-loop.
+ * Requests of one turn of the loop go out together. Needs revolt/event-loop.
  */
 final class RevoltWaiter implements Waiter
 {
