@@ -15,9 +15,10 @@ from phpdyno.commands.connectors.measuring import plan_of
 from phpdyno.commands.connectors.page import check_page, write_page
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.errors import UsageError
+from phpdyno.experiment.state import FAILED
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
-from phpdyno.journal.records import BlockDone, Concluded, Header, Planned, Record
+from phpdyno.journal.records import BlockDone, Concluded, Header, Incident, Planned, Record
 from phpdyno.journal.replacing import replace_record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm, PhpBuild
@@ -68,6 +69,10 @@ def run_with(place: Path, *records: Record, skipped: dict[str, str] | None = Non
         for record in (Header(JOURNAL_SCHEMA, "1", "connectors", "", ()), Planned(plan), *records):
             journal.append(record)
     return lab_found(place)
+
+
+def blocks_of(row: Row) -> list[BlockDone]:
+    return [BlockDone(n, float(n), n + 1.0, (observation(row, n),), "") for n in range(3)]
 
 
 def blocks(*, excluded: str = "", failed: int = 0) -> list[BlockDone]:
@@ -128,6 +133,13 @@ def test_a_row_that_gave_wrong_answers_has_no_figure_but_the_reason(tmp_path: Pa
     found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="invalid", reason="requests fail: 3 wrong_status (1)"))
     row = found.parts[0].rows[1]
     assert (row.operations_per_s, row.problem) == (None, "requests fail: 3 wrong_status (1)")
+
+
+def test_a_row_whose_every_block_failed_says_why(tmp_path: Path) -> None:
+    found = run_with(tmp_path, Incident(0, FIBERS.name, FAILED, "requests fail during warm-up: 1 wrong_status (1)"), *blocks_of(TCP))
+    control, fibers, tcp = found.parts[0].rows
+    assert (fibers.operations_per_s, fibers.problem) == (None, "requests fail during warm-up: 1 wrong_status (1)")
+    assert (control.problem, tcp.problem) == ("", "")
 
 
 def test_an_interval_that_is_not_there_yet_is_not_made_up(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """What a run of the lab came to, read from the journals of its parts."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,9 +9,9 @@ from msgspec import Meta, Struct, structs
 
 from phpdyno.commands.connectors.counting import SyscallsFound, read_syscalls
 from phpdyno.commands.connectors.record import read_lab
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.state import FAILED, RunState
 from phpdyno.journal.reader import FILE, read_journal
-from phpdyno.journal.records import Planned
+from phpdyno.journal.records import Incident, Planned, Record
 from phpdyno.model.connector import CEILING, Row
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
@@ -92,25 +92,30 @@ def lab_found(run: Path) -> LabFound:
         if any(isinstance(each, Planned) for each in records):
             state = RunState.replay(records)
             host = state.host or host
-            part = _with_syscalls(_part(operation, state), read_syscalls(run / operation))
+            part = _with_syscalls(_part(operation, state, _failures(records)), read_syscalls(run / operation))
             parts.append(structs.replace(part, best=tuple(best_of(part.rows, record.asked.rows))))
     return LabFound(DOCUMENT, str(run), tuple(parts), host, record.asked.confidence, record.asked.skipped)
 
 
-def _part(operation: str, state: RunState) -> PartFound:
+def _part(operation: str, state: RunState, failures: Mapping[str, str]) -> PartFound:
     plan = state.plan
     counting = [seen for seen in state.observations if not seen.excluded]
     control = _of([seen.control for seen in counting], plan.control.name)
-    rows = [
-        _treated(arm.name, [seen for seen in counting if seen.treatment == arm.name], state.verdicts.get(arm.name))
-        for arm in plan.treatments
-    ]
+    rows = []
+    for arm in plan.treatments:
+        seen = [each for each in counting if each.treatment == arm.name]
+        rows.append(_treated(arm.name, seen, state.verdicts.get(arm.name), failures.get(arm.name, "")))
     return PartFound(
         operation,
         _shares((control, *rows), counting, plan.alpha),
         finished=not state.open_treatments(),
         excluded=len(state.observations) - len(counting),
     )
+
+
+def _failures(records: Iterable[Record]) -> dict[str, str]:
+    """Why blocks of an arm failed, the last reason."""
+    return {each.arm: each.detail for each in records if isinstance(each, Incident) and each.kind == FAILED}
 
 
 def _with_syscalls(part: PartFound, counted: SyscallsFound) -> PartFound:
@@ -176,7 +181,7 @@ def _through(row: str) -> str:
     return row.rsplit(" ", 1)[-1]
 
 
-def _treated(name: str, seen: Sequence[Observation], verdict: Verdict | None) -> RowFound:
+def _treated(name: str, seen: Sequence[Observation], verdict: Verdict | None, failure: str) -> RowFound:
     found = _of([each.treated for each in seen], name)
     effect = verdict.effect if verdict else None
     problem = verdict.reason if verdict and verdict.kind == "invalid" else ""
@@ -195,7 +200,7 @@ def _treated(name: str, seen: Sequence[Observation], verdict: Verdict | None) ->
         p99_ns=found.p99_ns,
         failed=found.failed,
         blocks=len(seen),
-        problem=problem or ("" if seen else "not measured yet"),
+        problem=problem or ("" if seen else failure or "not measured yet"),
     )
 
 
