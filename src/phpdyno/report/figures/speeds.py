@@ -13,6 +13,7 @@ _PATTERNS = ("", "/", ".")
 
 _BAR_PX = 14
 _NARROW_PX = 9
+_LEGEND_PX = 19
 _GAP_PX = 12
 
 
@@ -57,7 +58,7 @@ def speeds_of(speeds: Sequence[Speed]) -> Figure:
 def grouped_speeds(speeds: Mapping[str, Mapping[str, float]], operations: Sequence[str]) -> Figure:
     """A group of bars for each operation, in it one for each name of `speeds` (operations per second by operation); the legend is above."""
     names = list(speeds)
-    legend = LINE_PX * 2 * len(names)
+    legend = _LEGEND_PX * len(names) + _GAP_PX
     made = layout(len(operations) * (_NARROW_PX * len(names) + _GAP_PX) + 42 + legend, left=96)
     made |= {"barmode": "group", "bargap": 0.12, "showlegend": True, "legend": {"orientation": "v", "x": 0, "y": 1, "yanchor": "bottom"}}
     made["margin"] |= {"t": legend}
