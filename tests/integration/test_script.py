@@ -90,8 +90,8 @@ def test_the_host_survives_what_a_script_does_wrong(tmp_path: Path) -> None:
         assert driver.fetch(2).body == b"it returns int; let it return a string, which is compared between arms, or null"
         assert drive(driver, *["throws"] * 5) == ["wrong_status"] * 3 + ["abandoned"] * 2
         assert (instance.crashes(), instance.broken()) == ("", "")
-        assert "printed while it is set up" in instance.child.said()
-        assert "noise" not in instance.child.said()
+        assert "printed while it is set up" in instance.children[0].said()
+        assert "noise" not in instance.children[0].said()
         # A second one beside the first, as after a time-out.
         other = ScriptDriver(instance.path, [LengthClass()] * len(NAMES))
         assert other.fetch(0).body == b"said"
