@@ -131,10 +131,10 @@ def test_its_page_sets_ours_beside_theirs_and_gives_every_report_its_place(tmp_p
 def test_a_row_that_is_not_here_and_one_that_fails_say_why(tmp_path: Path) -> None:
     study = load_connector_study(small(tmp_path))
     sync = RowFound("own sync tcp", 10_000.0, blocks=3)
-    failing = RowFound("tarantool-php fibers@25 tcp", None, problem="it crashed | <b>hard</b>")
+    failing = RowFound("tarantool-php fibers@25 tcp", None, problem="it crashed | <b>hard</b> in /srv/app/x.php:5, see /var/log/a.log")
     page = page_of(study, sync, failing, skipped={"tarantool-php sync tcp": "it is not here"})
     assert "| `sync` | `tarantool-php sync tcp` | skipped | it is not here |" in page
-    assert "| no figure | Another engine. No figure for select: it crashed \\| &lt;b>hard&lt;/b>." in page
+    assert "| no figure | Another engine. No figure for select: it crashed \\| &lt;b>hard&lt;/b> in …, see …." in page
     assert "| theirs, many | – (3,500) |" in page
 
 

@@ -1,5 +1,6 @@
 """A study of clients of Tarantool as a Markdown page: each report of the reference in its place, ours beside it. Pure."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
@@ -12,6 +13,7 @@ from phpdyno.report.words import NOTHING
 OF_SQL = "sql-"
 FOR_ALL = "select"
 """The operation whose speed-up is told first."""
+PATH = re.compile(r"(?<!\S)/\S*\w")
 
 
 def study_page(study: ConnectorStudy, found: LabFound, *, measured: str) -> str:
@@ -170,12 +172,12 @@ def _places(study: ConnectorStudy, found: LabFound) -> list[str]:
 
 
 def _problems(found: LabFound, name: str) -> list[str]:
-    """Why a row has no figure, and in which operations."""
+    """Why a row has no figure, and in which operations; paths of the machine are left out."""
     by_reason: dict[str, list[str]] = {}
     for part in found.parts:
         for row in part.rows:
             if row.row == name and row.problem:
-                by_reason.setdefault(row.problem, []).append(part.operation)
+                by_reason.setdefault(PATH.sub("…", row.problem).strip(), []).append(part.operation)
     return [f"No figure for {', '.join(operations)}: {reason}." for reason, operations in by_reason.items()]
 
 
