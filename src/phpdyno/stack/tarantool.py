@@ -51,6 +51,7 @@ class ServerSettings(Struct, frozen=True):
     port: int = 3301
 
 
+END_S = 0.5
 CHANGES = frozenset({"insert", "replace", "update", "upsert", "delete"})
 
 
@@ -140,7 +141,8 @@ class Tarantool:
 
     def ended(self) -> str:
         """How it ended, in words; '' while it runs."""
-        return "" if self.child.alive() else f"Tarantool {self.child.ended_how()}: {self.child.tail()}"
+        # Its sockets close a moment before the guardian tells of its end.
+        return f"Tarantool {self.child.ended_how()}: {self.child.tail()}" if self.child.wait(END_S) else ""
 
     def perform(self, kind: int, body: dict[int, Any]) -> dict[int, Any]:
         """The body of the answer to a request of this type. Raises DynoError."""
