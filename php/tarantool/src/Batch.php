@@ -141,7 +141,7 @@ final class Batch implements \Countable
     {
         $requests = $this->sent === 0 ? $this->pending : \array_slice($this->pending, $this->sent, null, true);
         try {
-            $this->executor->send($requests, $this->group);
+            $this->executor->connection->submitAll($requests, $this->group);
         } catch (\LogicException $error) {
             // What cannot be sent leaves the batch; what was sent before can still be waited for.
             $this->pending = \array_diff_key($this->pending, $requests);

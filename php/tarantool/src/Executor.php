@@ -51,17 +51,6 @@ final class Executor
     }
 
     /**
-     * Submits requests, in as few writes as keep the server busy meanwhile, and adds them to a group.
-     *
-     * @param array<Request> $requests
-     * @throws \LogicException if one was submitted before; then none is
-     */
-    public function send(array $requests, Group $group): void
-    {
-        $this->connection->submitAll($requests, $group);
-    }
-
-    /**
      * Returns when all requests of a group are done.
      */
     public function await(Group $group): void

@@ -13,7 +13,7 @@ from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.asked import Asked, check_operation, divided, operations_of, paths_of, rows_of
 from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.found import LabFound, lab_found
-from phpdyno.commands.connectors.page import check_page, write_page, write_study_page
+from phpdyno.commands.connectors.page import check_page, page_view, write_page, write_study_page
 from phpdyno.commands.connectors.present import divided_zts, look_around
 from phpdyno.commands.connectors.study import load_connector_study
 from phpdyno.errors import UsageError
@@ -101,13 +101,14 @@ def resume(run: Path, *, page: Path | None, json: bool) -> int:
 def show(run: Path, *, page: Path | None, json: bool) -> int:
     """Print what a run came to and write its pages, a study's to `page`; 1 where a row has no figure. Raises UsageError, DynoError."""
     found = lab_found(run.absolute())
-    report = write_page(run.absolute(), found)
+    told = page_view(run.absolute(), found)
+    report = write_page(run.absolute(), found, told)
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:
         _print(found)
         print_line(Console(), f"report: {report}")
-    study = write_study_page(run.absolute(), found, page)
+    study = write_study_page(run.absolute(), found, told, page)
     if study is not None and not json:
         print_line(Console(), f"page: {study}")
     return EXIT_NO_FIGURE if any(row.problem for part in found.parts for row in part.rows) else 0

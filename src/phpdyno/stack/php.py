@@ -163,14 +163,6 @@ def inspect_php(
     )
 
 
-def loaded_by(php: str, *, options: Sequence[str] = (), scan_dir: str | None = None) -> tuple[bool, tuple[str, ...]]:
-    """Whether a command-line PHP is built for threads, and the extensions that it has with its ini files and options. Raises DynoError."""
-    question = "-recho PHP_ZTS, ' ', implode(' ', str_replace(' ', '_', get_loaded_extensions()));"
-    told = _told([php, *options, question], scan_dir, "command-line PHP")
-    threads, *extensions = (told.strip().splitlines() or ["0"])[-1].split()
-    return threads == "1", tuple(extensions)
-
-
 def read_build_id(binary: Path) -> str:
     """The GNU build id of an ELF file in hexadecimal; '' where it has none."""
     data = read_led(binary)[: 1 << 16]

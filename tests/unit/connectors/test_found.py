@@ -12,7 +12,7 @@ from phpdyno.commands.connectors.counting import FILE as SYSCALLS
 from phpdyno.commands.connectors.counting import SyscallsFound, is_counted
 from phpdyno.commands.connectors.found import BestFound, LabFound, RowFound, best_of, lab_found
 from phpdyno.commands.connectors.measuring import plan_of
-from phpdyno.commands.connectors.page import check_page, write_page
+from phpdyno.commands.connectors.page import check_page, page_view, write_page
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.errors import UsageError
 from phpdyno.experiment.state import FAILED
@@ -159,7 +159,7 @@ def test_another_directory_is_no_run(tmp_path: Path) -> None:
 def test_its_page_holds_every_figure_and_draws_every_operation(tmp_path: Path) -> None:
     effect = Effect(20.0, 15.0, 25.0, 3, 0.95, 0.1, 20.0)
     found = run_with(tmp_path, *blocks(), concluded(FIBERS, kind="improved", effect=effect), skipped={"pecl sync tcp": "it is not <here>"})
-    text = write_page(tmp_path, found).read_text()
+    text = write_page(tmp_path, found, page_view(tmp_path, found)).read_text()
     for said in ("20.00× (15.00 to 25.00)", "200,000", "select (not finished)", "pecl sync tcp skipped: it is not &lt;here&gt;"):
         assert said in text, said
     assert 'id="speeds-select"' in text

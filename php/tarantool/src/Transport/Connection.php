@@ -89,6 +89,8 @@ final class Connection
     /**
      * Takes requests as submit() does, in one go, and has them settle a group.
      *
+     * They go out in as few writes as keep the server busy meanwhile.
+     *
      * @param array<Request> $requests
      * @throws \LogicException if one was submitted before; then none is
      */

@@ -100,13 +100,6 @@ final class Outbox
     public function addAll(array $requests): void
     {
         $sync = $this->sync;
-        if ($sync + \count($requests) > self::MAX_SYNC) {
-            foreach ($requests as $request) {
-                $this->add($request);
-            }
-
-            return;
-        }
         $bytes = '';
         $flush = $this->flush;
         foreach ($requests as $request) {

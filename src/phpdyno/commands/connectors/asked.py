@@ -44,7 +44,7 @@ def operations_of(text: str) -> tuple[str, ...]:
 
 
 def paths_of(texts: Sequence[str]) -> dict[str, Path]:
-    """What is given by a path, of `NAME=PATH`. Raises UsageError."""
+    """Read what is given by a path, each `NAME=PATH`. Raises UsageError."""
     found = {}
     for text in texts:
         name, given, path = text.partition("=")

@@ -26,11 +26,11 @@ NEEDED: dict[str, tuple[Kind, str]] = {
     "parallel": ("extension", "parallel"),
     THREADS: ("PHP", ""),
 }
-"""What a row may need and is given by a path: what that path is of, and the name of an extension."""
+"""Each name is of something that a row may need and that is given by a path: what the path is of, and the name of an extension."""
 
 
 class Client(Struct, frozen=True):
-    """What a client can: engines it is driven by, packers it has, transports it speaks, SQL. `needs` names what must be here for it."""
+    """A client has engines that it is driven by, packers, transports and maybe SQL. `needs` names what must be here for it."""
 
     engines: tuple[Engine, ...]
     packers: tuple[Packer, ...] = ("pure",)
@@ -57,8 +57,8 @@ crashes."""
 
 
 class Here(Struct, frozen=True):
-    """What there is for rows: paths that were given, by name; what the run's PHP and the one for threads have by themselves, names of
-    extensions, and THREADS where it is one for threads; how an arm runs the one for threads (`zts`, empty where there is none)."""
+    """This holds what rows can use: paths that were given, by name; what the run's PHP and the one for threads have by themselves (names
+    of extensions, and THREADS where it is one for threads); how an arm runs the one for threads (`zts`, empty where there is none)."""
 
     paths: Mapping[str, Path]
     built_in: frozenset[str] = frozenset()

@@ -38,7 +38,7 @@ class SyscallsFound(Struct, frozen=True):
 
 
 def read_syscalls(part: Path) -> SyscallsFound:
-    """What was counted for an operation; nothing where it was not. Raises DynoError for a damaged or newer record."""
+    """Read what was counted for an operation; the result is empty where nothing was. Raises DynoError for a damaged or newer record."""
     path = part / FILE
     return read_record(path, SyscallsFound, what="count of syscalls", schema=SCHEMA) if path.is_file() else SyscallsFound(SCHEMA)
 

@@ -56,14 +56,14 @@ class PageView(Struct, frozen=True):
     repeat: str
 
 
-def write_page(run: Path, found: LabFound) -> Path:
+def write_page(run: Path, found: LabFound, page: PageView) -> Path:
     """Write the page of a run beside its record, and give its path. Raises DynoError."""
     path = run / NAME
-    path.write_text(render_connectors(page_view(run, found), found, read_lab(run).asked.rows), encoding="utf-8")
+    path.write_text(render_connectors(page, found, read_lab(run).asked.rows), encoding="utf-8")
     return path
 
 
-def write_study_page(run: Path, found: LabFound, place: Path | None) -> Path | None:
+def write_study_page(run: Path, found: LabFound, page: PageView, place: Path | None) -> Path | None:
     """Write the page of the study that a run carries out, to `place` or beside its record, and give its path; None for a run of no study.
 
     Raises UsageError where `place` is given and there is no study, DynoError.
@@ -74,7 +74,6 @@ def write_study_page(run: Path, found: LabFound, place: Path | None) -> Path | N
     if record.asked.study is None:
         return None
     path = place or run / STUDY_PAGE
-    page = page_view(run, found)
     measured = f"{page.started[:10]}, phpdyno {page.phpdyno}, {duration(page.elapsed_s)} of measuring, seed {record.asked.seed}"
     try:
         path.write_text(study_page(record.asked.study, found, measured=measured), encoding="utf-8")

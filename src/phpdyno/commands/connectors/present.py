@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from phpdyno.build.installed import modules_of
 from phpdyno.commands.connectors.clients import THREADS, Here
 from phpdyno.errors import UsageError
-from phpdyno.stack.php import inspect_php, loaded_by
+from phpdyno.stack.php import inspect_php, read_traits
 from phpdyno.stack.placement import ini_options, loading
 from phpdyno.workflows.specs import place_of_build
 
@@ -47,6 +48,8 @@ def _of_threads(named: str) -> dict[str, str]:
 def _abilities(settings: Mapping[str, str]) -> frozenset[str]:
     options, scan_dir = ini_options(settings)
     asked = (*options, *loading(settings))
-    inspect_php(settings["php"], settings.get("php.extension_dir"), cli=True, options=asked, scan_dir=scan_dir)
-    threads, extensions = loaded_by(settings["php"], options=asked, scan_dir=scan_dir)
+    php, place = settings["php"], settings.get("php.extension_dir")
+    inspect_php(php, place, cli=True, options=asked, scan_dir=scan_dir)
+    extensions = modules_of(php, place or "", options=asked, scan_dir=scan_dir)
+    threads = read_traits(php, place, options=asked, scan_dir=scan_dir).threads
     return frozenset({name.lower() for name in extensions} | ({THREADS} if threads else set()))

@@ -62,11 +62,11 @@ def _answer(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
         return []
     best: dict[tuple[bool, str], RowFound] = {}
     claimed = []
-    for title, ours, per_s in _named(study):
+    for _, ours, per_s in _named(study):
         row = _found(part, study, ours)
         if ours is None or ours.engine == "sync":
             continue
-        base = _base_of(study, title)
+        base = _base_of(study, ours)
         if FOR_ALL in per_s and FOR_ALL in base:
             claimed.append(per_s[FOR_ALL] / base[FOR_ALL])
         kind = (bool(per_s), ours.engine)
@@ -117,7 +117,7 @@ def _speeds(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
         if row is None or (row.row in before and FOR_ALL not in per_s):
             continue
         before.add(row.row)
-        base = _base_of(study, title) or sync
+        base = _base_of(study, ours) or sync
         theirs = f"{per_s[FOR_ALL] / base[FOR_ALL]:.1f}×" if FOR_ALL in per_s and FOR_ALL in base else NOTHING
         times = (us(value) for value in (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns))
         rows.append((title, _speed(row), theirs, share(row), *times, calls(row)))
@@ -130,16 +130,15 @@ def _speeds(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
     return [f"## `{FOR_ALL}`: what is gained, and what it costs", said, table(head, rows)]
 
 
-def _base_of(study: ConnectorStudy, title: str) -> dict[str, float]:
+def _base_of(study: ConnectorStudy, ours: Ours | None) -> dict[str, float]:
     """The reference's figures of the same client, one request at a time."""
-    report = next((each for each in study.row if each.title == title and each.ours is not None), None)
-    if report is None or report.ours is None:
+    if ours is None:
         return {}
     same = (
         each.per_s
         for each in study.row
         if each.ours is not None
-        and (each.ours.connector, each.ours.packer, each.ours.engine) == (report.ours.connector, report.ours.packer, "sync")
+        and (each.ours.connector, each.ours.packer, each.ours.engine) == (ours.connector, ours.packer, "sync")
         and FOR_ALL in each.per_s
     )
     return next(same, {})

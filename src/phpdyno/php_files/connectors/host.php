@@ -36,7 +36,6 @@ function facts(array $names): array
 
 final class Lab
 {
-    private array $row;
     /** @var list<Connector> more than one where each Fiber has its own */
     private array $connectors = [];
     /** @var list<array<string, Operation>> of each connector */
@@ -47,9 +46,8 @@ final class Lab
     private array $keys;
     private ?Threads $threads = null;
 
-    public function __construct(string $file, private int $jitFree)
+    public function __construct(private array $row, private int $jitFree)
     {
-        $this->row = \json_decode(\file_get_contents($file), true, 16, \JSON_THROW_ON_ERROR);
         load_package($this->row['package']);
         $sockets = \in_array($this->row['engine'], ['fibers-sockets', 'swoole'], true) ? $this->row['in_flight'] : 1;
         $hooks = $this->row['engine'] === 'swoole';
@@ -174,10 +172,10 @@ function complain(string $words): void
     \fwrite(\STDERR, "\nphpdyno: " . \preg_replace('/\s+/', ' ', $words) . "\n");
 }
 
-function work(string $path, string $file, int $jitFree): void
+function work(string $path, array $row, int $jitFree): void
 {
     try {
-        $lab = new Lab($file, $jitFree);
+        $lab = new Lab($row, $jitFree);
     } catch (\Throwable $error) {
         complain(\get_class($error) . ': ' . $error->getMessage());
         exit(1);
@@ -185,8 +183,9 @@ function work(string $path, string $file, int $jitFree): void
     $lab->serve($path);
 }
 
-if (\json_decode(\file_get_contents($argv[2]), true)['engine'] === 'swoole') {
-    \Swoole\Coroutine\run(static fn () => work($argv[1], $argv[2], $phpdyno['jit_free']));
+$phpdyno['row'] = \json_decode(\file_get_contents($argv[2]), true, 16, \JSON_THROW_ON_ERROR);
+if ($phpdyno['row']['engine'] === 'swoole') {
+    \Swoole\Coroutine\run(static fn () => work($argv[1], $phpdyno['row'], $phpdyno['jit_free']));
 } else {
-    work($argv[1], $argv[2], $phpdyno['jit_free']);
+    work($argv[1], $phpdyno['row'], $phpdyno['jit_free']);
 }
