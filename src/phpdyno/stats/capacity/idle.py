@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from phpdyno.stats.student import quantile
@@ -46,6 +47,12 @@ class IdleCost(Struct, frozen=True):
         if not self.seen:
             return np.ones(workers)
         return 1.0 + self.slope * np.log(workers / np.arange(1, workers + 1, dtype=float))
+
+    def shifted(self, normal: float) -> "IdleCost":
+        """The slope moved by so many of its standard errors, but not below 0; as it is where no effect is seen."""
+        if not self.seen or self.error is None:
+            return self
+        return replace(self, slope=max(0.0, self.slope + normal * self.error))
 
 
 NO_IDLE = IdleCost(0.0)
