@@ -19,7 +19,7 @@ and it is still too slow, so larger pools change nothing. most: the limit was re
 
 NEAR = 1.1
 """A pool whose quick look is within 10 % above the objective is looked at in full."""
-NOBODY = 1e-4
+NOBODY = 1e-3
 """So small a share of requests that wait cannot move a 99th percentile."""
 
 

@@ -1,9 +1,9 @@
 """One run of a pool, request by request: a queue first come first served, before workers that share one speed.
 
-At most m requests are in service. All n of them progress alike, X(n) E[S] / n seconds of work per second, so that n answers per second
-leave at X(n): a load-dependent processor-sharing station with m places (Kleinrock, Queueing Systems II, 4.4; limited sharing: Avi-Itzhak
-and Halfin, 1988). The clock that runs at that speed is the same for all in service, so a request's end is a number on it that does not
-move once the request is in service, and the next to end is the least on a heap.
+At most m requests are in service. All n of them progress alike, X(n) E[S] / n seconds of work per second, so that answers leave at X(n)
+per second: a load-dependent processor-sharing station with m places (Kleinrock, Queueing Systems II, chapter 4; limited sharing:
+Avi-Itzhak and Halfin, 1988). The clock that runs at that speed is the same for all in service, so a request's end is a number on it
+that does not move once the request is in service, and the next to end is the least on a heap.
 """
 
 from collections import deque
