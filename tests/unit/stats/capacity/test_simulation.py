@@ -107,7 +107,9 @@ def test_more_than_it_can_do_has_no_percentile() -> None:
 
 
 def test_too_near_to_what_it_can_do_is_never_certain() -> None:
-    found = assess(ONE, EXPONENTIAL, Offered(99.5), 1, quick=True)
+    rare = work_of([1_000_000, 10_000_000_000], [9999, 1])
+    found = assess(SLEEPING, rare, Offered(1700.0), 32, quick=True)
+    assert found.sigma_simulated < 1e-6
     assert not found.settled
     assert found.p99_high_s == math.inf
 
