@@ -23,6 +23,8 @@ LEAST_WARM_UP = 2_000
 LEAST_COUNTED = 8_000
 MOST_REQUESTS = 100_000
 """Of one replication, warm-up included."""
+MOST_SPEED = 20.0
+"""So many times as fast as alone a request is in company at most: less time than it waits is measured by mistake only."""
 ALPHA = 0.05
 _HAIR = 1e-12
 
@@ -66,9 +68,19 @@ class Setting(Struct, frozen=True):
     def replicate(self, rates_per_s: NDArray[np.float64], seed: SeedSequence) -> Passage:
         """One replication of a pool with X(1) ... X(m), shape (m,), without its warm-up. The same seed: the same arrivals and work."""
         random, begin, size = default_rng(seed), self.length.warm_up, self.length.requests
-        speeds = rates_per_s * self.work.mean_s / np.arange(1, rates_per_s.size + 1)
-        whole = passage(self.offered.draw(random, size), self.work.draw(random, size), speeds, self.backlog)
+        arrivals, times = self.offered.draw(random, size), self.work.draw(random, size)
+        slowed = np.minimum(times, self.work.slowed_s)
+        whole = passage(arrivals, slowed, self.speeds(rates_per_s), self.backlog, apart_s=times - slowed)
         return Passage(whole.response_s[begin:], whole.wait_s[begin:], whole.waited[begin:])
+
+    def speeds(self, rates_per_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Work per second of each of 1 ... m in service, so that a request takes n / X(n) seconds on average with n of them.
+
+        Its slowed part takes what its other part leaves; never less than a twentieth of what it takes alone.
+        """
+        mean, slowed = self.work.mean_s, self.work.mean_slowed_s
+        left = np.arange(1, rates_per_s.size + 1) / rates_per_s - (mean - slowed)
+        return np.asarray(slowed / np.maximum(left, slowed / MOST_SPEED))
 
 
 class Replications(Struct, frozen=True):

@@ -1,5 +1,7 @@
 """How much work a request is: its measured service times with nothing else in service."""
 
+import math
+
 import numpy as np
 from msgspec import Struct
 from numpy.random import Generator
@@ -7,15 +9,25 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class Work(Struct, frozen=True):
-    """Service times in seconds, ascending, each with its share of the requests (shares sum to 1), as measured at one in service."""
+    """Service times in seconds, ascending, each with its share of the requests (shares sum to 1), as measured at one in service.
+
+    `slowed_s`: the part of a request that others in service slow down, about its CPU time; what is longer is waiting (a sleep, a remote
+    service) and takes its time whoever else is there. Infinite: all of it is slowed, in proportion.
+    """
 
     times_s: tuple[float, ...]
     shares: tuple[float, ...]
+    slowed_s: float = math.inf
 
     @property
     def mean_s(self) -> float:
         """The mean service time in seconds."""
         return float(np.dot(self.times_s, self.shares))
+
+    @property
+    def mean_slowed_s(self) -> float:
+        """The mean of the part that others slow down, in seconds."""
+        return float(np.dot(np.minimum(self.times_s, self.slowed_s), self.shares))
 
     @property
     def cv2(self) -> float:
@@ -36,10 +48,11 @@ class Work(Struct, frozen=True):
         return np.asarray(self.times_s)[np.minimum(places, len(self.times_s) - 1)]
 
 
-def work_of(times_ns: ArrayLike, counts: ArrayLike | None = None) -> Work:
+def work_of(times_ns: ArrayLike, counts: ArrayLike | None = None, *, slowed_s: float = math.inf) -> Work:
     """From service times in nanoseconds, each seen `counts` times (shape as `times_ns`; None: once), as a histogram gives them.
 
-    Raises ValueError: no request, other shapes, a time that is not positive and finite, a count that is negative or not finite.
+    `slowed_s` as in `Work`. Raises ValueError: one that is not positive, no request, other shapes, a time that is not positive and
+    finite, a count that is negative or not finite.
     """
     times = np.asarray(times_ns, dtype=float).ravel()
     weights = np.ones_like(times) if counts is None else np.asarray(counts, dtype=float).ravel()
@@ -49,7 +62,9 @@ def work_of(times_ns: ArrayLike, counts: ArrayLike | None = None) -> Work:
         raise ValueError("service times need counts that are not negative, of one request at least")
     if not np.isfinite(times).all() or (times <= 0.0).any():
         raise ValueError("service times must be positive and finite")
+    if not slowed_s > 0.0:
+        raise ValueError(f"the part of a request that others slow down must be positive, not {slowed_s}")
     kept = weights > 0.0
     values, where = np.unique(times[kept], return_inverse=True)
     shares = np.bincount(where, weights=weights[kept]) / weights[kept].sum()
-    return Work(tuple((values / 1e9).tolist()), tuple(shares.tolist()))
+    return Work(tuple((values / 1e9).tolist()), tuple(shares.tolist()), slowed_s)

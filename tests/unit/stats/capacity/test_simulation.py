@@ -162,6 +162,18 @@ def test_the_percentile_grows_with_the_load() -> None:
     assert found == sorted(found)
 
 
+def test_sleeping_requests_are_not_stretched_by_full_cores() -> None:
+    """5 ms of CPU after nothing or a sleep of 90 ms: company slows the CPU down, not the sleep; the throughput stays the measured one."""
+    times, curve = ([5_000_000, 95_000_000], [9, 1]), curve_of([1, 4, 16], [1 / 0.014, 190.0, 200.0])
+    together, apart = (work_of(*times, slowed_s=slowed) for slowed in (math.inf, 0.005))
+    stretched, real = (assess(curve, work, Offered(150.0), 16, seed=1) for work in (together, apart))
+    assert stretched.p95_s > 1.8 * 0.095
+    assert 0.095 < real.p95_s < 0.15
+    queue = open_queue(curve.rates_per_s(16), 150.0)
+    for found in (stretched, real):
+        assert found.mean_s == pytest.approx(queue.response_s, rel=0.1)
+
+
 def test_times_are_stretched_to_the_measured_rates() -> None:
     """The times say 10 ms, one request at a time 80 per second: what the generator lost is in the rate, and the rate is believed."""
     found = assess(curve_of([1], [80.0]), FIXED, Offered(8.0), 1, seed=1, quick=True)

@@ -28,6 +28,14 @@ def test_two_sleeping_workers_do_not_disturb_each_other() -> None:
     assert run([0, 1, 1.5], [4, 2, 1], [1.0, 1.0]).response_s.tolist() == [4, 2, 2.5]
 
 
+def test_what_waits_by_itself_is_not_slowed_down() -> None:
+    """Two requests that sleep for 3 s and then compute for 1 s on one core, the second a second later."""
+    arrivals, works, speeds = np.array([0.0, 1.0, 10.0]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.5])
+    found = passage(arrivals, works, speeds, apart_s=np.array([3.0, 3.0, 0.0]))
+    # The first works alone from 3 on, at half speed (two are in service): until 5. The second from 4 on: half a second done, then alone.
+    assert found.response_s.tolist() == [5.0, 4.5, 2.0]
+
+
 def test_who_finds_no_room_is_refused() -> None:
     found = run([0, 1, 2, 3, 11], [10, 1, 1, 1, 1], [1.0], backlog=1)
     assert found.response_s.tolist() == [10, 10, np.inf, np.inf, 1]

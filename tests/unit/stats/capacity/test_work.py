@@ -20,6 +20,13 @@ def test_equal_times_are_taken_together_and_empty_ones_left_out() -> None:
     assert work_of([5, 3, 5]) == work_of([3, 5], [1, 2])
 
 
+def test_the_part_that_others_slow_down() -> None:
+    assert TWO.mean_slowed_s == TWO.mean_s
+    assert work_of([1_000_000, 9_000_000], [3, 1], slowed_s=0.002).mean_slowed_s == pytest.approx(0.75 * 0.001 + 0.25 * 0.002)
+    with pytest.raises(ValueError, match="slow down"):
+        work_of([1.0], slowed_s=0.0)
+
+
 def test_draws_have_the_shares() -> None:
     drawn = TWO.draw(np.random.default_rng(5), 40_000)
     assert set(drawn.tolist()) == {0.001, 0.009}
