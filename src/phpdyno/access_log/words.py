@@ -59,7 +59,8 @@ def _arrival(summary: LogSummary) -> list[str]:
         return ["arrivals: not known, no line has a time"] if summary.kept else []
     span = f"{_moment(summary.start_s)} to {_moment(summary.end_s)} UTC"
     peak = f"{arrival.peak_per_s:,} in the busiest second ({_moment(summary.peak_s)})"
-    lines = [f"arrivals: {arrival.rate_per_s:.3g}/s in the mean, {peak}; {span}"]
+    minute = f"{arrival.busiest_minute_per_s:.3g}/s in the busiest minute, " if arrival.busiest_minute_per_s else ""
+    lines = [f"arrivals: {arrival.rate_per_s:.3g}/s in the mean, {minute}{peak}; {span}"]
     measures = _measures(arrival)
     lines.append(
         f"  burstiness (1 for independent arrivals): {measures}"

@@ -44,6 +44,7 @@ class _Arrival(Struct, frozen=True, forbid_unknown_fields=True):
     dispersion: _NotNegative | None = None
     minute_dispersion: _NotNegative | None = None
     gap_cv2: _NotNegative | None = None
+    busiest_minute_per_s: _Positive | None = None
 
 
 class _Raw(Struct, frozen=True, forbid_unknown_fields=True):

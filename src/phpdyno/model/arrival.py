@@ -13,7 +13,8 @@ class Arrival(Struct, frozen=True):
 
     `peak_per_s` is the busiest second's count. `dispersion` is variance over mean of the counts per second, `minute_dispersion` the same
     within minutes, so that a day's rise and fall is no burst. `gap_cv2` is the squared coefficient of variation of the gaps, known where
-    the log has fractions of a second. None is what the log is too short or too coarse for.
+    the log has fractions of a second. `busiest_minute_per_s` is the mean rate of the busiest minute of the clock. None is what the log is
+    too short or too coarse for.
     """
 
     rate_per_s: float
@@ -22,3 +23,4 @@ class Arrival(Struct, frozen=True):
     dispersion: float | None = None
     minute_dispersion: float | None = None
     gap_cv2: float | None = None
+    busiest_minute_per_s: float | None = None

@@ -46,6 +46,7 @@ def arrival_of(hours: Mapping[int, ArrayLike], gaps: GapMoments | None = None) -
         dispersion=_dispersion(counts, first, last) if enough else None,
         minute_dispersion=_within_minutes(counts, first, last) if enough else None,
         gap_cv2=gap_cv2(gaps) if gaps else None,
+        busiest_minute_per_s=max(_per_minute(each) for each in counts.values()) / MINUTE_S if enough else None,
     )
 
 
@@ -56,6 +57,11 @@ def peak_second(hours: Mapping[int, ArrayLike]) -> int:
     best = {hour: _checked(each) for hour, each in hours.items()}
     hour = min(best, key=lambda number: (-int(best[number].max()), number))
     return hour * HOUR_S + int(best[hour].argmax())
+
+
+def _per_minute(counts: NDArray[np.int64]) -> int:
+    """The greatest count of a minute of this hour."""
+    return int(counts.reshape(-1, MINUTE_S).sum(axis=1).max())
 
 
 def gap_cv2(gaps: GapMoments) -> float | None:

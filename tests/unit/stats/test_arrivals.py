@@ -91,3 +91,13 @@ def test_gaps_of_known_variation(shape: float, expected: float) -> None:
 @pytest.mark.parametrize("moments", [GapMoments(), GapMoments(99, 1.0, 99.0), GapMoments(500, 0.0, 0.0)])
 def test_too_few_gaps_or_none_at_all(moments: GapMoments) -> None:
     assert gap_cv2(moments) is None
+
+
+def test_the_busiest_minute_of_the_clock() -> None:
+    counts = np.zeros(3600, dtype=np.int64)
+    counts[600:660] = 2  # a whole minute of the clock
+    counts[30:90] = 3  # as many seconds, on two of them
+    assert arrival_of({5: counts}).busiest_minute_per_s == pytest.approx(2.0)
+    short = np.zeros(3600, dtype=np.int64)
+    short[:20] = 3
+    assert arrival_of({5: short}).busiest_minute_per_s is None
