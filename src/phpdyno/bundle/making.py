@@ -37,7 +37,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     """What a bundle is made of. `settings` are the accepted ones by full knob name, `preload` is the preload script's text ('' for none).
 
     `preload_root` is where that script looks for the app, '' where nobody knows. `based_on` are the configuration files that the control
-    was read from, content by absolute path; none without `--control live`. `rebuilt` is the build that was adopted, if one was.
+    was read from, content by absolute path; none without `--control live`. `rebuilt` is the build that was adopted, if one was. `remarks`
+    say why of directives of the pool, by full setting name.
     """
 
     run: str
@@ -53,6 +54,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     preload_root: str = ""
     based_on: dict[str, str] = field(default_factory=dict)
     rebuilt: Rebuilt | None = None
+    remarks: dict[str, str] = field(default_factory=dict)
 
 
 def write_bundle(directory: Path, found: Findings, *, now: datetime | None = None) -> Manifest:
@@ -141,8 +143,9 @@ def _shipped(found: Findings) -> list[_Shipped]:
     shipped: list[_Shipped] = []
     if found.preload and PRELOAD in division.of.get("ini", ()):
         shipped.append(("preload", *places["preload"], found.preload, ()))
+    remarks = {name.removeprefix("pool."): why for name, why in found.remarks.items()}
     for kind, lines in division.texts.items():
-        text = texts.pool_text(lines, php.pool, found.run) if kind.startswith("pool") else RENDER[kind](lines, found.run)
+        text = texts.pool_text(lines, php.pool, found.run, remarks) if kind.startswith("pool") else RENDER[kind](lines, found.run)
         shipped.append((kind, *places[kind], text, tuple(division.of[kind])))
     return shipped
 

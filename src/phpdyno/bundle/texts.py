@@ -13,11 +13,17 @@ def ini_text(settings: Mapping[str, str], run: str) -> str:
     return f"; {_says(run)}\n{render_ini(settings)}"
 
 
-def pool_text(settings: Mapping[str, str], pool: str, run: str) -> str:
-    """Lines that continue a pool's section. php.ini values and variables are any text, the pool's own directives words and numbers."""
+def pool_text(settings: Mapping[str, str], pool: str, run: str, remarks: Mapping[str, str] | None = None) -> str:
+    """Lines that continue a pool's section. php.ini values and variables are any text, the pool's own directives words and numbers.
+
+    `remarks` say why, by the name of the directive; each becomes a comment above its line.
+    """
     if any(mark in pool for mark in "[]\r\n"):
         raise UsageError(f"{pool!r} is no name of a pool", where="bundle")
-    lines = [f"{name} = {ini_value(value) if '[' in name else value}" for name, value in sorted(settings.items())]
+    lines = []
+    for name, value in sorted(settings.items()):
+        lines += [f"; {' '.join(remarks[name].split())}"] if remarks and name in remarks else []
+        lines.append(f"{name} = {ini_value(value) if '[' in name else value}")
     return "\n".join([f"; {_says(run)}", f"[{pool}]", *lines, ""])
 
 
