@@ -79,7 +79,7 @@ def cgroup_limits(tree: Tree) -> Limits | None:
         return None
     cores: list[float] = []
     memory: list[int] = []
-    for group, kind in _our_groups(tree):
+    for group, kind in limit_groups(tree):
         quota, period = _quota(tree, group, kind)
         if quota is not None and quota > 0 and period:
             cores.append(quota / period)
@@ -97,8 +97,8 @@ def _quota(tree: Tree, group: str, kind: str) -> tuple[int | None, int | None]:
     return tree.number(f"{group}/cpu.cfs_quota_us"), tree.number(f"{group}/cpu.cfs_period_us")
 
 
-def _our_groups(tree: Tree) -> Iterator[tuple[str, str]]:
-    """Directory and file system type of our own groups, up to the root of each mounted hierarchy."""
+def limit_groups(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Directory and file system type of our own cgroups, up to the root of each mounted hierarchy."""
     ours: dict[str, str] = {}
     for line in (tree.text("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]

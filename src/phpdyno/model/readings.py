@@ -24,6 +24,7 @@ class PoolMemory(Struct, frozen=True):
 
     `pss_kib` contains `pss_shmem_kib`. `master_kib` and `master_shmem_kib` are the same of php-fpm's master (much of it is code that it
     alone has mapped), None where it could not be read. `unread` workers were there, but their memory may not be read.
+    `rss_median_kib` counts shared pages in each worker.
     """
 
     workers: int
@@ -34,6 +35,7 @@ class PoolMemory(Struct, frozen=True):
     master_kib: int | None
     master_shmem_kib: int | None = None
     unread: int = 0
+    rss_median_kib: float | None = None
 
 
 class PoolStatus(Struct, frozen=True):

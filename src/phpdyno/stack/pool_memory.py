@@ -64,6 +64,7 @@ def pool_memory(workers: Sequence[WorkerMemory], *, master: WorkerMemory | None 
         master_kib=master.pss_kib if master else None,
         master_shmem_kib=master.pss_shmem_kib if master else None,
         unread=unread,
+        rss_median_kib=statistics.median(worker.private_kib + worker.shared_kib for worker in workers) if workers else None,
     )
 
 

@@ -21,6 +21,7 @@ def test_sums_and_medians() -> None:
         master_kib=900,
         master_shmem_kib=50,
         unread=1,
+        rss_median_kib=14000,
     )
 
 
