@@ -8,6 +8,7 @@ from unittest.mock import patch
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.cli.app import app
 from phpdyno.commands.connectors.found import LabFound
+from phpdyno.commands.size.found import SizeFound
 from phpdyno.knobs.page import knobs_page
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
@@ -32,6 +33,11 @@ MEASURE = (
     "is made from the code. Version 1 may gain fields; none changes its meaning or unit. Units are in the names: `_ms` milliseconds, `_s`",
     "seconds, `_kib` KiB; CPU is in milliseconds per valid request. An interval holds for its figure by itself; where there is none, its",
     "ends are null.",
+)
+SIZE = (
+    "`phpdyno size --json` and `phpdyno report RUN --json` of such a run print one document of the format `phpdyno.size/1`. This page is",
+    "made from the code. Version 1 may gain fields; none changes its meaning or unit. Units are in the names: `_ms` milliseconds, `_s`",
+    "seconds, `_kib` KiB, `_per_s` a second. An interval holds for its figure by itself; where there is none, its ends are null.",
 )
 
 TUNE = (
@@ -162,6 +168,7 @@ def pages() -> dict[str, str]:
         "knobs.md": knobs_page(),
         "study-json.md": reference_page("The JSON of a study", STUDY, StudyView),
         "measure-json.md": reference_page("The JSON of a sweep", MEASURE, SweepView),
+        "size-json.md": reference_page("The JSON of a run of size", SIZE, SizeFound),
         "tune-json.md": reference_page("The JSON of a tune", TUNE, TuneView),
         "ladder-json.md": reference_page("The JSON of a ladder", LADDER, LadderView),
         "connectors-json.md": reference_page("The JSON of a run of connectors", CONNECTORS, LabFound),

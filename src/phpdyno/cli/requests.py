@@ -16,6 +16,7 @@ from phpdyno.cli.options import RequestOptions
 from phpdyno.config.values import absolute
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
+from phpdyno.model.arrival import Arrival
 from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
 from phpdyno.workflows import compare, measure
@@ -26,10 +27,12 @@ LARGE_BYTES = 64 << 20
 
 
 class OwnRequests(Struct, frozen=True):
-    """A workload that takes the place of the app's own, and the file that it was made of, as an absolute path ('' without one)."""
+    """A workload that takes the place of the app's own, the file that it was made of (an absolute path, '' without one), and how requests
+    arrived there (None where the file does not tell)."""
 
     workload: Workload | None = None
     file: str = ""
+    arrival: Arrival | None = None
 
 
 def with_requests(question: _Question, options: RequestOptions, console: Console) -> _Question:
@@ -43,7 +46,8 @@ def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
     check_request_options(options)
     if options.workload is not None:
         file = absolute(Path(), str(options.workload), where="--workload")
-        return OwnRequests(load_workload(file).workload, str(file))
+        loaded = load_workload(file)
+        return OwnRequests(loaded.workload, str(file), loaded.arrival)
     if options.from_log is None:
         return OwnRequests()
     log = absolute(Path(), str(options.from_log), where="--from-log")
@@ -56,7 +60,7 @@ def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     if saved is not None:
         _save(saved, workload, summary, told)
-    return OwnRequests(workload, str(log))
+    return OwnRequests(workload, str(log), summary.arrival)
 
 
 def check_request_options(options: RequestOptions) -> None:

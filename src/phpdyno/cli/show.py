@@ -22,6 +22,8 @@ from phpdyno.report.tune_view import TuneView, tune_view
 from phpdyno.report.view import view_of
 
 PAGE, COMPARISON_PAGE = "report.html", "comparison.html"
+SIZE_FILE, BUNDLE = "size.jsonl", "bundle"
+"""As `commands/size/record.py` and `pool_file.py` call them, which load slowly."""
 
 
 def report_any(run: Path, *, json: bool = False) -> None:
@@ -32,6 +34,8 @@ def report_any(run: Path, *, json: bool = False) -> None:
         report_ladder(run, json=json)
     elif run.name == MATRIX_FILE or (run / MATRIX_FILE).is_file():
         report_matrix(run, json=json)
+    elif run.name == SIZE_FILE or (run / SIZE_FILE).is_file():
+        report_size(run, json=json)
     elif run.name == SWEEP_FILE or (run / SWEEP_FILE).is_file():
         report_sweep(run, json=json)
     else:
@@ -174,3 +178,28 @@ def _write(path: Path, text: str) -> str:
     except OSError as error:
         return error.strerror or str(error)
     return ""
+
+
+def report_size(run: Path, *, json: bool = False) -> None:
+    """The same of a run of size. Raises DynoError where it was interrupted before there was an answer."""
+    # numpy and the native core, which a comparison's report does without.
+    from phpdyno.commands.size.record import read_size  # noqa: PLC0415
+    from phpdyno.commands.size.result import found_of  # noqa: PLC0415
+
+    folder = run if run.is_dir() else run.parent
+    found = found_of(read_size(run), folder.absolute().name)
+    if found is None:
+        what = "this run was interrupted before it had an answer"
+        raise DynoError(what, where=str(run), next_step=f"go on with it: phpdyno size --resume {run}")
+
+    def drawn() -> str:
+        from phpdyno.commands.size.page import render_size  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_size(found)
+
+    def told() -> RenderableType:
+        from phpdyno.commands.size.terminal import size_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return size_summary(found, str(folder / BUNDLE) if (folder / BUNDLE).is_dir() else "")
+
+    _show(folder / PAGE, drawn, found if json else told)

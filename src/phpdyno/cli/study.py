@@ -8,7 +8,9 @@ from rich.console import Console
 
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import optional_seconds
-from phpdyno.commands.connectors.study import is_connector_study
+from phpdyno.commands.connectors.study import KIND as CONNECTORS
+from phpdyno.commands.size.study import KIND as SIZE
+from phpdyno.config.values import read_toml
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.study import StudyRecord
@@ -34,6 +36,14 @@ class Options(Struct, frozen=True):
     json: bool
 
 
+def _refuse_another_kind(file: Path) -> None:
+    """Raise UsageError, with the command that carries it out, for a study of clients of Tarantool or of pool sizes."""
+    kind = read_toml(file).get("kind")
+    for theirs, command, what in ((CONNECTORS, "connectors", "clients of Tarantool"), (SIZE, "size", "pool sizes")):
+        if kind == theirs:
+            raise UsageError(f"this study is one of {what}", where=str(file), next_step=f"phpdyno {command} --study {file}")
+
+
 def run(options: Options) -> int:
     """Carry out the command; 1 when a part failed."""
     argv = tuple(sys.argv[1:])
@@ -43,9 +53,7 @@ def run(options: Options) -> int:
                 raise UsageError("a study that is resumed keeps its file and its budgets", where="--resume", next_step="leave them out")
             place, record = resume_study(options.resume.absolute(), only=options.only, argv=argv, progress=progress)
         elif options.file is not None:
-            if is_connector_study(options.file):
-                step = f"phpdyno connectors --study {options.file}"
-                raise UsageError("this study is one of clients of Tarantool", where=str(options.file), next_step=step)
+            _refuse_another_kind(options.file)
             budget_s = optional_seconds(options.budget, option="--budget")
             place, record = study(
                 options.file, budget_s=budget_s, only=options.only, runs=options.runs.absolute(), argv=argv, progress=progress

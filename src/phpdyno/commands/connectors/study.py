@@ -99,11 +99,6 @@ _KEYS = {
 }
 
 
-def is_connector_study(path: Path) -> bool:
-    """Whether a study file is of this kind. Raises UsageError for one that cannot be read."""
-    return read_toml(path).get("kind") == KIND
-
-
 def load_connector_study(path: Path) -> ConnectorStudy:
     """Read and check a file. Raises UsageError naming the file and the key."""
     table = read_toml(path)

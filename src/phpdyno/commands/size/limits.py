@@ -1,0 +1,66 @@
+"""What limits a pool, read before it is measured: memory, php-fpm's own limit, the database's."""
+
+from collections.abc import Iterator
+
+from phpdyno.apps.databases import ask_database
+from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.record import Limit, LimitsRead
+from phpdyno.errors import DynoError
+from phpdyno.host.free_memory import free_kib
+from phpdyno.host.surroundings import cgroup_limits
+from phpdyno.host.tree import Tree
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.supervise import Supervisor
+
+KEPT_FREE = 0.10
+"""Of the host's memory: what a pool never takes, for the kernel, its caches and whoever logs in."""
+LEAST_FREE_KIB = 128 << 10
+RESERVED_CONNECTIONS = 1
+"""MariaDB keeps one for its administrator."""
+
+
+def floor_kib(tree: Tree | None = None) -> int:
+    """Memory below which a pool under test is ended, KiB: before the host swaps."""
+    total = (tree or Tree()).kib("/proc/meminfo", "MemTotal") or 0
+    return max(LEAST_FREE_KIB, round(KEPT_FREE / 2 * total))
+
+
+def read_limits(asked: Asked, supervisor: Supervisor, database: Database | None, *, tree: Tree | None = None) -> LimitsRead:
+    """What limits a pool of the app. What was asked for counts before what this host shows."""
+    tree = tree or Tree()
+    return LimitsRead(
+        limits=(_memory(asked, tree), *_others(asked), *_connections(asked, supervisor, database)),
+        free_kib=free_kib(tree) or 0,
+        others={"named with --others": asked.limits.others_kib} if asked.limits.others_kib else {},
+    )
+
+
+def _memory(asked: Asked, tree: Tree) -> Limit:
+    if asked.limits.memory_kib is not None:
+        return Limit("memory", asked.limits.memory_kib, "--memory")
+    total, here = tree.kib("/proc/meminfo", "MemTotal"), cgroup_limits(tree)
+    limit = here.memory_kib if here else None
+    if limit is not None and (total is None or limit < total):
+        return Limit("memory", round((1 - KEPT_FREE) * limit), f"the memory limit of this cgroup ({limit // 1024} MiB), less 10 %")
+    if total is None:
+        return Limit("memory", None, "/proc/meminfo", unread="it does not tell the host's memory")
+    return Limit("memory", round((1 - KEPT_FREE) * total), f"this host's memory ({total // 1024} MiB), less 10 %")
+
+
+def _others(asked: Asked) -> Iterator[Limit]:
+    if asked.limits.process_max is not None:
+        yield Limit("process_max", asked.limits.process_max, "--process-max")
+
+
+def _connections(asked: Asked, supervisor: Supervisor, database: Database | None) -> Iterator[Limit]:
+    if asked.limits.connections is not None:
+        yield Limit("connections", asked.limits.connections, "--max-connections")
+    elif database is not None:
+        try:
+            found = int(ask_database(supervisor, database, "SELECT @@max_connections"))
+        except (DynoError, ValueError) as error:
+            yield Limit("connections", None, "MariaDB", unread=f"it does not tell its max_connections: {error}")
+        else:
+            yield Limit(
+                "connections", found - RESERVED_CONNECTIONS, f"max_connections = {found} of the database, one kept for its administrator"
+            )

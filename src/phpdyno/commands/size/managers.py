@@ -1,0 +1,124 @@
+"""The three ways to manage workers (pm), each through idle, burst and idle: what waits, what is refused, what is started."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from phpdyno.commands.size.pools import Load, Pools, now_s
+from phpdyno.commands.size.record import Manager, ManagerMeasured
+from phpdyno.errors import DynoError
+from phpdyno.experiment.visiting import Guest
+from phpdyno.model.sweep import OPEN_CONNECTIONS
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
+from phpdyno.stack.instance import Instance
+from phpdyno.stack.pool_memory import read_pool_memory, workers_of
+
+MANAGERS: tuple[Manager, ...] = ("static", "dynamic", "ondemand")
+BURST_S = 4.0
+DRAINED_SHARE = 0.06
+"""Of the budget: in which a pool that starts with two workers, and one more a second, is through with the burst."""
+BURST_SHARE = 0.7
+"""Of the throughput of the whole pool: what comes in the burst could be served if all workers were there."""
+MOST_REQUESTS = 8_000
+LEAST_REQUESTS = 100
+QUIET_S = 1.0
+IDLE_TIMEOUT = "1s"
+"""`pm.process_idle_timeout` here: workers of an ondemand pool are gone soon. Debian's 10s only make the idle spell longer."""
+GONE_S = 15.0
+PERIOD_S = 0.05
+
+
+def settings_of(manager: Manager, workers: int, given: Mapping[str, str]) -> dict[str, str]:
+    """The pool's settings: so many workers at most, and, where nobody named any, Debian's numbers of spare ones."""
+    named = {name: value for name, value in given.items() if name.startswith("pool.pm.") and name != "pool.pm.max_children"}
+    own = {"pool.pm": manager, "pool.pm.max_children": str(workers)}
+    if manager == "dynamic":
+        spares = {name: value for name, value in named.items() if name.rpartition(".")[2].endswith("_servers")}
+        fitting = all(int(value) <= workers for value in spares.values())
+        return {**own, **(spares if fitting else {})}
+    return {**own, "pool.pm.process_idle_timeout": IDLE_TIMEOUT} if manager == "ondemand" else own
+
+
+def measure_manager(
+    pools: Pools, manager: Manager, workers: int, *, rate_per_s: float, alone_per_s: float, given: Mapping[str, str], number: int
+) -> ManagerMeasured:
+    """One way, on a fresh pool. `rate_per_s` is what comes in the burst, `alone_per_s` what one worker answers. Raises ArmFailed,
+    OutOfMemory."""
+    pools.tell(f"pm = {manager}, {workers} workers: idle")
+    settings = settings_of(manager, workers, given)
+    arm = pools.arm(settings)
+    with pools.guarded(arm, workers) as instance:
+        pools.warm(instance, workers if manager == "static" else 1)
+        _quiet(instance, manager)
+        began = time.monotonic()
+        driver = pools.driver(instance, 1)
+        try:
+            driver.fetch(0)
+            first_ms = (time.monotonic() - began) * 1e3
+        finally:
+            driver.close()
+        _quiet(instance, manager)
+        idle = read_pool_memory(instance.php_pid)
+        pools.tell(f"pm = {manager}, {workers} workers: a burst of {rate_per_s:.3g} requests/s")
+        drained_s = DRAINED_SHARE * pools.budget_s
+        drained = alone_per_s * (2.0 * drained_s + drained_s**2 / 2.0)
+        requests = round(max(LEAST_REQUESTS, min(rate_per_s * BURST_S, MOST_REQUESTS, drained)))
+        connections = min(MOST_THROUGH_NGINX, max(OPEN_CONNECTIONS, 2 * workers))
+        before = frozenset(workers_of(instance.php_pid))
+        # The page is asked for the times that the limit was met: its process is none of the pool's.
+        with Guest(instance, asking=True) as guest, _watched(instance) as seen:
+            burst = pools.visit(guest, Load(connections, requests, rate_per_s), number=number)
+        return ManagerMeasured(
+            manager=manager,
+            settings={name.removeprefix("pool."): value for name, value in settings.items()},
+            first_ms=first_ms,
+            burst=burst,
+            burst_s=requests / rate_per_s,
+            workers=tuple(seen.counts),
+            forks=len(seen.pids - before),
+            idle_workers=len(before),
+            idle_pss_kib=idle.pss_kib if not idle.unread else None,
+            at_s=now_s(pools.clock),
+        )
+
+
+def _quiet(instance: Instance, manager: Manager) -> None:
+    """Wait a while, for an ondemand pool until its workers are gone. Raises DynoError where they stay."""
+    time.sleep(QUIET_S)
+    deadline = time.monotonic() + GONE_S
+    while manager == "ondemand" and workers_of(instance.php_pid):
+        if time.monotonic() > deadline:
+            raise DynoError("idle workers of an ondemand pool do not end", where=instance.arm.name)
+        time.sleep(PERIOD_S)
+
+
+class _Seen:
+    """Workers over time: (seconds, count), and every process that was seen."""
+
+    def __init__(self) -> None:
+        self.counts: list[tuple[float, int]] = []
+        self.pids: set[int] = set()
+
+
+@contextmanager
+def _watched(instance: Instance) -> Iterator[_Seen]:
+    """Counts the workers while the context is open."""
+    seen, end, began = _Seen(), threading.Event(), time.monotonic()
+
+    def look() -> None:
+        while True:
+            pids = workers_of(instance.php_pid)
+            seen.pids.update(pids)
+            if not seen.counts or seen.counts[-1][1] != len(pids):
+                seen.counts.append((round(time.monotonic() - began, 2), len(pids)))
+            if end.wait(PERIOD_S):
+                return
+
+    thread = threading.Thread(target=look, name="phpdyno-workers", daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        end.set()
+        thread.join()

@@ -1,0 +1,286 @@
+"""From the record of a run to what it came to. Pure: no files, no clock."""
+
+import itertools
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from phpdyno.commands.size import words
+from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.costs import target_costs
+from phpdyno.commands.size.decide import caps_of, models_of, over, saturated, searched, visit_at
+from phpdyno.commands.size.formulas import formula_rows
+from phpdyno.commands.size.found import (
+    SCHEMA,
+    ConfirmedRow,
+    ForetoldRow,
+    LimitRow,
+    ManagerRow,
+    PoolRow,
+    RecommendedPool,
+    SizeFound,
+    Summary,
+)
+from phpdyno.commands.size.record import (
+    Concluded,
+    Foretold,
+    LimitsRead,
+    ManagerMeasured,
+    PoolMeasured,
+    Recommended,
+    SizeEnded,
+    SizeHost,
+    SizeRun,
+    TargetMeasured,
+)
+from phpdyno.commands.size.settings import pool_settings
+from phpdyno.journal.records import ReachedFor
+from phpdyno.model.plan import AppSource
+from phpdyno.model.sweep import Visit
+from phpdyno.report import scope
+from phpdyno.report.bottleneck import bottleneck_sentence
+from phpdyno.report.reached import reach_view
+from phpdyno.report.shape import EnvironmentRow, Outcome
+from phpdyno.report.sweep_figures import estimate, memory_row
+from phpdyno.report.sweep_shape import Estimate
+from phpdyno.report.words import duration, percent
+from phpdyno.stats.capacity.curve import Curve
+from phpdyno.stats.capacity.mgc import mgc
+from phpdyno.stats.capacity.queue import open_queue
+from phpdyno.stats.capacity.usl import LEAST_POINTS, fit_usl
+from phpdyno.stats.visits import counting, pooled_times, throughput, throughput_of, times_at
+
+AGREES = 0.15
+"""A foretold percentile this near to the measured one agrees with it."""
+
+
+def found_of(run: SizeRun, name: str) -> SizeFound | None:
+    """What a run came to by now; None before there is a recommendation."""
+    decided, limits, host = run.last(Recommended), run.last(LimitsRead), run.last(SizeHost)
+    if decided is None or limits is None or host is None:
+        return None
+    header, asked = run.header, run.header.asked
+    foretold = run.last(Foretold)
+    concluded, reached, end = run.last(Concluded), run.last(ReachedFor), run.last(SizeEnded)
+    confirmed = confirmed_rows(run, decided, len(host.host.measured_cores))
+    recommended = _recommended(run, decided, confirmed)
+    costs = target_costs(run.all_of(TargetMeasured))
+    managers = tuple(map(_manager_row, run.all_of(ManagerMeasured)))
+    limit = bottleneck_sentence(concluded.bottleneck) if concluded and concluded.bottleneck else ""
+    pools = searched(run)
+    models = models_of(pools)
+    found = SizeFound(
+        schema=SCHEMA,
+        run=name,
+        title=f"{_app(run)}: how many workers",
+        phpdyno=header.phpdyno,
+        started=header.started,
+        outcome=_outcome(run),
+        outcome_detail=end.detail if end else "",
+        elapsed_s=run.spent_s,
+        app=_app(run),
+        transport=asked.transport,
+        targets=scope.target_rows(header.workload),
+        cores=len(host.host.measured_cores),
+        confidence=asked.confidence,
+        answer="",
+        recommended=recommended,
+        limit=limit,
+        pools=tuple(map(_pool_row, pools)),
+        confirmed=confirmed,
+        idle=models.idle.words,
+        summary=_summary(models.curve),
+        foretold=tuple(
+            ForetoldRow(rate_per_s=each.rate_per_s, p99_ms=each.p99_ms, mgc_p99_ms=each.mgc_p99_ms, waits=each.waits)
+            for each in (foretold.points if foretold else ())
+        ),
+        costs=costs,
+        limits=tuple(_limit_rows(asked, limits, pools)),
+        managers=managers,
+        formulas=formula_rows(run, confirmed, saturated(run)),
+        pool=pool_settings(recommended, costs, managers, concluded),
+        sentences=(),
+        environment=_environment(run, host),
+        warnings=tuple(dict.fromkeys(warning for each in run.all_of(SizeHost) for warning in each.warnings)),
+        reached=reach_view(reached) if reached else None,
+        repeat=scope.repeat(header.argv, asked.seed, "size"),
+    )
+    return words.told(found, asked, limits, concluded)
+
+
+# ---- the confirmation ---------------------------------------------------------------------------
+
+
+def confirmed_rows(run: SizeRun, decided: Recommended, cores: int) -> tuple[ConfirmedRow, ...]:
+    """Each pool of the confirmation, the recommended one first."""
+    measured = [each for each in run.all_of(PoolMeasured) if each.stage == "confirm"]
+    rows = []
+    for workers in (decided.workers, *sorted(decided.beside)):
+        mine = [each for each in measured if each.workers == workers]
+        visits = [each.visits[0] for each in mine]
+        figure = throughput(visits, run.header.asked.confidence)
+        paired = over(run, decided.workers, workers, run.header.asked.confidence)
+        row = ConfirmedRow(
+            workers=workers,
+            what=_what(workers, decided.workers, cores),
+            per_s=estimate(figure),
+            over=estimate(paired),
+            memory_kib=_memory(visits),
+            words="",
+        )
+        rows.append(row)
+    return tuple(words.with_words(row, decided.workers) for row in rows)
+
+
+def _what(workers: int, recommended: int, cores: int) -> str:
+    if workers == recommended:
+        return "recommended" + (" (cores × 2)" if workers == 2 * cores else "")
+    if workers == 2 * cores:
+        return "cores × 2"
+    return "smaller" if workers < recommended else "larger"
+
+
+def _memory(visits: Sequence[Visit]) -> float | None:
+    """KiB of the pool and its master, the median over visits."""
+    seen = [each.memory.pss_kib + (each.memory.master_kib or 0) for each in visits if each.memory is not None and not each.memory.unread]
+    return statistics.median(seen) if seen else None
+
+
+def _recommended(run: SizeRun, decided: Recommended, confirmed: Sequence[ConfirmedRow]) -> RecommendedPool:
+    asked = run.header.asked
+    mine = [each for each in run.all_of(PoolMeasured) if each.stage == "confirm" and each.workers == decided.workers]
+    opened = [visit for each in mine for visit in each.visits if visit.point.open_share]
+    measured = estimate(times_at(opened, 99.0, asked.confidence), 1e6) if counting(opened) else None
+    foretold = None
+    if decided.predicted_p99_ms is not None:
+        foretold = Estimate(decided.predicted_p99_ms, decided.predicted_low_ms, decided.predicted_high_ms, 0)
+    models = models_of(searched(run))
+    rates = models.curve.rates_per_s(decided.workers, models.idle)
+    queue, check = open_queue(rates, decided.rate_per_s), mgc(rates, models.work, decided.rate_per_s)
+    objective = asked.objective
+    meets = None
+    if objective.p99_s is not None and objective.rate_per_s is not None and measured is not None:
+        meets = (measured.high if measured.high is not None else measured.value) <= objective.p99_s * 1e3
+    return RecommendedPool(
+        workers=decided.workers,
+        reason=decided.reason,
+        share=_share(confirmed),
+        per_s=confirmed[0].per_s,
+        rate_per_s=decided.rate_per_s,
+        p99_ms=measured,
+        predicted_p99_ms=foretold,
+        within=_agree(measured, foretold),
+        mgc_p99_ms=check.p99_s * 1e3 if math.isfinite(check.p99_s) else None,
+        holds_to_per_s=_holds_to(run.last(Foretold), objective.p99_s),
+        waits=queue.waits if queue.stable else None,
+        memory_kib=confirmed[0].memory_kib,
+        meets=meets,
+    )
+
+
+def _holds_to(foretold: Foretold | None, p99_s: float | None) -> float | None:
+    """The highest rate up to which all that was foretold keeps to a 99th percentile; 0 where not even the lowest does."""
+    if foretold is None or p99_s is None:
+        return None
+    kept = list(itertools.takewhile(lambda each: each.p99_ms <= p99_s * 1e3, foretold.points))
+    return kept[-1].rate_per_s if kept else 0.0
+
+
+def _share(confirmed: Sequence[ConfirmedRow]) -> Estimate | None:
+    """The recommended pool's throughput over the best other's of the confirmation, by round; 1 at most where it is the best itself."""
+    others = [row for row in confirmed[1:] if row.per_s is not None]
+    if not others or confirmed[0].per_s is None:
+        return None
+    best = max(others, key=lambda row: row.per_s.value if row.per_s else 0.0)
+    return best.over
+
+
+def _agree(measured: Estimate | None, foretold: Estimate | None) -> bool | None:
+    if measured is None or foretold is None:
+        return None
+    if abs(foretold.value / measured.value - 1.0) <= AGREES:
+        return True
+    low, high = measured.low or measured.value, measured.high or measured.value
+    foretold_high = math.inf if foretold.high is None else foretold.high
+    return (foretold.low or foretold.value) <= high and low <= foretold_high
+
+
+# ---- rows -----------------------------------------------------------------------------------------
+
+
+def _pool_row(pool: PoolMeasured) -> PoolRow:
+    full = pool.visits[0]
+    alone, half = visit_at(pool, pool.workers), visit_at(pool, pool.workers // 2)
+    return PoolRow(
+        workers=pool.workers,
+        in_flight=full.point.concurrency,
+        per_s=throughput_of(full),
+        alone_per_s=throughput_of(alone) if alone else None,
+        half_per_s=throughput_of(half) if half and pool.workers > 1 else None,
+        cpu_ms=full.cpu.php_ns / max(1, full.valid) / 1e6,
+        memory=memory_row([full.memory]) if full.memory is not None else None,
+    )
+
+
+def _manager_row(each: ManagerMeasured) -> ManagerRow:
+    times, queue = pooled_times_of(each.burst), each.burst.queue
+    grown = [(at, count) for at, count in each.workers if count > each.idle_workers]
+    spell = grown[-1][0] - each.workers[0][0] if grown else 0.0
+    return ManagerRow(
+        manager=each.manager,
+        first_ms=each.first_ms,
+        p50_ms=times[0],
+        p99_ms=times[1],
+        rate_per_s=each.burst.rate_per_s,
+        failed=each.burst.requests - each.burst.valid,
+        failures=dict(each.burst.kinds),
+        queue_most=queue.most if queue else None,
+        queue_full=queue.full if queue else None,
+        forks=each.forks,
+        forks_per_s=each.forks / spell if each.forks > 1 and spell > 0.0 else None,
+        idle_workers=each.idle_workers,
+        idle_kib=each.idle_pss_kib,
+        workers=each.workers,
+    )
+
+
+def pooled_times_of(visit: Visit) -> tuple[float, float]:
+    """Median and 99th percentile of a visit's times in milliseconds, whether the visit counts or not."""
+    held = pooled_times([replace(visit, excluded="")])
+    return float(held.percentile(50.0)) / 1e6, float(held.percentile(99.0)) / 1e6
+
+
+def _limit_rows(asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured]) -> Iterator[LimitRow]:
+    workers = {cap.key: cap.workers for cap in caps_of(asked, limits, pools).caps}
+    for limit in limits.limits:
+        key = "max_connections" if limit.kind == "connections" else limit.kind
+        yield LimitRow(
+            kind=key,
+            value=limit.value,
+            workers=next((each for name, each in workers.items() if name == key), None) if limit.value is not None else None,
+            source=limit.unread or limit.source,
+        )
+
+
+def _summary(curve: Curve) -> Summary | None:
+    if len(curve.points) <= LEAST_POINTS:
+        return None
+    law = fit_usl([point.busy for point in curve.points], [point.rate_per_s for point in curve.points])
+    return Summary(per_s=law.rate_per_s, contention=law.sigma, coherence=law.kappa, peak=law.peak, error=law.worst)
+
+
+def _environment(run: SizeRun, host: SizeHost) -> tuple[EnvironmentRow, ...]:
+    asked = run.header.asked
+    decided = f"confidence {percent(asked.confidence)} for each figure by itself, budget {duration(asked.budget_s)}, seed {asked.seed}"
+    return (*scope.where_measured(host.host, (run.header.arm,)), EnvironmentRow("decided beforehand", decided))
+
+
+def _outcome(run: SizeRun) -> Outcome:
+    ends = run.all_of(SizeEnded)
+    return ends[-1].outcome if len(ends) >= len(run.all_of(SizeHost)) and ends else "unfinished"
+
+
+def _app(run: SizeRun) -> str:
+    return f"{run.header.app} {run.header.app_version}".strip() if run.header.asked.source == AppSource() else run.header.app

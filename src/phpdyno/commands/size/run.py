@@ -1,0 +1,232 @@
+"""A run of `size` from start to end, or from where it was interrupted: what is recorded already is not measured again."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from phpdyno import __version__
+from phpdyno.apps.source import App
+from phpdyno.commands.size.asked import Asked, check_asked
+from phpdyno.commands.size.limits import floor_kib, read_limits
+from phpdyno.commands.size.pool_file import BUNDLE, make_size_bundle
+from phpdyno.commands.size.pools import Pools
+from phpdyno.commands.size.record import (
+    SIZE_FILE,
+    SIZE_SCHEMA,
+    LimitsRead,
+    SizeEnded,
+    SizeHeader,
+    SizeHost,
+    SizeRun,
+    read_size,
+)
+from phpdyno.commands.size.result import found_of
+from phpdyno.commands.size.stages import measure_all
+from phpdyno.drive.descriptors import require_descriptors
+from phpdyno.errors import Interrupted, UsageError
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.sweep import SweepClock
+from phpdyno.host.cgroup import cpu_source
+from phpdyno.host.cores import Cores, on_cores, split_cores
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.host.preflight import read_host, warnings_for
+from phpdyno.journal.reader import drop_cut_off_line
+from phpdyno.journal.records import ReachedFor
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT, SweepPlan
+from phpdyno.paths import cache_dir
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
+from phpdyno.stack.bench import Bench
+from phpdyno.stack.supervise import Supervisor
+from phpdyno.workflows.compare import open_source, prepare_commits, refuse_changed, require_servers, workload_for
+from phpdyno.workflows.peers import go_on_with, with_named_peers
+from phpdyno.workflows.reach_pass import look_before
+from phpdyno.workflows.rundir import check_place, make_run_dir
+from phpdyno.workflows.session import last_line, notices_of, refuse_another_host, start_shared, tell_first, versions_of
+from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
+from phpdyno.workflows.sweep_session import refuse_other_cores
+
+COMMAND = "size"
+ROUGH_CPU = "without a cgroup (which needs root) what an ended worker had used is known to a tick only"
+
+
+def size(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
+    """Measure, record everything, and return the run's directory. What can be refused is refused before anything starts.
+
+    Raises UsageError, DynoError.
+    """
+    check_asked(asked)
+    cores_for(asked.limits.cores)
+    definition = open_source(asked.source)
+    pools = PoolArms(asked.control, definition)
+    arm = pools.arm({"pool.pm": "static", "pool.pm.max_children": "1"})
+    require_servers(asked.transport, [arm])
+    require_descriptors(MOST_THROUGH_NGINX)
+    with MeasuringLock():
+        run = make_run_dir(runs, COMMAND, definition.name)
+        with Supervisor(run / "logs") as supervisor:
+            app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
+            workload = workload_for(asked.workload, app.workload)
+            kept = structs.replace(asked, source=with_named_peers(asked.source), workload=None)
+            header = SizeHeader(
+                SIZE_SCHEMA,
+                __version__,
+                time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+                tuple(argv),
+                kept,
+                app.name,
+                app.version,
+                workload,
+                arm,
+            )
+            with JournalWriter(run / SIZE_FILE) as journal:
+                journal.append(header)
+                for note in pools.notes:
+                    progress.note(note)
+                begun = SizeRun(header, (header,))
+                _measure(_Session(run, begun, pools, definition, app, supervisor, journal, tuple(argv), progress))
+    return run
+
+
+def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
+    """Go on with a run that was interrupted; pools that are recorded count. Raises UsageError where nothing is left to do, DynoError."""
+    run = check_place(run)
+    begun = read_size(run)
+    if begun.finished:
+        raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
+    header = begun.header
+    go_on_with(header.asked.source.network)
+    definition = open_source(header.asked.source)
+    pools = PoolArms(header.asked.control, definition)
+    require_servers(header.asked.transport, [header.arm])
+    require_descriptors(MOST_THROUGH_NGINX)
+    with MeasuringLock(), Supervisor(run / "logs") as supervisor:
+        app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
+        refuse_changed(
+            SweepPlan(header.app, header.app_version, header.workload, (header.arm,), (), source=header.asked.source), app, [header.arm]
+        )
+        drop_cut_off_line(run / SIZE_FILE)
+        with JournalWriter(run / SIZE_FILE) as journal:
+            _measure(_Session(run, begun, pools, definition, app, supervisor, journal, tuple(argv), progress))
+    return run
+
+
+class PoolArms:
+    """The arm of any pool of the app: the control's settings, and what a pool adds. Raises UsageError for a SPEC that cannot be."""
+
+    def __init__(self, control: str, definition: App) -> None:
+        self._reader = SpecReader(definition)
+        self.given = self._reader.read(control, CONTROL_OPTION, {}) if control else {}
+        self.live = self._reader.live
+        self.notes = tuple(self._reader.notes)
+
+    def arm(self, pool: Mapping[str, str]) -> Arm:
+        """An arm by its pool; the control's own way to manage workers gives way to it."""
+        name = f"{pool['pool.pm']} {pool['pool.pm.max_children']}"
+        base = {key: value for key, value in self.given.items() if not key.startswith("pool.pm") or key == "pool.pm.max_requests"}
+        return self._reader.arm(name, {**base, **pool}, {})
+
+
+def cores_for(wanted: int | None) -> Cores:
+    """Cores of php-fpm and of all else; php-fpm has all but one where nobody says, and shares all where as many are wanted as there are.
+
+    Raises UsageError for more than this process may use.
+    """
+    here = tuple(sorted(os.sched_getaffinity(0)))
+    if wanted is None or wanted < len(here):
+        return split_cores(workers=wanted or len(here))
+    if wanted > len(here):
+        raise UsageError(
+            f"this process may use {len(here)} of the host's cores, and what {wanted} do cannot be measured here",
+            where=f"--cores {wanted}",
+            next_step=f"name at most {len(here)}, or measure on a host with more",
+        )
+    return Cores(here, here)
+
+
+class _Session(Struct, frozen=True):
+    """What one session measures with."""
+
+    run: Path
+    begun: SizeRun
+    pools: PoolArms
+    definition: App
+    app: PreparedApp
+    supervisor: Supervisor
+    journal: JournalWriter
+    argv: tuple[str, ...]
+    progress: Progress
+
+
+def _measure(session: _Session) -> None:
+    """Start what all pools share, look at the host, measure what is left to do."""
+    run, begun, pools, app = session.run, session.begun, session.pools, session.app
+    supervisor, journal, progress = session.supervisor, session.journal, session.progress
+    header, asked = begun.header, begun.header.asked
+    clock = SweepClock(begun.spent_s)
+    cores = cores_for(asked.limits.cores)
+    with _ending(journal, run, clock), ExitStack() as stack:
+        shared = start_shared(stack, app, supervisor, cores)
+        host = read_host(cores, cpu_source(shared.groups), versions_of([header.arm], asked.transport, shared.database))
+        first = next(iter(begun.all_of(SizeHost)), None)
+        refuse_another_host(first.host if first else None, host)
+        refuse_other_cores(first.host if first else None, host)
+        notices = notices_of(supervisor, app)
+        beside = (f"php-fpm shares all {len(cores.measured)} cores with nginx, the database and the load generator",)
+        warnings = (*notices, *warnings_for(host, MAX_STEAL_OF_A_VISIT), *(beside if cores.measured == cores.helpers else ()))
+        journal.append(SizeHost(host, (*warnings, *pools.notes), session.argv))
+        tell_first(notices, progress)
+        apps = prepare_commits(session.definition, app, [header.arm], supervisor, progress.phase)
+        bench = Bench(
+            supervisor,
+            app,
+            cores=cores,
+            groups=shared.groups,
+            transport=asked.transport,
+            database=shared.database,
+            apps=apps,
+            status=True,
+        )
+        if begun.last(ReachedFor) is None:
+            with clock.paused():
+                reached = look_before(bench, header.arm, header.workload, progress=progress)
+            if reached is not None:
+                journal.append(reached)
+        limits = begun.last(LimitsRead)
+        if limits is None:
+            limits = read_limits(asked, supervisor, shared.database)
+            journal.append(limits)
+        started = Pools(
+            bench,
+            shared.meters,
+            arm_of=pools.arm,
+            workload=header.workload,
+            transport=asked.transport,
+            seed=asked.seed,
+            clock=clock,
+            budget_s=asked.budget_s,
+            progress=progress,
+            floor_kib=floor_kib(),
+        )
+        with on_cores(cores.helpers):
+            started.learn()
+            measure_all(started, begun, limits, journal, given=pools.given, read=lambda: read_size(run))
+        found = found_of(read_size(run), run.name)
+        if found is not None:
+            make_size_bundle(run / BUNDLE, run.name, header, found, host=host, given=pools.given, live=pools.live)
+
+
+@contextmanager
+def _ending(journal: JournalWriter, run: Path, clock: SweepClock) -> Iterator[None]:
+    """The record's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
+    with last_line(journal, lambda outcome, detail: SizeEnded(outcome, detail, clock.spent_s())):
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Interrupted(str(run), COMMAND) from None

@@ -1,0 +1,51 @@
+"""The recommended pool as php-fpm takes it, each directive with its reason. Pure."""
+
+from collections.abc import Sequence
+
+from phpdyno.commands.size.found import ManagerRow, PoolSettings, RecommendedPool, TargetCost
+from phpdyno.commands.size.record import Concluded
+from phpdyno.report.words import count
+
+BACKLOG = 511
+"""php-fpm's own default of listen.backlog."""
+SOMAXCONN = "os.net.core.somaxconn"
+
+
+def pool_settings(
+    recommended: RecommendedPool, costs: Sequence[TargetCost], managers: Sequence[ManagerRow], concluded: Concluded | None
+) -> PoolSettings:
+    """The pool: static, since a pool that starts workers in a burst lets requests wait for them; what leaks is replaced in time."""
+    settings = {"pm": "static", "pm.max_children": str(recommended.workers), "listen.backlog": str(BACKLOG)}
+    reasons = {
+        "pm": _manager_reason(managers),
+        "pm.max_children": _workers_reason(recommended),
+        "listen.backlog": "as many connections may wait at the socket while all workers are busy; net.core.somaxconn has to allow it",
+    }
+    leaking = [cost for cost in costs if cost.max_requests is not None]
+    if leaking:
+        worst = min(leaking, key=lambda cost: cost.max_requests or 0)
+        settings["pm.max_requests"] = str(worst.max_requests)
+        reasons["pm.max_requests"] = f"{worst.label} grows by {worst.growth_kib or 0.0:.0f} KiB with each thousand requests"
+    limit = concluded.somaxconn if concluded is not None else None
+    kernel = {SOMAXCONN: str(BACKLOG)} if limit is not None and limit < BACKLOG else {}
+    return PoolSettings(settings=settings, reasons=reasons, kernel=kernel)
+
+
+def _workers_reason(recommended: RecommendedPool) -> str:
+    workers = count(recommended.workers, "worker")
+    return {
+        "knee": f"{workers}: more bring no throughput that matters, fewer lose some",
+        "objective": f"{workers}: the fewest that hold {recommended.rate_per_s:.3g} requests/s as was asked",
+        "unsure": f"{workers}: foretold to hold {recommended.rate_per_s:.3g} requests/s as was asked, but not for certain",
+        "nothing": f"{workers}: no number of workers holds what was asked, more than these bring nothing",
+        "cap": f"{workers}: a limit of this host allows no more",
+    }[recommended.reason]
+
+
+def _manager_reason(managers: Sequence[ManagerRow]) -> str:
+    static = next((row for row in managers if row.manager == "static"), None)
+    others = [row for row in managers if row.manager != "static"]
+    if static is None or not others:
+        return "static: no request waits until a worker was started"
+    told = ", ".join(f"{row.manager} {row.p99_ms:,.0f} ms" for row in others)
+    return f"static: in a burst of {static.rate_per_s:.3g} requests/s after an idle spell p99 was {static.p99_ms:,.0f} ms ({told})"

@@ -1,0 +1,179 @@
+"""The stages of a run in their order: search, targets, decision, confirmation, managers. Each goes on from what is recorded."""
+
+from collections.abc import Callable, Mapping
+
+from phpdyno.commands.size.confirm import MOST_ROUNDS, confirm
+from phpdyno.commands.size.decide import decide, most_to_try, response_curve, revise, saturated
+from phpdyno.commands.size.managers import BURST_SHARE, MANAGERS, measure_manager
+from phpdyno.commands.size.pools import Load, OutOfMemory, Pools, now_s, rate_of, requests_for, saturating
+from phpdyno.commands.size.record import (
+    Concluded,
+    LimitsRead,
+    ManagerMeasured,
+    PoolMeasured,
+    Recommended,
+    SizeRun,
+    Stopped,
+    TargetMeasured,
+)
+from phpdyno.commands.size.search import next_pool
+from phpdyno.commands.size.targets import measure_target, targets_of
+from phpdyno.experiment.bottleneck import find_bottleneck
+from phpdyno.experiment.threads import threads_for
+from phpdyno.experiment.warmup import Warm
+from phpdyno.host.tree import Tree
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.stats.visits import load_over
+
+WORK_REQUESTS = 400
+"""Requests one at a time: how long each takes is what response times are foretold from."""
+FIRST_OF_CONFIRMING = 0.8
+"""Of that: when the first confirmation ends, so that there is time for another one."""
+TARGETS_SHARE = 0.12
+"""Of the budget: for all targets by themselves together."""
+WORK_SHARE = 0.03
+"""Of the budget: what these take at most."""
+SHARE_OF_CONFIRMING = 0.8
+"""Of the budget: when the confirmation ends, so that the managers have the rest."""
+
+
+def measure_all(
+    pools: Pools,
+    begun: SizeRun,
+    limits: LimitsRead,
+    journal: JournalWriter,
+    *,
+    given: Mapping[str, str],
+    read: Callable[[], SizeRun],
+) -> None:
+    """Measure what is left to do and record it; `given` are the control's settings, `read` gives the record as it is by now.
+
+    Raises ArmFailed, OutOfMemory where even one worker takes too much; DynoError.
+    """
+    asked = begun.header.asked
+    _search(pools, begun, limits, journal)
+    found = read()
+    targets = targets_of(begun.header.workload)
+    for target in targets:
+        if not any(each.label == target.label for each in found.all_of(TargetMeasured)):
+            journal.append(measure_target(pools, target, most_s=TARGETS_SHARE * pools.budget_s / len(targets)))
+    found = read()
+    if found.last(Recommended) is None:
+        pools.tell("which pool holds what was asked")
+        journal.append(decide(found))
+    _confirm(pools, read, journal)
+    found = read()
+    if found.last(Concluded) is None:
+        pools.tell("response times over the rate of arrivals")
+        journal.append(response_curve(found))
+        journal.append(_conclusion(pools, found))
+    if asked.managers:
+        _managers(pools, found, journal, given)
+
+
+def _confirm(pools: Pools, read: Callable[[], SizeRun], journal: JournalWriter) -> None:
+    """Hold the recommended pool against others, and once more against those beside another one where it turns out that it was not it."""
+    found = read()
+    asked = found.header.asked
+    share = SHARE_OF_CONFIRMING if asked.managers else 1.0
+    while found.last(Concluded) is None:
+        decided = found.all_of(Recommended)[-1]
+        first = len(found.all_of(Recommended)) == 1
+        try:
+            for measured in confirm(
+                pools,
+                found,
+                recommended=decided.workers,
+                beside=decided.beside,
+                rates=_rates_for(saturated(found), (decided.workers, *decided.beside)),
+                arriving_per_s=decided.rate_per_s,
+                seed=asked.seed,
+                until_s=(share * FIRST_OF_CONFIRMING if first else share) * asked.budget_s,
+                after=0 if first else MOST_ROUNDS,
+            ):
+                journal.append(measured)
+        except OutOfMemory as error:
+            journal.append(Stopped("confirm", error.workers, error.free_kib))
+            raise
+        found = read()
+        other = revise(found)
+        if other is None:
+            return
+        pools.progress.note(f"{other.workers} workers do better than the search saw: they are confirmed instead of {decided.workers}")
+        journal.append(other)
+        found = read()
+
+
+def _conclusion(pools: Pools, found: SizeRun) -> Concluded:
+    """What limited the recommended pool when it was saturated."""
+    decided = found.all_of(Recommended)[-1]
+    visits = [each.visits[0] for each in found.all_of(PoolMeasured) if each.stage == "confirm" and each.workers == decided.workers]
+    cores = pools.bench.cores
+    load = load_over(
+        visits, workers=decided.workers, php_cores=cores.measured, helper_cores=cores.helpers, web_beside_php=bool(cores.nginx)
+    )
+    return Concluded(find_bottleneck(load) if load is not None else None, Tree().number("/proc/sys/net/core/somaxconn"))
+
+
+def _managers(pools: Pools, found: SizeRun, journal: JournalWriter, given: Mapping[str, str]) -> None:
+    """Static, dynamic and ondemand through a burst."""
+    workers = found.all_of(Recommended)[-1].workers
+    done = {each.manager for each in found.all_of(ManagerMeasured)}
+    burst = BURST_SHARE * _rates_for(saturated(found), (workers,))[workers]
+    for place, manager in enumerate(MANAGERS):
+        if manager not in done:
+            alone = saturated(found)[1]
+            journal.append(measure_manager(pools, manager, workers, rate_per_s=burst, alone_per_s=alone, given=given, number=2000 + place))
+
+
+def _search(pools: Pools, begun: SizeRun, limits: LimitsRead, journal: JournalWriter) -> None:
+    """Pools of more and more workers, and then those around the knee, until enough is known. One that takes too much memory ends it."""
+    rates = saturated(begun)
+    measured = [each for each in begun.all_of(PoolMeasured) if each.stage == "search"]
+    stopped = begun.last(Stopped)
+    while stopped is None:
+        most = most_to_try(begun.header.asked, limits, measured)
+        workers = next_pool(rates, most=most)
+        if workers is None:
+            return
+        try:
+            made = _searched(pools, workers, rates)
+        except OutOfMemory as error:
+            stopped = Stopped("search", error.workers, error.free_kib)
+            journal.append(stopped)
+            if workers == 1:
+                raise
+            return
+        journal.append(made)
+        measured.append(made)
+        rates[workers] = rate_of(made.visits[0])
+
+
+def _searched(pools: Pools, workers: int, rates: Mapping[int, float]) -> PoolMeasured:
+    """One pool: saturated, with as many requests in flight as workers, and with half of them; a single worker one request at a time for
+    longer."""
+
+    def loads(warm: Warm) -> tuple[Load, ...]:
+        alone = 1e9 / max(1, warm.request_wall_ns)
+        expected = max(max(rates.values(), default=0.0), alone)
+        full = saturating(workers, pools.transport)
+        asked = [Load(full, requests_for(full, expected))]
+        if workers == 1:
+            return (*asked, Load(1, requests_for(1, alone, least=WORK_REQUESTS, most_s=max(2.0, WORK_SHARE * pools.budget_s))))
+        asked.append(Load(workers, requests_for(workers, expected)))
+        return (*asked, Load(workers // 2, requests_for(workers // 2, expected)))
+
+    made = pools.visits(workers, loads, number=workers)
+    cores = pools.bench.cores
+    seen = load_over(made[:1], workers=workers, php_cores=cores.measured, helper_cores=cores.helpers, web_beside_php=bool(cores.nginx))
+    threads = threads_for([seen]) if seen is not None else 1
+    if threads > pools.threads:
+        pools.threads = threads
+        pools.progress.note(f"the generator's thread was the limit: it drives on {threads} from now on")
+        made = pools.visits(workers, loads, number=workers)
+    return PoolMeasured("search", workers, 0, made, now_s(pools.clock), pools.threads)
+
+
+def _rates_for(rates: Mapping[int, float], wanted: tuple[int, ...]) -> dict[int, float]:
+    """Requests per second to expect of each pool: as measured, else of the nearest pool that was."""
+    return {workers: rates[min(rates, key=lambda known: abs(known - workers))] for workers in wanted}

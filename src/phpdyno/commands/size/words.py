@@ -1,0 +1,201 @@
+"""Every sentence of `size`. Pure."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.found import ConfirmedRow, ManagerRow, RecommendedPool, SizeFound
+from phpdyno.commands.size.record import Concluded, LimitsRead
+from phpdyno.report.sweep_shape import Estimate
+from phpdyno.report.words import count
+
+NOT_TOLD = "not measured yet"
+MIB = 1024
+PROGRAM = "php-fpm"
+MATTERS = 0.03
+"""Of throughput: what differs by less is called the same."""
+KINDS = {"memory": "memory", "process_max": "php-fpm's process.max", "max_connections": "the database's max_connections", "asked": "--most"}
+
+
+def told(found: SizeFound, asked: Asked, limits: LimitsRead, concluded: Concluded | None) -> SizeFound:
+    """The same with its answer and its sentences."""
+    kind = concluded.bottleneck.kind if concluded is not None and concluded.bottleneck is not None else ""
+    return replace(found, answer=answer_line(found), sentences=tuple(_sentences(found, asked, limits, kind)))
+
+
+def answer_line(found: SizeFound) -> str:
+    """`8 workers: 97 to 100 % of the best throughput, p99 180 ms at 50/s, 310 MiB; cores × 2 (4 workers) would have cost 22 %`."""
+    pool = found.recommended
+    times = pool.p99_ms or pool.predicted_p99_ms
+    held = ""
+    if times is not None:
+        held = f"p99 {ms(times.value)} at {rate(pool.rate_per_s)}/s" + ("" if pool.p99_ms is not None else " (foretold)")
+    # What was asked comes first: throughput is not what such a pool was chosen for.
+    parts = [held] if pool.reason in {"objective", "unsure"} and held else [share_words(pool.share), *([held] if held else [])]
+    if pool.memory_kib is not None:
+        parts.append(mib(pool.memory_kib))
+    twice = twice_words(found)
+    return f"{count(pool.workers, 'worker')}: {', '.join(parts)}" + (f"; {twice}" if twice else "")
+
+
+def share_words(share: Estimate | None) -> str:
+    """What part of the best throughput a pool has, its interval where there is one."""
+    if share is None:
+        return "throughput not confirmed yet"
+    if share.low is None or share.high is None:
+        return f"{100 * min(1.0, share.value):.0f} % of the best throughput"
+    low, high = min(1.0, share.low), min(1.0, share.high)
+    if round(100 * low) == round(100 * high):
+        return "the best throughput" if low == 1.0 else f"{100 * low:.0f} % of the best throughput"
+    return f"{100 * low:.0f} to {100 * high:.0f} % of the best throughput"
+
+
+def twice_words(found: SizeFound) -> str:
+    """What cores × 2 would have brought; '' where nobody knows."""
+    row = next((each for each in found.confirmed if each.workers == 2 * found.cores), None)
+    if row is None or row.over is None:
+        return ""
+    if row.workers == found.recommended.workers:
+        return "that is cores × 2"
+    cost = 1.0 - 1.0 / row.over.value
+    named = f"cores × 2 ({row.workers})"
+    if abs(cost) < MATTERS or (row.over.low is not None and row.over.high is not None and row.over.low < 1.0 < row.over.high):
+        return f"{named} does about the same"
+    return f"{named} would have cost {part(cost)} of the throughput" if cost > 0.0 else f"{named} does {part(-cost)} more"
+
+
+def with_words(row: ConfirmedRow, recommended: int) -> ConfirmedRow:
+    """The same with what it says."""
+    if row.over is None or row.workers == recommended:
+        return row
+    share = 1.0 / row.over.value
+    if row.over.low is None or row.over.high is None:
+        return replace(row, words=f"{100 * share:.0f} % of the recommended pool's throughput")
+    low, high = 1.0 / row.over.high, 1.0 / row.over.low
+    told = f"{100 * low:.0f} to {100 * high:.0f} % of the recommended pool's throughput"
+    return replace(row, words=told + (": not told apart" if low < 1.0 < high else ""))
+
+
+def _sentences(found: SizeFound, asked: Asked, limits: LimitsRead, kind: str) -> Iterator[str]:
+    pool = found.recommended
+    yield from _limit_sentences(found, kind)
+    yield from _cap_sentences(found)
+    yield from _objective_sentences(pool, asked)
+    if found.idle:
+        yield f"Idle workers: {found.idle}."
+    for cost in found.costs:
+        if cost.max_requests is not None or cost.heavy or len(found.costs) > 1:
+            yield f"{cost.label}: {cost.words}."
+    yield from _memory_sentences(found)
+    yield from _manager_sentences(found.managers)
+    for each in limits.limits:
+        if each.unread:
+            yield f"A limit could not be read: {each.unread}."
+
+
+def _limit_sentences(found: SizeFound, kind: str) -> Iterator[str]:
+    """What is full, and whether workers help against it."""
+    if not found.limit:
+        return
+    told = found.limit if found.limit.startswith(PROGRAM) else found.limit[:1].upper() + found.limit[1:]
+    if kind in {"php", "all_full", "shared_core"}:
+        yield f"{told}. The cores are full: no number of workers helps beyond these."
+    elif kind == "database":
+        yield f"{told}. The database is the limit: no number of workers helps beyond these."
+    else:
+        yield f"{told}."
+
+
+def _cap_sentences(found: SizeFound) -> Iterator[str]:
+    """Which limit decided, where one did."""
+    known = [row for row in found.limits if row.workers is not None]
+    tightest = min(known, key=lambda row: row.workers or 0, default=None)
+    if found.recommended.reason == "cap" and tightest is not None:
+        yield f"A limit decides: {KINDS[tightest.kind]} allows {count(tightest.workers or 0, 'worker')} ({tightest.source})."
+
+
+def _objective_sentences(pool: RecommendedPool, asked: Asked) -> Iterator[str]:
+    objective = asked.objective
+    if objective.rate_per_s is not None:
+        wanted = f"{rate(objective.rate_per_s)} requests/s ({objective.rate_from})"
+        wanted += f" with p99 within {ms(objective.p99_s * 1e3)}" if objective.p99_s is not None else ""
+        if pool.reason == "nothing":
+            yield f"No number of workers holds {wanted} here: {count(pool.workers, 'worker')} are what throughput asks for."
+        elif pool.reason == "unsure" and pool.meets is None:
+            yield f"{wanted}: {count(pool.workers, 'worker')} are foretold to hold it, but not for certain."
+        elif pool.meets is not None:
+            yield f"{wanted}: {'held' if pool.meets else 'not held for certain'} when it was measured."
+    elif objective.p99_s is not None and pool.holds_to_per_s is not None:
+        yield f"p99 within {ms(objective.p99_s * 1e3)} is foretold to hold up to {rate(pool.holds_to_per_s)} requests/s."
+    if pool.predicted_p99_ms is not None and pool.p99_ms is not None:
+        foretold, measured = span(pool.predicted_p99_ms), span(pool.p99_ms)
+        agree = "they agree" if pool.within else "THEY DO NOT AGREE"
+        yield f"p99 at {rate(pool.rate_per_s)}/s was foretold as {foretold} and measured as {measured}: {agree}."
+    elif pool.predicted_p99_ms is not None:
+        why = "the load generator was late, or too few requests were answered"
+        yield f"p99 at {rate(pool.rate_per_s)}/s is foretold as {span(pool.predicted_p99_ms)}; it could not be measured ({why})."
+    if pool.waits is not None:
+        yield f"At that rate {part(pool.waits)} of the requests find all workers busy (queue model)."
+
+
+def _memory_sentences(found: SizeFound) -> Iterator[str]:
+    pool = found.recommended
+    row = next((each for each in found.limits if each.kind == "memory"), None)
+    if pool.memory_kib is None or row is None or row.value is None:
+        return
+    share = pool.memory_kib / row.value
+    yield f"Memory: {mib(pool.memory_kib)} under load, {part(share)} of {mib(row.value)} ({row.source})."
+
+
+def _manager_sentences(managers: tuple[ManagerRow, ...]) -> Iterator[str]:
+    static = next((row for row in managers if row.manager == "static"), None)
+    if static is None:
+        return
+    for row in managers:
+        if row.manager == "static":
+            continue
+        each = "" if row.forks_per_s is None else f"{row.forks_per_s:.2g}"
+        grown = f", started {each} worker{'' if each == '1' else 's'} a second" if each else ""
+        failed = f", {count(row.failed, 'request')} failed" if row.failed else ""
+        saved = ""
+        if row.idle_kib is not None and static.idle_kib is not None and static.idle_kib - row.idle_kib >= MIB:
+            saved = f"; it holds {mib(static.idle_kib - row.idle_kib)} less while idle"
+        yield (
+            f"pm = {row.manager}: p99 {ms(row.p99_ms)} in a burst of {rate(row.rate_per_s)}/s after an idle spell, "
+            f"static {ms(static.p99_ms)}{grown}{failed}{saved}."
+        )
+
+
+# ---- numbers --------------------------------------------------------------------------------------
+
+
+def ms(value: float) -> str:
+    """Milliseconds as people read them: `0.82 ms`, `41 ms`, `14 s`."""
+    if value >= 10_000.0:
+        return f"{value / 1e3:.0f} s"
+    return f"{value:,.0f} ms" if value >= 10.0 else f"{value:.2g} ms"
+
+
+def mib(kib: float) -> str:
+    """KiB as MiB, or GiB from ten of them on."""
+    return f"{kib / 1024:.0f} MiB" if kib < 10 << 20 else f"{kib / (1 << 20):.1f} GiB"
+
+
+def span(figure: Estimate) -> str:
+    """`41 ms (38 to 44 ms)`."""
+    if figure.low is None or figure.high is None:
+        return ms(figure.value)
+    return f"{ms(figure.value)} ({ms(figure.low)} to {ms(figure.high)})"
+
+
+def rate(value: float) -> str:
+    """Requests per second: three digits below a thousand."""
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
+def part(share: float) -> str:
+    """A share for people: `22 %`, `0.4 %`, `below 0.1 %`."""
+    if 0.0 < share < 0.001:
+        return "below 0.1 %"
+    return f"{100 * share:.{1 if share < 0.0095 else 0}f} %"

@@ -1,0 +1,113 @@
+import os
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from phpdyno.commands.size import limits, memory_guard
+from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import Limits as Named
+from phpdyno.commands.size.managers import settings_of
+from phpdyno.commands.size.memory_guard import MemoryGuard
+from phpdyno.commands.size.record import Limit, LimitsRead
+from phpdyno.host.free_memory import free_kib
+from phpdyno.model.plan import AppSource
+from phpdyno.stack.supervise import Supervisor
+from tests.support.hosts import made_up
+
+MEMINFO = "MemTotal: 4194304 kB\nMemFree: 100 kB\nMemAvailable: 2097152 kB\n"
+NOBODY = cast("Supervisor", None)
+V2 = {"/proc/self/cgroup": "0::/pod/web\n", "/proc/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "/proc/meminfo": MEMINFO}
+
+
+def read(tmp_path: Path, files: dict[str, str], **named: int) -> LimitsRead:
+    asked = Asked(AppSource("hello"), limits=Named(**named))
+    return limits.read_limits(asked, NOBODY, None, tree=made_up(tmp_path, files))
+
+
+def test_the_hosts_memory_less_a_tenth_is_the_limit(tmp_path: Path) -> None:
+    found = read(tmp_path, {"/proc/meminfo": MEMINFO})
+    assert found.limits == (Limit("memory", round(0.9 * 4_194_304), "this host's memory (4096 MiB), less 10 %"),)
+    assert found.free_kib == 2_097_152
+
+
+def test_a_pods_limit_is_tighter_than_the_host(tmp_path: Path) -> None:
+    # s2i-php #416: 50 workers of 250 MB in a pod of 3 GB.
+    pod = {"/sys/fs/cgroup/pod/memory.max": str(3 << 30), "/sys/fs/cgroup/pod/memory.current": str(1 << 30)}
+    found = read(tmp_path, {**V2, **pod, "/sys/fs/cgroup/pod/web/memory.max": "max"})
+    (memory,) = found.limits
+    assert memory.value == round(0.9 * (3 << 20))
+    assert "cgroup" in memory.source
+    assert found.free_kib == 2 << 20
+
+
+def test_what_is_named_counts_before_what_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, {"/proc/meminfo": MEMINFO}, memory_kib=524_288, others_kib=100_000, process_max=12, connections=30)
+    assert found.limits == (
+        Limit("memory", 524_288, "--memory"),
+        Limit("process_max", 12, "--process-max"),
+        Limit("connections", 30, "--max-connections"),
+    )
+    assert found.others == {"named with --others": 100_000}
+
+
+def test_a_limit_that_cannot_be_read_is_told_and_is_not_none(tmp_path: Path) -> None:
+    (memory,) = read(tmp_path, {}).limits
+    assert memory.value is None
+    assert memory.unread
+
+
+@pytest.mark.parametrize(("current", "cached", "free_mib"), [(1 << 30, 0, 2048), (3 << 30, 0, 0), (3 << 30, 512 << 20, 512)])
+def test_files_that_nobody_uses_count_as_free_in_a_cgroup(current: int, cached: int, free_mib: int, tmp_path: Path) -> None:
+    group = "/sys/fs/cgroup/pod/web"
+    files = {
+        f"{group}/memory.max": str(3 << 30),
+        f"{group}/memory.current": str(current),
+        f"{group}/memory.stat": f"inactive_file {cached}\n",
+    }
+    assert free_kib(made_up(tmp_path, {**V2, **files})) == free_mib * 1024
+
+
+def test_where_nothing_tells_nothing_is_known(tmp_path: Path) -> None:
+    assert free_kib(made_up(tmp_path, {})) is None
+
+
+def test_memory_is_kept_for_the_host(tmp_path: Path) -> None:
+    assert limits.floor_kib(made_up(tmp_path, {"/proc/meminfo": MEMINFO})) == round(0.05 * 4_194_304)
+    assert limits.floor_kib(made_up(tmp_path, {"/proc/meminfo": "MemTotal: 524288 kB\n"})) == limits.LEAST_FREE_KIB
+
+
+def test_a_guard_kills_once_and_keeps_what_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(memory_guard, "free_kib", lambda: 1000)
+    monkeypatch.setattr(memory_guard, "children_of", lambda pid: (pid + 1, pid + 2))
+    monkeypatch.setattr(os, "kill", lambda pid, number: killed.append(pid))
+    monkeypatch.setattr(memory_guard, "PERIOD_S", 0.001)
+    guard = MemoryGuard(100, 2000)
+    with guard:
+        guard._thread.join(timeout=10)
+    assert guard.hit_kib == 1000
+    assert killed == [100, 101, 102]
+
+
+def test_a_guard_leaves_alone_what_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_guard, "free_kib", lambda: 5000)
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("nothing is to be killed"))
+    guard = MemoryGuard(100, 2000)
+    with guard:
+        pass
+    assert guard.hit_kib is None
+
+
+def test_spare_workers_of_the_control_are_kept_where_they_fit() -> None:
+    given = {"pool.pm": "dynamic", "pool.pm.max_children": "20", "pool.pm.min_spare_servers": "4", "pool.pm.max_spare_servers": "8"}
+    kept = settings_of("dynamic", 10, given)
+    assert kept == {
+        "pool.pm": "dynamic",
+        "pool.pm.max_children": "10",
+        "pool.pm.min_spare_servers": "4",
+        "pool.pm.max_spare_servers": "8",
+    }
+    assert settings_of("dynamic", 3, given) == {"pool.pm": "dynamic", "pool.pm.max_children": "3"}
+    assert settings_of("static", 3, given) == {"pool.pm": "static", "pool.pm.max_children": "3"}
+    assert settings_of("ondemand", 3, given)["pool.pm.process_idle_timeout"] == "1s"

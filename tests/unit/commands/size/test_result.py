@@ -1,0 +1,157 @@
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from phpdyno.commands.size.costs import target_costs
+from phpdyno.commands.size.found import ManagerRow, SizeFound
+from phpdyno.commands.size.page import render_size
+from phpdyno.commands.size.record import Concluded, SizeRun
+from phpdyno.commands.size.result import found_of
+from phpdyno.commands.size.settings import BACKLOG, SOMAXCONN
+from phpdyno.commands.size.terminal import size_summary
+from phpdyno.commands.size.words import mib, ms, part
+from tests.support import sizes
+
+
+def found(rate: sizes.Rate, **ask: object) -> SizeFound:
+    made = found_of(sizes.whole(rate, ask=sizes.asked(**ask)), "20260101-000000-size-hello")  # type: ignore[arg-type]
+    assert made is not None
+    return made
+
+
+@pytest.fixture(scope="module")
+def waiting() -> SizeFound:
+    return found(sizes.sleeping())
+
+
+def test_there_is_nothing_to_tell_before_there_is_a_recommendation() -> None:
+    assert found_of(sizes.begun(sizes.limits(), *sizes.searched(sizes.cpu_bound())), "run") is None
+
+
+def test_the_answer_is_one_line_with_its_figures(waiting: SizeFound) -> None:
+    head, _, rest = waiting.answer.partition(": ")
+    assert head == f"{waiting.recommended.workers} workers"
+    assert "of the best throughput" in rest or "the best throughput" in rest
+    assert "p99" in rest
+    assert "MiB" in rest
+    assert "cores × 2 (2) would have cost 9" in rest
+
+
+def test_full_cores_are_named_and_no_workers_promised() -> None:
+    told = found(sizes.cpu_bound(cores=2))
+    assert told.recommended.workers == 2
+    assert "that is cores × 2" in told.answer
+    assert any("no number of workers helps" in said for said in told.sentences)
+
+
+def test_what_was_asked_stands_before_throughput() -> None:
+    told = found(sizes.sleeping(), rate_per_s=100.0, p99_s=0.08)
+    assert told.answer.split(": ")[1].startswith("p99 ")
+    assert "of the best throughput" not in told.answer
+    assert told.recommended.meets is True
+    assert any("held when it was measured" in said for said in told.sentences)
+
+
+def test_what_cannot_be_held_is_said() -> None:
+    told = found(sizes.cpu_bound(cores=1), rate_per_s=500.0, p99_s=0.1)
+    assert told.recommended.reason == "nothing"
+    assert any(said.startswith("No number of workers holds 500 requests/s") for said in told.sentences)
+
+
+def test_a_response_time_without_a_rate_tells_up_to_which_rate_it_holds() -> None:
+    told = found(sizes.sleeping(), p99_s=0.1)
+    assert told.recommended.holds_to_per_s is not None
+    assert 500.0 < told.recommended.holds_to_per_s < 2500.0
+    assert any("is foretold to hold up to" in said for said in told.sentences)
+
+
+def test_ratios_are_paired_by_round(waiting: SizeFound) -> None:
+    first, *others = waiting.confirmed
+    assert first.what == "recommended"
+    assert first.over is not None
+    assert (first.over.value, first.over.low, first.over.high) == (1.0, 1.0, 1.0)
+    twice = next(row for row in others if row.what == "cores × 2")
+    assert twice.over is not None
+    assert twice.over.low is not None
+    assert twice.over.low > 10.0
+
+
+def test_formulas_stand_beside_with_what_they_cost(waiting: SizeFound) -> None:
+    by_name = {row.name: row for row in waiting.formulas}
+    assert by_name["cores × 2"].workers == 2
+    assert by_name["cores × 2"].how == "confirmed"
+    assert by_name["cores × 2"].cost is not None
+    assert by_name["cores × 2"].cost > 0.9
+    assert by_name["RAM / RSS"].workers is not None
+    assert {"Goetz", "Platform.sh", "Heroku"} <= by_name.keys()
+
+
+def test_the_scalability_law_is_a_summary_with_its_error(waiting: SizeFound) -> None:
+    assert waiting.summary is not None
+    assert waiting.summary.error is not None
+    assert waiting.summary.error > 0.0
+
+
+def test_a_slow_start_of_workers_is_told_with_its_number(waiting: SizeFound) -> None:
+    dynamic = next(row for row in waiting.managers if row.manager == "dynamic")
+    assert isinstance(dynamic, ManagerRow)
+    assert dynamic.forks_per_s == pytest.approx(1.0)
+    assert any(said.startswith("pm = dynamic: p99") and "started 1 worker a second" in said for said in waiting.sentences)
+    assert any("less while idle" in said for said in waiting.sentences)
+
+
+def test_the_pool_has_its_reasons(waiting: SizeFound) -> None:
+    pool = waiting.pool
+    assert pool.settings == {"pm": "static", "pm.max_children": str(waiting.recommended.workers), "listen.backlog": str(BACKLOG)}
+    assert pool.reasons.keys() == pool.settings.keys()
+    assert pool.kernel == {}
+
+
+def test_a_kernel_that_lets_fewer_wait_is_set_as_well() -> None:
+    run = sizes.whole(sizes.cpu_bound())
+    few = SizeRun(run.header, tuple(Concluded(each.bottleneck, 128) if isinstance(each, Concluded) else each for each in run.records))
+    told = found_of(few, "run")
+    assert told is not None
+    assert told.pool.kernel == {SOMAXCONN: str(BACKLOG)}
+
+
+def test_a_leak_asks_for_new_workers_and_a_high_water_mark_does_not() -> None:
+    leaking, steady = target_costs([sizes.target("/leaks", leak_kib=2.0), sizes.target("/steady")])
+    assert leaking.max_requests is not None
+    assert leaking.growth_kib == pytest.approx(2000.0, rel=0.05)
+    assert 100 <= leaking.max_requests <= 2000
+    assert (steady.max_requests, steady.growth_kib) == (None, None)
+
+
+def test_a_heavy_target_asks_for_a_pool_of_its_own() -> None:
+    front, admin = target_costs([sizes.target("/", own_kib=2_000), sizes.target("/admin", own_kib=12_000)])
+    assert (front.heavy, admin.heavy) == (False, True)
+    assert "a pool of its own" in admin.words
+
+
+def test_the_document_is_read_back(waiting: SizeFound) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(waiting), type=SizeFound) == waiting
+
+
+def test_the_terminal_has_room_in_80_columns_and_ends_with_the_answer(waiting: SizeFound) -> None:
+    console = Console(width=80, record=True, color_system=None, file=io.StringIO())
+    console.print(size_summary(waiting, ""))
+    lines = console.export_text().rstrip().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines[-3:]).split()).endswith(waiting.answer)
+
+
+def test_the_page_shows_every_plot_and_no_markup_from_outside(waiting: SizeFound) -> None:
+    page = render_size(msgspec.structs.replace(waiting, app="<script>alert(1)</script>", title="<script>alert(1)</script>"))
+    for place in ("throughput", "memory", "response", "workers"):
+        assert f'<div id="{place}"' in page
+    assert "<script>alert" not in page
+    assert "pm.max_children = " in page
+
+
+def test_numbers_as_people_read_them() -> None:
+    assert [ms(0.824), ms(41.2), ms(1234.0), ms(13_950.0)] == ["0.82 ms", "41 ms", "1,234 ms", "14 s"]
+    assert [mib(310 * 1024), mib(21 << 20)] == ["310 MiB", "21.0 GiB"]
+    assert [part(0.224), part(0.004), part(0.0004), part(0.0), part(1.0)] == ["22 %", "0.4 %", "below 0.1 %", "0.0 %", "100 %"]
