@@ -31,6 +31,7 @@ from tests.bench import (
     load_core,
     newcomer,
     runner_share,
+    sizing,
     speed,
     truth,
     tuning,
@@ -62,6 +63,7 @@ TITLES = {
     "ladder": "Ladder",
     "best-build": "Best build",
     "connectors": "Connectors",
+    "sizing": "Sizing",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -77,6 +79,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "ladder": ladder.measure,
     "best-build": best_build.measure,
     "connectors": connectors.measure,
+    "sizing": sizing.measure,
     "newcomer": newcomer.measure,
 }
 
