@@ -171,6 +171,10 @@ def decide(run: SizeRun) -> Recommended:
     workers, reason = _workers(asked, models, knee, rates, most)
     if caps.most is not None and workers > caps.most:
         workers, reason = max(1, caps.most), "cap"
+    tried = most_to_try(asked, limits, pools)
+    if reason == "knee" and workers == max(rates) >= tried:
+        # It still rose where the search had to end.
+        reason = "cap"
     if (stopped := run.last(Stopped)) is not None and workers >= stopped.workers:
         workers, reason = max(rates), "cap"
     return recommendation(run, workers, reason)

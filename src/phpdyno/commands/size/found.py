@@ -82,7 +82,7 @@ class TargetCost(Struct, frozen=True, kw_only=True):
 class LimitRow(Struct, frozen=True, kw_only=True):
     """One limit on the number of workers."""
 
-    kind: Annotated[str, says("memory, process_max, connections.")]
+    kind: Annotated[str, says("memory, process_max, max_connections, or asked (--most).")]
     value: Annotated[int | None, says("Its value: KiB of memory, else a count; null where it could not be read.")]
     workers: Annotated[int | None, says("Workers that it allows; null where that is not known.")]
     source: Annotated[str, says("Where it was read, or why it could not be.")]

@@ -254,6 +254,7 @@ def pooled_times_of(visit: Visit) -> tuple[float, float]:
 
 def _limit_rows(asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured]) -> Iterator[LimitRow]:
     workers = {cap.key: cap.workers for cap in caps_of(asked, limits, pools).caps}
+    yield LimitRow(kind="asked", value=asked.most, workers=workers["asked"], source="--most")
     for limit in limits.limits:
         key = "max_connections" if limit.kind == "connections" else limit.kind
         yield LimitRow(

@@ -41,6 +41,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT, SweepPlan
 from phpdyno.paths import cache_dir
+from phpdyno.render.apache import is_apache
 from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.supervise import Supervisor
@@ -66,6 +67,8 @@ def size(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -
     definition = open_source(asked.source)
     pools = PoolArms(asked.control, definition)
     arm = pools.arm({"pool.pm": "static", "pool.pm.max_children": "1"})
+    if is_apache(arm):
+        raise UsageError("this serves with Apache, which has no pool of php-fpm", where="--control", next_step="leave web.server out")
     require_servers(asked.transport, [arm])
     require_descriptors(MOST_THROUGH_NGINX)
     with MeasuringLock():

@@ -1,10 +1,11 @@
 """The stages of a run in their order: search, targets, decision, confirmation, managers. Each goes on from what is recorded."""
 
+import itertools
 from collections.abc import Callable, Mapping
 
-from phpdyno.commands.size.confirm import MOST_ROUNDS, confirm
+from phpdyno.commands.size.confirm import MOST_ROUNDS, OPEN_REQUESTS, OPEN_SHARE, confirm
 from phpdyno.commands.size.decide import decide, most_to_try, response_curve, revise, saturated
-from phpdyno.commands.size.managers import BURST_SHARE, MANAGERS, measure_manager
+from phpdyno.commands.size.managers import BURST_SHARE, DRAINED_SHARE, MANAGERS, measure_manager
 from phpdyno.commands.size.pools import Load, OutOfMemory, Pools, now_s, rate_of, requests_for, saturating
 from phpdyno.commands.size.record import (
     Concluded,
@@ -23,7 +24,7 @@ from phpdyno.experiment.threads import threads_for
 from phpdyno.experiment.warmup import Warm
 from phpdyno.host.tree import Tree
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.stats.visits import load_over
+from phpdyno.stats.visits import LEAST_ROUNDS, load_over
 
 WORK_REQUESTS = 400
 """Requests one at a time: how long each takes is what response times are foretold from."""
@@ -33,6 +34,8 @@ TARGETS_SHARE = 0.12
 """Of the budget: for all targets by themselves together."""
 WORK_SHARE = 0.03
 """Of the budget: what these take at most."""
+MANAGER_S = 6.0
+"""What one manager takes besides the burst's queue: start, idle spells, the burst."""
 SHARE_OF_CONFIRMING = 0.8
 """Of the budget: when the confirmation ends, so that the managers have the rest."""
 
@@ -60,7 +63,9 @@ def measure_all(
     found = read()
     if found.last(Recommended) is None:
         pools.tell("which pool holds what was asked")
-        journal.append(decide(found))
+        decided = decide(found)
+        journal.append(decided)
+        _tell_of_time(pools, found, decided)
     _confirm(pools, read, journal)
     found = read()
     if found.last(Concluded) is None:
@@ -69,6 +74,20 @@ def measure_all(
         journal.append(_conclusion(pools, found))
     if asked.managers:
         _managers(pools, found, journal, given)
+
+
+def _tell_of_time(pools: Pools, found: SizeRun, decided: Recommended) -> None:
+    """Say what the fewest rounds and the managers will take, where that is more than is left of the budget."""
+    searched = [each for each in found.all_of(PoolMeasured) if each.stage == "search"]
+    ends = [0.0, *(each.at_s for each in searched)]
+    pool_s = max(after - before for before, after in itertools.pairwise(ends))
+    arriving_s = min(OPEN_REQUESTS / decided.rate_per_s, OPEN_SHARE * pools.budget_s) if decided.rate_per_s else 0.0
+    need_s = LEAST_ROUNDS * (pool_s * (1 + len(decided.beside)) + arriving_s)
+    if found.header.asked.managers:
+        need_s += len(MANAGERS) * (MANAGER_S + DRAINED_SHARE * pools.budget_s)
+    spent_s = pools.clock.spent_s()
+    if spent_s + need_s > pools.budget_s:
+        pools.progress.note(f"three rounds of the confirmation take until about {spent_s + need_s:.0f} s: more than the budget")
 
 
 def _confirm(pools: Pools, read: Callable[[], SizeRun], journal: JournalWriter) -> None:

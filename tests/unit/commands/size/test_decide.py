@@ -73,6 +73,11 @@ def test_the_databases_connections_cap_the_pool() -> None:
     assert (found.workers, found.cap_by) == (30, "max_connections")
 
 
+def test_throughput_that_still_rises_where_the_user_ends_the_search_is_told_as_that() -> None:
+    found = decide(sizes.begun(sizes.limits(), *sizes.searched(sizes.sleeping(), most=12), ask=sizes.asked(most=12)))
+    assert (found.workers, found.reason, found.cap_by) == (12, "cap", "asked")
+
+
 def test_not_even_one_worker_is_an_error() -> None:
     pools = sizes.searched(sizes.sleeping(), most=1)
     with pytest.raises(DynoError, match="not even one worker fits"):
