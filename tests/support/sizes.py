@@ -203,9 +203,12 @@ def bottleneck(kind: str = "php") -> Bottleneck:
     return Bottleneck(kind, load, shares_of(load))  # type: ignore[arg-type]
 
 
-def whole(rate: Rate, *, ask: Asked | None = None, read: LimitsRead | None = None, cpu_s: float = 0.0004, noise: float = 0.01) -> SizeRun:
+def whole(rate: Rate, *, ask: Asked | None = None, own_workers: int | None = None, noise: float = 0.01) -> SizeRun:
     """A finished run of an app of this throughput."""
-    run = begun(read or limits(), *searched(rate, cpu_s=cpu_s, noise=noise / 2), target(), ask=ask)
+    cpu_s = 0.0004
+    run = begun(limits(), *searched(rate, cpu_s=cpu_s, noise=noise / 2), target(), ask=ask)
+    head = msgspec.structs.replace(run.header, own_workers=own_workers)
+    run = SizeRun(head, (head, *run.records[1:]))
     decided = decide(run)
     run = added(run, decided)
     run = added(run, *confirmed(rate, decided, noise=noise, cpu_s=cpu_s))

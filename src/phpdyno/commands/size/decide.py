@@ -191,7 +191,9 @@ def recommendation(run: SizeRun, workers: int, reason: Reason) -> Recommended:
     foretold = foretell(models, rate, workers, seed=asked.seed)
     host = run.last(SizeHost)
     twice = 2 * len(host.host.measured_cores) if host is not None else 2
-    beside = [each for each in (*neighbours(workers, most=tried), twice) if each != workers and each <= tried]
+    own = run.header.own_workers
+    wanted = (*neighbours(workers, most=tried), twice, *((own,) if own is not None else ()))
+    beside = [each for each in wanted if each != workers and each <= tried]
     known = foretold is not None and math.isfinite(foretold.p99_s)
     return Recommended(
         workers=workers,

@@ -58,7 +58,7 @@ class ConfirmedRow(Struct, frozen=True, kw_only=True):
     """One pool of the confirmation: fresh pools, in rounds, in random order."""
 
     workers: Annotated[int, says("Workers.")]
-    what: Annotated[str, says("What it stands for: recommended, smaller, larger, cores × 2.")]
+    what: Annotated[str, says("What it stands for: recommended, smaller, larger, cores × 2, yours (the control's).")]
     per_s: Annotated[Estimate | None, says("Requests per second when saturated.")]
     over: Annotated[Estimate | None, says("The recommended pool's throughput over this one's, paired by round; 1 for itself.")]
     memory_kib: Annotated[float | None, says("Memory under load, master included, median over the rounds.")]

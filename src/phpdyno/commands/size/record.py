@@ -24,7 +24,10 @@ Reason = Literal["knee", "objective", "unsure", "nothing", "cap"]
 
 
 class SizeHeader(Struct, frozen=True, tag="header"):
-    """First line. `arm` is a pool of one worker: all others differ from it in their number of workers."""
+    """First line. `arm` is a pool of one worker: all others differ from it in their number of workers.
+
+    `own_workers` is how many the control names (the running pool, with `live`), None where it names none.
+    """
 
     schema: int
     phpdyno: str
@@ -35,6 +38,7 @@ class SizeHeader(Struct, frozen=True, tag="header"):
     app_version: str
     workload: Workload
     arm: Arm
+    own_workers: int | None = None
 
 
 class SizeHost(Struct, frozen=True, tag="host"):

@@ -124,7 +124,7 @@ def confirmed_rows(run: SizeRun, decided: Recommended, cores: int) -> tuple[Conf
         paired = over(run, decided.workers, workers, run.header.asked.confidence)
         row = ConfirmedRow(
             workers=workers,
-            what=_what(workers, decided.workers, cores),
+            what=_what(workers, decided.workers, cores, run.header.own_workers),
             per_s=estimate(figure),
             over=estimate(paired),
             memory_kib=_memory(visits),
@@ -134,12 +134,11 @@ def confirmed_rows(run: SizeRun, decided: Recommended, cores: int) -> tuple[Conf
     return tuple(words.with_words(row, decided.workers) for row in rows)
 
 
-def _what(workers: int, recommended: int, cores: int) -> str:
+def _what(workers: int, recommended: int, cores: int, own: int | None) -> str:
+    named = [*(["yours"] if workers == own else []), *(["cores × 2"] if workers == 2 * cores else [])]
     if workers == recommended:
-        return "recommended" + (" (cores × 2)" if workers == 2 * cores else "")
-    if workers == 2 * cores:
-        return "cores × 2"
-    return "smaller" if workers < recommended else "larger"
+        return "recommended" + (f" ({', '.join(named)})" if named else "")
+    return ", ".join(named) or ("smaller" if workers < recommended else "larger")
 
 
 def _memory(visits: Sequence[Visit]) -> float | None:

@@ -87,6 +87,7 @@ def size(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -
                 app.version,
                 workload,
                 arm,
+                pools.own_workers,
             )
             with JournalWriter(run / SIZE_FILE) as journal:
                 journal.append(header)
@@ -128,6 +129,8 @@ class PoolArms:
         self.given = self._reader.read(control, CONTROL_OPTION, {}) if control else {}
         self.live = self._reader.live
         self.notes = tuple(self._reader.notes)
+        own = self.given.get("pool.pm.max_children")
+        self.own_workers = int(own) if own is not None else None
 
     def arm(self, pool: Mapping[str, str]) -> Arm:
         """An arm by its pool; the control's own way to manage workers gives way to it."""

@@ -81,6 +81,7 @@ def _sentences(found: SizeFound, asked: Asked, limits: LimitsRead, kind: str) ->
     pool = found.recommended
     yield from _limit_sentences(found, kind)
     yield from _cap_sentences(found)
+    yield from _own_sentences(found)
     yield from _objective_sentences(pool, asked)
     if found.idle:
         yield f"Idle workers: {found.idle}."
@@ -113,6 +114,18 @@ def _cap_sentences(found: SizeFound) -> Iterator[str]:
     tightest = min(known, key=lambda row: row.workers or 0, default=None)
     if found.recommended.reason == "cap" and tightest is not None:
         yield f"A limit decides: {KINDS[tightest.kind]} allows {count(tightest.workers or 0, 'worker')} ({tightest.source})."
+
+
+def _own_sentences(found: SizeFound) -> Iterator[str]:
+    """What the number of workers of the control does."""
+    row = next((each for each in found.confirmed if "yours" in each.what), None)
+    if row is None:
+        return
+    if row.workers == found.recommended.workers:
+        yield f"Your {count(row.workers, 'worker')} are what is recommended."
+    elif row.words:
+        memory = f", {mib(row.memory_kib)}" if row.memory_kib is not None else ""
+        yield f"Your {count(row.workers, 'worker')}: {row.words}{memory}."
 
 
 def _objective_sentences(pool: RecommendedPool, asked: Asked) -> Iterator[str]:

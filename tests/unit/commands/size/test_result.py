@@ -78,6 +78,17 @@ def test_ratios_are_paired_by_round(waiting: SizeFound) -> None:
     assert twice.over.low > 10.0
 
 
+def test_the_controls_own_number_is_confirmed_beside() -> None:
+    told = found_of(sizes.whole(sizes.cpu_bound(cores=2), own_workers=20), "run")
+    assert told is not None
+    row = next(each for each in told.confirmed if each.workers == 20)
+    assert row.what == "yours"
+    assert any(said.startswith("Your 20 workers: ") for said in told.sentences)
+    same = found_of(sizes.whole(sizes.cpu_bound(cores=2), own_workers=2), "run")
+    assert same is not None
+    assert "Your 2 workers are what is recommended." in same.sentences
+
+
 def test_formulas_stand_beside_with_what_they_cost(waiting: SizeFound) -> None:
     by_name = {row.name: row for row in waiting.formulas}
     assert by_name["cores × 2"].workers == 2
