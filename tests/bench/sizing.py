@@ -9,8 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.commands.size.asked import Asked
-from phpdyno.commands.size.decide import cost_of_pools, searched
+from phpdyno.commands.size.caps import cost_of_pools
 from phpdyno.commands.size.found import SizeFound
+from phpdyno.commands.size.models import searched
 from phpdyno.commands.size.record import SizeRun, read_size
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.run import size

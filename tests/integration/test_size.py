@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from phpdyno.commands.size import memory_guard
 from phpdyno.commands.size import run as size_run
 from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.found import SizeFound
@@ -77,7 +78,7 @@ def test_sleeping_requests_want_many_and_a_dynamic_pool_starts_one_a_second(tmp_
     # Six are at work on the mean; two for each core would serve a hundred a second for each of them.
     assert 7 <= found.recommended.workers <= 24
     # How sure it is follows from how much visits scatter on this machine.
-    assert found.recommended.reason in {"objective", "unsure"}
+    assert found.recommended.reason in {"objective", "unsure", "cap"}
     assert found.recommended.rate_per_s == 300.0
     cost = next(row for row in found.formulas if row.name == "cores × 2").cost
     assert cost is not None
@@ -148,8 +149,8 @@ def test_ctrl_c_leaves_nothing_and_the_run_goes_on(tmp_path: Path, runs: Path) -
 
 
 def test_a_pool_is_ended_before_memory_runs_out(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # More than any host has: the first pool is one too many.
-    monkeypatch.setattr(size_run, "floor_kib", lambda: 1 << 50)
+    # More than any host has is to be left: the first pool is one too many.
+    monkeypatch.setattr(memory_guard, "LEAST_KEPT_KIB", 1 << 50)
     site(tmp_path / "site", index=SLEEPS)
     asked = Asked(AppSource(docroot=str(tmp_path / "site"), urls=("/",)), budget_s=20.0, managers=False)
     with pytest.raises(OutOfMemory, match="a pool of 1 workers was stopped"):

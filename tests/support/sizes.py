@@ -138,12 +138,14 @@ def searched(
     return list(made.values())
 
 
-def confirmed(rate: Rate, decided: Recommended, *, rounds: int = 4, noise: float = 0.01, cpu_s: float = 0.0004) -> list[PoolMeasured]:
+def confirmed(
+    rate: Rate, decided: Recommended, *, rounds: int = 4, noise: float = 0.01, cpu_s: float = 0.0004, after: int = 0
+) -> list[PoolMeasured]:
     made = []
-    for number in range(1, rounds + 1):
+    for number in range(after + 1, after + rounds + 1):
         for workers in (decided.workers, *decided.beside):
             loads = [Load(saturating(workers, "http"), 400)]
-            loads += [open_load(workers, decided.rate_per_s)] if workers == decided.workers else []
+            loads += [open_load(workers, decided.rate_per_s, "http")] if workers == decided.workers else []
             visits = tuple(
                 visit(rate(min(load.in_flight, workers)), load, workers=workers, cpu_s=cpu_s, noise=noise, number=number) for load in loads
             )

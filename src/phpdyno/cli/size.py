@@ -11,16 +11,17 @@ from phpdyno.cli.compare import app_source
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.options import RequestOptions
 from phpdyno.cli.requests import OwnRequests, own_requests, refuse_with_resume
+from phpdyno.cli.size_app import BUDGET, CONFIDENCE
 from phpdyno.cli.units import checked_seed, fraction, seconds
-from phpdyno.commands.size.asked import Asked, Limits, Objective, memory_kib, request_rate, response_time
+from phpdyno.commands.size.asked import MOST_WORKERS, Asked, Limits, Objective, memory_kib, request_rate, response_time
 from phpdyno.commands.size.found import SizeFound
-from phpdyno.commands.size.record import SizeHost, read_size
+from phpdyno.commands.size.record import SizeRun, read_size
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.run import resume as go_on
 from phpdyno.commands.size.run import size
 from phpdyno.commands.size.study import load_size_study
 from phpdyno.commands.size.study_page import study_page
-from phpdyno.errors import UsageError
+from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.plan import Transport
 
 
@@ -44,6 +45,29 @@ class Options(Struct, frozen=True):
     confidence: str
     managers: bool
     seed: int
+
+
+UNASKED = Options(
+    reference="",
+    p99=None,
+    rate=None,
+    memory=None,
+    others=None,
+    cores=None,
+    process_max=None,
+    max_connections=None,
+    most=MOST_WORKERS,
+    control="",
+    docroot=None,
+    urls=(),
+    transport="http",
+    budget=BUDGET,
+    confidence=CONFIDENCE,
+    managers=True,
+    seed=1,
+)
+"""The options where none is typed."""
+EXIT_NO_ANSWER = 1
 
 
 def run(options: Options, *, requests: RequestOptions, runs: Path, resume: Path | None, json: bool) -> int:
@@ -102,40 +126,58 @@ def with_requests(asked: Asked, own: OwnRequests) -> Asked:
     return structs.replace(asked, source=source, workload=own.workload, objective=objective)
 
 
-def run_study(file: Path, *, page: Path | None, reuse: tuple[Path, ...], runs: Path) -> int:
-    """Carry out a study: each of its apps, then the page. Raises UsageError, DynoError."""
+def run_study(file: Path, options: Options, *, page: Path | None, reuse: tuple[Path, ...], runs: Path) -> int:
+    """Carry out a study: each of its apps, then the page; 1 where an app has no answer. Raises UsageError, DynoError."""
+    _refuse_another_plan(options)
     study = load_size_study(file.absolute())
     place = page or runs / f"{file.stem}.md"
     if not place.absolute().parent.is_dir() and page is not None:
         raise UsageError("there is no such directory", where=f"--page {page}", next_step="make it, or name another file")
-    given = {old.header.app: run.absolute() for run in reuse if (old := read_size(run.absolute())).finished}
-    held: dict[str, SizeFound] = {}
-    last = None
+    given = _reused(reuse, tuple(study.app))
+    held: dict[str, tuple[SizeRun, SizeFound]] = {}
     for name, app in study.app.items():
         directory = given.get(name)
         if directory is None:
             asked = Asked(source=app_source(app.app, None, ()), budget_s=app.budget_s, seed=study.seed)
             with LiveProgress(Console(stderr=True)) as progress:
                 progress.note(f"{name}: {app.about}" if app.about else name)
-                directory = size(asked, runs=runs.absolute(), argv=("size", app.app), progress=progress)
-        last = read_size(directory)
-        found = found_of(last, directory.name)
+                try:
+                    directory = size(asked, runs=runs.absolute(), argv=("size", app.app), progress=progress)
+                except DynoError as error:
+                    progress.note(f"{name} has no answer: {error}")
+                    continue
+        record = read_size(directory)
+        found = found_of(record, directory.name)
         if found is not None:
-            held[name] = found
+            held[name] = record, found
         show.report_size(directory)
-    host = last.last(SizeHost) if last is not None else None
-    when = f"{last.header.started[:10]}, phpdyno {last.header.phpdyno}, seed {study.seed}" if last is not None else ""
+    told = study_page(study, {name: found for name, (_, found) in held.items()}, runs={name: run for name, (run, _) in held.items()})
     try:
-        place.write_text(study_page(study, held, host=host.host if host else None, measured=when), encoding="utf-8")
+        place.write_text(told, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"the page cannot be written: {error.strerror}", where=str(place)) from error
     print_line(Console(), f"page: {place}")
-    return 0
+    return 0 if held.keys() == study.app.keys() else EXIT_NO_ANSWER
+
+
+def _reused(runs: tuple[Path, ...], names: tuple[str, ...]) -> dict[str, Path]:
+    """Finished runs by the name of their app in the study. Raises UsageError for one that is not finished, or of another app."""
+    found = {}
+    for run in runs:
+        record = read_size(run.absolute())
+        if not record.finished:
+            raise UsageError("this run is not finished", where=f"--reuse {run}", next_step=f"phpdyno size --resume {run}")
+        if record.header.app not in names:
+            what = f"this run is of {record.header.app}, which the study does not name"
+            raise UsageError(what, where=f"--reuse {run}", next_step=f"its apps: {', '.join(names)}")
+        found[record.header.app] = run.absolute()
+    return found
 
 
 def _refuse_another_plan(options: Options) -> None:
-    """Raise UsageError for what a run that is resumed has from its own record and would pass over in silence."""
-    for name, given in (("APP", options.reference), ("--control", options.control), ("--p99", options.p99), ("--rate", options.rate)):
-        if given:
-            what = "a run that is resumed keeps what it was asked"
-            raise UsageError(what, where=f"--resume with {name}", next_step="leave that one out, or start a new run")
+    """Raise UsageError for what a run that is resumed, or a study, has from elsewhere and would pass over in silence."""
+    for name in Options.__struct_fields__:
+        if getattr(options, name) != getattr(UNASKED, name):
+            option = "APP" if name == "reference" else f"--{name.removesuffix('s') if name == 'urls' else name.replace('_', '-')}"
+            what = "a run that is resumed keeps what it was asked, and a study says it itself"
+            raise UsageError(what, where=option, next_step="leave that one out, or start a new run")

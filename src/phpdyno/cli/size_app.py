@@ -7,6 +7,8 @@ from cyclopts import Parameter
 
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, RequestOptions, Runs, Through, Urls
 
+BUDGET, CONFIDENCE = "5m", "95%"
+
 
 def size(
     reference: AppName = "",
@@ -36,8 +38,8 @@ def size(
     url: Urls = (),
     transport: Through = "http",
     requests: RequestOptions = NO_REQUESTS,
-    budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = "5m",
-    confidence: Annotated[str, Parameter(help="confidence of each interval by itself")] = "95%",
+    budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = BUDGET,
+    confidence: Annotated[str, Parameter(help="confidence of each interval by itself")] = CONFIDENCE,
     managers: Annotated[
         bool, Parameter(show_default=False, help="try static, dynamic and ondemand through idle, burst and idle; default: yes")
     ] = True,
@@ -77,5 +79,5 @@ def size(
         seed=seed,
     )
     if study is not None:
-        return command.run_study(study, page=page, reuse=reuse, runs=runs)
+        return command.run_study(study, options, page=page, reuse=reuse, runs=runs)
     return command.run(options, requests=requests, runs=runs, resume=resume, json=json)

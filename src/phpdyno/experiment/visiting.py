@@ -157,12 +157,16 @@ class Visitor:
         self._driver = driver
         self._apart = network_apart
 
-    def visit(self, guest: Guest, order: Order, number: int, *, remember: bool = False) -> Visit:
-        """One visit of round `number`. `remember`: read the pool's memory after it; from then on the status page is asked."""
+    def visit(self, guest: Guest, order: Order, number: int, *, remember: bool = False, opening: bool = True) -> Visit:
+        """One visit of round `number`. `remember`: read the pool's memory after it; from then on the status page is asked.
+
+        Without `opening` nothing is sent before it: it finds the pool as it is.
+        """
         driver = self._driver(guest.instance, order.point.concurrency)
         scheduled = None if order.offsets_ns is None else ScheduledDriver(driver, order.offsets_ns)
         try:
-            driver.drive(order.sequence[: DISCARDED if scheduled else order.point.concurrency])
+            if opening:
+                driver.drive(order.sequence[: DISCARDED if scheduled else order.point.concurrency])
             sampler = guest.sampler(self._cores.helpers, number)
             before = self._read_cores()
             with sampler or contextlib.nullcontext():

@@ -1,31 +1,50 @@
 """How much memory can still be taken: of the host, and below the limits of our own cgroups."""
 
+from msgspec import Struct
+
 from phpdyno.host.surroundings import limit_groups
 from phpdyno.host.tree import Tree
 
 _NO_LIMIT = 1 << 60
+_GIVEN_UP = frozenset({"active_file", "inactive_file", "slab_reclaimable"})
+"""What the kernel gives up before a cgroup's limit is met (cgroup v2; in v1 with `total_` before it, and without slabs)."""
 
 
-def free_kib(tree: Tree | None = None) -> int | None:
-    """KiB that processes of ours can still take before the host swaps or a cgroup's limit is met; None where nothing tells.
+class Room(Struct, frozen=True):
+    """One limit on memory, and what is left below it, KiB."""
 
-    What a cgroup holds of files that nobody has open counts as free: the kernel gives it up first.
-    """
+    limit_kib: int
+    left_kib: int
+
+
+def rooms(tree: Tree | None = None) -> tuple[Room, ...]:
+    """The host's memory and each limit of our own cgroups, as far as they can be read."""
     tree = tree or Tree()
-    host = tree.kib("/proc/meminfo", "MemAvailable")
-    left = [host] if host is not None else []
+    total, available = tree.kib("/proc/meminfo", "MemTotal"), tree.kib("/proc/meminfo", "MemAvailable")
+    found = [Room(total, available)] if total is not None and available is not None else []
     for group, kind in limit_groups(tree):
         limit = tree.number(f"{group}/{'memory.max' if kind == 'cgroup2' else 'memory.limit_in_bytes'}")
         used = tree.number(f"{group}/{'memory.current' if kind == 'cgroup2' else 'memory.usage_in_bytes'}")
         if limit is not None and limit < _NO_LIMIT and used is not None:
-            left.append(max(0, limit - used + _cached(tree, group)) // 1024)
-    return min(left, default=None)
+            found.append(Room(limit // 1024, max(0, limit - used + _given_up(tree, group)) // 1024))
+    return tuple(found)
 
 
-def _cached(tree: Tree, group: str) -> int:
-    """Bytes of files in the group's memory that are not in use."""
+def free_kib(tree: Tree | None = None) -> int | None:
+    """KiB that processes of ours can still take before the host swaps or a cgroup's limit is met; None where nothing tells."""
+    return min((room.left_kib for room in rooms(tree)), default=None)
+
+
+def _given_up(tree: Tree, group: str) -> int:
+    """Bytes of the group's memory that the kernel gives up first: pages of files, and caches of its own."""
+    total = 0
     for line in (tree.text(f"{group}/memory.stat") or "").splitlines():
         name, _, value = line.partition(" ")
-        if name in {"inactive_file", "total_inactive_file"} and value.isdecimal():
-            return int(value)
-    return 0
+        if name.removeprefix("total_") in _GIVEN_UP and value.isdecimal() and not _is_counted_twice(tree, group, name):
+            total += int(value)
+    return total
+
+
+def _is_counted_twice(tree: Tree, group: str, name: str) -> bool:
+    """In v1 a group's own figure stands beside that of its whole tree, which is what its usage is of."""
+    return not name.startswith("total_") and f"total_{name} " in (tree.text(f"{group}/memory.stat") or "")

@@ -8,8 +8,11 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.domain import size_bytes
 from phpdyno.model.plan import AppSource, Transport
 from phpdyno.model.workload import Workload
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
 
-MOST_WORKERS = 512
+AHEAD = 64
+"""Requests in flight beyond the workers, at most: enough that each worker always finds the next one waiting."""
+MOST_WORKERS = 400
 """The most workers that are tried unless the user names another number."""
 UPPER_WORKERS = 4096
 _BINARY = re.compile(r"(?<=[kKmMgG])i?[bB]$")
@@ -85,6 +88,10 @@ def memory_kib(text: str, *, option: str) -> int:
 
 def check_asked(asked: Asked) -> None:
     """Raises UsageError for numbers that cannot be."""
+    through = MOST_THROUGH_NGINX - AHEAD
+    if asked.transport == "http" and asked.most > through:
+        what = f"{asked.most} workers are more than the {through} that can be kept busy through nginx"
+        raise UsageError(what, where="--most", next_step="name fewer, or measure with --transport fastcgi")
     if not 1 <= asked.most <= UPPER_WORKERS:
         raise UsageError(f"{asked.most} is not from 1 to {UPPER_WORKERS}", where="--most")
     for option, number in (

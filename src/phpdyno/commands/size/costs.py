@@ -11,6 +11,8 @@ from phpdyno.stats.capacity.memory import heavy_targets
 MOST_GROWTH = 0.5
 """A worker that leaks is replaced before it has grown by half."""
 THOUSAND = 1_000
+WAITS, NOTABLE_NS = 0.5, 1_000_000
+"""A part of an answer's time that is told, if it is a millisecond at least: below that it is nginx and the way there."""
 
 
 def target_costs(measured: Sequence[TargetMeasured]) -> tuple[TargetCost, ...]:
@@ -40,8 +42,8 @@ def _cost(each: TargetMeasured, *, heavy: bool) -> TargetCost:
         said.append(f"and whether it grows was not to be told in {last.requests:,} requests")
     if heavy:
         said.append("(much more than the lightest target: a pool of its own keeps the other workers small)")
-    if waiting >= 0.5:
-        said.append(f"; PHP waits in {part(waiting)} of its time")
+    if waiting >= WAITS and each.wall_ns - each.cpu_ns >= NOTABLE_NS:
+        said.append(f"; in {part(waiting)} of an answer's time PHP does not compute")
     return TargetCost(
         label=each.label,
         cpu_ms=each.cpu_ns / 1e6,

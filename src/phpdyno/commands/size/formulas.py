@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from phpdyno.commands.size.decide import models_of, rate_at, searched, visit_at
 from phpdyno.commands.size.found import ConfirmedRow, FormulaRow
-from phpdyno.commands.size.record import LimitsRead, SizeHost, SizeRun, TargetMeasured
+from phpdyno.commands.size.models import models_of, rate_at, searched, visit_at
+from phpdyno.commands.size.record import LimitsRead, SizeHost, SizeRun, TargetMeasured, cores_of
 from phpdyno.commands.size.words import part
 from phpdyno.stats.capacity.formulas import Facts, Recommendation, recommendations
 
@@ -30,7 +30,7 @@ def facts_of(run: SizeRun) -> Facts:
         wait = max(0.0, models_of(pools).work.mean_s - service)
     limit = next((each.php_limit_kib for each in targets if each.php_limit_kib is not None), None)
     return Facts(
-        cores=float(len(host.host.measured_cores)) if host else None,
+        cores=float(cores_of(host.host)) if host else None,
         wait_s=wait,
         service_s=service,
         ram_kib=float(memory) if memory is not None else None,

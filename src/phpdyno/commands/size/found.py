@@ -39,6 +39,7 @@ class RecommendedPool(Struct, frozen=True, kw_only=True):
     ]
     waits: Annotated[float | None, says("Share of requests that find all workers busy at that rate, by the queue model.")]
     memory_kib: Annotated[float | None, says("Memory of the pool under load, master included.")]
+    failed: Annotated[float, says("Share of the requests at that rate without a valid answer, 0 to 1.")]
     meets: Annotated[bool | None, says("Whether the objective was met when it was measured; null where none was asked.")]
 
 
@@ -51,6 +52,8 @@ class PoolRow(Struct, frozen=True, kw_only=True):
     alone_per_s: Annotated[float | None, says("The same with as many requests in flight as workers.")]
     half_per_s: Annotated[float | None, says("The same with half as many: the others are idle.")]
     cpu_ms: Annotated[float, says("CPU milliseconds of php-fpm per request, saturated.")]
+    failed: Annotated[int, says("Requests without a valid answer.")]
+    excluded: Annotated[str, says("Why the visit does not count; empty where it does.")]
     memory: Annotated[MemoryRow | None, says("Memory after it.")]
 
 
@@ -61,7 +64,12 @@ class ConfirmedRow(Struct, frozen=True, kw_only=True):
     what: Annotated[str, says("What it stands for: recommended, smaller, larger, cores × 2, yours (the control's).")]
     per_s: Annotated[Estimate | None, says("Requests per second when saturated.")]
     over: Annotated[Estimate | None, says("The recommended pool's throughput over this one's, paired by round; 1 for itself.")]
+    p99_ms: Annotated[
+        Estimate | None, says("99th percentile of its response times at the recommended pool's rate; null where it was not asked.")
+    ]
     memory_kib: Annotated[float | None, says("Memory under load, master included, median over the rounds.")]
+    failed: Annotated[int, says("Requests without a valid answer, of the visits that count.")]
+    excluded: Annotated[int, says("Visits that do not count, for a covariate declared beforehand.")]
     words: Annotated[str, says("What that says.")]
 
 
@@ -92,11 +100,12 @@ class ManagerRow(Struct, frozen=True, kw_only=True):
     """One way to manage workers through idle, burst and idle."""
 
     manager: Annotated[Manager, says("pm.")]
-    first_ms: Annotated[float, says("Milliseconds of the first answer after an idle spell.")]
+    first_ms: Annotated[float | None, says("Milliseconds of the first answer after an idle spell; null where it was no valid one.")]
     p50_ms: Annotated[float, says("Median response time in the burst.")]
     p99_ms: Annotated[float, says("99th percentile of the response times in the burst.")]
     rate_per_s: Annotated[float, says("Requests per second that arrived in the burst.")]
-    failed: Annotated[int, says("Requests of the burst without a valid answer.")]
+    requests: Annotated[int, says("Requests of the burst.")]
+    failed: Annotated[int, says("Those without a valid answer.")]
     failures: Annotated[dict[str, int], says("These by kind.")]
     queue_most: Annotated[int | None, says("Most connections that were seen waiting for a worker; null where the queue could not be read.")]
     queue_full: Annotated[float | None, says("Share of the samples in which the queue was full.")]

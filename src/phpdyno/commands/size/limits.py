@@ -14,24 +14,22 @@ from phpdyno.stack.supervise import Supervisor
 
 KEPT_FREE = 0.10
 """Of the host's memory: what a pool never takes, for the kernel, its caches and whoever logs in."""
-LEAST_FREE_KIB = 128 << 10
 RESERVED_CONNECTIONS = 1
 """MariaDB keeps one for its administrator."""
-
-
-def floor_kib(tree: Tree | None = None) -> int:
-    """Memory below which a pool under test is ended, KiB: before the host swaps."""
-    total = (tree or Tree()).kib("/proc/meminfo", "MemTotal") or 0
-    return max(LEAST_FREE_KIB, round(KEPT_FREE / 2 * total))
 
 
 def read_limits(asked: Asked, supervisor: Supervisor, database: Database | None, *, tree: Tree | None = None) -> LimitsRead:
     """What limits a pool of the app. What was asked for counts before what this host shows."""
     tree = tree or Tree()
+    here = _connections(supervisor, database)
+    named = asked.limits.connections
+    connections = [here] if here is not None and named is None else []
+    connections += [Limit("connections", named, "--max-connections")] if named is not None else []
     return LimitsRead(
-        limits=(_memory(asked, tree), *_others(asked), *_connections(asked, supervisor, database)),
+        limits=(_memory(asked, tree), *_others(asked), *connections),
         free_kib=free_kib(tree) or 0,
         others={"named with --others": asked.limits.others_kib} if asked.limits.others_kib else {},
+        connections_here=here.value if here is not None else None,
     )
 
 
@@ -52,15 +50,13 @@ def _others(asked: Asked) -> Iterator[Limit]:
         yield Limit("process_max", asked.limits.process_max, "--process-max")
 
 
-def _connections(asked: Asked, supervisor: Supervisor, database: Database | None) -> Iterator[Limit]:
-    if asked.limits.connections is not None:
-        yield Limit("connections", asked.limits.connections, "--max-connections")
-    elif database is not None:
-        try:
-            found = int(ask_database(supervisor, database, "SELECT @@max_connections"))
-        except (DynoError, ValueError) as error:
-            yield Limit("connections", None, "MariaDB", unread=f"it does not tell its max_connections: {error}")
-        else:
-            yield Limit(
-                "connections", found - RESERVED_CONNECTIONS, f"max_connections = {found} of the database, one kept for its administrator"
-            )
+def _connections(supervisor: Supervisor, database: Database | None) -> Limit | None:
+    """What the private database allows; None without one."""
+    if database is None:
+        return None
+    try:
+        found = int(ask_database(supervisor, database, "SELECT @@max_connections"))
+    except (DynoError, ValueError) as error:
+        return Limit("connections", None, "MariaDB", unread=f"it does not tell its max_connections: {error}")
+    source = f"max_connections = {found} of the private database, one kept for its administrator; name production's with --max-connections"
+    return Limit("connections", found - RESERVED_CONNECTIONS, source)

@@ -5,13 +5,14 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from phpdyno.commands.size.pools import Load, Pools, now_s
+from phpdyno._native import OUTCOMES
+from phpdyno.commands.size.pools import Load, Pools, connections_for, now_s
 from phpdyno.commands.size.record import Manager, ManagerMeasured
 from phpdyno.errors import DynoError
 from phpdyno.experiment.visiting import Guest
-from phpdyno.model.sweep import OPEN_CONNECTIONS
-from phpdyno.render.nginx import MOST_THROUGH_NGINX
+from phpdyno.render.php import SPARES
 from phpdyno.stack.instance import Instance
+from phpdyno.stack.meter import children_of
 from phpdyno.stack.pool_memory import read_pool_memory, workers_of
 
 MANAGERS: tuple[Manager, ...] = ("static", "dynamic", "ondemand")
@@ -23,6 +24,10 @@ BURST_SHARE = 0.7
 MOST_REQUESTS = 8_000
 LEAST_REQUESTS = 100
 QUIET_S = 1.0
+AFTER_S = 3.0
+"""Idle again: how the pool shrinks is watched for so long."""
+FOR_GOOD = {"pool.pm.max_requests": "0"}
+"""Workers that are replaced after so many requests would look like those that a burst starts."""
 IDLE_TIMEOUT = "1s"
 """`pm.process_idle_timeout` here: workers of an ondemand pool are gone soon. Debian's 10s only make the idle spell longer."""
 GONE_S = 15.0
@@ -35,7 +40,8 @@ def settings_of(manager: Manager, workers: int, given: Mapping[str, str]) -> dic
     own = {"pool.pm": manager, "pool.pm.max_children": str(workers)}
     if manager == "dynamic":
         spares = {name: value for name, value in named.items() if name.rpartition(".")[2].endswith("_servers")}
-        fitting = all(int(value) <= workers for value in spares.values())
+        # They belong together: php-fpm refuses some beside Debian's others.
+        fitting = len(spares) == len(SPARES) and all(int(value) <= workers for value in spares.values())
         return {**own, **(spares if fitting else {})}
     return {**own, "pool.pm.process_idle_timeout": IDLE_TIMEOUT} if manager == "ondemand" else own
 
@@ -47,15 +53,15 @@ def measure_manager(
     OutOfMemory."""
     pools.tell(f"pm = {manager}, {workers} workers: idle")
     settings = settings_of(manager, workers, given)
-    arm = pools.arm(settings)
+    arm = pools.arm({**settings, **FOR_GOOD})
     with pools.guarded(arm, workers) as instance:
         pools.warm(instance, workers if manager == "static" else 1)
         _quiet(instance, manager)
         began = time.monotonic()
         driver = pools.driver(instance, 1)
         try:
-            driver.fetch(0)
-            first_ms = (time.monotonic() - began) * 1e3
+            answered = OUTCOMES[driver.fetch(0).outcome] == "ok"
+            first_ms = (time.monotonic() - began) * 1e3 if answered else None
         finally:
             driver.close()
         _quiet(instance, manager)
@@ -64,11 +70,12 @@ def measure_manager(
         drained_s = DRAINED_SHARE * pools.budget_s
         drained = alone_per_s * (2.0 * drained_s + drained_s**2 / 2.0)
         requests = round(max(LEAST_REQUESTS, min(rate_per_s * BURST_S, MOST_REQUESTS, drained)))
-        connections = min(MOST_THROUGH_NGINX, max(OPEN_CONNECTIONS, 2 * workers))
+        connections = connections_for(workers, pools.transport)
         before = frozenset(workers_of(instance.php_pid))
         # The page is asked for the times that the limit was met: its process is none of the pool's.
         with Guest(instance, asking=True) as guest, _watched(instance) as seen:
-            burst = pools.visit(guest, Load(connections, requests, rate_per_s), number=number)
+            burst = pools.visit(guest, Load(connections, requests, rate_per_s), number=number, opening=False)
+            time.sleep(AFTER_S)
         return ManagerMeasured(
             manager=manager,
             settings={name.removeprefix("pool."): value for name, value in settings.items()},
@@ -107,8 +114,13 @@ def _watched(instance: Instance) -> Iterator[_Seen]:
     seen, end, began = _Seen(), threading.Event(), time.monotonic()
 
     def look() -> None:
+        others: set[int] = set()
         while True:
-            pids = workers_of(instance.php_pid)
+            # Which process answers the status page is asked once of each: a pool of hundreds is looked at twenty times a second.
+            born = set(children_of(instance.php_pid))
+            if born - seen.pids - others:
+                others.update(born - set(workers_of(instance.php_pid)))
+            pids = born - others
             seen.pids.update(pids)
             if not seen.counts or seen.counts[-1][1] != len(pids):
                 seen.counts.append((round(time.monotonic() - began, 2), len(pids)))

@@ -1,28 +1,31 @@
-"""Ends a pool before it exhausts the host's memory."""
+"""Ends a pool before it exhausts the host's memory, or that of the container it runs in."""
 
 import contextlib
 import os
 import signal
 import threading
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from phpdyno.host.free_memory import free_kib
+from phpdyno.host.free_memory import Room, rooms
 from phpdyno.stack.meter import children_of
 
-PERIOD_S = 0.05
+PERIOD_S = 0.1
+KEPT = 0.05
+"""Of each limit: below that a pool under test is ended, before the host swaps or the kernel kills somebody."""
+LEAST_KEPT_KIB = 16 << 10
 
 
 class MemoryGuard:
-    """A thread that looks at the memory that is left, and kills a pool when it is less than a floor.
+    """A thread that looks at the memory that is left, and kills a pool when it is too little.
 
     `hit_kib` is what was left then, None while that has not happened.
     """
 
-    def __init__(self, master: int, floor_kib: int) -> None:
+    def __init__(self, master: int) -> None:
         self.hit_kib: int | None = None
         self._master = master
-        self._floor_kib = floor_kib
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._look, name="phpdyno-memory", daemon=True)
 
@@ -36,8 +39,8 @@ class MemoryGuard:
 
     def _look(self) -> None:
         while not self._end.wait(PERIOD_S):
-            left = free_kib()
-            if left is not None and left < self._floor_kib:
+            left = short(rooms())
+            if left is not None:
                 self.hit_kib = left
                 self._kill()
                 return
@@ -48,3 +51,8 @@ class MemoryGuard:
         for pid in (self._master, *workers):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def short(found: Sequence[Room]) -> int | None:
+    """What is left, KiB, where it is less than is to be kept of some limit; None where there is enough."""
+    return min((room.left_kib for room in found if room.left_kib < max(LEAST_KEPT_KIB, KEPT * room.limit_kib)), default=None)

@@ -3,7 +3,7 @@
 from phpdyno.commands.size.figures import COLORS, size_figures
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.terminal import spanned
-from phpdyno.commands.size.words import mib, ms, part, rate
+from phpdyno.commands.size.words import mib, ms_or_none, part, rate
 from phpdyno.report.frame import render_frame
 
 
@@ -12,7 +12,7 @@ def render_size(found: SizeFound) -> str:
     return render_frame(
         "size.html.j2",
         size_figures(found),
-        filters={"spanned": spanned, "mib": mib, "time": ms, "rate": rate, "part": part},
+        filters={"spanned": spanned, "mib": mib, "time": ms_or_none, "rate": rate, "part": part},
         warnings=found.warnings,
         view=found,
         best=max((row.per_s for row in found.pools), default=1.0),

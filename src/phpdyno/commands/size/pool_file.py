@@ -49,7 +49,7 @@ def check_pool(fpm: str, settings: Mapping[str, str]) -> None:
     with tempfile.TemporaryDirectory(prefix="phpdyno-pool-") as place:
         config = Path(place) / "fpm.conf"
         # The account is not looked up where php-fpm does not run as root.
-        start = "[global]\nerror_log = /dev/null\n[www]\nuser = nobody\ngroup = nogroup\nlisten = 127.0.0.1:65529\n"
+        start = "[global]\nerror_log = /dev/null\n[www]\nuser = nobody\nlisten = 127.0.0.1:65529\n"
         config.write_text(start + pool_text(settings, "www", "a test"))
         answer = told([fpm, "--test", "--fpm-config", str(config)])
     if answer.returncode != 0:

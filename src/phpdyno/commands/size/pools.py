@@ -1,12 +1,12 @@
 """Fresh pools of one app, driven and read: what every stage of `size` measures with."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 from msgspec import Struct, structs
 
+from phpdyno.commands.size.asked import AHEAD, UPPER_WORKERS
 from phpdyno.commands.size.memory_guard import MemoryGuard
 from phpdyno.drive.arrivals import constant, poisson
 from phpdyno.drive.driver import LoopDriver, in_words
@@ -23,20 +23,21 @@ from phpdyno.experiment.warmup import Warm, warm_up
 from phpdyno.host.kernel_network import counts_interrupts_apart
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
-from phpdyno.model.sweep import Point, SweepPlan, Visit
+from phpdyno.model.sweep import OPEN_CONNECTIONS, Point, SweepPlan, Visit
 from phpdyno.model.workload import Workload
 from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
-from phpdyno.stats.visits import throughput_of
 
+BACKLOG = 511
+"""php-fpm's own default of listen.backlog."""
 VISIT_S = 1.0
 IN_FLIGHT = 10
 """Requests of a visit for each in flight, at least: its ramp and its end then cost little."""
 MOST_VISIT_S = 8.0
 """A visit is not made longer than this by the number of its requests, unless it has fewer than twice as many as are in flight."""
-AHEAD = 64
-"""Requests in flight beyond the workers, at most: enough that each worker always finds the next one waiting."""
+AGAIN = 3
+"""So often a visit is made that does not count, at most."""
 
 
 class OutOfMemory(DynoError):  # noqa: N818 (it names what happened)
@@ -65,6 +66,16 @@ def saturating(workers: int, transport: Transport) -> int:
     return min(wanted, MOST_THROUGH_NGINX) if transport == "http" else wanted
 
 
+def most_at_once(transport: Transport) -> int:
+    """Workers that can all be kept busy: through nginx as many as it serves at once, less those that wait."""
+    return MOST_THROUGH_NGINX - AHEAD if transport == "http" else UPPER_WORKERS
+
+
+def connections_for(workers: int, transport: Transport) -> int:
+    """Connections of an open loop: more than a pool has workers, and over FastCGI more than its backlog, so that this can overflow."""
+    return min(MOST_THROUGH_NGINX, max(OPEN_CONNECTIONS, 2 * workers)) if transport == "http" else max(2 * BACKLOG, 2 * workers)
+
+
 def requests_for(in_flight: int, rate_per_s: float, *, least: int = 0, most_s: float = MOST_VISIT_S) -> int:
     """Requests of a closed visit: a second's, or ten for each in flight, or `least`, unless these would take more than `most_s` seconds."""
     wanted = max(round(rate_per_s * VISIT_S), IN_FLIGHT * in_flight, least)
@@ -86,20 +97,19 @@ class Pools:
         clock: SweepClock,
         budget_s: float,
         progress: Progress,
-        floor_kib: int,
+        threads: int = 1,
     ) -> None:
-        """`arm_of` gives the arm of a pool by what its settings add; below `floor_kib` of free memory a pool is ended."""
+        """`arm_of` gives the arm of a pool by what its settings add; the generator begins with so many `threads`."""
         self.bench = bench
         self.clock = clock
         self.progress = progress
         self.workload = workload
         self.transport = transport
-        self.threads = 1
+        self.threads = threads
         self._shared = shared
         self._arm_of = arm_of
         self._seed = seed
         self.budget_s = budget_s
-        self._floor_kib = floor_kib
         self._gate = Gate(workload)
         carried = SweepPlan(bench.app.name, bench.app.version, workload, (), (), transport=transport, seed=seed)
         self._visitor = Visitor(carried, bench.cores, shared, driver=self._driver_of, network_apart=counts_interrupts_apart())
@@ -139,9 +149,14 @@ class Pools:
         return self.driver(instance, in_flight)
 
     @contextmanager
-    def running(self, workers: int, *, workload: Workload | None = None) -> Iterator[tuple[Instance, Warm]]:
-        """A fresh static pool, each of its workers warm. Raises ArmFailed, and OutOfMemory where it took too much."""
-        arm = self.arm({"pool.pm.max_children": str(workers)})
+    def running(
+        self, workers: int, *, workload: Workload | None = None, more: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[Instance, Warm]]:
+        """A fresh static pool, each of its workers warm; `more` are further settings.
+
+        Raises ArmFailed, and OutOfMemory where it took too much.
+        """
+        arm = self.arm({"pool.pm.max_children": str(workers), **(more or {})})
         with self.guarded(arm, workers) as instance:
             yield instance, self.warm(instance, workers, workload)
 
@@ -149,7 +164,7 @@ class Pools:
     def guarded(self, arm: Arm, workers: int) -> Iterator[Instance]:
         """A fresh pool that is ended when the host's memory runs short. Raises ArmFailed, OutOfMemory."""
         with self.bench.running([arm]) as (instance,):
-            guard = MemoryGuard(instance.php_pid, self._floor_kib)
+            guard = MemoryGuard(instance.php_pid)
             try:
                 with guard:
                     yield instance
@@ -176,22 +191,35 @@ class Pools:
         The pool's memory is read after the first. Raises ArmFailed, also where no request of a visit gets a valid answer; OutOfMemory.
         """
         with self.running(workers) as (instance, warm), Guest(instance) as guest:
-            asked = loads(warm)
             made = []
-            for place, load in enumerate(asked):
+            for place, load in enumerate(loads(warm)):
                 offered = f"{load.rate_per_s:.3g} requests/s arrive" if load.rate_per_s else f"{load.in_flight} in flight"
                 self.tell(f"{workers} workers, {offered}")
-                made.append(self.visit(guest, load, number=number * 8 + place, remember=place == 0))
+                made.append(self._counted(guest, load, number=number * 8 + place, remember=place == 0))
             return tuple(made)
 
-    def visit(self, guest: Guest, load: Load, *, number: int, remember: bool = False) -> Visit:
-        """One visit of a running pool. Raises ArmFailed where nothing is answered, or a server has ended."""
+    def _counted(self, guest: Guest, load: Load, *, number: int, remember: bool) -> Visit:
+        """One visit, made again where a covariate that was declared beforehand excludes it; the last one where it always does."""
+        visit = self.visit(guest, load, number=number, remember=remember)
+        memory = visit.memory
+        for again in range(1, AGAIN):
+            if not visit.excluded or load.rate_per_s:
+                break
+            self.progress.note(f"a visit does not count ({visit.excluded}): once more")
+            visit = self.visit(guest, load, number=number + 100_000 * again)
+        return structs.replace(visit, memory=memory) if memory is not None else visit
+
+    def visit(self, guest: Guest, load: Load, *, number: int, remember: bool = False, opening: bool = True) -> Visit:
+        """One visit of a running pool, after some requests that open connections unless it shall find the pool as it is.
+
+        Raises ArmFailed where nothing is answered, or a server has ended.
+        """
         sequence = deal(self._chance(number, 1), [target.weight for target in self.workload.targets], load.requests)
         offsets = None
         if load.rate_per_s:
             offsets = poisson(constant(load.rate_per_s, load.requests / load.rate_per_s), self._chance(number, 2))
         order = Order(Point(load.in_flight, 1.0 if load.rate_per_s else 0.0), sequence, offsets, load.rate_per_s)
-        visit = self._visitor.visit(guest, order, number, remember=remember)
+        visit = self._visitor.visit(guest, order, number, remember=remember, opening=opening)
         instance = guest.instance
         if broken := instance.broken():
             raise ArmFailed(instance.arm, broken)
@@ -210,16 +238,6 @@ class Pools:
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence([self._seed, *numbers])))
 
 
-def rate_of(visit: Visit) -> float:
-    """Valid answers per second of a visit."""
-    return throughput_of(visit)
-
-
 def now_s(clock: SweepClock) -> float:
     """Seconds of the budget that are used up, rounded to what a record needs."""
     return round(clock.spent_s(), 3)
-
-
-def pause(seconds: float) -> None:
-    """Let nothing happen for so long."""
-    time.sleep(seconds)

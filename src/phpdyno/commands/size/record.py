@@ -20,6 +20,8 @@ SIZE_FILE = "size.jsonl"
 SIZE_SCHEMA = 1
 Stage = Literal["search", "confirm"]
 Manager = Literal["static", "dynamic", "ondemand"]
+MOST_ROUNDS = 8
+"""Rounds of one confirmation at most; those after a revision are numbered from here on."""
 Reason = Literal["knee", "objective", "unsure", "nothing", "cap"]
 
 
@@ -61,11 +63,12 @@ class Limit(Struct, frozen=True):
 
 class LimitsRead(Struct, frozen=True, tag="limits"):
     """What limits the pool, read once. `free_kib` is what the host could still give then; `others` are other pools that run here, each with
-    what it may grow by (KiB)."""
+    what it may grow by (KiB). `connections_here` is what the private database allows, None without one."""
 
     limits: tuple[Limit, ...]
     free_kib: int
     others: dict[str, int] = {}
+    connections_here: int | None = None
 
 
 class PoolMeasured(Struct, frozen=True, tag="pool"):
@@ -78,6 +81,13 @@ class PoolMeasured(Struct, frozen=True, tag="pool"):
     visits: tuple[Visit, ...]
     at_s: float
     threads: int = 1
+
+
+class TargetsChosen(Struct, frozen=True, tag="chosen"):
+    """Which targets are looked at by themselves, by their labels, and how many are not."""
+
+    labels: tuple[str, ...]
+    left_out: int
 
 
 class MemoryStep(Struct, frozen=True):
@@ -103,14 +113,14 @@ class TargetMeasured(Struct, frozen=True, tag="target"):
 class ManagerMeasured(Struct, frozen=True, tag="manager"):
     """One way to manage workers, through idle, burst and idle again.
 
-    `first_ms` is the time of the first answer after the idle spell. `burst` is the open visit: `rate_per_s` for `burst_s`. `workers` are
-    counts over time, (seconds from the burst's start, workers). `forks` is how many workers were started meanwhile, `idle_pss_kib` the
-    memory of the pool before the burst.
+    `first_ms` is the time of the first answer after the idle spell, None where it was no valid one. `burst` is the open visit: `rate_per_s`
+    for `burst_s`. `workers` are counts over time, (seconds from the burst's start, workers), until some seconds after its end. `forks` is
+    how many were started in the burst, `idle_pss_kib` the memory of the pool before it.
     """
 
     manager: Manager
     settings: dict[str, str]
-    first_ms: float
+    first_ms: float | None
     burst: Visit
     burst_s: float
     workers: tuple[tuple[float, int], ...]
@@ -118,6 +128,13 @@ class ManagerMeasured(Struct, frozen=True, tag="manager"):
     idle_workers: int
     idle_pss_kib: int | None
     at_s: float
+
+
+class ManagerFailed(Struct, frozen=True, tag="manager-failed"):
+    """One way to manage workers that could not be tried, and why."""
+
+    manager: Manager
+    why: str
 
 
 class Stopped(Struct, frozen=True, tag="stopped"):
@@ -188,8 +205,10 @@ SizeRecord = (
     | ReachedFor
     | LimitsRead
     | PoolMeasured
+    | TargetsChosen
     | TargetMeasured
     | ManagerMeasured
+    | ManagerFailed
     | Stopped
     | Recommended
     | Foretold
@@ -198,6 +217,12 @@ SizeRecord = (
 )
 _DECODER: msgspec.json.Decoder[SizeRecord] = msgspec.json.Decoder(SizeRecord)
 _R = TypeVar("_R", bound=Struct)
+
+
+def cores_of(host: HostFacts) -> int:
+    """Cores' worth of CPU that php-fpm has: those it may use, unless the cgroup's limit gives less time."""
+    here = len(host.measured_cores)
+    return here if host.cpu_quota_cores is None else max(1, min(here, round(host.cpu_quota_cores)))
 
 
 class SizeRun(Struct, frozen=True):

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from phpdyno.commands.size import words
 from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.caps import caps_of
+from phpdyno.commands.size.confirmation import failed_share, open_visits, over, p99_of, saturated_visits
 from phpdyno.commands.size.costs import target_costs
-from phpdyno.commands.size.decide import caps_of, models_of, over, saturated, searched, visit_at
 from phpdyno.commands.size.formulas import formula_rows
 from phpdyno.commands.size.found import (
     SCHEMA,
@@ -23,6 +24,7 @@ from phpdyno.commands.size.found import (
     SizeFound,
     Summary,
 )
+from phpdyno.commands.size.models import models_of, saturated, searched, visit_at
 from phpdyno.commands.size.record import (
     Concluded,
     Foretold,
@@ -34,6 +36,7 @@ from phpdyno.commands.size.record import (
     SizeHost,
     SizeRun,
     TargetMeasured,
+    cores_of,
 )
 from phpdyno.commands.size.settings import pool_settings
 from phpdyno.journal.records import ReachedFor
@@ -50,8 +53,11 @@ from phpdyno.stats.capacity.curve import Curve
 from phpdyno.stats.capacity.mgc import mgc
 from phpdyno.stats.capacity.queue import open_queue
 from phpdyno.stats.capacity.usl import LEAST_POINTS, fit_usl
-from phpdyno.stats.visits import counting, pooled_times, throughput, throughput_of, times_at
+from phpdyno.stats.visits import pooled_times, tally, throughput, throughput_of
 
+WORST = "the same, each worker having served the heaviest target"
+FAILED = 0.01
+"""Share of requests without a valid answer, from which on a 99th percentile is that of no answer."""
 AGREES = 0.15
 """A foretold percentile this near to the measured one agrees with it."""
 
@@ -64,7 +70,7 @@ def found_of(run: SizeRun, name: str) -> SizeFound | None:
     header, asked = run.header, run.header.asked
     foretold = run.last(Foretold)
     concluded, reached, end = run.last(Concluded), run.last(ReachedFor), run.last(SizeEnded)
-    confirmed = confirmed_rows(run, decided, len(host.host.measured_cores))
+    confirmed = confirmed_rows(run, decided, cores_of(host.host))
     recommended = _recommended(run, decided, confirmed)
     costs = target_costs(run.all_of(TargetMeasured))
     managers = tuple(map(_manager_row, run.all_of(ManagerMeasured)))
@@ -83,7 +89,7 @@ def found_of(run: SizeRun, name: str) -> SizeFound | None:
         app=_app(run),
         transport=asked.transport,
         targets=scope.target_rows(header.workload),
-        cores=len(host.host.measured_cores),
+        cores=cores_of(host.host),
         confidence=asked.confidence,
         answer="",
         recommended=recommended,
@@ -97,17 +103,17 @@ def found_of(run: SizeRun, name: str) -> SizeFound | None:
             for each in (foretold.points if foretold else ())
         ),
         costs=costs,
-        limits=tuple(_limit_rows(asked, limits, pools)),
+        limits=tuple(_limit_rows(asked, limits, pools, run.all_of(TargetMeasured))),
         managers=managers,
         formulas=formula_rows(run, confirmed, saturated(run)),
-        pool=pool_settings(recommended, costs, managers, concluded),
+        pool=pool_settings(recommended, costs, managers, concluded, backlog=header.arm.settings.get("pool.listen.backlog")),
         sentences=(),
         environment=_environment(run, host),
         warnings=tuple(dict.fromkeys(warning for each in run.all_of(SizeHost) for warning in each.warnings)),
         reached=reach_view(reached) if reached else None,
         repeat=scope.repeat(header.argv, asked.seed, "size"),
     )
-    return words.told(found, asked, limits, concluded)
+    return words.told(found, run)
 
 
 # ---- the confirmation ---------------------------------------------------------------------------
@@ -115,19 +121,19 @@ def found_of(run: SizeRun, name: str) -> SizeFound | None:
 
 def confirmed_rows(run: SizeRun, decided: Recommended, cores: int) -> tuple[ConfirmedRow, ...]:
     """Each pool of the confirmation, the recommended one first."""
-    measured = [each for each in run.all_of(PoolMeasured) if each.stage == "confirm"]
     rows = []
     for workers in (decided.workers, *sorted(decided.beside)):
-        mine = [each for each in measured if each.workers == workers]
-        visits = [each.visits[0] for each in mine]
-        figure = throughput(visits, run.header.asked.confidence)
-        paired = over(run, decided.workers, workers, run.header.asked.confidence)
+        visits = saturated_visits(run, workers)
+        seen = tally(visits)
         row = ConfirmedRow(
             workers=workers,
             what=_what(workers, decided.workers, cores, run.header.own_workers),
-            per_s=estimate(figure),
-            over=estimate(paired),
+            per_s=estimate(throughput(visits, run.header.asked.confidence)),
+            over=estimate(over(run, decided.workers, workers)),
+            p99_ms=estimate(p99_of(run, workers), 1e6),
             memory_kib=_memory(visits),
+            failed=seen.requests - seen.valid,
+            excluded=seen.visits - seen.counted,
             words="",
         )
         rows.append(row)
@@ -148,35 +154,38 @@ def _memory(visits: Sequence[Visit]) -> float | None:
 
 
 def _recommended(run: SizeRun, decided: Recommended, confirmed: Sequence[ConfirmedRow]) -> RecommendedPool:
-    asked = run.header.asked
-    mine = [each for each in run.all_of(PoolMeasured) if each.stage == "confirm" and each.workers == decided.workers]
-    opened = [visit for each in mine for visit in each.visits if visit.point.open_share]
-    measured = estimate(times_at(opened, 99.0, asked.confidence), 1e6) if counting(opened) else None
+    asked, first = run.header.asked, confirmed[0]
+    opened = open_visits(run, decided.workers)
     foretold = None
     if decided.predicted_p99_ms is not None:
         foretold = Estimate(decided.predicted_p99_ms, decided.predicted_low_ms, decided.predicted_high_ms, 0)
     models = models_of(searched(run))
     rates = models.curve.rates_per_s(decided.workers, models.idle)
     queue, check = open_queue(rates, decided.rate_per_s), mgc(rates, models.work, decided.rate_per_s)
-    objective = asked.objective
-    meets = None
-    if objective.p99_s is not None and objective.rate_per_s is not None and measured is not None:
-        meets = (measured.high if measured.high is not None else measured.value) <= objective.p99_s * 1e3
     return RecommendedPool(
         workers=decided.workers,
         reason=decided.reason,
         share=_share(confirmed),
-        per_s=confirmed[0].per_s,
+        per_s=first.per_s,
         rate_per_s=decided.rate_per_s,
-        p99_ms=measured,
+        p99_ms=first.p99_ms,
         predicted_p99_ms=foretold,
-        within=_agree(measured, foretold),
+        within=_agree(first.p99_ms, foretold),
         mgc_p99_ms=check.p99_s * 1e3 if math.isfinite(check.p99_s) else None,
-        holds_to_per_s=_holds_to(run.last(Foretold), objective.p99_s),
+        holds_to_per_s=_holds_to(run.last(Foretold), asked.objective.p99_s),
         waits=queue.waits if queue.stable else None,
-        memory_kib=confirmed[0].memory_kib,
-        meets=meets,
+        memory_kib=first.memory_kib,
+        failed=failed_share(opened),
+        meets=_meets(asked, first.p99_ms, failed_share(opened)),
     )
+
+
+def _meets(asked: Asked, measured: Estimate | None, failed: float) -> bool | None:
+    """Whether the objective held when it was measured: an answer that never comes is no fast one."""
+    objective = asked.objective
+    if objective.p99_s is None or objective.rate_per_s is None or measured is None:
+        return None
+    return (measured.high if measured.high is not None else measured.value) <= objective.p99_s * 1e3 and failed <= FAILED
 
 
 def _holds_to(foretold: Foretold | None, p99_s: float | None) -> float | None:
@@ -188,22 +197,21 @@ def _holds_to(foretold: Foretold | None, p99_s: float | None) -> float | None:
 
 
 def _share(confirmed: Sequence[ConfirmedRow]) -> Estimate | None:
-    """The recommended pool's throughput over the best other's of the confirmation, by round; 1 at most where it is the best itself."""
-    others = [row for row in confirmed[1:] if row.per_s is not None]
-    if not others or confirmed[0].per_s is None:
-        return None
-    best = max(others, key=lambda row: row.per_s.value if row.per_s else 0.0)
-    return best.over
+    """The recommended pool's throughput over that of the pool which did most beside it, by round."""
+    others = [row for row in confirmed[1:] if row.over is not None]
+    return min(others, key=lambda row: row.over.value if row.over else math.inf).over if others else None
 
 
 def _agree(measured: Estimate | None, foretold: Estimate | None) -> bool | None:
+    """Within 15 %, or the intervals overlap; None where what was foretold has no upper end, which would agree with anything."""
     if measured is None or foretold is None:
         return None
     if abs(foretold.value / measured.value - 1.0) <= AGREES:
         return True
+    if foretold.high is None:
+        return None
     low, high = measured.low or measured.value, measured.high or measured.value
-    foretold_high = math.inf if foretold.high is None else foretold.high
-    return (foretold.low or foretold.value) <= high and low <= foretold_high
+    return (foretold.low or foretold.value) <= high and low <= foretold.high
 
 
 # ---- rows -----------------------------------------------------------------------------------------
@@ -219,6 +227,8 @@ def _pool_row(pool: PoolMeasured) -> PoolRow:
         alone_per_s=throughput_of(alone) if alone else None,
         half_per_s=throughput_of(half) if half and pool.workers > 1 else None,
         cpu_ms=full.cpu.php_ns / max(1, full.valid) / 1e6,
+        failed=full.requests - full.valid,
+        excluded=full.excluded,
         memory=memory_row([full.memory]) if full.memory is not None else None,
     )
 
@@ -233,6 +243,7 @@ def _manager_row(each: ManagerMeasured) -> ManagerRow:
         p50_ms=times[0],
         p99_ms=times[1],
         rate_per_s=each.burst.rate_per_s,
+        requests=each.burst.requests,
         failed=each.burst.requests - each.burst.valid,
         failures=dict(each.burst.kinds),
         queue_most=queue.most if queue else None,
@@ -251,8 +262,8 @@ def pooled_times_of(visit: Visit) -> tuple[float, float]:
     return float(held.percentile(50.0)) / 1e6, float(held.percentile(99.0)) / 1e6
 
 
-def _limit_rows(asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured]) -> Iterator[LimitRow]:
-    workers = {cap.key: cap.workers for cap in caps_of(asked, limits, pools).caps}
+def _limit_rows(asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured], targets: Sequence[TargetMeasured]) -> Iterator[LimitRow]:
+    workers = {cap.key: cap.workers for cap in caps_of(asked, limits, pools, targets).caps}
     yield LimitRow(kind="asked", value=asked.most, workers=workers["asked"], source="--most")
     for limit in limits.limits:
         key = "max_connections" if limit.kind == "connections" else limit.kind
@@ -262,6 +273,8 @@ def _limit_rows(asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured])
             workers=next((each for name, each in workers.items() if name == key), None) if limit.value is not None else None,
             source=limit.unread or limit.source,
         )
+        if limit.kind == "memory" and "memory_worst" in workers:
+            yield LimitRow(kind="memory_worst", value=limit.value, workers=workers["memory_worst"], source=WORST)
 
 
 def _summary(curve: Curve) -> Summary | None:

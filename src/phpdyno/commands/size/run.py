@@ -11,13 +11,14 @@ from msgspec import Struct, structs
 from phpdyno import __version__
 from phpdyno.apps.source import App
 from phpdyno.commands.size.asked import Asked, check_asked
-from phpdyno.commands.size.limits import floor_kib, read_limits
+from phpdyno.commands.size.limits import read_limits
 from phpdyno.commands.size.pool_file import BUNDLE, make_size_bundle
-from phpdyno.commands.size.pools import Pools
+from phpdyno.commands.size.pools import Pools, connections_for
 from phpdyno.commands.size.record import (
     SIZE_FILE,
     SIZE_SCHEMA,
     LimitsRead,
+    PoolMeasured,
     SizeEnded,
     SizeHeader,
     SizeHost,
@@ -27,7 +28,7 @@ from phpdyno.commands.size.record import (
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.stages import measure_all
 from phpdyno.drive.descriptors import require_descriptors
-from phpdyno.errors import Interrupted, UsageError
+from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.sweep import SweepClock
 from phpdyno.host.cgroup import cpu_source
@@ -42,7 +43,6 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT, SweepPlan
 from phpdyno.paths import cache_dir
 from phpdyno.render.apache import is_apache
-from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.compare import open_source, prepare_commits, refuse_changed, require_servers, workload_for
@@ -54,7 +54,7 @@ from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
 from phpdyno.workflows.sweep_session import refuse_other_cores
 
 COMMAND = "size"
-ROUGH_CPU = "without a cgroup (which needs root) what an ended worker had used is known to a tick only"
+HELPERS = 4
 
 
 def size(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
@@ -70,7 +70,7 @@ def size(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -
     if is_apache(arm):
         raise UsageError("this serves with Apache, which has no pool of php-fpm", where="--control", next_step="leave web.server out")
     require_servers(asked.transport, [arm])
-    require_descriptors(MOST_THROUGH_NGINX)
+    require_descriptors(_connections(asked))
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, definition.name)
         with Supervisor(run / "logs") as supervisor:
@@ -108,8 +108,10 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     go_on_with(header.asked.source.network)
     definition = open_source(header.asked.source)
     pools = PoolArms(header.asked.control, definition)
+    if pools.arm({"pool.pm": "static", "pool.pm.max_children": "1"}).settings != header.arm.settings:
+        raise DynoError("the control is not what it was when this run began", where=header.asked.control, next_step="start a new run")
     require_servers(header.asked.transport, [header.arm])
-    require_descriptors(MOST_THROUGH_NGINX)
+    require_descriptors(_connections(header.asked))
     with MeasuringLock(), Supervisor(run / "logs") as supervisor:
         app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
         refuse_changed(
@@ -119,6 +121,11 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
         with JournalWriter(run / SIZE_FILE) as journal:
             _measure(_Session(run, begun, pools, definition, app, supervisor, journal, tuple(argv), progress))
     return run
+
+
+def _connections(asked: Asked) -> int:
+    """The most connections that are open at once."""
+    return connections_for(asked.most, asked.transport)
 
 
 class PoolArms:
@@ -140,13 +147,16 @@ class PoolArms:
 
 
 def cores_for(wanted: int | None) -> Cores:
-    """Cores of php-fpm and of all else; php-fpm has all but one where nobody says, and shares all where as many are wanted as there are.
+    """Cores of php-fpm and of all else; php-fpm has three of four where nobody says, and shares all where as many are wanted as there are.
 
     Raises UsageError for more than this process may use.
     """
     here = tuple(sorted(os.sched_getaffinity(0)))
-    if wanted is None or wanted < len(here):
-        return split_cores(workers=wanted or len(here))
+    if wanted is None:
+        # nginx, the database and the generator work as well: of a larger host they have a quarter.
+        return split_cores(workers=len(here) - max(1, len(here) // HELPERS))
+    if wanted < len(here):
+        return split_cores(workers=wanted)
     if wanted > len(here):
         raise UsageError(
             f"this process may use {len(here)} of the host's cores, and what {wanted} do cannot be measured here",
@@ -218,7 +228,7 @@ def _measure(session: _Session) -> None:
             clock=clock,
             budget_s=asked.budget_s,
             progress=progress,
-            floor_kib=floor_kib(),
+            threads=max((each.threads for each in begun.all_of(PoolMeasured)), default=1),
         )
         with on_cores(cores.helpers):
             started.learn()

@@ -3,19 +3,27 @@
 from collections.abc import Sequence
 
 from phpdyno.commands.size.found import ManagerRow, PoolSettings, RecommendedPool, TargetCost
+from phpdyno.commands.size.pools import BACKLOG
 from phpdyno.commands.size.record import Concluded
 from phpdyno.report.words import count
 
-BACKLOG = 511
-"""php-fpm's own default of listen.backlog."""
 SOMAXCONN = "os.net.core.somaxconn"
 
 
 def pool_settings(
-    recommended: RecommendedPool, costs: Sequence[TargetCost], managers: Sequence[ManagerRow], concluded: Concluded | None
+    recommended: RecommendedPool,
+    costs: Sequence[TargetCost],
+    managers: Sequence[ManagerRow],
+    concluded: Concluded | None,
+    *,
+    backlog: str | None = None,
 ) -> PoolSettings:
-    """The pool: static, since a pool that starts workers in a burst lets requests wait for them; what leaks is replaced in time."""
-    settings = {"pm": "static", "pm.max_children": str(recommended.workers), "listen.backlog": str(BACKLOG)}
+    """The pool as php-fpm takes it: static, since a pool that starts workers in a burst lets requests wait for them.
+
+    What leaks is replaced in time. `backlog` is what the control names; it is never made less.
+    """
+    waiting = max(BACKLOG, int(backlog)) if backlog is not None and int(backlog) >= 0 else BACKLOG
+    settings = {"pm": "static", "pm.max_children": str(recommended.workers), "listen.backlog": str(waiting)}
     reasons = {
         "pm": _manager_reason(managers),
         "pm.max_children": _workers_reason(recommended),
@@ -27,18 +35,20 @@ def pool_settings(
         settings["pm.max_requests"] = str(worst.max_requests)
         reasons["pm.max_requests"] = f"{worst.label} grows by {worst.growth_kib or 0.0:.0f} KiB with each thousand requests"
     limit = concluded.somaxconn if concluded is not None else None
-    kernel = {SOMAXCONN: str(BACKLOG)} if limit is not None and limit < BACKLOG else {}
+    kernel = {SOMAXCONN: str(waiting)} if limit is not None and limit < waiting else {}
     return PoolSettings(settings=settings, reasons=reasons, kernel=kernel)
 
 
 def _workers_reason(recommended: RecommendedPool) -> str:
     workers = count(recommended.workers, "worker")
+    asked = f"{recommended.rate_per_s:.3g} requests/s as was asked"
+    held = recommended.meets is not False
     return {
         "knee": f"{workers}: more bring no throughput that matters, fewer lose some",
-        "objective": f"{workers}: the fewest that hold {recommended.rate_per_s:.3g} requests/s as was asked",
-        "unsure": f"{workers}: foretold to hold {recommended.rate_per_s:.3g} requests/s as was asked, but not for certain",
+        "objective": f"{workers}: the fewest that are foretold to hold {asked}" if held else f"{workers}: they did not hold {asked}",
+        "unsure": f"{workers}: foretold to hold {asked}, but not for certain" if held else f"{workers}: they did not hold {asked}",
         "nothing": f"{workers}: no number of workers holds what was asked, more than these bring nothing",
-        "cap": f"{workers}: a limit of this host allows no more",
+        "cap": f"{workers}: a limit allows no more, though more would bring more",
     }[recommended.reason]
 
 

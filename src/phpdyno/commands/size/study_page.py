@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from phpdyno.commands.size.found import SizeFound
+from phpdyno.commands.size.record import SizeHost, SizeRun
 from phpdyno.commands.size.study import SizeStudy
 from phpdyno.commands.size.terminal import spanned
-from phpdyno.commands.size.words import MATTERS, mib, ms, part, rate
-from phpdyno.model.facts import HostFacts
+from phpdyno.commands.size.words import MATTERS, mib, ms, ms_or_none, part, rate
 from phpdyno.report.markdown import plain, table
-from phpdyno.report.words import NOTHING, count
+from phpdyno.report.words import NOTHING, count, duration
 
 
-def study_page(study: SizeStudy, found: Mapping[str, SizeFound], *, host: HostFacts | None, measured: str) -> str:
-    """The whole page; `measured` says when and by which phpdyno. Nothing in it names a path of the machine."""
+def study_page(study: SizeStudy, found: Mapping[str, SizeFound], *, runs: Mapping[str, SizeRun]) -> str:
+    """The whole page, of the apps that have an answer and their runs. Nothing in it names a path of the machine."""
     blocks = [
         f"# {plain(study.title)}",
-        _answer(found),
+        _answer(found, [name for name in study.app if name not in found]),
         plain(study.about),
         "This page was made by `phpdyno size --study` from the runs that it describes; edit the study file, not the page.",
         "## Claimed and found",
@@ -24,7 +24,7 @@ def study_page(study: SizeStudy, found: Mapping[str, SizeFound], *, host: HostFa
         "## The reference's table",
         *_tables(study),
         "## Machine and method",
-        table(("", ""), [("measured", measured), *_host(host)], left=2),
+        *(table((name, ""), _measured(run), left=2) for name, run in runs.items()),
         _METHOD,
         "## The reference",
         plain(study.reference.source) + ".",
@@ -40,10 +40,11 @@ _METHOD = (
 )
 
 
-def _answer(found: Mapping[str, SizeFound]) -> str:
+def _answer(found: Mapping[str, SizeFound], lacking: Sequence[str]) -> str:
     """In one paragraph: the number of each app, and whether cores × 2 held."""
     said = [f"`{name}`: {plain(each.answer)} ({_held(each)})." for name, each in found.items()]
     cores = next((each.cores for each in found.values()), 1)
+    said += [f"`{name}`: no answer." for name in lacking]
     return f"**Answer.** With {count(cores, 'core')} for PHP: " + " ".join(said)
 
 
@@ -55,6 +56,8 @@ def _held(found: SizeFound) -> str:
     cost = 1.0 - 1.0 / row.over.value
     if row.workers == found.recommended.workers or abs(cost) < MATTERS:
         return "cores × 2 held"
+    if row.over.low is None or row.over.high is None or row.over.low < 1.0 < row.over.high:
+        return "cores × 2 was not told apart from it"
     return f"cores × 2 did not hold: it {'loses' if cost > 0.0 else 'gains'} {part(abs(cost))}"
 
 
@@ -109,7 +112,7 @@ def _managers(found: SizeFound) -> list[Sequence[str]]:
     return [
         (
             row.manager,
-            ms(row.first_ms),
+            ms_or_none(row.first_ms),
             ms(row.p50_ms),
             ms(row.p99_ms),
             str(row.failed),
@@ -140,11 +143,16 @@ def _tables(study: SizeStudy) -> Iterator[str]:
         yield table(("machine", "pool", *(f"c={load}" for load in loads)), rows, left=2)
 
 
-def _host(host: HostFacts | None) -> list[tuple[str, str]]:
-    if host is None:
-        return []
+def _measured(run: SizeRun) -> list[tuple[str, str]]:
+    """When and on what an app was measured."""
+    header, seen = run.header, run.last(SizeHost)
+    when = ("measured", f"{header.started[:10]}, phpdyno {header.phpdyno}, {duration(run.spent_s)} of measuring, seed {header.asked.seed}")
+    if seen is None:
+        return [when]
+    host = seen.host
     servers = ", ".join(dict.fromkeys(f"{name.partition(' ')[0]} {version}" for name, version in host.versions.items()))
     return [
+        when,
         ("processor", f"{host.cpu_model}, {count(host.cores, 'core')}, {host.memory_kib / 2**20:.1f} GiB"),
         ("cores", f"{count(len(host.measured_cores), 'core')} for php-fpm, {count(len(host.helper_cores), 'core')} for all else"),
         ("system", f"Linux {host.kernel}, steal {part(host.steal_fraction)}"),

@@ -7,12 +7,12 @@ import numpy as np
 from msgspec import structs
 
 from phpdyno.commands.size.pools import Pools, now_s
-from phpdyno.commands.size.record import MemoryStep, TargetMeasured
+from phpdyno.commands.size.record import MemoryStep, TargetMeasured, TargetsChosen
 from phpdyno.drive.driver import LoopDriver, failures
 from phpdyno.errors import DynoError
 from phpdyno.host.memory import MemoryUnreadable, read_memory_of, read_own_kib_of
 from phpdyno.knobs.domain import size_bytes
-from phpdyno.model.workload import Target, Workload
+from phpdyno.model.workload import Target
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.pool_memory import workers_of
 
@@ -21,14 +21,36 @@ STEPS = 20
 STEP_REQUESTS = 50
 STEP_S = 0.25
 MOST_STEP_S = 1.5
-MOST_TARGETS = 8
-"""The heaviest by weight; of the others nothing is known by themselves."""
+FREQUENT, DEAR = 5, 3
+"""Of many targets: so many of the most frequent ones, and of the rest those that take most CPU at a first look (an admin page is rare)."""
 
 
-def targets_of(workload: Workload) -> tuple[Target, ...]:
-    """Those that are looked at by themselves, in the order of the workload."""
-    heaviest = sorted(workload.targets, key=lambda target: -target.weight)[:MOST_TARGETS]
-    return tuple(target for target in workload.targets if target in heaviest)
+def choose(pools: Pools) -> TargetsChosen:
+    """Which targets are looked at by themselves: all, unless they are many. Raises ArmFailed, OutOfMemory."""
+    targets = pools.workload.targets
+    if len(targets) <= FREQUENT + DEAR:
+        return TargetsChosen(tuple(target.label for target in targets), 0)
+    pools.tell("a first look at every target")
+    order = sorted(range(len(targets)), key=lambda index: -targets[index].weight)
+    frequent, rare = order[:FREQUENT], order[FREQUENT:]
+    with pools.running(1) as (instance, _):
+        driver = pools.driver(instance, 1)
+        try:
+            cost = {index: _looked_ns(instance, driver, index) for index in rare}
+        finally:
+            driver.close()
+    chosen = {*frequent, *sorted(rare, key=lambda index: -cost[index])[:DEAR]}
+    return TargetsChosen(tuple(targets[index].label for index in sorted(chosen)), len(targets) - len(chosen))
+
+
+def _looked_ns(instance: Instance, driver: LoopDriver, index: int) -> int:
+    """CPU of php-fpm for one request of a target, once its scripts are cached."""
+    driver.fetch(index)
+    instance.await_idle()
+    before_ns = instance.php_meter.read_ns()
+    driver.fetch(index)
+    instance.await_idle()
+    return instance.php_meter.read_ns() - before_ns
 
 
 def measure_target(pools: Pools, target: Target, *, most_s: float) -> TargetMeasured:
@@ -38,7 +60,7 @@ def measure_target(pools: Pools, target: Target, *, most_s: float) -> TargetMeas
     """
     pools.tell(f"memory of {target.label}")
     alone = structs.replace(pools.workload, targets=(target,))
-    with pools.running(1, workload=alone) as (instance, warm):
+    with pools.running(1, workload=alone, more={"pool.pm.max_requests": "0"}) as (instance, warm):
         driver = pools.driver(instance, 1, alone)
         try:
             steps, cpu_ns, wall_ns = _steps(instance, driver, warm.request_wall_ns, most_s / STEPS)

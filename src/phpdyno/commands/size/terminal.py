@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.commands.size.found import PoolRow, SizeFound
-from phpdyno.commands.size.words import mib, ms, part, rate
+from phpdyno.commands.size.words import mib, ms, ms_or_none, part, rate
 from phpdyno.model.notices import rest_of
 from phpdyno.report.sweep_shape import Estimate
 from phpdyno.report.terminal_parts import headed, inert, labelled, reached
@@ -84,7 +84,7 @@ def _managers(found: SizeFound) -> Table:
     rows = [
         [
             row.manager,
-            ms(row.first_ms),
+            ms_or_none(row.first_ms),
             ms(row.p50_ms),
             ms(row.p99_ms),
             str(row.failed),

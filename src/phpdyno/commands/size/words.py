@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.found import ConfirmedRow, ManagerRow, RecommendedPool, SizeFound
-from phpdyno.commands.size.record import Concluded, LimitsRead
+from phpdyno.commands.size.record import Concluded, LimitsRead, ManagerFailed, SizeRun, Stopped, TargetsChosen
 from phpdyno.report.sweep_shape import Estimate
 from phpdyno.report.words import count
 
@@ -15,34 +15,48 @@ MIB = 1024
 PROGRAM = "php-fpm"
 MATTERS = 0.03
 """Of throughput: what differs by less is called the same."""
-KINDS = {"memory": "memory", "process_max": "php-fpm's process.max", "max_connections": "the database's max_connections", "asked": "--most"}
+KINDS = {
+    "memory": "memory",
+    "memory_worst": "memory, each worker having served the heaviest target,",
+    "process_max": "php-fpm's process.max",
+    "max_connections": "the database's max_connections",
+    "asked": "--most",
+}
+HELPERS_FULL = frozenset({"web", "generator", "helpers", "stranger_beside_helpers"})
+"""Limits of this measurement, none of the pool's."""
 
 
-def told(found: SizeFound, asked: Asked, limits: LimitsRead, concluded: Concluded | None) -> SizeFound:
+def told(found: SizeFound, run: SizeRun) -> SizeFound:
     """The same with its answer and its sentences."""
+    concluded = run.last(Concluded)
     kind = concluded.bottleneck.kind if concluded is not None and concluded.bottleneck is not None else ""
-    return replace(found, answer=answer_line(found), sentences=tuple(_sentences(found, asked, limits, kind)))
+    return replace(found, answer=answer_line(found, kind), sentences=tuple(_sentences(found, run, kind)))
 
 
-def answer_line(found: SizeFound) -> str:
+def answer_line(found: SizeFound, kind: str = "") -> str:
     """`8 workers: 97 to 100 % of the best throughput, p99 180 ms at 50/s, 310 MiB; cores × 2 (4 workers) would have cost 22 %`."""
     pool = found.recommended
     times = pool.p99_ms or pool.predicted_p99_ms
     held = ""
     if times is not None:
         held = f"p99 {ms(times.value)} at {rate(pool.rate_per_s)}/s" + ("" if pool.p99_ms is not None else " (foretold)")
+        held += " (asked for less)" if pool.meets is False else ""
     # What was asked comes first: throughput is not what such a pool was chosen for.
-    parts = [held] if pool.reason in {"objective", "unsure"} and held else [share_words(pool.share), *([held] if held else [])]
+    parts = [held] if pool.reason in {"objective", "unsure"} and held else [share_words(pool), *([held] if held else [])]
     if pool.memory_kib is not None:
         parts.append(mib(pool.memory_kib))
+    at_least = "at least " if kind in HELPERS_FULL and pool.reason in {"knee", "cap"} else ""
     twice = twice_words(found)
-    return f"{count(pool.workers, 'worker')}: {', '.join(parts)}" + (f"; {twice}" if twice else "")
+    return f"{at_least}{count(pool.workers, 'worker')}: {', '.join(parts)}" + (f"; {twice}" if twice else "")
 
 
-def share_words(share: Estimate | None) -> str:
+def share_words(pool: RecommendedPool) -> str:
     """What part of the best throughput a pool has, its interval where there is one."""
+    if pool.reason == "cap":
+        return "the most that a limit allows" + ("" if pool.per_s is None else f", {rate(pool.per_s.value)} requests/s")
+    share = pool.share
     if share is None:
-        return "throughput not confirmed yet"
+        return "throughput not confirmed yet" if pool.per_s is None else f"{rate(pool.per_s.value)} requests/s"
     if share.low is None or share.high is None:
         return f"{100 * min(1.0, share.value):.0f} % of the best throughput"
     low, high = min(1.0, share.low), min(1.0, share.high)
@@ -60,8 +74,10 @@ def twice_words(found: SizeFound) -> str:
         return "that is cores × 2"
     cost = 1.0 - 1.0 / row.over.value
     named = f"cores × 2 ({row.workers})"
-    if abs(cost) < MATTERS or (row.over.low is not None and row.over.high is not None and row.over.low < 1.0 < row.over.high):
+    if abs(cost) < MATTERS:
         return f"{named} does about the same"
+    if row.over.low is None or row.over.high is None or row.over.low < 1.0 < row.over.high:
+        return f"{named} was not told apart from that"
     return f"{named} would have cost {part(cost)} of the throughput" if cost > 0.0 else f"{named} does {part(-cost)} more"
 
 
@@ -77,35 +93,65 @@ def with_words(row: ConfirmedRow, recommended: int) -> ConfirmedRow:
     return replace(row, words=told + (": not told apart" if low < 1.0 < high else ""))
 
 
-def _sentences(found: SizeFound, asked: Asked, limits: LimitsRead, kind: str) -> Iterator[str]:
+def _sentences(found: SizeFound, run: SizeRun, kind: str) -> Iterator[str]:
     pool = found.recommended
     yield from _limit_sentences(found, kind)
     yield from _cap_sentences(found)
     yield from _own_sentences(found)
-    yield from _objective_sentences(pool, asked)
+    yield from _objective_sentences(pool, run.header.asked)
+    yield from _trouble_sentences(found, run)
     if found.idle:
         yield f"Idle workers: {found.idle}."
     for cost in found.costs:
         if cost.max_requests is not None or cost.heavy or len(found.costs) > 1:
             yield f"{cost.label}: {cost.words}."
+    chosen = run.last(TargetsChosen)
+    if chosen is not None and chosen.left_out:
+        yield f"{count(chosen.left_out, 'target')} were not looked at by themselves: less frequent, and cheaper at a first look."
     yield from _memory_sentences(found)
     yield from _manager_sentences(found.managers)
-    for each in limits.limits:
-        if each.unread:
-            yield f"A limit could not be read: {each.unread}."
 
 
 def _limit_sentences(found: SizeFound, kind: str) -> Iterator[str]:
-    """What is full, and whether workers help against it."""
+    """What is full when the pool is saturated, and whether workers help against it."""
     if not found.limit:
         return
-    told = found.limit if found.limit.startswith(PROGRAM) else found.limit[:1].upper() + found.limit[1:]
+    told = f"When saturated: {found.limit}"
+    reason = found.recommended.reason
+    if kind == "workers" and reason != "cap":
+        # Every pool but the largest has all of its workers busy then.
+        return
     if kind in {"php", "all_full", "shared_core"}:
         yield f"{told}. The cores are full: no number of workers helps beyond these."
     elif kind == "database":
-        yield f"{told}. The database is the limit: no number of workers helps beyond these."
+        yield f"{told}. The database is the limit here: no number of workers helps beyond these, unless production's has more cores."
+    elif kind in HELPERS_FULL:
+        yield f"{told}. That is a limit of this measurement: on more cores a larger pool may do more."
     else:
         yield f"{told}."
+
+
+def _trouble_sentences(found: SizeFound, run: SizeRun) -> Iterator[str]:
+    """Failed requests, visits that do not count, pools that were stopped, limits that could not be read, managers that failed."""
+    failed = [f"{row.failed:,} with {count(row.workers, 'worker')}" for row in found.pools if row.failed]
+    failed += [f"{row.failed:,} with {count(row.workers, 'worker')}" for row in found.confirmed if row.failed]
+    if failed:
+        yield f"Requests without a valid answer: {', '.join(dict.fromkeys(failed))}."
+    if found.recommended.failed:
+        yield f"At {rate(found.recommended.rate_per_s)}/s {part(found.recommended.failed)} of the requests got no valid answer."
+    excluded = sum(row.excluded for row in found.confirmed) + sum(bool(row.excluded) for row in found.pools)
+    if excluded:
+        yield f"{count(excluded, 'visit')} did not count, for steal or a late generator."
+    for each in run.all_of(Stopped):
+        left = f"only {each.free_kib // 1024} MiB of memory were left"
+        yield f"A pool of {count(each.workers, 'worker')} was stopped: {left}. No larger one was tried."
+    limits = run.last(LimitsRead)
+    for limit in limits.limits if limits is not None else ():
+        if limit.unread:
+            yield f"A limit could not be read: {limit.unread}."
+    for one in run.all_of(ManagerFailed):
+        if not any(row.manager == one.manager for row in found.managers):
+            yield f"pm = {one.manager} could not be tried: {one.why}."
 
 
 def _cap_sentences(found: SizeFound) -> Iterator[str]:
@@ -140,10 +186,14 @@ def _objective_sentences(pool: RecommendedPool, asked: Asked) -> Iterator[str]:
         elif pool.meets is not None:
             yield f"{wanted}: {'held' if pool.meets else 'not held for certain'} when it was measured."
     elif objective.p99_s is not None and pool.holds_to_per_s is not None:
-        yield f"p99 within {ms(objective.p99_s * 1e3)} is foretold to hold up to {rate(pool.holds_to_per_s)} requests/s."
+        wanted = f"p99 within {ms(objective.p99_s * 1e3)}"
+        if pool.holds_to_per_s:
+            yield f"{wanted} is foretold to hold up to about {rate(pool.holds_to_per_s)} requests/s."
+        else:
+            yield f"{wanted} is not foretold to hold at any rate that was looked at."
     if pool.predicted_p99_ms is not None and pool.p99_ms is not None:
         foretold, measured = span(pool.predicted_p99_ms), span(pool.p99_ms)
-        agree = "they agree" if pool.within else "THEY DO NOT AGREE"
+        agree = {True: "they agree", False: "THEY DO NOT AGREE", None: "too unsure to hold against each other"}[pool.within]
         yield f"p99 at {rate(pool.rate_per_s)}/s was foretold as {foretold} and measured as {measured}: {agree}."
     elif pool.predicted_p99_ms is not None:
         why = "the load generator was late, or too few requests were answered"
@@ -174,10 +224,8 @@ def _manager_sentences(managers: tuple[ManagerRow, ...]) -> Iterator[str]:
         saved = ""
         if row.idle_kib is not None and static.idle_kib is not None and static.idle_kib - row.idle_kib >= MIB:
             saved = f"; it holds {mib(static.idle_kib - row.idle_kib)} less while idle"
-        yield (
-            f"pm = {row.manager}: p99 {ms(row.p99_ms)} in a burst of {rate(row.rate_per_s)}/s after an idle spell, "
-            f"static {ms(static.p99_ms)}{grown}{failed}{saved}."
-        )
+        burst = f"in a burst of {row.requests:,} requests ({rate(row.rate_per_s)}/s) after an idle spell"
+        yield f"pm = {row.manager}: p99 {ms(row.p99_ms)} {burst}, static {ms(static.p99_ms)}{grown}{failed}{saved}."
 
 
 # ---- numbers --------------------------------------------------------------------------------------
@@ -197,9 +245,16 @@ def mib(kib: float) -> str:
 
 def span(figure: Estimate) -> str:
     """`41 ms (38 to 44 ms)`."""
-    if figure.low is None or figure.high is None:
+    if figure.low is None:
         return ms(figure.value)
+    if figure.high is None:
+        return f"{ms(figure.value)} ({ms(figure.low)} or more)"
     return f"{ms(figure.value)} ({ms(figure.low)} to {ms(figure.high)})"
+
+
+def ms_or_none(value: float | None) -> str:
+    """The same, `failed` without one."""
+    return "failed" if value is None else ms(value)
 
 
 def rate(value: float) -> str:

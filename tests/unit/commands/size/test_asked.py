@@ -48,7 +48,8 @@ def test_what_is_no_memory_is_refused_by_name(text: str) -> None:
     ("asked", "where"),
     [
         (Asked(AppSource("hello"), most=0), "--most"),
-        (Asked(AppSource("hello"), most=100_000), "--most"),
+        (Asked(AppSource("hello"), most=437), "--most"),
+        (Asked(AppSource("hello"), most=100_000, transport="fastcgi"), "--most"),
         (Asked(AppSource("hello"), limits=Limits(cores=0)), "--cores"),
         (Asked(AppSource("hello"), limits=Limits(process_max=-1)), "--process-max"),
         (Asked(AppSource("hello"), limits=Limits(connections=0)), "--max-connections"),

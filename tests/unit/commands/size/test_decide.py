@@ -2,8 +2,11 @@ import math
 
 import pytest
 
-from phpdyno.commands.size.decide import caps_of, cost_of_pools, decide, models_of, most_to_try, revise, searched
-from phpdyno.commands.size.record import LimitsRead, Recommended, SizeRun, Stopped
+from phpdyno.commands.size.caps import caps_of, cost_of_pools, most_to_try
+from phpdyno.commands.size.confirmation import rounds_of
+from phpdyno.commands.size.decide import decide, revise
+from phpdyno.commands.size.models import foretell, models_of, searched
+from phpdyno.commands.size.record import MOST_ROUNDS, LimitsRead, Recommended, SizeRun, Stopped
 from phpdyno.errors import DynoError
 from tests.support import sizes
 
@@ -35,11 +38,31 @@ def test_a_rate_that_is_asked_for_wants_as_few_as_hold_it() -> None:
     assert found.rate_per_s == 500.0
 
 
+def test_a_rate_on_full_cores_wants_no_more_than_the_knee() -> None:
+    # Two cores that do 200 a second: at three quarters of that requests wait for a core, whatever the number of workers.
+    assert [decided(sizes.cpu_bound(cores=2), rate_per_s=rate).workers for rate in (20.0, 100.0, 150.0)] == [2, 2, 2]
+    assert decided(sizes.cpu_bound(cores=2), rate_per_s=150.0).reason == "objective"
+    assert decided(sizes.cpu_bound(cores=2), rate_per_s=250.0).reason == "nothing"
+
+
+def test_few_measured_requests_make_what_is_foretold_unsure() -> None:
+    pools = sizes.searched(sizes.sleeping(), noise=0.01)
+    models = models_of(pools)
+    few = type(models)(models.curve, models.work, models.idle, 20)
+    sure, unsure = (foretell(each, 100.0, 8, seed=1) for each in (models, few))
+    assert sure is not None
+    assert unsure is not None
+    assert unsure.high_s / unsure.low_s > sure.high_s / sure.low_s
+
+
 def test_a_response_time_that_is_asked_for_is_held_by_its_whole_interval() -> None:
     found = decided(sizes.sleeping(), rate_per_s=100.0, p99_s=0.060)
     assert found.reason == "objective"
     assert found.predicted_high_ms is not None
     assert found.predicted_high_ms <= 60.0
+    assert found.predicted_low_ms is not None
+    assert found.predicted_p99_ms is not None
+    assert found.predicted_low_ms < found.predicted_p99_ms < found.predicted_high_ms
     tighter = decided(sizes.sleeping(), rate_per_s=100.0, p99_s=0.045)
     assert tighter.workers >= found.workers
 
@@ -54,23 +77,41 @@ def test_more_than_the_cores_can_do_is_held_by_no_number() -> None:
 
 
 def test_memory_caps_the_pool() -> None:
-    pools = sizes.searched(sizes.sleeping())
+    # The search itself ends where memory does.
+    pools = sizes.searched(sizes.sleeping(), most=20)
     limits = sizes.limits(memory_kib=sizes.SHARED_KIB + 20 * sizes.OWN_KIB)
     found = decide(sizes.begun(limits, *pools))
     assert (found.workers, found.reason, found.cap, found.cap_by) == (20, "cap", 20, "memory")
 
 
+def test_the_heaviest_target_caps_the_pool_more_tightly() -> None:
+    pools = sizes.searched(sizes.sleeping(), most=20)
+    limits = sizes.limits(memory_kib=sizes.SHARED_KIB + 20 * sizes.OWN_KIB)
+    found = decide(sizes.begun(limits, *pools, sizes.target("/admin", own_kib=2 * sizes.OWN_KIB)))
+    assert (found.workers, found.cap_by) == (10, "memory_worst")
+
+
+def test_a_leak_caps_the_pool_as_far_as_it_is_let_grow() -> None:
+    pools = sizes.searched(sizes.cpu_bound(cores=2))
+    limits = sizes.limits(memory_kib=sizes.SHARED_KIB + 30 * sizes.OWN_KIB)
+    steady = caps_of(sizes.asked(), limits, pools, [sizes.target()]).most
+    leaking = caps_of(sizes.asked(), limits, pools, [sizes.target(leak_kib=0.5)]).most
+    assert steady == 30
+    assert leaking is not None
+    assert leaking < 20
+
+
 def test_other_pools_take_their_part_of_the_memory() -> None:
-    pools = sizes.searched(sizes.sleeping())
+    pools = sizes.searched(sizes.sleeping(), most=10)
     limits = sizes.limits(memory_kib=sizes.SHARED_KIB + 30 * sizes.OWN_KIB, others=20 * sizes.OWN_KIB)
     assert decide(sizes.begun(limits, *pools)).workers == 10
 
 
 def test_the_databases_connections_cap_the_pool() -> None:
     # dexonline #854: more workers than MySQL's max_connections.
-    pools = sizes.searched(sizes.sleeping())
+    pools = sizes.searched(sizes.sleeping(), most=30)
     found = decide(sizes.begun(sizes.limits(connections=30), *pools))
-    assert (found.workers, found.cap_by) == (30, "max_connections")
+    assert (found.workers, found.reason, found.cap_by) == (30, "cap", "max_connections")
 
 
 def test_throughput_that_still_rises_where_the_user_ends_the_search_is_told_as_that() -> None:
@@ -86,8 +127,9 @@ def test_not_even_one_worker_is_an_error() -> None:
 
 def test_a_pool_that_exhausted_memory_caps_what_is_recommended() -> None:
     pools = [each for each in sizes.searched(sizes.sleeping()) if each.workers <= 16]
-    found = decide(sizes.begun(sizes.limits(), *pools, Stopped("search", 16, 1000)))
+    found = decide(sizes.begun(sizes.limits(), *pools, Stopped("search", 17, 1000)))
     assert (found.workers, found.reason) == (16, "cap")
+    assert max(found.beside) <= 16, "a pool that was stopped is not started again"
 
 
 def test_the_limit_of_a_larger_pool_is_told_before_it_is_started() -> None:
@@ -127,12 +169,14 @@ def test_idle_workers_cost_is_seen_where_it_is_there_and_not_where_it_is_not() -
 def test_the_curve_has_intervals_of_the_visits_own_scatter() -> None:
     calm = models_of(sizes.searched(sizes.sleeping(), noise=0.002)).curve
     wild = models_of(sizes.searched(sizes.sleeping(), noise=0.05)).curve
+    few = models_of(sizes.searched(sizes.sleeping(), most=4, noise=0.002)).curve
 
     def width(curve: object) -> float:
         point = curve.points[0]  # type: ignore[attr-defined]
         return math.log(point.high_per_s / point.low_per_s)
 
     assert width(calm) < width(wild)
+    assert width(few) > width(calm), "where too few pairs tell the scatter, more of it is taken for granted"
 
 
 # ---- what the confirmation changes ------------------------------------------------------------------
@@ -165,6 +209,30 @@ def test_what_is_confirmed_stands_and_is_revised_once_only() -> None:
     other = revise(twice)
     assert other is not None
     assert revise(sizes.added(twice, other)) is None
+
+
+def test_of_larger_pools_that_do_more_the_smallest_takes_its_place() -> None:
+    other = revise(misled(sizes.sleeping(), workers=20, beside=(16, 25, 40)))
+    assert other is not None
+    assert other.workers == 25
+
+
+def test_an_objective_that_was_missed_is_tried_with_a_larger_pool() -> None:
+    run = sizes.begun(sizes.limits(), *sizes.searched(sizes.sleeping()), ask=sizes.asked(p99_s=0.001, rate_per_s=50.0))
+    chosen = Recommended(12, "objective", 0.3, None, "", 51, (10, 15), 50.0, None, None, None)
+    other = revise(sizes.added(run, chosen, *sizes.confirmed(sizes.sleeping(), chosen)))
+    assert other is not None
+    assert (other.workers, other.reason) == (15, "unsure")
+
+
+def test_rounds_that_chose_a_pool_are_not_those_that_confirm_it() -> None:
+    run = misled(sizes.sleeping(), workers=20, beside=(16, 25))
+    other = revise(run)
+    assert other is not None
+    run = sizes.added(run, other)
+    assert rounds_of(run) == ()
+    later = sizes.confirmed(sizes.sleeping(), other, after=MOST_ROUNDS)
+    assert rounds_of(sizes.added(run, *later)) == tuple(later)
 
 
 def test_an_objective_is_never_revised_by_throughput() -> None:

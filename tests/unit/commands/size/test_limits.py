@@ -8,9 +8,9 @@ from phpdyno.commands.size import limits, memory_guard
 from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.asked import Limits as Named
 from phpdyno.commands.size.managers import settings_of
-from phpdyno.commands.size.memory_guard import MemoryGuard
+from phpdyno.commands.size.memory_guard import MemoryGuard, short
 from phpdyno.commands.size.record import Limit, LimitsRead
-from phpdyno.host.free_memory import free_kib
+from phpdyno.host.free_memory import Room, free_kib
 from phpdyno.model.plan import AppSource
 from phpdyno.stack.supervise import Supervisor
 from tests.support.hosts import made_up
@@ -72,18 +72,43 @@ def test_where_nothing_tells_nothing_is_known(tmp_path: Path) -> None:
     assert free_kib(made_up(tmp_path, {})) is None
 
 
-def test_memory_is_kept_for_the_host(tmp_path: Path) -> None:
-    assert limits.floor_kib(made_up(tmp_path, {"/proc/meminfo": MEMINFO})) == round(0.05 * 4_194_304)
-    assert limits.floor_kib(made_up(tmp_path, {"/proc/meminfo": "MemTotal: 524288 kB\n"})) == limits.LEAST_FREE_KIB
+def test_the_tree_of_a_group_is_counted_once_in_v1(tmp_path: Path) -> None:
+    group = "/sys/fs/cgroup/memory/web"
+    files = {
+        "/proc/self/cgroup": "4:memory:/web\n",
+        "/proc/mounts": "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n",
+        "/proc/meminfo": MEMINFO,
+        f"{group}/memory.limit_in_bytes": str(1 << 30),
+        f"{group}/memory.usage_in_bytes": str(1 << 30),
+        f"{group}/memory.stat": f"inactive_file 99\ntotal_inactive_file {64 << 20}\ntotal_active_file {32 << 20}\n",
+    }
+    assert free_kib(made_up(tmp_path, files)) == 96 << 10
+
+
+@pytest.mark.parametrize(
+    ("rooms", "left"),
+    [
+        ([Room(4 << 20, 1 << 20)], None),
+        ([Room(4 << 20, 100 << 10)], 100 << 10),
+        # A small container on a large host is no reason to end a pool.
+        ([Room(64 << 20, 30 << 20), Room(2 << 20, 1_848 << 10)], None),
+        ([Room(64 << 20, 30 << 20), Room(2 << 20, 50 << 10)], 50 << 10),
+        ([Room(128 << 10, 20 << 10)], None),
+        ([Room(128 << 10, 10 << 10)], 10 << 10),
+        ([], None),
+    ],
+)
+def test_memory_is_kept_of_each_limit(rooms: list[Room], left: int | None) -> None:
+    assert short(rooms) == left
 
 
 def test_a_guard_kills_once_and_keeps_what_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
     killed: list[int] = []
-    monkeypatch.setattr(memory_guard, "free_kib", lambda: 1000)
+    monkeypatch.setattr(memory_guard, "rooms", lambda: (Room(1 << 20, 1000),))
     monkeypatch.setattr(memory_guard, "children_of", lambda pid: (pid + 1, pid + 2))
     monkeypatch.setattr(os, "kill", lambda pid, number: killed.append(pid))
     monkeypatch.setattr(memory_guard, "PERIOD_S", 0.001)
-    guard = MemoryGuard(100, 2000)
+    guard = MemoryGuard(100)
     with guard:
         guard._thread.join(timeout=10)
     assert guard.hit_kib == 1000
@@ -91,23 +116,19 @@ def test_a_guard_kills_once_and_keeps_what_was_left(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_guard_leaves_alone_what_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_guard, "free_kib", lambda: 5000)
+    monkeypatch.setattr(memory_guard, "rooms", lambda: (Room(1 << 20, 1 << 19),))
     monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("nothing is to be killed"))
-    guard = MemoryGuard(100, 2000)
+    guard = MemoryGuard(100)
     with guard:
         pass
     assert guard.hit_kib is None
 
 
 def test_spare_workers_of_the_control_are_kept_where_they_fit() -> None:
-    given = {"pool.pm": "dynamic", "pool.pm.max_children": "20", "pool.pm.min_spare_servers": "4", "pool.pm.max_spare_servers": "8"}
-    kept = settings_of("dynamic", 10, given)
-    assert kept == {
-        "pool.pm": "dynamic",
-        "pool.pm.max_children": "10",
-        "pool.pm.min_spare_servers": "4",
-        "pool.pm.max_spare_servers": "8",
-    }
+    spares = {"pool.pm.start_servers": "5", "pool.pm.min_spare_servers": "4", "pool.pm.max_spare_servers": "8"}
+    given = {"pool.pm": "dynamic", "pool.pm.max_children": "20", **spares}
+    assert settings_of("dynamic", 10, given) == {"pool.pm": "dynamic", "pool.pm.max_children": "10", **spares}
+    assert settings_of("dynamic", 10, {"pool.pm.min_spare_servers": "5"}) == {"pool.pm": "dynamic", "pool.pm.max_children": "10"}
     assert settings_of("dynamic", 3, given) == {"pool.pm": "dynamic", "pool.pm.max_children": "3"}
     assert settings_of("static", 3, given) == {"pool.pm": "static", "pool.pm.max_children": "3"}
     assert settings_of("ondemand", 3, given)["pool.pm.process_idle_timeout"] == "1s"

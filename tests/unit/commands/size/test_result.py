@@ -7,11 +7,13 @@ from rich.console import Console
 from phpdyno.commands.size.costs import target_costs
 from phpdyno.commands.size.found import ManagerRow, SizeFound
 from phpdyno.commands.size.page import render_size
-from phpdyno.commands.size.record import Concluded, SizeRun
-from phpdyno.commands.size.result import found_of
-from phpdyno.commands.size.settings import BACKLOG, SOMAXCONN
+from phpdyno.commands.size.pools import BACKLOG
+from phpdyno.commands.size.record import Concluded, ManagerFailed, PoolMeasured, SizeRun, Stopped, TargetsChosen
+from phpdyno.commands.size.result import _agree, found_of
+from phpdyno.commands.size.settings import SOMAXCONN, pool_settings
 from phpdyno.commands.size.terminal import size_summary
-from phpdyno.commands.size.words import mib, ms, part
+from phpdyno.commands.size.words import mib, ms, part, span
+from phpdyno.report.sweep_shape import Estimate
 from tests.support import sizes
 
 
@@ -52,6 +54,50 @@ def test_what_was_asked_stands_before_throughput() -> None:
     assert "of the best throughput" not in told.answer
     assert told.recommended.meets is True
     assert any("held when it was measured" in said for said in told.sentences)
+
+
+def test_failed_requests_are_told_and_hold_nothing() -> None:
+    run = sizes.whole(sizes.sleeping(), ask=sizes.asked(rate_per_s=100.0, p99_s=0.2))
+    told = found_of(run, "run")
+    assert told is not None
+    assert told.recommended.meets is True
+
+    def failing(record: object) -> object:
+        if not isinstance(record, PoolMeasured) or record.stage != "confirm":
+            return record
+        visits = tuple(msgspec.structs.replace(each, valid=each.valid * 7 // 10, kinds={"wrong_status (502)": 1}) for each in record.visits)
+        return msgspec.structs.replace(record, visits=visits)
+
+    told = found_of(SizeRun(run.header, tuple(map(failing, run.records))), "run")  # type: ignore[arg-type]
+    assert told is not None
+    assert told.recommended.meets is False
+    assert told.recommended.failed == pytest.approx(0.3, abs=0.01)
+    assert any(said.startswith("Requests without a valid answer: ") for said in told.sentences)
+    assert "did not hold" in told.pool.reasons["pm.max_children"]
+
+
+def test_what_has_no_upper_end_agrees_with_nothing() -> None:
+    assert _agree(Estimate(400.0, 380.0, 420.0, 3), Estimate(40.0, 20.0, None, 0)) is None
+    assert _agree(Estimate(41.0, 40.0, 42.0, 3), Estimate(40.0, 20.0, None, 0)) is True
+    assert _agree(Estimate(400.0, 380.0, 420.0, 3), Estimate(40.0, 20.0, 60.0, 0)) is False
+    assert span(Estimate(40.0, 20.0, None, 0)) == "40 ms (20 ms or more)"
+
+
+def test_what_was_left_out_and_stopped_is_told() -> None:
+    run = sizes.added(sizes.whole(sizes.cpu_bound()), Stopped("search", 64, 90 << 10), TargetsChosen(("/",), 42))
+    run = sizes.added(run, ManagerFailed("ondemand", "it did not start"))
+    told = found_of(run, "run")
+    assert told is not None
+    said = " ".join(told.sentences)
+    assert "A pool of 64 workers was stopped: only 90 MiB of memory were left." in said
+    assert "42 targets were not looked at by themselves" in said
+
+
+def test_a_backlog_is_never_made_less() -> None:
+    pool = found(sizes.cpu_bound()).recommended
+    assert pool_settings(pool, (), (), None, backlog="4096").settings["listen.backlog"] == "4096"
+    assert pool_settings(pool, (), (), Concluded(None, 1024), backlog="4096").kernel == {SOMAXCONN: "4096"}
+    assert pool_settings(pool, (), (), None, backlog="-1").settings["listen.backlog"] == str(BACKLOG)
 
 
 def test_what_cannot_be_held_is_said() -> None:

@@ -8,7 +8,6 @@ from phpdyno.commands.size.study import SizeStudy, load_size_study
 from phpdyno.commands.size.study_page import study_page
 from phpdyno.errors import UsageError
 from tests.support import sizes
-from tests.support.facts import HOST
 
 FILE = Path(__file__).parents[4] / "studies" / "fpm-sizing.toml"
 
@@ -25,14 +24,16 @@ def test_the_file_of_the_repository_is_read(study: SizeStudy) -> None:
 
 
 def test_the_page_begins_with_the_answer_and_names_no_path(study: SizeStudy) -> None:
-    found = found_of(sizes.whole(sizes.cpu_bound(cores=2)), "run")
+    run_ = sizes.whole(sizes.cpu_bound(cores=2))
+    found = found_of(run_, "run")
     assert found is not None
-    page = study_page(study, {"phpinfo": found}, host=HOST, measured="2026-01-01, phpdyno 0.1.0, seed 2")
+    page = study_page(study, {"phpinfo": found}, runs={"phpinfo": run_})
     title, answer, *_ = page.split("\n\n")
     assert title == "# How many workers of php-fpm"
     assert answer.startswith("**Answer.** With ")
     assert found.answer in answer
     assert "cores × 2 held" in answer
+    assert "`wordpress`: no answer." in answer
     assert "| m4.large, 2 vCPU | dynamic 5 | 1,509 |" in page
     assert "16,280" in page
     assert str(FILE.parent) not in page
@@ -41,7 +42,7 @@ def test_the_page_begins_with_the_answer_and_names_no_path(study: SizeStudy) -> 
 def test_where_the_rule_does_not_hold_the_answer_says_so(study: SizeStudy) -> None:
     found = found_of(sizes.whole(sizes.sleeping()), "run")
     assert found is not None
-    answer = study_page(study, {"wordpress": found}, host=None, measured="").split("\n\n")[1]
+    answer = study_page(study, {"wordpress": found}, runs={}).split("\n\n")[1]
     assert "cores × 2 did not hold: it loses 9" in answer
 
 
