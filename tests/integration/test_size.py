@@ -59,7 +59,7 @@ def sized(docroot: Path, runs: Path, *argv: str) -> SizeFound:
 
 
 def test_full_cores_want_few_workers_and_the_pool_is_a_bundle(tmp_path: Path, runs: Path) -> None:
-    found = sized(site(tmp_path / "site", index=COMPUTES), runs, "--budget", "40s", "--no-managers")
+    found = sized(site(tmp_path / "site", index=COMPUTES), runs, "--budget", "15s", "--no-managers")
     # However full the cores, one worker is as good as any but for the moments in which it waits for its next request.
     assert found.recommended.workers <= 4
     assert "The cores are full: no number of workers helps" in " ".join(found.sentences)
@@ -73,10 +73,10 @@ def test_full_cores_want_few_workers_and_the_pool_is_a_bundle(tmp_path: Path, ru
 
 
 def test_sleeping_requests_want_many_and_a_dynamic_pool_starts_one_a_second(tmp_path: Path, runs: Path) -> None:
-    argv = ("--budget", "45s", "--most", "24", "--rate", "300/s", "--p99", "200ms")
+    argv = ("--budget", "25s", "--most", "16", "--rate", "300/s", "--p99", "200ms")
     found = sized(site(tmp_path / "site", index=SLEEPS), runs, *argv)
     # Six are at work on the mean; two for each core would serve a hundred a second for each of them.
-    assert 7 <= found.recommended.workers <= 24
+    assert 7 <= found.recommended.workers <= 16
     # How sure it is follows from how much visits scatter on this machine.
     assert found.recommended.reason in {"objective", "unsure", "cap"}
     assert found.recommended.rate_per_s == 300.0
@@ -99,7 +99,7 @@ def test_a_leak_is_told_and_memory_caps_the_pool(tmp_path: Path, runs: Path) -> 
     app = tmp_path / "app.toml"
     site(tmp_path / "site", index=LEAKS)
     app.write_text('name = "leaks"\ndocroot = "site"\n[ini]\n"ffi.enable" = "1"\n[[target]]\npath = "/"\n')
-    answer = phpdyno("size", app, "--memory", "400M", "--most", "8", "--budget", "40s", "--no-managers", "--runs", runs, "--json")
+    answer = phpdyno("size", app, "--memory", "400M", "--most", "4", "--budget", "12s", "--no-managers", "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     found = msgspec.json.decode(answer.stdout, type=SizeFound)
     (cost,) = found.costs
@@ -125,7 +125,7 @@ def test_php_fpm_itself_tests_the_pool() -> None:
 
 def test_ctrl_c_leaves_nothing_and_the_run_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=SLEEPS)
-    process = start("size", "--docroot", docroot, "--url", "/", "--most", "8", "--budget", "20s", "--no-managers", "--runs", runs)
+    process = start("size", "--docroot", docroot, "--url", "/", "--most", "4", "--budget", "10s", "--no-managers", "--runs", runs)
     deadline = time.monotonic() + 60
     while not (list(runs.glob("*/size.jsonl")) and read_size(the_run(runs)).all_of(PoolMeasured)):
         assert time.monotonic() < deadline, "no pool was measured within a minute"
