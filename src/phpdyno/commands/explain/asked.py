@@ -1,0 +1,44 @@
+"""What was asked to be explained: an app as it is, the same beside one SPEC, or two SPECs beside each other."""
+
+from collections.abc import Sequence
+
+from phpdyno.apps.source import App
+from phpdyno.errors import UsageError
+from phpdyno.model.arm import Arm
+from phpdyno.workflows.arms import make_arms
+from phpdyno.workflows.compare import check_nginx, require_servers
+from phpdyno.workflows.explaining import Wanted
+
+PLAIN = "plain"
+MOST_SPECS = 2
+MOST_COUNTED = 100_000
+MOST_CONCURRENCY = 200
+
+
+def arms_asked(specs: Sequence[str], app: App, wanted: Wanted) -> tuple[Arm, ...]:
+    """The arms: each SPEC on top of the distribution's settings; with one SPEC, those alone come first.
+
+    Raises UsageError: more than two SPECs, a SPEC that cannot be, one that changes nothing; DynoError: a server is not installed.
+    """
+    from msgspec import structs  # noqa: PLC0415 (for one function)
+
+    if len(specs) > MOST_SPECS:
+        raise UsageError(f"{len(specs)} SPECs are given", where=specs[MOST_SPECS], next_step="give none, one or two")
+    if len(specs) == 1:
+        made = make_arms("", specs, app=app, metric="cpu", workers=wanted.concurrency)
+        arms = (structs.replace(made.control, name=PLAIN), *made.treatments)
+    else:
+        named = [make_arms(spec, (), aa=True, app=app, workers=wanted.concurrency).control for spec in specs or ("",)]
+        arms = tuple(structs.replace(arm, name=spec or PLAIN) for arm, spec in zip(named, specs or ("",), strict=True))
+    check_nginx(wanted.transport, wanted.concurrency)
+    require_servers(wanted.transport, arms)
+    return arms
+
+
+def check_wanted(wanted: Wanted) -> Wanted:
+    """The same. Raises UsageError for numbers that cannot be."""
+    if not 1 <= wanted.counted_requests <= MOST_COUNTED:
+        raise UsageError(f"{wanted.counted_requests} is not from 1 to {MOST_COUNTED}", where="--requests")
+    if not 1 <= wanted.concurrency <= MOST_CONCURRENCY:
+        raise UsageError(f"{wanted.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")
+    return wanted
