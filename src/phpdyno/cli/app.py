@@ -12,6 +12,7 @@ from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.cli.cache_app import cache
 from phpdyno.cli.check_app import check
 from phpdyno.cli.connectors_app import connectors
+from phpdyno.cli.explain_app import explain
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, parse_peer
 from phpdyno.config.values import is_utf8
@@ -28,7 +29,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-for command in (bundle_app, build, ladder, matrix, cache, check, connectors):
+for command in (bundle_app, build, ladder, matrix, cache, check, connectors, explain):
     app.command(command)
 
 
@@ -240,7 +241,7 @@ def report(
     *,
     json: AsJson = False,
 ) -> int:
-    """Rebuild the reports of a comparison, a sweep, a tune, a ladder or a matrix from its journal alone."""
+    """Rebuild the reports of a comparison, a sweep, a tune, a ladder, a matrix or an explanation from its journal alone."""
     from phpdyno.cli import show  # noqa: PLC0415 (numpy: not for --help)
 
     show.report_any(run, json=json)

@@ -47,6 +47,8 @@ class Descriptors:
             return None
         if link.startswith("socket:"):
             return self._socket(number, link)
+        if link == "/dev/null":
+            return None  # nobody waits there: the number was another file's when it was seen
         if link.startswith("pipe:"):
             return Wait("process", "a pipe")
         return Wait("disk", "files") if link.startswith("/") and not link.startswith("/dev/") else Wait("other", link.partition(":")[0])

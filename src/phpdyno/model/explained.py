@@ -76,6 +76,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     concurrency: Annotated[int, Meta(description="Requests in flight, and workers.")]
     transport: Annotated[str, Meta(description="How requests came to php-fpm: `http` through nginx, or `fastcgi`.")]
     sections: Annotated[tuple[Section, ...], Meta(description="What was looked at.")]
+    warnings: Annotated[tuple[str, ...], Meta(description="What must be known before all else; empty where there is nothing.")] = ()
     stacks: Annotated[tuple[ArmStacks, ...], Meta(description="Sampled stacks of PHP functions; empty where there are none.")] = ()
 
     def section(self, key: SectionKey) -> Section | None:

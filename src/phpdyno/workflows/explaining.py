@@ -24,6 +24,7 @@ from phpdyno.stack.instance import ArmFailed
 from phpdyno.workflows.app_stand import Stand, app_stand
 from phpdyno.workflows.compare import workload_for
 from phpdyno.workflows.explain_start import Looked, Start, look_at_start
+from phpdyno.workflows.session import notices_of
 
 LEAST_STARTS, MOST_STARTS = 4, 8
 BUDGET_S = 40.0
@@ -65,6 +66,7 @@ def explain(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path,
             requests=looked.requests,
             concurrency=wanted.concurrency,
             transport=wanted.transport,
+            warnings=notices_of(stand.bench.supervisor, app),
             sections=_assembled(looked, [arm.name for arm in named]),
         )
 
