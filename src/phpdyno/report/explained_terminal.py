@@ -30,7 +30,6 @@ def parts(found: Explained) -> list[RenderableType]:
 def _section(found: Explained, section: Section) -> list[RenderableType]:
     unit = unit_of(section)
     title = Text(section.title + (f" ({unit})" if unit else ""), style="bold")
-    title.append(f"  {reading_by(section)}", style="dim not bold")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for place, head in enumerate(heads(found)):
         last = place == len(heads(found)) - 1
@@ -44,5 +43,5 @@ def _section(found: Explained, section: Section) -> list[RenderableType]:
         style = "" if figure.part else "bold"
         table.add_row(*(inert(cell, style) for cell in cells))
     left_out = len(said) - len(shown)
-    notes = [*([f"and {left_out} more, on the page and in the JSON"] if left_out else []), *section.notes]
+    notes = [*([f"and {left_out} more, on the page and in the JSON"] if left_out else []), *section.notes, reading_by(section)]
     return [title, table, *(inert(note, "dim") for note in notes)]

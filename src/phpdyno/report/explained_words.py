@@ -13,8 +13,16 @@ UNIT_WORDS: dict[Unit, str] = {
     "percent": "%",
     "instructions": "instructions",
 }
-WITHIN = "within the spread"
+_WHOLES = {
+    "cpu": "CPU of a request",
+    "wall": "a request in the worker",
+    "instructions": "instructions of a request",
+    "memory": "memory of a worker",
+}
+_TIMES = {"cpu": "CPU of {}", "wall": "{}"}
 _SHOWN_PARTS = 4
+_FAR = 3.0
+"""Times the spread."""
 _LEAST_SHARE = 0.005
 
 
@@ -124,7 +132,7 @@ def _alone(figure: Figure, whole: Figure | None) -> tuple[str, ...]:
 
 def _compared(figure: Figure) -> tuple[str, ...]:
     if figure.difference is None:
-        return NOTHING, "", ""
+        return NOTHING, NOTHING, ""
     spread = "" if figure.spread is None else f"± {amount(figure.spread, figure.unit)}"
     relative = f" {_percent(figure)}" if _percent(figure) else ""
     return (
@@ -163,42 +171,54 @@ def _alone_answer(found: Explained) -> tuple[str, ...]:
 
 
 def _compared_answer(found: Explained) -> tuple[str, ...]:
-    timed = [(section, figure) for key in ("cpu", "wall") for section, figure in _figures_of(found, key)]
-    wholes = [(section, each) for section, each in timed if not each.part]
-    parts = [each for _, each in timed if each.part]
-    said = [_sentence(each, section.key == "cpu") for section, each in wholes[:1]]
-    clear = sorted((each for each in parts if each.clear), key=lambda each: -abs(each.difference or 0.0))
-    if clear:
-        said.append(f"what changed most: {_change(clear[0])}")
-        if len(clear) > 1:
-            said.append("besides: " + "; ".join(_change(each) for each in clear[1:_SHOWN_PARTS]))
-    else:
-        said.append(f"no part of a request's time changed by more than chance makes of {found.starts} starts")
+    said = [line for key, what in _WHOLES.items() for line in _whole_lines(found, key, what)]
     said += [note for section in found.sections if section.key == "syscalls" for note in section.notes]
-    said += [f"instructions: {_change(each)}" for _, each in _figures_of(found, "instructions") if not each.part]
-    return tuple(said)
+    return (*said, _most_changed(found))
 
 
-def _figures_of(found: Explained, key: str) -> list[tuple[Section, Figure]]:
-    return [(section, figure) for section in found.sections if section.key == key for figure in section.figures]
+def _whole_lines(found: Explained, key: str, what: str) -> list[str]:
+    """How a section's whole differs, and which of its parts do."""
+    figures = figures_of(found, key)
+    whole = next((each for each in figures if not each.part and each.difference is not None), None)
+    if whole is None:
+        return []
+    first, second = (number(each, whole.unit) for each in whole.arms)
+    clear = sorted((each for each in figures if each.part and each.clear), key=lambda each: -abs(each.difference or 0.0))
+    parts = ", ".join(f"{each.name} {_how_sure(each)}" for each in clear[:_SHOWN_PARTS])
+    return [f"{what}: {first} {UNIT_WORDS[whole.unit]} in A, {second} in B, {_how_sure(whole)}" + (f"; of it {parts}" if parts else "")]
 
 
-def _sentence(figure: Figure, cpu: bool) -> str:
-    first, second = figure.arms
-    what = "of CPU" if cpu else "in the worker"
-    values = f"{number(first, figure.unit)} ms {what} in A, {number(second, figure.unit)} ms in B"
-    return f"a request takes {values}: {_how_sure(figure)}"
+def _most_changed(found: Explained) -> str:
+    """The last line: which component's time changed most, how much, how sure."""
+    parts = [(each, what) for key, what in _TIMES.items() for each in figures_of(found, key) if each.part and each.difference is not None]
+    if not parts:
+        return "what changed cannot be said: no part of a request's time could be read of both"
+    over = f"over {found.starts} fresh starts"
+    figure, what = max(parts, key=lambda one: (one[0].clear, abs(one[0].difference or 0.0)))
+    spread = "" if figure.spread is None else f"± {amount(figure.spread, figure.unit)} ms"
+    if not figure.clear:
+        return (
+            f"no part of a request's time changed by more than chance makes of it {over}; the largest: {_changed(figure, what)} ({spread})"
+        )
+    sure = "far beyond" if figure.spread is not None and abs(figure.difference or 0.0) > _FAR * figure.spread else "beyond"
+    return f"what changed most: {_changed(figure, what)}, {sure} what chance makes of it {over} ({spread})"
 
 
-def _change(figure: Figure) -> str:
-    first, second = figure.arms
-    return f"{figure.name}, {number(first, figure.unit)} to {number(second, figure.unit)} {UNIT_WORDS[figure.unit]} ({_how_sure(figure)})"
+def _changed(figure: Figure, what: str) -> str:
+    first, second = (number(each, figure.unit) for each in figure.arms)
+    relative = f" ({_percent(figure)})" if _percent(figure) else ""
+    return f"{what.format(figure.name)}, {first} to {second} ms per request{relative}"
+
+
+def figures_of(found: Explained, key: str) -> list[Figure]:
+    """The figures of a section; none where there is no such section."""
+    return [figure for section in found.sections if section.key == key for figure in section.figures]
 
 
 def _how_sure(figure: Figure) -> str:
     if figure.difference is None:
         return "no difference known"
-    relative = f", {_percent(figure)}" if _percent(figure) else ""
+    relative = f" ({_percent(figure)})" if _percent(figure) else ""
     if figure.spread is None:
         return f"{signed(figure.difference, figure.unit)}{relative}, one look"
     if not figure.clear:
