@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from phpdyno.experiment.slot import SharedMeters, SlotReading
 from phpdyno.explain.userstat import UserStat
-from phpdyno.model.explained import Unit
+from phpdyno.model.explained import ON_CPU, Unit
 from phpdyno.model.facts import OpcacheFacts
 from phpdyno.model.memory_map import MapKind, MemoryMap
 from phpdyno.model.study import SyscallCount
 from phpdyno.model.waits import Wait, WaitsSeen
 
 PHP, WEB, DATABASE, ALL_CPU = "PHP", "web server", "database", "all of it"
-ON_CPU, QUEUED, IN_WORKER, AT_CLIENT = "on a CPU", "waiting for a core", "all of it, in the worker", "as the client sees it"
+QUEUED, IN_WORKER, AT_CLIENT = "waiting for a core", "all of it, in the worker", "as the client sees it"
 PSS, PRIVATE, RSS = "all of it (PSS)", "private to this worker", "resident (RSS)"
 OF_MAP: dict[MapKind, str] = {
     "program": "PHP's code and data",

@@ -10,6 +10,9 @@ Unit = Literal["ms", "KiB", "calls", "count", "percent", "instructions"]
 SectionKey = Literal["cpu", "wall", "database", "syscalls", "memory", "opcache", "instructions", "php_functions", "functions", "counters"]
 """The sections in the order of the page; `SectionKey.__args__` is that order."""
 
+ON_CPU = "on a CPU"
+"""The part of a worker's time that is PHP's CPU once more, by the scheduler's account."""
+
 
 class Reading(Struct, frozen=True):
     """One quantity of one arm over several fresh starts of it."""

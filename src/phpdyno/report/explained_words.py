@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from phpdyno.model.explained import Explained, Figure, Reading, Section, Unit
+from phpdyno.model.explained import ON_CPU, Explained, Figure, Reading, Section, Unit
 from phpdyno.report.words import NOTHING, milliseconds
 
 UNIT_WORDS: dict[Unit, str] = {
@@ -190,7 +190,9 @@ def _whole_lines(found: Explained, key: str, what: str) -> list[str]:
 
 def _most_changed(found: Explained) -> str:
     """The last line: which component's time changed most, how much, how sure."""
-    parts = [(each, what) for key, what in _TIMES.items() for each in figures_of(found, key) if each.part and each.difference is not None]
+    timed = [(each, what) for key, what in _TIMES.items() for each in figures_of(found, key) if each.part and each.difference is not None]
+    # What workers spend on a CPU is PHP's CPU once more.
+    parts = [(each, what) for each, what in timed if each.name != ON_CPU]
     if not parts:
         return "what changed cannot be said: no part of a request's time could be read of both"
     over = f"over {found.starts} fresh starts"

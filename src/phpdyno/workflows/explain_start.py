@@ -26,11 +26,12 @@ from phpdyno.explain.userstat import counted
 from phpdyno.explain.wait_sampler import CannotSeeWaits, sampling_waits
 from phpdyno.host.memory import MemoryUnreadable
 from phpdyno.host.memory_map import read_map_of
+from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.explained import SectionKey
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Workload
-from phpdyno.stack.instance import Instance
+from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.pool_memory import workers_of
 from phpdyno.workflows.app_stand import Stand
 
@@ -89,6 +90,7 @@ def look_at_start(start: Start, looked: Looked) -> None:
             warm_up(lane, start.stand.meters, metric="cpu", weights=weights, env_names=names, workers=start.concurrency) for lane in lanes
         ]
         looked.warm = {arm.name: each for arm, each in zip(start.arms, warm, strict=True)}
+        _refuse_idle(start.arms, looked)
         request_s = max(each.request_wall_ns for each in warm) / 1e9
         say(f"start {start.turn + 1}: CPU by component")
         looked.requests += _cpu(start, lanes, looked, request_s)
@@ -97,6 +99,17 @@ def look_at_start(start: Start, looked: Looked) -> None:
         _memory(start, lanes, looked, names)
         _database(start, lanes, looked, request_s)
         _syscalls(start, lanes, looked, request_s)
+
+
+def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
+    """Raises ArmFailed where the second arm is not what it says: its figures would be another arm's."""
+    if len(arms) < 2:
+        return
+    first, second = arms
+    changed = {key: value for key, value in second.settings.items() if first.settings.get(key) != value}
+    idle = not_effective(prove(changed, looked.warm[first.name].facts, looked.warm[second.name].facts, first.settings))
+    if idle:
+        raise ArmFailed(second, idle)
 
 
 @contextmanager

@@ -13,14 +13,12 @@ from phpdyno.explain.assembling import Gathered, names_of, sections_of
 from phpdyno.explain.patterns import vanished
 from phpdyno.explain.quantities import ALL_CPU, AT_CLIENT, IN_WORKER, OPCACHE_UNITS, PRIVATE, PSS, RSS, stat_unit
 from phpdyno.host.cores import on_cores
-from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.explained import Explained, Section, SectionKey
 from phpdyno.model.plan import Transport
 from phpdyno.model.service import Kind
 from phpdyno.model.workload import Workload
-from phpdyno.stack.instance import ArmFailed
 from phpdyno.workflows.app_stand import Stand, app_stand
 from phpdyno.workflows.compare import workload_for
 from phpdyno.workflows.explain_start import Looked, Start, look_at_start
@@ -84,25 +82,12 @@ def _look(first: Start, looked: Looked, budget_s: float) -> int:
     while turn < MOST_STARTS:
         last = time.monotonic()
         look_at_start(structs.replace(first, turn=turn), looked)
-        if turn == 0:
-            _refuse_idle(first.arms, looked)
         turn += 1
         now = time.monotonic()
         first.progress.tick(now - begun, budget_s, f"{turn} of up to {MOST_STARTS} starts")
         if turn >= LEAST_STARTS and now - begun + (now - last) > budget_s:
             break
     return turn
-
-
-def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
-    """Raises ArmFailed where the second arm is not what it says: its figures would be another arm's."""
-    if len(arms) < 2:
-        return
-    first, second = arms
-    changed = {key: value for key, value in second.settings.items() if first.settings.get(key) != value}
-    idle = not_effective(prove(changed, looked.warm[first.name].facts, looked.warm[second.name].facts, first.settings))
-    if idle:
-        raise ArmFailed(second, idle)
 
 
 def _sections(app: PreparedApp, stand: Stand) -> dict[SectionKey, Gathered]:
