@@ -11,7 +11,7 @@ import pytest
 from phpdyno.model.explained import Explained, Figure, SectionKey
 from phpdyno.stack.programs import find_program
 from tests.integration.test_doctor import programs_but
-from tests.support.command import fault_of, phpdyno, site, start, the_run
+from tests.support.command import FEWEST, fault_of, phpdyno, site, start, the_run
 from tests.support.traces import traces_of, wait_for_no_traces
 
 pytestmark = pytest.mark.integration
@@ -55,8 +55,8 @@ def test_opcache_off_costs_php_and_brings_the_calls_back_that_load_scripts(tmp_p
     answer = phpdyno("explain", "hello", "ini.opcache.enable=0", "--budget", "12s", "--runs", tmp_path)
     assert answer.returncode == 0, answer.stderr
     said = " ".join(answer.stdout.split())
-    assert "A: plain B: ini.opcache.enable=0" in said
-    assert "(nearly) gone in plain: " in said
+    assert "A: default B: ini.opcache.enable=0" in said
+    assert "(nearly) gone in default: " in said
     assert "what changed most: CPU of PHP" in said
     assert "opcache is off in ini.opcache.enable=0" in said
     again = phpdyno("report", the_run(tmp_path), "--json")
@@ -200,3 +200,42 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, after_s: float) -> None:
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert wait_for_no_traces() == []
+
+
+def test_a_comparison_looks_inside_its_treatment_afterwards_and_shows_it_again(tmp_path: Path) -> None:
+    docroot = site(tmp_path / "site")
+    argv = ("--docroot", docroot, "--url", "/", "--treatment", "ini.opcache.enable=0", "--explain", *FEWEST, "--runs", tmp_path / "runs")
+    answer = phpdyno("compare", *argv)
+    assert answer.returncode == 0, answer.stderr
+    assert "looking inside ini.opcache.enable=0, about 40 s, outside the budget" in answer.stderr
+    said = " ".join(answer.stdout.split())
+    assert "What ini.opcache.enable=0 does inside" in said
+    assert "what changed most: CPU of PHP" in said
+    # The verdict still comes last.
+    assert "improved" in said.rpartition("what changed most")[2] or "regressed" in said.rpartition("what changed most")[2]
+    run = the_run(tmp_path / "runs")
+    again = phpdyno("report", run)
+    assert again.stdout == answer.stdout
+    assert "explain-0-wall" in (run / "report.html").read_text()
+    refused = phpdyno("compare", "--resume", run)
+    assert "this run is finished" in fault_of(refused.stderr)
+    # Where only the explanation is missing, going on makes it.
+    journal = run / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(line for line in lines if '"type":"explained"' not in line))
+    resumed = phpdyno("compare", "--resume", run)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "What ini.opcache.enable=0 does inside" in " ".join(resumed.stdout.split())
+    assert wait_for_no_traces() == []
+
+
+def test_a_script_cannot_be_looked_into(tmp_path: Path) -> None:
+    script = tmp_path / "bench.php"
+    script.write_text("<?php return fn (): string => hash('sha256', 'x');")
+    answer = phpdyno("compare", "--script", script, "--aa", "--explain", "--runs", tmp_path / "runs")
+    assert answer.returncode == 2
+    assert "a script has no workers to be looked into" in fault_of(answer.stderr)
+    assert not (tmp_path / "runs").exists()
+    other = phpdyno("explain", script, "--runs", tmp_path / "runs")
+    assert other.returncode == 2
+    assert not (tmp_path / "runs").exists()

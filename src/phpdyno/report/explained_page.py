@@ -1,17 +1,17 @@
 """An explanation as one HTML page that needs no network, and the part of it that other pages hold."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from phpdyno.journal.explained import ExplainRecord
-from phpdyno.model.explained import Explained
 from phpdyno.report import explained_words as words
 from phpdyno.report.figures.base import Figure
 from phpdyno.report.figures.parts import parts_of
 from phpdyno.report.frame import render_frame
+from phpdyno.report.shape import ExplainedRow
 
 FILTERS: Mapping[str, Any] = {
     "arm_lines": words.arm_lines,
@@ -43,12 +43,24 @@ def render_explained(record: ExplainRecord, run: str) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
     found = record.found
     view = PageView(words.title_of(found), run, record.started, record.took_s, record.phpdyno, shlex.join(("phpdyno", *record.argv)))
-    return render_frame(
-        "explain.html.j2", explained_figures(found, 0), filters=FILTERS, warnings=found.warnings, view=view, explained=(found,)
-    )
+    looked = [ExplainedRow(found.arms[-1], found)]
+    return render_frame("explain.html.j2", inside_figures(looked), filters=FILTERS, warnings=found.warnings, view=view, **inside(looked))
 
 
-def explained_figures(found: Explained, number: int) -> dict[str, Figure]:
-    """The plots of an explanation, by the id of their place; it is the page's explanation of this `number`."""
-    drawn = {f"explain-{number}-{each.key}": parts_of(each, found.arms) for each in found.sections if each.key in DRAWN}
-    return {name: figure for name, figure in drawn.items() if figure is not None}
+def inside(rows: Sequence[ExplainedRow]) -> dict[str, Any]:
+    """What the template of that part is given."""
+    return {
+        "explained": [row.found for row in rows if row.found is not None],
+        "unexplained": [(row.treatment, row.unexplained) for row in rows if row.found is None],
+    }
+
+
+def inside_figures(rows: Sequence[ExplainedRow]) -> dict[str, Figure]:
+    """The plots of a page's explanations, by the id of their place."""
+    figures: dict[str, Figure] = {}
+    for number, found in enumerate(inside(rows)["explained"]):
+        for section in found.sections:
+            drawn = parts_of(section, found.arms) if section.key in DRAWN else None
+            if drawn is not None:
+                figures[f"explain-{number}-{section.key}"] = drawn
+    return figures

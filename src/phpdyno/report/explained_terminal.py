@@ -45,3 +45,10 @@ def _section(found: Explained, section: Section) -> list[RenderableType]:
     left_out = len(said) - len(shown)
     notes = [*([f"and {left_out} more, on the page and in the JSON"] if left_out else []), *section.notes, reading_by(section)]
     return [title, table, *(inert(note, "dim") for note in notes)]
+
+
+def looked_into(name: str, found: Explained | None, unexplained: str) -> list[RenderableType]:
+    """What an explanation in another report comes to: its answer in words; the page has its tables."""
+    head = inert(f"What {name} does inside (A: the control, B: with it):", "bold")
+    said = answer(found) if found is not None else (f"not known: {unexplained}",)
+    return [head, *(inert(f"  {line}") for line in said)]

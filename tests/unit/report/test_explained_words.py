@@ -5,9 +5,10 @@ import io
 from rich.console import Console
 
 from phpdyno.model.explained import Explained, Figure, Reading, Section
-from phpdyno.report.explained_page import explained_figures
+from phpdyno.report.explained_page import inside_figures
 from phpdyno.report.explained_terminal import MOST_ROWS, explained_summary
 from phpdyno.report.explained_words import amount, answer, heads, rows, signed, title_of
+from phpdyno.report.shape import ExplainedRow
 
 
 def reading(value: float) -> Reading:
@@ -129,6 +130,6 @@ def test_a_long_section_keeps_what_differs_on_the_screen() -> None:
 
 
 def test_plots_are_made_of_sections_with_a_whole() -> None:
-    drawn = explained_figures(SLOWER, 0)
+    drawn = inside_figures([ExplainedRow("x", SLOWER)])
     assert list(drawn) == ["explain-0-cpu"]
     assert [trace["x"] for trace in drawn["explain-0-cpu"]["data"]] == [[1.0, 4.0], [1.0, 1.02]]

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from phpdyno.apps.source import App
 from phpdyno.errors import UsageError
-from phpdyno.model.arm import Arm
+from phpdyno.model.arm import PLAIN, Arm
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.compare import check_nginx, require_servers
 from phpdyno.workflows.explaining import Wanted
 
-PLAIN = "plain"
 MOST_SPECS = 2
 MOST_COUNTED = 100_000
 MOST_CONCURRENCY = 200
@@ -20,8 +21,6 @@ def arms_asked(specs: Sequence[str], app: App, wanted: Wanted) -> tuple[Arm, ...
 
     Raises UsageError: more than two SPECs, a SPEC that cannot be, one that changes nothing; DynoError: a server is not installed.
     """
-    from msgspec import structs  # noqa: PLC0415 (for one function)
-
     if len(specs) > MOST_SPECS:
         raise UsageError(f"{len(specs)} SPECs are given", where=specs[MOST_SPECS], next_step="give none, one or two")
     if len(specs) == 1:
