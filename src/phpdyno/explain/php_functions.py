@@ -28,7 +28,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.stacks import Clock, PhpProfile
 from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import ArmFailed, Instance
+from phpdyno.stack.instance import REFUSED, ArmFailed, Instance
 from phpdyno.stack.php import read_traits
 from phpdyno.stack.placement import ini_options
 from phpdyno.stack.programs import told
@@ -47,6 +47,8 @@ SCRIPT = PHP_FILES.parent / "profile" / "prepend.php"
 PREPEND = "auto_prepend_file"
 FIRST = f"pool.php_admin_value[{PREPEND}]"
 """Where it is set for the pass: nothing that an app does has precedence over it."""
+EXTENSION = "ini.extension"
+"""Not as an arm names one: then what else the ini files load would have to be there too."""
 MODULES = Path("/usr/lib/php")
 """Debian's modules, each in a directory named by the API that it is for."""
 ONE_WORKER = {"pool.pm": "static", "pool.pm.max_children": "1", "pool.pm.max_requests": "0"}
@@ -73,14 +75,14 @@ def find_excimer(bench: Bench, arm: Arm) -> Path:
         raise CannotProfile("this PHP does not say for which extensions it is built", where=arm.php.fpm)
     api, kind = built[1], built[2]
     own = bench.files_of(arm).extension_dir
-    places = [Path(own)] if own else []
-    if kind == "NTS":
-        # A build of ours loads the distribution's own modules where their numbers agree.
-        places.append(MODULES / api)
+    # A build of ours loads the distribution's own modules where their numbers agree; those are for PHP without threads.
+    places = [*([Path(own)] if own else []), *([MODULES / api] if kind == "NTS" else [])]
     found = next((place / "excimer.so" for place in places if (place / "excimer.so").is_file()), None)
     if found is None:
         minor = ".".join(arm.php.version.split(".")[:2])
         said = f"the extension excimer is not installed for this PHP {minor} (module API {api}, {kind})"
+        if kind != "NTS":
+            raise CannotProfile(f"{said}, and Debian's is for PHP without threads", where=arm.php.fpm)
         raise CannotProfile(said, where=arm.php.fpm, next_step=f"install it with: {install_servers(f'php{minor}-excimer')}")
     return found
 
@@ -150,13 +152,11 @@ def _set_period(bench: Bench, period_us: float) -> None:
 @contextmanager
 def _running(bench: Bench, arm: Arm) -> Iterator[Instance]:
     """An instance with the extension. Raises CannotProfile where PHP does not take it."""
-    try:
-        with bench.running([arm]) as (instance,):
-            yield instance
-    except ArmFailed as failure:
-        if "excimer" in failure.what and "without an extension" in failure.what:
-            raise CannotProfile(f"this PHP does not take excimer: {failure.what}", where=arm.name) from failure
-        raise
+    with bench.running([arm]) as (instance,):
+        refused = [line for line in instance.fpm.said().splitlines() if "excimer" in line and REFUSED.search(line)]
+        if refused:
+            raise CannotProfile(f"this PHP does not take excimer: {refused[0].rpartition('PHP message: ')[2]}", where=arm.name)
+        yield instance
 
 
 def _place(bench: Bench) -> Path:
@@ -176,7 +176,7 @@ def _sampled(bench: Bench, arm: Arm, module: Path, folder: Path) -> Arm:
     values: dict[str, str | float | bool] = {"into": str(folder), "next": theirs, "user_ini": not by_pool}
     (place / "settings.php").write_text(f"<?php return {php_array(values)};\n", encoding="utf-8", errors="surrogateescape")
     left = {key: value for key, value in arm.settings.items() if key != f"pool.php_value[{PREPEND}]"}
-    return structs.replace(arm, settings={**left, **ONE_WORKER, FIRST: str(place / SCRIPT.name), "ext.excimer": str(module)})
+    return structs.replace(arm, settings={**left, **ONE_WORKER, FIRST: str(place / SCRIPT.name), EXTENSION: str(module)})
 
 
 def _ini_values(arm: Arm) -> Mapping[str, str]:
