@@ -25,7 +25,7 @@ _FUNCTION = re.compile(r"JIT\$(?!\$)(.+)$")
 
 
 def told_to_perf(arm: Arm, supervisor: Supervisor) -> Arm:
-    """An arm whose JIT, where it has one, tells the names of its code; unchanged without a bottle, where the host's /tmp would keep them."""
+    """An arm whose JIT, where it has one, tells the names of its code; unchanged without a bottle: the host's /tmp would keep them."""
     if supervisor.no_bottle:
         return arm
     return structs.replace(arm, settings={**arm.settings, DEBUG: PERF_MAP})
