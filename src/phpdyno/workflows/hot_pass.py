@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.experiment.lanes import make_lane
@@ -12,6 +13,7 @@ from phpdyno.experiment.schedule import deal
 from phpdyno.experiment.slot import measure_slot
 from phpdyno.experiment.warmup import warm_up
 from phpdyno.explain.hot_functions import CannotSample, find_perf, hot_pass, sampling
+from phpdyno.explain.jit_symbols import told_to_perf
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.hot import HotPass
@@ -42,7 +44,7 @@ def look_for_hot_functions(plan: Plan, specs: tuple[str, str], names: tuple[str,
         bench, meters = stand.bench, stand.meters
         weights = [target.weight for target in workload.targets]
         progress.phase("looking for hot functions")
-        with on_cores(bench.cores.helpers), bench.running(arms) as instances:
+        with on_cores(bench.cores.helpers), bench.running([told_to_perf(arm, bench.supervisor) for arm in arms]) as instances:
             lanes = [
                 make_lane(each, bench, Panel("cpu", each.arm, (), 1), workload=workload, transport=bench.transport, lengths={})
                 for each in instances
@@ -73,6 +75,8 @@ def look_for_hot_functions(plan: Plan, specs: tuple[str, str], names: tuple[str,
     total = TURNS * requests
     programs = {Path(arm.php.fpm).name: PROGRAM for arm in arms}
     try:
-        return hot_pass(names, (looks[0].samples, looks[1].samples), (cpu_ns[0] / total / 1e3, cpu_ns[1] / total / 1e3), total, programs)
+        found = hot_pass(names, (looks[0].samples, looks[1].samples), (cpu_ns[0] / total / 1e3, cpu_ns[1] / total / 1e3), total, programs)
     except ValueError as error:
         raise CannotSample(str(error)) from error
+    notes = tuple(f"{name}: {look.note}" for name, look in zip(names, looks, strict=True) if look.note)
+    return structs.replace(found, notes=notes)
