@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from phpdyno.model.stacks import PhpProfile
+
 Unit = Literal["ms", "KiB", "calls", "count", "percent", "instructions"]
 """`calls` are per request, `percent` is of 100."""
 
@@ -53,20 +55,6 @@ class Section(Struct, frozen=True, kw_only=True):
     unread: Annotated[str, Meta(description="Why nothing of it could be read; empty where it was.")] = ""
 
 
-class Stack(Struct, frozen=True):
-    """Samples of one stack of PHP functions."""
-
-    frames: Annotated[tuple[str, ...], Meta(description="Functions from the outermost to the innermost.")]
-    samples: Annotated[int, Meta(description="How often it was seen.")]
-
-
-class ArmStacks(Struct, frozen=True):
-    """The sampled stacks of one arm."""
-
-    arm: Annotated[str, Meta(description="Name of the arm.")]
-    stacks: Annotated[tuple[Stack, ...], Meta(description="Each stack that was seen.")]
-
-
 class Explained(Struct, frozen=True, kw_only=True):
     """Where a request's time goes in one arm, or in two and what differs between them."""
 
@@ -80,7 +68,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     transport: Annotated[str, Meta(description="How requests came to php-fpm: `http` through nginx, or `fastcgi`.")]
     sections: Annotated[tuple[Section, ...], Meta(description="What was looked at.")]
     warnings: Annotated[tuple[str, ...], Meta(description="What must be known before all else; empty where there is nothing.")] = ()
-    stacks: Annotated[tuple[ArmStacks, ...], Meta(description="Sampled stacks of PHP functions; empty where there are none.")] = ()
+    profiles: Annotated[tuple[PhpProfile, ...], Meta(description="Sampled stacks of PHP functions of each arm; empty without them.")] = ()
 
     def section(self, key: SectionKey) -> Section | None:
         """The section of that key, None where there is none."""

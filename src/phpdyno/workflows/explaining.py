@@ -1,7 +1,7 @@
 """Where a request's time goes in one arm, or in two: fresh starts of both beside each other, looked at until the budget is spent."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from phpdyno.model.explained import Explained, Section, SectionKey
 from phpdyno.model.plan import Transport
 from phpdyno.model.service import Kind
 from phpdyno.model.workload import Workload
+from phpdyno.stack.bench import Bench
 from phpdyno.workflows.app_stand import Stand, app_stand
 from phpdyno.workflows.compare import workload_for
+from phpdyno.workflows.explain_deep import Deep, look_deep
 from phpdyno.workflows.explain_start import Looked, Start, look_at_start
 from phpdyno.workflows.session import notices_of
 
@@ -31,7 +33,7 @@ COUNTED = 50
 
 class Wanted(Struct, frozen=True):
     """How an app is looked at: seconds for the starts, requests under strace for each, requests in flight, seed. `workload` takes the place
-    of the app's own."""
+    of the app's own; sections of `skipped` keys are not looked at."""
 
     budget_s: float = BUDGET_S
     counted_requests: int = COUNTED
@@ -39,6 +41,7 @@ class Wanted(Struct, frozen=True):
     transport: Transport = "http"
     seed: int = 1
     workload: Workload | None = None
+    skipped: frozenset[SectionKey] = frozenset()
 
 
 def explain(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path, progress: Progress) -> Explained:
@@ -51,10 +54,12 @@ def explain(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path,
     with app_stand(definition, logs=logs, progress=progress, arms=named, transport=wanted.transport, workers=wanted.concurrency) as stand:
         app = stand.bench.app
         workload = workload_for(wanted.workload, app.workload)
-        looked = Looked(_sections(app, stand))
+        _serve(stand.bench, workload)
+        looked = Looked(_sections(app, stand, wanted.skipped))
         first = Start(stand, named, workload, wanted.concurrency, wanted.counted_requests, wanted.seed, 0, progress)
         with on_cores(stand.bench.cores.helpers):
             starts = _look(first, looked, wanted.budget_s)
+            deep, profiles = look_deep(Deep(stand, named, wanted.seed, progress, wanted.skipped))
         return Explained(
             app=app.name,
             app_version=app.version,
@@ -65,8 +70,15 @@ def explain(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path,
             concurrency=wanted.concurrency,
             transport=wanted.transport,
             warnings=notices_of(stand.bench.supervisor, app),
-            sections=_assembled(looked, [arm.name for arm in named]),
+            sections=(*_assembled(looked, [arm.name for arm in named]), *deep),
+            profiles=profiles,
         )
+
+
+def _serve(bench: Bench, workload: Workload) -> None:
+    """Let every pass ask for what was asked for instead of the app's own."""
+    bench.app = structs.replace(bench.app, workload=workload)
+    bench.apps = {name: structs.replace(app, workload=workload) for name, app in bench.apps.items()}
 
 
 def distinct(arms: Sequence[Arm]) -> tuple[Arm, ...]:
@@ -90,7 +102,7 @@ def _look(first: Start, looked: Looked, budget_s: float) -> int:
     return turn
 
 
-def _sections(app: PreparedApp, stand: Stand) -> dict[SectionKey, Gathered]:
+def _sections(app: PreparedApp, stand: Stand, skipped: Collection[SectionKey]) -> dict[SectionKey, Gathered]:
     """All sections, still empty."""
     found: list[Gathered] = [
         Gathered("cpu", "CPU per request by component", "cgroup or schedstat accounts", wholes=frozenset({ALL_CPU})),
@@ -105,6 +117,9 @@ def _sections(app: PreparedApp, stand: Stand) -> dict[SectionKey, Gathered]:
         Gathered("memory", "Memory of a warm worker", "/proc/PID/smaps", unit="KiB", wholes=frozenset({PSS, PRIVATE, RSS})),
         Gathered("opcache", "Opcache", "opcache_get_status()", unit="KiB", units=dict(OPCACHE_UNITS), absent_is_zero=False),
     ]
+    for each in found:
+        if each.key in skipped:
+            each.unread = "left out by --skip"
     return {each.key: each for each in found}
 
 
