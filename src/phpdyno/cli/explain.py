@@ -10,12 +10,14 @@ from rich.console import Console
 from phpdyno import __version__
 from phpdyno.cli import show
 from phpdyno.cli.compare import app_source
-from phpdyno.cli.live import LiveProgress
+from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.options import RequestOptions
 from phpdyno.cli.requests import own_requests
 from phpdyno.cli.units import checked_seed, seconds
-from phpdyno.commands.explain.asked import arms_asked, check_wanted
+from phpdyno.commands.explain.asked import arms_asked, check_wanted, skipped_of
+from phpdyno.commands.explain.exporting import FOLDED, SPEEDSCOPE, check_export, export
 from phpdyno.commands.explain.looking import look_inside
+from phpdyno.explain.slim import slim
 from phpdyno.journal.explained import EXPLAIN_SCHEMA, ExplainRecord, write_explained
 from phpdyno.model.plan import Transport
 from phpdyno.workflows.compare import open_source
@@ -36,6 +38,9 @@ class Options(Struct, frozen=True):
     concurrency: int
     transport: Transport
     seed: int
+    skip: tuple[str, ...]
+    folded: Path | None
+    speedscope: Path | None
     runs: Path
     json: bool
 
@@ -49,10 +54,13 @@ def run(options: Options) -> int:
             concurrency=options.concurrency,
             transport=options.transport,
             seed=checked_seed(options.seed),
+            skipped=skipped_of(options.skip),
         )
     )
     definition = open_source(app_source(options.reference, options.docroot, options.urls))
     arms = arms_asked(options.specs, definition, wanted)
+    check_export(options.folded, option=FOLDED, arms=len(arms))
+    check_export(options.speedscope, option=SPEEDSCOPE, arms=len(arms))
     console = Console(stderr=True)
     wanted = structs.replace(wanted, workload=own_requests(options.requests, console).workload)
     directory = make_run_dir(options.runs.absolute(), "explain", definition.name)
@@ -60,6 +68,8 @@ def run(options: Options) -> int:
     with LiveProgress(console, quiet=options.json, notes="") as progress:
         found = look_inside(definition, arms, wanted, logs=directory / "logs", progress=progress)
     took_s = time.monotonic() - begun
-    write_explained(directory, ExplainRecord(EXPLAIN_SCHEMA, __version__, started, tuple(sys.argv[1:]), found, took_s))
+    write_explained(directory, ExplainRecord(EXPLAIN_SCHEMA, __version__, started, tuple(sys.argv[1:]), slim(found), took_s))
     show.report_explained(directory, json=options.json)
+    for file in export(found, folded=options.folded, scope=options.speedscope):
+        print_line(console, f"stacks: {file}")
     return 0

@@ -1,6 +1,7 @@
 """The command `phpdyno explain` and its options."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -21,10 +22,19 @@ def explain(
     concurrency: Annotated[int, Parameter(help="requests in flight, and workers")] = 1,
     transport: Through = "http",
     seed: Annotated[int, Parameter(help="orders of targets follow from it")] = 1,
+    skip: Annotated[
+        tuple[Literal["syscalls", "php-functions", "functions", "counters", "instructions"], ...],
+        Parameter(negative="", show_default=False, help="a pass to leave out; more than once if you like (instructions take longest)"),
+    ] = (),
+    export_folded: Annotated[
+        Path | None,
+        Parameter(show_default=False, help="write stacks of PHP functions for flamegraph.pl; of two arms two files"),
+    ] = None,
+    export_speedscope: Annotated[Path | None, Parameter(show_default=False, help="the same for speedscope.app")] = None,
     runs: Runs = RUNS,
     json: AsJson = False,
 ) -> int:
-    """Say where a request's time goes, and of a change what it did inside: CPU, waits, database, syscalls, memory, opcache."""
+    """Say where a request's time goes, and what a change did inside: CPU, waits, database, syscalls, memory, functions."""
     from phpdyno.cli import explain as command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
     if docroot is not None and reference:
@@ -41,6 +51,9 @@ def explain(
         concurrency=concurrency,
         transport=transport,
         seed=seed,
+        skip=skip,
+        folded=export_folded,
+        speedscope=export_speedscope,
         runs=runs,
         json=json,
     )

@@ -185,7 +185,8 @@ def _whole_lines(found: Explained, key: str, what: str) -> list[str]:
     first, second = (number(each, whole.unit) for each in whole.arms)
     clear = sorted((each for each in figures if each.part and each.clear), key=lambda each: -abs(each.difference or 0.0))
     parts = ", ".join(f"{each.name} {_how_sure(each)}" for each in clear[:_SHOWN_PARTS])
-    return [f"{what}: {first} {UNIT_WORDS[whole.unit]} in A, {second} in B, {_how_sure(whole)}" + (f"; of it {parts}" if parts else "")]
+    unit = "" if whole.unit == "instructions" else f" {UNIT_WORDS[whole.unit]}"
+    return [f"{what}: {first}{unit} in A, {second} in B, {_how_sure(whole)}" + (f"; of it {parts}" if parts else "")]
 
 
 def _most_changed(found: Explained) -> str:

@@ -11,6 +11,7 @@ from msgspec import structs
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.state import RunState
+from phpdyno.explain.slim import slim
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Ended, ExplainedArms, Header
@@ -80,13 +81,13 @@ def explain_run(run: Path, *, progress: Progress) -> None:
 def looked_into(run: Path, plan: Plan, arms: tuple[Arm, Arm], wanted: Wanted, progress: Progress) -> ExplainedArms:
     """What the second of two arms does inside, or why that is not known."""
     name = arms[1].name
-    progress.note(f"looking inside {name}, about {wanted.budget_s:.0f} s, outside the budget")
+    progress.note(f"looking inside {name}, which takes about two minutes, outside the budget")
     try:
         definition = open_source(plan.source, plan.control)
         found = explain(definition, arms, wanted, logs=run / "logs", progress=progress)
     except DynoError as error:
         return ExplainedArms(name, None, str(error))
-    return ExplainedArms(name, found)
+    return ExplainedArms(name, slim(found))
 
 
 def pairs_of(plan: Plan) -> Iterator[tuple[Panel, Arm]]:

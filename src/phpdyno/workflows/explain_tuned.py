@@ -7,11 +7,12 @@ from msgspec import structs
 
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
+from phpdyno.explain.slim import slim
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import ExplainedArms
 from phpdyno.journal.tune import TuneRecord, read_tune, write_tune
 from phpdyno.model.tune import Asked
-from phpdyno.workflows.explaining import BUDGET_S, Wanted, explain
+from phpdyno.workflows.explaining import Wanted, explain
 from phpdyno.workflows.peers import go_on_with
 from phpdyno.workflows.rundir import check_place
 from phpdyno.workflows.tune import COMMAND, resume_tune, tune
@@ -59,7 +60,7 @@ def _looked_into(run: Path, record: TuneRecord, progress: Progress) -> Explained
     settings, asked = record.found.settings, record.asked
     if not settings:
         return ExplainedArms(FOUND, None, NOTHING_FOUND)
-    progress.note(f"looking inside what was found, about {BUDGET_S:.0f} s, outside the budget")
+    progress.note("looking inside what was found, which takes about two minutes, outside the budget")
     loaded = asked.metric == "throughput"
     try:
         subject = subject_of(asked)
@@ -73,6 +74,7 @@ def _looked_into(run: Path, record: TuneRecord, progress: Progress) -> Explained
             workload=asked.workload,
         )
         with MeasuringLock():
-            return ExplainedArms(FOUND, explain(subject.definition, (control, winner), wanted, logs=run / "logs", progress=progress))
+            found = explain(subject.definition, (control, winner), wanted, logs=run / "logs", progress=progress)
+        return ExplainedArms(FOUND, slim(found))
     except DynoError as error:
         return ExplainedArms(FOUND, None, str(error))

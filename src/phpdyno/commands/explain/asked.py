@@ -1,12 +1,14 @@
 """What was asked to be explained: an app as it is, the same beside one SPEC, or two SPECs beside each other."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 from msgspec import structs
 
 from phpdyno.apps.source import App
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import PLAIN, Arm
+from phpdyno.model.explained import SectionKey
 from phpdyno.workflows.arms import make_arms
 from phpdyno.workflows.compare import check_nginx, require_servers
 from phpdyno.workflows.explaining import Wanted
@@ -41,3 +43,8 @@ def check_wanted(wanted: Wanted) -> Wanted:
     if not 1 <= wanted.concurrency <= MOST_CONCURRENCY:
         raise UsageError(f"{wanted.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")
     return wanted
+
+
+def skipped_of(names: Sequence[str]) -> frozenset[SectionKey]:
+    """The sections that an option left out, by the names that it has for them."""
+    return frozenset(key for key in get_args(SectionKey) if key.replace("_", "-") in names)
