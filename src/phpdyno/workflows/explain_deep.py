@@ -21,6 +21,8 @@ from phpdyno.workflows.hot_pass import PROGRAM, WITH_SYMBOLS, sampled_in_turns
 
 NATIVE_S = 3.0
 """Of CPU for each arm: six thousand samples."""
+NATIVE_WALL_S = 8.0
+"""A page that mostly waits has fewer."""
 PHP_S = 3.0
 DEEP: tuple[SectionKey, ...] = ("php_functions", "functions", "counters", "instructions")
 
@@ -95,7 +97,9 @@ def _native(deep: Deep, section: Section) -> Section:
     name, _, value = WITH_SYMBOLS.partition("=")
     arms = [structs.replace(arm, settings={**arm.settings, name: value}) for arm in deep.arms]
     bench = deep.stand.bench
-    looks = sampled_in_turns(deep.stand, arms, bench.app.workload, seconds=NATIVE_S, seed=deep.seed, progress=deep.progress)
+    looks = sampled_in_turns(
+        deep.stand, arms, bench.app.workload, seconds=NATIVE_S, most_s=NATIVE_WALL_S, seed=deep.seed, progress=deep.progress
+    )
     notes = [f"{arm.name}: {look.seen.note}" for arm, look in zip(arms, looks, strict=True) if look.seen.note]
     return native_section(section, [(look.seen.samples, look.cpu_us) for look in looks], deep.programs, notes)
 

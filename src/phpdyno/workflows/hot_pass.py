@@ -66,9 +66,16 @@ class Look(Struct, frozen=True):
 
 
 def sampled_in_turns(
-    stand: Stand, arms: Sequence[Arm], workload: Workload, *, seconds: float, seed: int, progress: Progress
+    stand: Stand,
+    arms: Sequence[Arm],
+    workload: Workload,
+    *,
+    seconds: float,
+    seed: int,
+    progress: Progress,
+    most_s: float = float("inf"),
 ) -> tuple[Look, ...]:
-    """Drive instances of all arms in turns and sample their workers, `seconds` of the slowest one's CPU for each.
+    """Drive instances of all arms in turns and sample their workers, `seconds` of the slowest one's CPU for each, `most_s` at most.
 
     Raises CannotSample, ArmFailed when an arm does not start or its requests fail.
     """
@@ -82,7 +89,8 @@ def sampled_in_turns(
         try:
             warm = [warm_up(lane, meters, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
             slowest_ns = max(1, *(each.request_cpu_ns for each in warm))
-            requests = max(1, round(seconds * 1e9 / TURNS / slowest_ns))
+            fitting = most_s * 1e9 / max(1, *(each.request_wall_ns for each in warm))
+            requests = max(1, round(min(seconds * 1e9 / slowest_ns, fitting) / TURNS))
             decks = [deal(np.random.default_rng(seed + turn), weights, requests) for turn in range(TURNS)]
             with ExitStack() as looking:
                 looks = [
