@@ -6,6 +6,8 @@ from msgspec import Meta, Struct
 
 from phpdyno.model.stacks import PhpProfile
 
+SCHEMA = "phpdyno.explain/1"
+
 Unit = Literal["ms", "KiB", "calls", "count", "percent", "instructions"]
 """`calls` are per request, `percent` is of 100."""
 
@@ -58,6 +60,7 @@ class Section(Struct, frozen=True, kw_only=True):
 class Explained(Struct, frozen=True, kw_only=True):
     """Where a request's time goes in one arm, or in two and what differs between them."""
 
+    schema: Annotated[str, Meta(description="Name and version of this format.")] = SCHEMA
     app: Annotated[str, Meta(description="Name of the app.")]
     app_version: Annotated[str, Meta(description="Its version; empty where it has none.")]
     arms: Annotated[tuple[str, ...], Meta(description="Names of the arms: one, or two of which the second is compared with the first.")]
