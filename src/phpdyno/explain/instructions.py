@@ -15,6 +15,7 @@ from phpdyno.explain.under_callgrind import UNKNOWN_INSTRUCTION, CannotCount, Co
 from phpdyno.model.arm import Arm
 from phpdyno.model.instructions import FunctionInstructions, Instructions, TargetInstructions
 from phpdyno.model.workload import Target
+from phpdyno.render.apache import is_apache
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
 
@@ -55,6 +56,8 @@ def count_instructions(bench: Bench, arm: Arm, *, rounds: int = ROUNDS, progress
     target (200 with a JIT, a minute at most).
     Raises CannotCount where valgrind is missing or cannot run this arm, ArmFailed when the arm does not start or a request fails.
     """
+    if is_apache(arm):
+        raise CannotCount("only php-fpm's instructions are counted", where=arm.name)
     counter = Counter(bench.supervisor)
     counted = structs.replace(arm, settings={**arm.settings, **ONE_WORKER})
     targets = bench.app_of(arm).workload.targets

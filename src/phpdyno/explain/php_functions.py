@@ -27,11 +27,13 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.stacks import Clock, PhpProfile
+from phpdyno.render.apache import is_apache
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import REFUSED, ArmFailed, Instance
 from phpdyno.stack.php import read_traits
 from phpdyno.stack.placement import ini_options
 from phpdyno.stack.programs import told
+from phpdyno.stack.under import Under
 
 LONGEST_US, SHORTEST_US = 1000, 50
 """From sample to sample; each starts a thread in the worker, so that a long request is not asked more often than it needs."""
@@ -49,6 +51,7 @@ FIRST = f"pool.php_admin_value[{PREPEND}]"
 """Where it is set for the pass: nothing that an app does has precedence over it."""
 EXTENSION = "ini.extension"
 """Not as an arm names one: then what else the ini files load would have to be there too."""
+MODULE = "excimer.so"
 MODULES = Path("/usr/lib/php")
 """Debian's modules, each in a directory named by the API that it is for."""
 ONE_WORKER = {"pool.pm": "static", "pool.pm.max_children": "1", "pool.pm.max_requests": "0"}
@@ -68,7 +71,7 @@ class CannotProfile(DynoError):  # noqa: N818 (it names the finding: PHP functio
 
 def find_excimer(bench: Bench, arm: Arm) -> Path:
     """The extension for an arm's PHP. Raises CannotProfile: none is installed for its module API, or it is one with threads."""
-    if not Path(arm.php.fpm).name.startswith("php-fpm"):
+    if is_apache(arm):
         raise CannotProfile("only php-fpm's requests are sampled", where=arm.name)
     built = _BUILD.search(told([arm.php.fpm, "-n", "-i"]).stdout.decode(errors="replace"))
     if built is None:
@@ -77,7 +80,7 @@ def find_excimer(bench: Bench, arm: Arm) -> Path:
     own = bench.files_of(arm).extension_dir
     # A build of ours loads the distribution's own modules where their numbers agree; those are for PHP without threads.
     places = [*([Path(own)] if own else []), *([MODULES / api] if kind == "NTS" else [])]
-    found = next((place / "excimer.so" for place in places if (place / "excimer.so").is_file()), None)
+    found = next((place / MODULE for place in places if (place / MODULE).is_file()), None)
     if found is None:
         minor = ".".join(arm.php.version.split(".")[:2])
         said = f"the extension excimer is not installed for this PHP {minor} (module API {api}, {kind})"
@@ -152,7 +155,7 @@ def _set_period(bench: Bench, period_us: float) -> None:
 @contextmanager
 def _running(bench: Bench, arm: Arm) -> Iterator[Instance]:
     """An instance with the extension. Raises CannotProfile where PHP does not take it."""
-    with bench.running([arm]) as (instance,):
+    with bench.running([arm], under=Under(every_core=True)) as (instance,):
         refused = [line for line in instance.fpm.said().splitlines() if "excimer" in line and REFUSED.search(line)]
         if refused:
             raise CannotProfile(f"this PHP does not take excimer: {refused[0].rpartition('PHP message: ')[2]}", where=arm.name)

@@ -167,7 +167,7 @@ class Bench:
         run = self.supervisor.directory(f"i{number}/run")
         if is_apache(arm):
             if under != ALONE:
-                raise ArmFailed(arm, f"Apache is not started under {under.words[0]}, php-fpm is")
+                raise ArmFailed(arm, "only php-fpm can be looked into so, and this is Apache")
             return launch_apache(self, arm, number, directory, run)
         listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(run / "fpm.sock")
         real = self.real_values(arm)
@@ -264,7 +264,7 @@ class Bench:
             env=self.environment(arm, placement),
             cwd=directory,
             binds=self.app_of(arm).binds,
-            cores=self.cores.measured,
+            cores=self.cores.every if under.every_core else self.cores.measured,
             cgroups=self.cgroup(f"php{number}"),
             thp_off=thp_off(arm),
         )

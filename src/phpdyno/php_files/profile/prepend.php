@@ -74,7 +74,9 @@ final class PhpdynoProfile
     }
 }
 
-PhpdynoProfile::start(require __DIR__ . '/settings.php');
+if (class_exists('ExcimerProfiler', false)) { // else PHP has said why it does not load it, which is read from its log
+    PhpdynoProfile::start(require __DIR__ . '/settings.php');
+}
 if (PhpdynoProfile::$next !== '' && PhpdynoProfile::$next !== 'none') {
     require PhpdynoProfile::$next;
 }
