@@ -27,6 +27,7 @@ from tests.bench import (
     carry_over,
     connectors,
     everyday,
+    explain,
     ladder,
     load_core,
     newcomer,
@@ -62,6 +63,7 @@ TITLES = {
     "ladder": "Ladder",
     "best-build": "Best build",
     "connectors": "Connectors",
+    "explain": "Explain",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -77,6 +79,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "ladder": ladder.measure,
     "best-build": best_build.measure,
     "connectors": connectors.measure,
+    "explain": explain.measure,
     "newcomer": newcomer.measure,
 }
 
