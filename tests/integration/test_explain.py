@@ -201,6 +201,8 @@ def test_an_app_that_answers_wrongly_ends_in_one_line(tmp_path: Path) -> None:
         (("hello", "ini.opcache.enabel=1"), "did you mean"),
         (("hello", "ini.opcache.enable=perhaps"), "cannot be 'perhaps'"),
         (("hello", "ini.opcache.enable=0", "ini.opcache.enable=1", "ini.opcache.jit=off"), "3 SPECs are given"),
+        (("hello", "--export-folded", "/nowhere/stacks.txt"), "there is no such directory"),
+        (("hello", "pool.pm.max_children=1"), "this SPEC changes nothing"),
         (("hello", "--requests", "0"), "0 is not from 1 to"),
         (("hello", "--concurrency", "0"), "0 is not from 1 to"),
         (("helo",), "did you mean hello?"),
@@ -220,11 +222,35 @@ def test_a_setting_that_is_not_at_work_is_no_explanation(tmp_path: Path) -> None
     assert "is not effective" in fault_of(answer.stderr)
 
 
+def test_an_arm_that_answers_otherwise_is_no_explanation(tmp_path: Path) -> None:
+    docroot = site(tmp_path / "site", index="<?php echo str_repeat('page ', 100), ini_get('memory_limit');")
+    answer = phpdyno("explain", "--docroot", docroot, "--url", "/", "ini.memory_limit=99M", *SHORT, "--runs", tmp_path / "runs")
+    assert answer.returncode == 1
+    assert "ini.memory_limit=99M: it does not answer as default does" in fault_of(answer.stderr)
+    assert wait_for_no_traces() == []
+
+
 def test_straight_to_php_fpm_there_is_no_web_server(tmp_path: Path) -> None:
     found = explained("hello", "--transport", "fastcgi", runs=tmp_path)
     section = found.section("cpu")
     assert section is not None
     assert [each.name for each in section.figures] == ["PHP", "all of it"]
+
+
+@needs(shutil.which("valgrind"), "valgrind is not installed")
+def test_ctrl_c_under_callgrind_leaves_nothing(tmp_path: Path) -> None:
+    skipped = ("--skip", "php-functions", "--skip", "functions", "--skip", "counters", "--skip", "syscalls")
+    process = start("explain", "hello", "--budget", "1s", *skipped, "--runs", tmp_path)
+    deadline = time.monotonic() + 60.0
+    while not any("valgrind" in trace or "callgrind" in trace for trace in traces_of()) and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert wait_for_no_traces() == []
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.4, 1.0])

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ OURS = "phpdyno"
 _COLUMNS = ("BUSY_TIME", "CPU_TIME", "ROWS_READ", "ROWS_SENT", "SELECT_COMMANDS", "UPDATE_COMMANDS", "OTHER_COMMANDS", "TOTAL_CONNECTIONS")
 _NUMBERS = itertools.count()
 QUERY_S = 30.0
+OFF = "SET GLOBAL userstat=0"
 
 
 class UserStat(Struct, frozen=True):
@@ -41,13 +42,23 @@ def counted(supervisor: Supervisor, socket: Path) -> Iterator[Counted]:
     """Let the MariaDB at this socket count while the block lasts. Raises DynoError where it refuses."""
     _ask(supervisor, socket, "SET GLOBAL userstat=1; FLUSH USER_STATISTICS")
     found = Counted()
-    try:
+    with _switching_off(supervisor, socket):
         yield found
         sums = ", ".join(f"COALESCE(SUM({column}), 0)" for column in _COLUMNS)
         text = _ask(supervisor, socket, f"SELECT {sums} FROM information_schema.USER_STATISTICS WHERE USER <> '{OURS}'")  # noqa: S608 (ours)
         found.stat = stat_in(text)
-    finally:
-        _ask(supervisor, socket, "SET GLOBAL userstat=0")
+
+
+@contextmanager
+def _switching_off(supervisor: Supervisor, socket: Path) -> Iterator[None]:
+    """Switch the counting off at the end; where something went wrong, that is what is told."""
+    try:
+        yield
+    except BaseException:
+        with suppress(DynoError):
+            _ask(supervisor, socket, OFF)
+        raise
+    _ask(supervisor, socket, OFF)
 
 
 def stat_in(text: str) -> UserStat:

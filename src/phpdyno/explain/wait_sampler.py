@@ -125,7 +125,9 @@ class _Sampler:
             self._close()
             raise _refusal(error) from error
         if not self._watched:
-            raise CannotSeeWaits("there is no worker to look at")
+            raise CannotSeeWaits(
+                "there is no worker to look at", next_step="where /proc hides the processes of others (hidepid), run phpdyno as root"
+            )
         self._begun_ns = time.monotonic_ns()
         self._thread.start()
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
+from phpdyno.experiment.gate import Gate
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
 from phpdyno.experiment.schedule import deal
@@ -20,7 +21,6 @@ from phpdyno.experiment.warmup import Warm, warm_up
 from phpdyno.explain.assembling import Gathered, Values
 from phpdyno.explain.ends import known_ends
 from phpdyno.explain.quantities import cpu_values, map_values, opcache_values, stat_values, syscall_values, wait_values
-from phpdyno.explain.strace import CannotTrace
 from phpdyno.explain.syscalls import count_syscalls
 from phpdyno.explain.userstat import counted
 from phpdyno.explain.wait_sampler import CannotSeeWaits, sampling_waits
@@ -42,6 +42,7 @@ COUNT_S = 0.3
 STRACE_SLOWDOWN = 8
 """Roughly, for a request under strace."""
 FPM = "php-fpm"
+KEPT = "where nginx keeps its connections, a worker waits at one for the next request: what it waits for the web server is not told"
 
 
 class Looked(Struct):
@@ -90,7 +91,10 @@ def look_at_start(start: Start, looked: Looked) -> None:
             warm_up(lane, start.stand.meters, metric="cpu", weights=weights, env_names=names, workers=start.concurrency) for lane in lanes
         ]
         looked.warm = {arm.name: each for arm, each in zip(start.arms, warm, strict=True)}
-        _refuse_idle(start.arms, looked)
+        if start.turn == 0:
+            _refuse_idle(start.arms, looked)
+            say("comparing the arms' answers")
+            _refuse_other_answers(start, lanes)
         request_s = max(each.request_wall_ns for each in warm) / 1e9
         say(f"start {start.turn + 1}: CPU by component")
         looked.requests += _cpu(start, lanes, looked, request_s)
@@ -110,6 +114,19 @@ def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
     idle = not_effective(prove(changed, looked.warm[first.name].facts, looked.warm[second.name].facts, first.settings))
     if idle:
         raise ArmFailed(second, idle)
+
+
+def _refuse_other_answers(start: Start, lanes: Sequence[Lane]) -> None:
+    """Raises ArmFailed where the second arm does not answer as the first: it does something else, which no time explains. DynoError for
+    answers that may not be timed."""
+    gate = Gate(start.workload)
+    control, *others = lanes
+    gate.learn(control)
+    for lane in others:
+        given = [lane.driver.fetch(index) for index in range(len(start.workload.targets))]
+        found = gate.check(lane, control, given, at_once=False)
+        if not found.equal:
+            raise ArmFailed(lane.instance.arm, f"it does not answer as {control.instance.arm.name} does: {found.detail}")
 
 
 @contextmanager
@@ -177,9 +194,11 @@ def _waits(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float
         if samples.outcome.any():
             raise RequestFailed(instance, "requests fail while workers are watched")
         kept = bool(instance.arm.settings.get("web.fastcgi_keepalive", "0").strip("0"))
+        if kept:
+            looked.sections["wall"].notes.append(KEPT)
         return wait_values(sampling.seen, len(deck), float(service_ns(samples).mean()), idle_on_web=kept)
 
-    return len(deck) if _each(start, lanes, looked.open("wall"), seen, CannotSeeWaits) else 0
+    return len(deck) if _each(start, lanes, looked.open("wall"), seen) else 0
 
 
 def _memory(start: Start, lanes: Sequence[Lane], looked: Looked, names: tuple[str, ...]) -> None:
@@ -189,7 +208,7 @@ def _memory(start: Start, lanes: Sequence[Lane], looked: Looked, names: tuple[st
             raise MemoryUnreadable("there is no worker whose memory could be read")
         return map_values(read_map_of(workers[0], str(Path(lane.instance.arm.php.fpm).resolve())))
 
-    _each(start, lanes, looked.open("memory"), seen, MemoryUnreadable)
+    _each(start, lanes, looked.open("memory"), seen)
     section = looked.sections["opcache"]
     for lane in lanes:
         section.take(start.turn, opcache_values(lane.instance.read_facts(names).opcache))
@@ -218,7 +237,7 @@ def _database(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: fl
                 found |= stat_values(name, each.stat, len(deck))
         return found
 
-    _each(start, lanes, looked.open("database"), seen, DynoError)
+    _each(start, lanes, looked.open("database"), seen)
 
 
 def _syscalls(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float) -> None:
@@ -232,14 +251,13 @@ def _syscalls(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: fl
         lanes,
         looked.open("syscalls"),
         lambda lane: syscall_values(count_syscalls(start.stand.bench.supervisor, lane, deck).syscalls, len(deck)),
-        CannotTrace,
     )
 
 
-def _each(start: Start, lanes: Sequence[Lane], section: Gathered | None, seen: Callable[[Lane], Values], refused: type[DynoError]) -> bool:
-    """Take in what is `seen` of every arm; where it is `refused` the section is not looked at any more, and says why. Whether it was seen.
+def _each(start: Start, lanes: Sequence[Lane], section: Gathered | None, seen: Callable[[Lane], Values]) -> bool:
+    """Take in what is `seen` of every arm; where it cannot be, the section is not looked at any more and says why. Whether it was seen.
 
-    An arm that fails is no refusal.
+    An arm that fails ends all of it.
     """
     if section is None:
         return False
@@ -247,9 +265,9 @@ def _each(start: Start, lanes: Sequence[Lane], section: Gathered | None, seen: C
     try:
         for number in start.order:
             found[number] = seen(lanes[number])
-    except RequestFailed:
+    except ArmFailed:
         raise
-    except refused as error:
+    except DynoError as error:
         section.unread = str(error)
         return False
     for number in range(len(lanes)):

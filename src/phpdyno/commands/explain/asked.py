@@ -25,12 +25,13 @@ def arms_asked(specs: Sequence[str], app: App, wanted: Wanted) -> tuple[Arm, ...
     """
     if len(specs) > MOST_SPECS:
         raise UsageError(f"{len(specs)} SPECs are given", where=specs[MOST_SPECS], next_step="give none, one or two")
-    if len(specs) == 1:
-        made = make_arms("", specs, app=app, metric="cpu", workers=wanted.concurrency)
-        arms = (structs.replace(made.control, name=PLAIN), *made.treatments)
-    else:
-        named = [make_arms(spec, (), aa=True, app=app, workers=wanted.concurrency).control for spec in specs or ("",)]
-        arms = tuple(structs.replace(arm, name=spec or PLAIN) for arm, spec in zip(named, specs or ("",), strict=True))
+    wished = ("", *specs) if len(specs) == 1 else specs or ("",)
+    made = [make_arms(spec, (), aa=True, app=app, workers=wanted.concurrency).control for spec in wished]
+    if len(specs) == 1 and made[0].settings == made[1].settings and made[0].php == made[1].php:
+        raise UsageError("this SPEC changes nothing", where=specs[0], next_step="give it twice to hold an arm against itself")
+    changed = {key: value for key, value in made[-1].settings.items() if made[0].settings.get(key) != value}
+    arms = tuple(structs.replace(arm, name=spec or PLAIN) for arm, spec in zip(made, wished, strict=True))
+    arms = (*arms[:-1], structs.replace(arms[-1], changed=changed if len(arms) > 1 else {}))
     check_nginx(wanted.transport, wanted.concurrency)
     require_servers(wanted.transport, arms)
     return arms
