@@ -21,6 +21,7 @@ _WHOLES = {
 }
 _TIMES = {"cpu": "CPU of {}", "wall": "{}"}
 _SHOWN_PARTS = 4
+_TIMES_FROM = 10
 _FAR = 3.0
 """Times the spread."""
 _LEAST_SHARE = 0.005
@@ -72,7 +73,7 @@ def amount(value: float, unit: Unit) -> str:
     if unit == "ms":
         return sign + milliseconds(size)
     if unit in {"KiB", "instructions"}:
-        return f"{sign}{size:,.0f}"
+        return f"{sign}{size:,.0f}" if size >= 1 or not size else f"{sign}{size:.2g}"
     if unit == "percent":
         return f"{sign}{size:.2f}"
     return f"{sign}{size:,.0f}" if size >= 1000 or size == int(size) else f"{sign}{size:.4g}"
@@ -143,10 +144,14 @@ def _compared(figure: Figure) -> tuple[str, ...]:
 
 
 def _percent(figure: Figure) -> str:
-    first = figure.arms[0]
-    if first is None or not first.value or figure.difference is None:
+    """By how much the second arm's value differs from the first's: `+46 %`, `15×` from ten times as much on; '' where that says nothing."""
+    first, second = (reading.value if reading else 0.0 for reading in figure.arms)
+    if not first or figure.difference is None:
         return ""
-    return f"{100 * figure.difference / first.value:+.0f} %".replace("-", "−")
+    if second >= _TIMES_FROM * first:
+        return f"{second / first:.0f}×"
+    percent = 100 * (second / first - 1.0)
+    return f"{percent:+.0f} %".replace("-", "−") if abs(percent) >= 1 else f"{percent:+.2g} %".replace("-", "−")
 
 
 def _mixed(section: Section) -> bool:

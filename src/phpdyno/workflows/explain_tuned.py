@@ -18,7 +18,7 @@ from phpdyno.workflows.rundir import check_place
 from phpdyno.workflows.tune import COMMAND, resume_tune, tune
 from phpdyno.workflows.tune_session import subject_of
 
-FOUND = "what was found"
+FOUND = "the winner"
 NOTHING_FOUND = "nothing was adopted, so there is no change to be looked into"
 
 
@@ -33,7 +33,7 @@ def resume_and_explain_tune(run: Path, *, progress: Progress) -> Path:
     """Go on with a tune, or only with looking inside where that alone is left. Raises UsageError where nothing is left to do."""
     run = check_place(run)
     record = read_tune(run)
-    if record.outcome == "finished" and _is_left(record):
+    if record.outcome == "finished" and is_left(record):
         go_on_with(record.asked.source.network)
     else:
         run = resume_tune(run, progress=progress)
@@ -41,26 +41,27 @@ def resume_and_explain_tune(run: Path, *, progress: Progress) -> Path:
     return run
 
 
-def _is_left(record: TuneRecord) -> bool:
+def is_left(record: TuneRecord) -> bool:
+    """Whether its winner is yet to be looked into."""
     return record.asked.explain and record.explained is None
 
 
 def _explain(run: Path, progress: Progress) -> None:
     record = read_tune(run)
-    if not _is_left(record):
+    if not is_left(record):
         return
     try:
-        write_tune(run, structs.replace(record, explained=_looked_into(run, record, progress)))
+        write_tune(run, structs.replace(record, explained=winner_inside(run, record, progress)))
     except KeyboardInterrupt:
         raise Interrupted(str(run), COMMAND) from None
 
 
-def _looked_into(run: Path, record: TuneRecord, progress: Progress) -> ExplainedArms:
+def winner_inside(run: Path, record: TuneRecord, progress: Progress) -> ExplainedArms:
     """What the settings that were found do inside; of a goal under load with as many requests in flight."""
     settings, asked = record.found.settings, record.asked
     if not settings:
         return ExplainedArms(FOUND, None, NOTHING_FOUND)
-    progress.note("looking inside what was found, which takes about two minutes, outside the budget")
+    progress.note("looking inside the winner, which takes about two minutes, outside the budget")
     loaded = asked.metric == "throughput"
     try:
         subject = subject_of(asked)

@@ -19,6 +19,7 @@ from phpdyno.model.explained import Explained, Section, SectionKey
 from phpdyno.model.plan import Transport
 from phpdyno.model.service import Kind
 from phpdyno.model.workload import Workload
+from phpdyno.render.apache import is_apache
 from phpdyno.stack.bench import Bench
 from phpdyno.workflows.app_stand import Stand, app_stand
 from phpdyno.workflows.compare import workload_for
@@ -57,6 +58,9 @@ def explain(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path,
         _serve(stand.bench, workload)
         looked = Looked(_sections(app, stand, wanted.skipped))
         first = Start(stand, named, workload, wanted.concurrency, wanted.counted_requests, wanted.seed, 0, progress)
+        mixed = [arm.name for arm in named if is_apache(arm)]
+        if mixed:
+            looked.sections["cpu"].notes.append(f"in {' and '.join(mixed)} Apache runs PHP: its CPU, the web server's too, counts as PHP's")
         with on_cores(stand.bench.cores.helpers):
             starts = _look(first, looked, wanted.budget_s)
             deep, profiles = look_deep(Deep(stand, named, wanted.seed, progress, wanted.skipped))

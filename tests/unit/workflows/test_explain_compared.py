@@ -1,6 +1,7 @@
 """What of a comparison is looked into afterwards, kept in its journal and shown again."""
 
 import io
+from pathlib import Path
 
 from msgspec import structs
 from rich.console import Console
@@ -17,6 +18,8 @@ from phpdyno.report.tune_terminal import tune_summary
 from phpdyno.report.tune_view import tune_view
 from phpdyno.report.view import view_of
 from phpdyno.workflows.explain_compared import pairs_of, unexplained
+from phpdyno.workflows.explain_tuned import NOTHING_FOUND, is_left, winner_inside
+from tests.support.fake_study import FakeProgress
 from tests.support.journals import AA as AA_ARM
 from tests.support.journals import JIT, TIMESTAMPS, finished, plan
 from tests.support.tunes import record
@@ -69,10 +72,19 @@ def test_without_it_a_document_has_no_such_field() -> None:
 
 
 def test_a_tune_shows_it_as_well() -> None:
-    held: TuneRecord = structs.replace(record(), explained=ExplainedArms("what was found", SLOWER))
+    held: TuneRecord = structs.replace(record(), explained=ExplainedArms("the winner", SLOWER))
     view = tune_view(held, "run")
     out = io.StringIO()
     Console(file=out, width=80, no_color=True).print(tune_summary(view))
     assert "what changed most: CPU of PHP" in " ".join(out.getvalue().split())
     assert '<div id="explain-0-cpu" class="plot">' in render_tune(view)
     assert "explained" not in document(tune_view(record(), "run"))  # type: ignore[arg-type]
+
+
+def test_a_tune_is_looked_into_once_and_only_where_that_was_asked_for(tmp_path: Path) -> None:
+    asked = structs.replace(record(), asked=structs.replace(record().asked, explain=True))
+    assert is_left(asked)
+    assert not is_left(record())
+    assert not is_left(structs.replace(asked, explained=ExplainedArms("the winner", SLOWER)))
+    nothing = structs.replace(asked, found=structs.replace(asked.found, settings={}))
+    assert winner_inside(tmp_path, nothing, FakeProgress()) == ExplainedArms("the winner", None, NOTHING_FOUND)
