@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from phpdyno.explain.php_functions import MODULES
 from phpdyno.model.explained import Explained, Figure, SectionKey
 from phpdyno.stack.programs import find_program
 from tests.integration.test_doctor import programs_but
@@ -80,7 +79,6 @@ def test_opcache_off_costs_php_and_brings_the_calls_back_that_load_scripts(tmp_p
 
 
 @needs(shutil.which("valgrind"), "valgrind is not installed")
-@needs(list(MODULES.glob("*/excimer.so")), "php-excimer is not installed")
 def test_functions_and_instructions_of_a_change_and_stacks_for_other_tools(tmp_path: Path) -> None:
     work = "<?php function busy(int $n): int { $s = 0; for ($i = 0; $i < $n; $i++) { $s += $i % 7; } return $s; } echo busy(100000);"
     docroot = site(tmp_path / "site", index=work)

@@ -19,7 +19,9 @@ from phpdyno.explain.counters import EVENTS, CannotReadCounters, count_events, c
 from phpdyno.explain.hot_functions import JIT, sampling
 from phpdyno.explain.instructions import count_instructions
 from phpdyno.explain.jit_symbols import told_to_perf
-from phpdyno.explain.php_functions import CannotProfile, sample_functions
+from phpdyno.explain.php_functions import sample_functions
+from phpdyno.explain.php_memory import OUTSIDE
+from phpdyno.explain.php_worker import CannotProfile, globals_in
 from phpdyno.explain.under_callgrind import CannotCount, Counter
 from phpdyno.host.checkup.trials import try_cycles
 from phpdyno.model.plan import Panel
@@ -38,7 +40,6 @@ from tests.support.traces import wait_for_no_traces
 pytestmark = pytest.mark.integration
 
 VALGRIND = needs(shutil.which("valgrind"), "valgrind is not installed")
-EXCIMER = needs(list(php_functions.MODULES.glob("*/excimer.so")), "php-excimer is not installed")
 PERF = needs(shutil.which("perf"), "perf is not installed")
 OLD = (1e9, 1e9)
 """As files of a deployed app: opcache caches none that is younger than 2 s."""
@@ -120,7 +121,7 @@ def test_a_request_that_fails_under_callgrind_is_the_arms_failure(tmp_path: Path
 
 @VALGRIND
 def test_an_arm_that_does_not_start_says_why_under_callgrind_too(tmp_path: Path) -> None:
-    with deployed(tmp_path) as bench, pytest.raises(ArmFailed, match=r"does not start.*pool\.nothing|nothing"):
+    with deployed(tmp_path) as bench, pytest.raises(ArmFailed, match=r"does not start: .*nothing"):
         count_instructions(bench, plain_arm("wrong", {"pool.pm.min_spare_servers": "x", "pool.nothing": "1"}), progress=FakeProgress())
 
 
@@ -150,8 +151,9 @@ WORK = f"""<?php
 {LOOP_OF.format("late", 30000)}
 function much(): int {{ return spin_much(); }}
 function nap(): void {{ usleep(1000); }}
+class Sorter {{ static function run(): int {{ $a = range(1, 3000); usort($a, fn($x, $y) => $y <=> $x); return $a[0]; }} }}
 register_shutdown_function('late');
-echo much(), little();
+echo much(), little(), Sorter::run();
 nap();
 """
 
@@ -161,76 +163,95 @@ def shares(found: PhpProfile, clock: str = "wall") -> dict[str, tuple[float, flo
     return {each.name: (each.own, each.inclusive) for each in profile.functions}
 
 
-@EXCIMER
 def test_functions_have_the_shares_that_they_work_for(tmp_path: Path) -> None:
     with deployed(tmp_path, index=WORK) as bench:
-        found = sample_functions(bench, plain_arm("plain"), meters(), seconds=2.0, progress=FakeProgress())
+        found = sample_functions(bench, plain_arm("plain"), meters(), seconds=4.0, progress=FakeProgress())
     wall, cpu = shares(found), shares(found, "cpu")
     assert found.wall.samples > 500
-    # Three times as many times round the same loop; `much` only calls.
+    # Three times as many times round the same loop; `much` only calls. What runs at the very end is seen as well.
     assert 2 < wall["spin_much"][0] / wall["little"][0] < 4.5
-    assert wall["much"][0] < 0.05 < wall["spin_much"][0] <= wall["much"][1]
-    # What the app registers to run at the end is still seen.
-    assert wall["late"][0] > 0.4 * wall["little"][0]
-    # It sleeps, so that one clock goes on and the other stands.
-    assert wall["nap"][0] > 0.2
-    assert cpu.get("nap", (0.0, 0.0))[0] < 0.5 * wall["nap"][0]
-    # The root of the app is cut off, and nothing of ours is in it.
-    assert {stack.frames[0] for stack in found.wall.stacks} <= {"index.php", "late"}
-    assert not any("prepend" in frame or "Phpdyno" in frame for stack in found.wall.stacks for frame in stack.frames)
+    assert 0.5 < wall["late"][0] / wall["little"][0] < 2
+    assert wall["much"][0] < 0.02 < wall["spin_much"][0] <= wall["much"][1]
+    # It sleeps, so that one clock goes on and the other stands; functions of PHP's own have their names.
+    assert wall["usleep"][0] > 0.2 > cpu.get("usleep", (0.0, 0.0))[0]
+    stacks = {stack.frames for stack in found.wall.stacks}
+    assert ("index.php", "nap", "usleep") in stacks
+    assert ("late",) in stacks
+    assert any(stack[:3] == ("index.php", "Sorter::run", "usort") for stack in stacks)
+    assert any("{closure:index.php}" in stack for stack in stacks)
+    # Every stack begins where PHP does.
+    assert {stack[0] for stack in stacks} <= {"index.php", "late", OUTSIDE}
     assert wait_for_no_traces() == []
 
 
-GUARDED = "<?php if (!defined('GUARD') || GUARD !== '{}') {{ http_response_code(500); }} for ($i = 0; $i < 20000; $i++) {{}} echo GUARD;"
-
-
-@EXCIMER
 @pytest.mark.parametrize(
-    "place", ["ini.auto_prepend_file", "pool.php_value[auto_prepend_file]", "pool.php_admin_value[auto_prepend_file]", ""]
+    "settings",
+    [
+        {"ini.opcache.enable": "0"},
+        {"pool.php_admin_value[open_basedir]": "{docroot}", "ini.disable_functions": "sleep"},
+        {**WITH_JIT},
+        {"env.USE_ZEND_ALLOC": "0"},
+        {"pool.pm": "ondemand", "pool.pm.max_children": "4", "pool.pm.max_requests": "2"},
+        {"web.socket": "tcp"},
+    ],
 )
-def test_the_arms_own_prepended_script_runs_all_the_same(tmp_path: Path, place: str) -> None:
-    """Without a place in the arm it is a .user.ini that names it, as security plugins do; a page without it answers 500."""
-    with deployed(tmp_path, index=GUARDED.format("mine"), guard="<?php define('GUARD', 'mine');") as bench:
-        guard = str(bench.app.docroot / "guard.php")
-        if not place:
-            (bench.app.docroot / ".user.ini").write_text(f'auto_prepend_file = "{guard}"\n')
-        found = sample_functions(
-            bench, plain_arm("guarded", {place: guard} if place else {}), meters(), seconds=0.3, progress=FakeProgress()
-        )
-    assert found.wall.samples > 20
-
-
-@EXCIMER
-@pytest.mark.parametrize("settings", [{"ini.opcache.enable": "0"}, {"pool.php_admin_value[open_basedir]": "{docroot}"}, WITH_JIT])
 def test_other_arms_are_sampled_too(tmp_path: Path, settings: dict[str, str]) -> None:
     with deployed(tmp_path, index=WORK) as bench:
         filled = {key: value.format(docroot=bench.app.docroot) for key, value in settings.items()}
-        found = sample_functions(bench, plain_arm("other", filled), meters(), seconds=0.5, progress=FakeProgress())
-    assert shares(found)["spin_much"][0] > 0.1
+        found = sample_functions(bench, plain_arm("other", filled), meters(), seconds=1.0, progress=FakeProgress())
+    wall = shares(found)
+    assert wall["usleep"][0] > 0.1
+    assert wall["spin_much"][0] > wall["late"][0] > 0
 
 
-def test_no_excimer_for_a_php_says_which_and_what_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(php_functions, "MODULE", "not-there.so")
-    said = r"excimer is not installed for this PHP 8\.\d \(module API \d+, NTS\); install it with: .*php8\.\d-excimer"
-    with deployed(tmp_path) as bench, pytest.raises(CannotProfile, match=said):
+FIBERS = """<?php
+function inside(): int { $s = 0; for ($i = 0; $i < 60000; $i++) { $s += $i % 7; } return $s; }
+function counted(): iterable { foreach ([1, 2] as $n) { yield inside() + $n; } }
+$fiber = new Fiber(function (): int { return inside() + Fiber::suspend(1); });
+$fiber->start();
+$fiber->resume(2);
+foreach (counted() as $each) { echo $each; }
+eval('echo inside();');
+"""
+
+
+def test_fibers_generators_and_eval_have_their_callers(tmp_path: Path) -> None:
+    with deployed(tmp_path, index=FIBERS) as bench:
+        found = sample_functions(bench, plain_arm("fibers"), meters(), seconds=2.0, progress=FakeProgress())
+    stacks = {stack.frames for stack in found.wall.stacks}
+    assert ("index.php", "Fiber::start", "{closure:index.php}", "inside") in stacks
+    assert ("index.php", "counted", "inside") in stacks
+    assert any(stack[0] == "index.php" and "eval()'d code" in stack[1] and stack[-1] == "inside" for stack in stacks if len(stack) == 3)
+    assert not any("could not be read" in note for note in found.notes)
+
+
+def test_a_worker_that_is_looked_at_answers_as_before(tmp_path: Path) -> None:
+    """Its sleep and its poll go on when it has stood still, and it ends when it is told to."""
+    page = """<?php $t = hrtime(true); usleep(20000);
+        $pair = stream_socket_pair(1, 1, 0); stream_set_timeout($pair[0], 0, 20000); fread($pair[0], 1);
+        if (hrtime(true) - $t < 38_000_000) { http_response_code(500); } echo 'slept';"""
+    with deployed(tmp_path, index=page) as bench:
+        found = sample_functions(bench, plain_arm("asleep"), meters(), seconds=2.0, progress=FakeProgress())
+    wall = shares(found)
+    assert wall["usleep"][0] == pytest.approx(wall["fread"][0], rel=0.5)
+    assert wait_for_no_traces() == []
+
+
+def test_requests_that_fail_are_the_arms_failure(tmp_path: Path) -> None:
+    with deployed(tmp_path, index="<?php http_response_code(500);") as bench, pytest.raises(ArmFailed, match="wrong_status"):
+        sample_functions(bench, plain_arm("broken"), meters(), progress=FakeProgress())
+    assert wait_for_no_traces() == []
+
+
+def test_a_php_whose_stack_is_not_to_be_found_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(php_functions, "FUNCTION", "another_name")
+    with deployed(tmp_path) as bench, pytest.raises(CannotProfile, match="PHP's stack was not found") as caught:
         sample_functions(bench, plain_arm("plain"), meters(), progress=FakeProgress())
-
-
-@EXCIMER
-def test_a_module_that_php_does_not_take_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = tmp_path / "excimer.so"
-    broken.write_bytes(b"no module")
-    with deployed(tmp_path) as bench:
-        place = bench.supervisor.live / "excimer.so"
-        shutil.copyfile(broken, place)
-        monkeypatch.setattr(php_functions, "find_excimer", lambda *_: place)
-        with pytest.raises(CannotProfile, match=r"this PHP does not take excimer: .*Unable to load"):
-            sample_functions(bench, plain_arm("plain"), meters(), progress=FakeProgress())
-
-
-def test_excimer_is_loaded_by_no_php_of_this_host() -> None:
-    """The package enables it for all of them; `phpdismod` undoes that, or every other measurement would run with it."""
-    assert not list(Path("/etc/php").glob("*/*/conf.d/*excimer*"))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(CannotProfile, match="tells nobody where its executor_globals are"):
+        globals_in(Path("/bin/true").resolve())
+    with pytest.raises(CannotProfile, match="cannot be read"):
+        globals_in(Path("/etc/hostname"))
 
 
 # ---- the JIT's names, counters --------------------------------------------------------------------

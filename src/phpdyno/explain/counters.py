@@ -20,6 +20,7 @@ from phpdyno.experiment.slot import SharedMeters
 from phpdyno.experiment.warmup import warm_up
 from phpdyno.explain.attached import attached
 from phpdyno.host.checkup.trials import try_cycles
+from phpdyno.host.cores import on_cores
 from phpdyno.model.arm import Arm
 from phpdyno.model.counters import CounterReading, HardwareCounters
 from phpdyno.model.plan import Panel
@@ -137,7 +138,7 @@ def count_with(
     workload = bench.app_of(arm).workload
     weights = [target.weight for target in workload.targets]
     found: list[Mapping[str, Count]] = []
-    with bench.running([arm]) as (instance,):
+    with on_cores(bench.cores.helpers), bench.running([arm]) as (instance,):
         lane = make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
         with closing(lane.driver):
             warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=(), workers=1)

@@ -1,7 +1,7 @@
-"""Folded stacks: read, shortened, and summed up by function. Pure."""
+"""Stacks with their counts: shortened, and summed up by function. Pure."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from phpdyno.model.stacks import Clock, SampledFunction, Stack, StackProfile
 
@@ -9,26 +9,12 @@ Frames = tuple[str, ...]
 MOST_FUNCTIONS = 60
 
 
-def read_folded(text: str) -> Counter[Frames]:
-    """Stacks of lines such as `main;f;g 12`, equal ones together; lines that are cut off or none are left out."""
-    found: Counter[Frames] = Counter()
-    for line in text.splitlines():
-        stack, _, count = line.rpartition(" ")
-        # php-excimer 1.0 begins every line but the first with an empty frame.
-        frames = tuple(frame for frame in stack.split(";") if frame)
-        if frames and count.isascii() and count.isdecimal():
-            found[frames] += int(count)
-    return found
-
-
-def shortened(stacks: Mapping[Frames, int], roots: Sequence[str], hidden: Container[str] = ()) -> Counter[Frames]:
-    """The same with paths below `roots` (longest first) relative to them, and without the frames that are `hidden`."""
+def shortened(stacks: Mapping[Frames, int], roots: Sequence[str]) -> Counter[Frames]:
+    """The same with paths below `roots` relative to them; stacks that are equal then together."""
     found: Counter[Frames] = Counter()
     heads = [root.rstrip("/") + "/" for root in roots]
     for frames, count in stacks.items():
-        short = tuple(_short(frame, heads) for frame in frames if frame not in hidden)
-        if short:
-            found[short] += count
+        found[tuple(_short(frame, heads) for frame in frames)] += count
     return found
 
 

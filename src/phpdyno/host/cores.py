@@ -18,11 +18,6 @@ class Cores(Struct, frozen=True):
     helpers: tuple[int, ...]
     nginx: tuple[int, ...] = ()
 
-    @property
-    def every(self) -> tuple[int, ...]:
-        """All of them."""
-        return tuple(sorted({*self.measured, *self.helpers, *self.nginx}))
-
 
 def split_cores(available: tuple[int, ...] | None = None, workers: int = 1, *, nginx_beside_php: bool = False) -> Cores:
     """The last core(s) for the instance, as many as it has busy workers, at least one core for the rest.

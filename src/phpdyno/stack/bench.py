@@ -264,7 +264,7 @@ class Bench:
             env=self.environment(arm, placement),
             cwd=directory,
             binds=self.app_of(arm).binds,
-            cores=self.cores.every if under.every_core else self.cores.measured,
+            cores=self.cores.measured,
             cgroups=self.cgroup(f"php{number}"),
             thp_off=thp_off(arm),
         )

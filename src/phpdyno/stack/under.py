@@ -1,4 +1,4 @@
-"""How php-fpm is started where it is looked into instead of measured: under a program that counts, on more cores."""
+"""A program that php-fpm is started under: one that counts what it does, and makes it slow."""
 
 from msgspec import Struct
 
@@ -7,14 +7,10 @@ READY_S = 15.0
 
 
 class Under(Struct, frozen=True):
-    """`words` come before php-fpm's own command line; what starts under them may take `ready_s` until it answers.
-
-    `every_core`: it may run on all cores that we have, so that threads which look at a request do not wait for the one that serves it.
-    """
+    """`words` come before php-fpm's own command line; what starts under them may take `ready_s` until it answers."""
 
     words: tuple[str, ...] = ()
     ready_s: float = READY_S
-    every_core: bool = False
 
 
 ALONE = Under()

@@ -11,7 +11,7 @@ from phpdyno.explain.counters import count_events, need_counters
 from phpdyno.explain.deep_sections import counters_section, instructions_section, native_section, php_section
 from phpdyno.explain.hot_functions import find_perf
 from phpdyno.explain.instructions import count_instructions
-from phpdyno.explain.php_functions import find_excimer, sample_functions
+from phpdyno.explain.php_functions import refuse_unreadable, sample_functions
 from phpdyno.model.arm import Arm
 from phpdyno.model.explained import Section, SectionKey
 from phpdyno.model.instructions import Instructions
@@ -47,7 +47,8 @@ def look_deep(deep: Deep) -> tuple[tuple[Section, ...], tuple[PhpProfile, ...]]:
     profiles: list[PhpProfile] = []
 
     def functions_of_php(section: Section) -> Section:
-        find_excimer(deep.stand.bench, deep.arms[0])
+        for arm in deep.arms:
+            refuse_unreadable(arm)
         found = [
             sample_functions(deep.stand.bench, arm, deep.stand.meters, seconds=PHP_S, seed=deep.seed, progress=deep.progress)
             for arm in deep.arms
@@ -57,7 +58,11 @@ def look_deep(deep: Deep) -> tuple[tuple[Section, ...], tuple[PhpProfile, ...]]:
 
     looks: tuple[tuple[Section, str, Callable[[Section], Section]], ...] = (
         (
-            Section(key="php_functions", title="PHP functions: own share of a request's time", read_by="php-excimer, by wall time"),
+            Section(
+                key="php_functions",
+                title="PHP functions: own share of a request's time",
+                read_by="the worker's own stack, looked at by wall time",
+            ),
             "sampling PHP functions",
             functions_of_php,
         ),

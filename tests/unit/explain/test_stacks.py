@@ -1,51 +1,26 @@
-"""Folded stacks, and what is made of them."""
+"""Stacks with their counts, and what is made of them."""
 
-import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from phpdyno.explain.php_functions import FIRST, own_prepend, period_for, php_array, roots_of
-from phpdyno.explain.stacks import profile_of, read_folded, shortened
+from phpdyno.explain.php_functions import Looks, profile_in, roots_of
+from phpdyno.explain.php_memory import OUTSIDE
+from phpdyno.explain.php_worker import CannotProfile
+from phpdyno.explain.stacks import profile_of, shortened
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.workload import Workload
-from phpdyno.stack.php import newest_cli
-from tests.support.optional import needs
-
-FOLDED = """\
-/srv/app/index.php;f;g 3
-;/srv/app/index.php;f 2
-;/srv/app/index.php;f;g 4
-;/srv/app/index.php;f;f 1
-;/srv/app/with space.php;{closure:/srv/app/lib/a.php(6)} 10
-
-cut off;in the mid
-nothing
- 7
-"""
-INDEX = "/srv/app/index.php"
 
 
-def test_lines_as_excimer_writes_them_equal_stacks_together() -> None:
-    assert read_folded(FOLDED) == {
-        (INDEX, "f", "g"): 7,
-        (INDEX, "f"): 2,
-        (INDEX, "f", "f"): 1,
-        ("/srv/app/with space.php", "{closure:/srv/app/lib/a.php(6)}"): 10,
-    }
-    assert read_folded("") == {}
-
-
-def test_paths_are_relative_to_the_root_and_our_own_frames_are_gone() -> None:
+def test_paths_are_relative_to_the_root_and_equal_stacks_together() -> None:
     stacks = {
-        ("/live/prepend.php", "/live/app/waf.php"): 2,
-        ("/live/prepend.php",): 5,
-        ("/seen/app/index.php", "{closure:/live/app/x.php(1)}"): 1,
+        ("/seen/app/index.php", "{closure:/live/app/x.php}"): 1,
+        ("/live/app/index.php", "{closure:/live/app/x.php}"): 2,
         ("/live/application/other.php",): 1,
     }
-    assert shortened(stacks, ["/seen/app/", "/live/app"], {"/live/prepend.php"}) == {
-        ("waf.php",): 2,
-        ("index.php", "{closure:x.php(1)}"): 1,
+    assert shortened(stacks, ["/seen/app/", "/live/app"]) == {
+        ("index.php", "{closure:x.php}"): 3,
         ("/live/application/other.php",): 1,
     }
 
@@ -60,33 +35,15 @@ def test_own_and_inclusive_shares_count_a_recursive_function_once() -> None:
     assert (empty.samples, empty.functions, empty.request_us) == (0, (), 0.0)
 
 
-def test_a_long_request_is_sampled_less_often() -> None:
-    assert [period_for(each) for each in (1, 600_000, 2_000_000, 80_000_000)] == [50.0, 60.0, 200.0, 1000.0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "app", "files", "found"),
-    [
-        ({}, {}, {}, ("", False)),
-        ({}, {}, {"auto_prepend_file": "/etc/waf.php"}, ("/etc/waf.php", False)),
-        ({}, {"auto_prepend_file": "app.php"}, {"auto_prepend_file": "/etc/waf.php"}, ("app.php", False)),
-        ({"ini.auto_prepend_file": ""}, {"auto_prepend_file": "app.php"}, {}, ("", False)),
-        ({"pool.php_value[auto_prepend_file]": "pool.php", "ini.auto_prepend_file": "ini.php"}, {}, {}, ("pool.php", False)),
-        ({FIRST: "admin.php", "pool.php_value[auto_prepend_file]": "pool.php"}, {}, {}, ("admin.php", True)),
-    ],
-)
-def test_the_script_that_an_arm_has_before_requests_without_us(
-    settings: dict[str, str], app: dict[str, str], files: dict[str, str], found: tuple[str, bool]
-) -> None:
-    assert own_prepend(settings, app, files) == found
-
-
-@needs(newest_cli(), "no command-line PHP is installed")
-def test_settings_are_written_as_php_reads_them() -> None:
-    values: dict[str, str | float | bool] = {"a": "it's \\ $HOME", "b": 0.5, "c": True}
-    code = f"echo json_encode({php_array(values)});"
-    told = subprocess.run([newest_cli() or "", "-n", "-r", code], capture_output=True, check=True)
-    assert told.stdout == rb'{"a":"it' + rb"'s \\ $HOME" + rb'","b":0.5,"c":true}'
+def test_what_looks_say_of_a_request() -> None:
+    looks = Looks(Counter({("/app/i.php", "f"): 6, (OUTSIDE,): 2}), Counter({("/app/i.php", "f"): 3}), looks=20, unread=1, seconds=0.04)
+    found = profile_in("arm", looks, ["/app"], requests=8)
+    assert (found.wall.samples, found.cpu.samples, found.wall.requests) == (8, 3, 8)
+    assert found.wall.period_us == pytest.approx(2000.0)
+    assert found.wall.stacks[0].frames == ("i.php", "f")
+    assert any("5 % of the looks" in note for note in found.notes)
+    with pytest.raises(CannotProfile, match="no PHP function was met"):
+        profile_in("arm", Looks(Counter({(OUTSIDE,): 2}), looks=20, seconds=0.04), [], requests=8)
 
 
 def test_where_an_apps_files_lie() -> None:
