@@ -172,6 +172,9 @@ def _alone_answer(found: Explained) -> tuple[str, ...]:
         )
         shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in parts[:_SHOWN_PARTS] if share >= _LEAST_SHARE)
         said.append(f"a request takes {milliseconds(all_of_it.value)} ms {what}: {shares}")
+    functions = [(each.name, reading.value) for each in figures_of(found, "php_functions") if (reading := each.arms[0]) is not None]
+    if functions:
+        said.insert(0, "PHP functions: " + ", ".join(f"{name} {share:.1f} %" for name, share in functions[:_SHOWN_PARTS]))
     return tuple(said)
 
 
@@ -196,13 +199,12 @@ def _whole_lines(found: Explained, key: str, what: str) -> list[str]:
 
 def _most_changed(found: Explained) -> str:
     """The last line: which component's time changed most, how much, how sure."""
-    timed = [(each, what) for key, what in _TIMES.items() for each in figures_of(found, key) if each.part and each.difference is not None]
-    # What workers spend on a CPU is PHP's CPU once more.
-    parts = [(each, what) for each, what in timed if each.name != ON_CPU]
+    parts = [(each, what) for key, what in _TIMES.items() for each in figures_of(found, key) if each.part and each.difference is not None]
     if not parts:
         return "what changed cannot be said: no part of a request's time could be read of both"
     over = f"over {found.starts} fresh starts"
-    figure, what = max(parts, key=lambda one: (one[0].clear, abs(one[0].difference or 0.0)))
+    # What workers spend on a CPU is PHP's CPU once more: it counts where that is not clear by itself.
+    figure, what = max(parts, key=lambda one: (one[0].clear, one[0].name != ON_CPU, abs(one[0].difference or 0.0)))
     spread = "" if figure.spread is None else f"± {amount(figure.spread, figure.unit)} ms"
     if not figure.clear:
         return (

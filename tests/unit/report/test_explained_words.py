@@ -71,6 +71,14 @@ def test_nothing_that_changed_is_said_with_the_largest_difference() -> None:
     )
 
 
+def test_time_on_a_cpu_is_told_where_php_s_own_account_does_not_say_it() -> None:
+    cpu, wall = figure("PHP", 1.0, 0.9, spread=0.2), figure("on a CPU", 1.0, 0.9, spread=0.05)
+    *_, last = answer(explained(section("cpu", cpu), section("wall", wall)))
+    assert last.startswith("what changed most: on a CPU, 1.000 to 0.900 ms per request (−10 %), beyond")
+    both = explained(section("cpu", figure("PHP", 1.0, 0.9, spread=0.05)), section("wall", wall))
+    assert answer(both)[-1].startswith("what changed most: CPU of PHP, 1.000 to 0.900")
+
+
 def test_an_arm_alone_is_told_in_shares() -> None:
     alone = explained(
         section("wall", figure("on a CPU", 3.0), figure("database (MariaDB)", 1.0), figure("all of it, in the worker", 4.0, part=False)),
