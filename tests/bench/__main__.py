@@ -27,6 +27,7 @@ from tests.bench import (
     carry_over,
     connectors,
     everyday,
+    explain,
     ladder,
     load_core,
     newcomer,
@@ -64,6 +65,7 @@ TITLES = {
     "best-build": "Best build",
     "connectors": "Connectors",
     "sizing": "Sizing",
+    "explain": "Explain",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -80,6 +82,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "best-build": best_build.measure,
     "connectors": connectors.measure,
     "sizing": sizing.measure,
+    "explain": explain.measure,
     "newcomer": newcomer.measure,
 }
 

@@ -72,6 +72,7 @@ class Sizes(Struct, frozen=True):
     sizing_paired_s: float = 60.0
     # How many pools the exhaustive sweep has, 0 for all.
     sizing_pools: int = 0
+    explain_starts: int = 7
     idle_s: float = 5.0
     truth_comparisons: int = 200
     truth_parts: int = 5
@@ -122,6 +123,7 @@ QUICK = Sizes(
     sizing_sweep_s=5.0,
     sizing_paired_s=5.0,
     sizing_pools=2,
+    explain_starts=2,
     idle_s=1.0,
     truth_comparisons=2,
     truth_parts=1,

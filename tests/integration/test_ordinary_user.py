@@ -14,6 +14,7 @@ import pytest
 
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import BlockDone, Preflight
+from phpdyno.model.explained import Explained
 from phpdyno.workflows.doctor import CheckUp
 from tests.support.command import FEWEST, site, the_run
 
@@ -78,6 +79,22 @@ def test_doctor_tells_an_ordinary_user_what_only_root_may(home: Path, python: tu
     assert states["huge pages (hugetlb)"].state in {"limits", "ok"}
     assert "as phpdyno itself" in states["account"].found
     assert list(home.iterdir()) == []
+
+
+def test_an_ordinary_user_has_a_request_explained(home: Path, python: tuple[str, dict[str, str]]) -> None:
+    """The workers are processes of the same account, so that what they wait for may be read."""
+    interpreter, env = python
+    docroot = site(home / "site", index="<?php usleep(3000); echo 'page';")
+    command = [interpreter, "-m", "phpdyno", "explain", "--docroot", str(docroot), "--url", "/", "--budget", "2s", "--skip", "instructions"]
+    answer = run_as_nobody([*command, "--runs", str(home / "runs"), "--json"], env, home)
+    assert answer.returncode == 0, answer.stderr
+    sections = {each.key: each for each in msgspec.json.decode(answer.stdout, type=Explained).sections}
+    assert not sections["cpu"].unread
+    assert {each.name for each in sections["wall"].figures} >= {"on a CPU", "sleep"}
+    assert {each.name for each in sections["memory"].figures} >= {"shared (opcache, JIT, APCu)"}
+    # Yama may forbid strace to attach to what is no child of it: then that is said.
+    assert sections["syscalls"].figures or "ptrace is forbidden here" in sections["syscalls"].unread
+    assert not list(home.glob("phpdyno-*"))
 
 
 def test_an_ordinary_user_measures_a_script(home: Path, python: tuple[str, dict[str, str]]) -> None:

@@ -50,7 +50,7 @@ def host(
     )
 
 
-ALL_TOOLS = {name: f"/usr/bin/{name}" for name in ("strace", "perf", "gcc", "llvm-bolt")}
+ALL_TOOLS = {name: f"/usr/bin/{name}" for name in ("strace", "perf", "valgrind", "gcc", "llvm-bolt")}
 FPM = PhpFound("/usr/sbin/php-fpm8.2", "8.2.7", "ab" * 20, "8.2.7", jit=True)
 PLACE = Place("/tmp", "/tmp", 10 << 20, "")
 

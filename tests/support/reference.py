@@ -10,6 +10,7 @@ from phpdyno.cli.app import app
 from phpdyno.commands.connectors.found import LabFound
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.knobs.page import knobs_page
+from phpdyno.model.explained import Explained
 from phpdyno.report.checks import ChecksView
 from phpdyno.report.document import json_schema, reference, reference_page
 from phpdyno.report.ladder_view import LadderView
@@ -56,6 +57,11 @@ CONNECTORS = (
 MATRIX = (
     "`phpdyno matrix --json` and `phpdyno report RUN --json` of a matrix print one document of the format `phpdyno.matrix/1`. This page is",
     "made from the code. Version 1 may gain fields; none changes its meaning or unit. Ratios are above 1 where the profile helps.",
+)
+EXPLAIN = (
+    "`phpdyno explain --json` and `phpdyno report RUN --json` of an explanation print one document of the format `phpdyno.explain/1`; with",
+    "`--explain` it is a part of the documents of a comparison and of a tune. This page is made from the code. Version 1 may gain fields;",
+    "none changes its meaning or unit. Each figure names its unit.",
 )
 BUNDLE = (
     "A bundle is a directory that `phpdyno tune` writes. [How to deploy one](../how-to/deploy-a-bundle.md). This page is made from the"
@@ -173,6 +179,7 @@ def pages() -> dict[str, str]:
         "ladder-json.md": reference_page("The JSON of a ladder", LADDER, LadderView),
         "connectors-json.md": reference_page("The JSON of a run of connectors", CONNECTORS, LabFound),
         "matrix-json.md": reference_page("The JSON of a matrix", MATRIX, MatrixView),
+        "explain-json.md": reference_page("The JSON of an explanation", EXPLAIN, Explained),
         "selfcheck-json.md": reference_page("The JSON of a selfcheck", SELFCHECK, ChecksView),
         "compare.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
     }

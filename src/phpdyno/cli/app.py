@@ -12,6 +12,7 @@ from phpdyno.cli.bundle_app import bundle_app
 from phpdyno.cli.cache_app import cache
 from phpdyno.cli.check_app import check
 from phpdyno.cli.connectors_app import connectors
+from phpdyno.cli.explain_app import explain as explain_command
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.cli.size_app import size
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, parse_peer
@@ -31,6 +32,7 @@ app = App(
 
 for command in (bundle_app, build, ladder, matrix, cache, check, connectors, size):
     app.command(command)
+app.command(explain_command, name="explain")
 
 
 @app.command
@@ -75,6 +77,14 @@ def compare(
         Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed, or saves in PHP less than it costs elsewhere")
     ] = None,
     require_verdict: Annotated[bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive")] = False,
+    explain: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            show_default=False,
+            help="afterwards, outside the budget, look inside each treatment: CPU, waits, syscalls",
+        ),
+    ] = False,
 ) -> int:
     """Compare treatments with the control on a real stack and give one verdict each."""
     from phpdyno.cli import compare as command  # noqa: PLC0415 (numpy and the native core: not for --help)
@@ -102,6 +112,7 @@ def compare(
         require_verdict=require_verdict,
         requests=requests,
         keep_conn=keep_conn,
+        explain=explain,
     )
     return command.run(options)
 
@@ -208,6 +219,14 @@ def tune(
     runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None,
     json: AsJson = False,
+    explain: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            show_default=False,
+            help="afterwards, outside the budget, look inside what was found: CPU, waits, syscalls",
+        ),
+    ] = False,
 ) -> int:
     """Find the changes that make an app better, prove them together and one by one, and write a bundle that can be deployed."""
     from phpdyno.cli import tune as command  # noqa: PLC0415 (numpy and the native core: not for --help)
@@ -230,6 +249,7 @@ def tune(
         resume=resume,
         json=json,
         with_builds=with_builds,
+        explain=explain,
     )
     return command.run(options)
 
@@ -241,7 +261,7 @@ def report(
     *,
     json: AsJson = False,
 ) -> int:
-    """Rebuild the reports of a comparison, a sweep, a tune, a ladder or a matrix from its journal alone."""
+    """Rebuild the reports of a comparison, a sweep, a tune, a ladder, a matrix or an explanation from its journal alone."""
     from phpdyno.cli import show  # noqa: PLC0415 (numpy: not for --help)
 
     show.report_any(run, json=json)

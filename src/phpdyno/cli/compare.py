@@ -17,7 +17,8 @@ from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import AppSource, Transport
 from phpdyno.report.shape import RunView
-from phpdyno.workflows.compare import Question, compare, resume
+from phpdyno.workflows.compare import Question
+from phpdyno.workflows.explain_compared import compare_and_explain, resume_and_explain
 
 EXIT_REGRESSED = 3
 EXIT_INCONCLUSIVE = 4
@@ -49,6 +50,7 @@ class Options(Struct, frozen=True):
     require_verdict: bool
     requests: RequestOptions = RequestOptions()
     keep_conn: bool = False
+    explain: bool = False
 
 
 def run(options: Options) -> int:
@@ -58,11 +60,11 @@ def run(options: Options) -> int:
     if options.resume is not None:
         refuse_with_resume(options.requests)
         with LiveProgress(console, quiet=options.json) as progress:
-            directory = resume(options.resume.absolute(), argv=argv, progress=progress)
+            directory = resume_and_explain(options.resume.absolute(), argv=argv, progress=progress)
     else:
         question = with_requests(_question(options), options.requests, console)
         with LiveProgress(console, quiet=options.json) as progress:
-            directory = compare(question, runs=options.runs.absolute(), argv=argv, progress=progress)
+            directory = compare_and_explain(question, runs=options.runs.absolute(), argv=argv, progress=progress)
     view = show.report(directory, json=options.json)
     return _exit_code(options, view)
 
@@ -89,6 +91,7 @@ def _question(options: Options) -> Question:
         concurrency=options.concurrency,
         slot_requests=options.slot,
         keep_conn=options.keep_conn,
+        explain=options.explain,
     )
 
 
@@ -101,6 +104,8 @@ def _refuse_servers(options: Options) -> None:
         raise UsageError(f"{options.requests.given} belongs to an app; a script has operations", where=where)
     if options.transport != "http":
         raise UsageError(f"--transport {options.transport} belongs to an app; a script has no server", where=where)
+    if options.explain:
+        raise UsageError("a script has no workers to be looked into", where=where, next_step="leave --explain out")
     if options.metric == "throughput":
         raise UsageError("a script is judged by CPU per operation only", where=where, next_step="leave --metric out")
     if (options.concurrency or 1) > 1:

@@ -9,11 +9,13 @@ from rich.console import Console, RenderableType
 
 from phpdyno.cli.live import print_line
 from phpdyno.errors import DynoError
+from phpdyno.journal.explained import EXPLAIN_FILE, read_explained
 from phpdyno.journal.ladder import KNOBS, LADDER_FILE, read_ladder
 from phpdyno.journal.matrix import MATRIX_FILE, read_matrix
 from phpdyno.journal.reader import FILE, begun_in, find_journal, read_journal
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.journal.tune import TUNE_FILE, read_tune
+from phpdyno.model.explained import Explained
 from phpdyno.report.ladder_view import LadderView, ladder_view, measured_in
 from phpdyno.report.matrix_view import MatrixView, matrix_view
 from phpdyno.report.shape import RunView
@@ -27,7 +29,7 @@ SIZE_FILE, BUNDLE = "size.jsonl", "bundle"
 
 
 def report_any(run: Path, *, json: bool = False) -> None:
-    """Show whatever lies there: a sweep, a tune, a ladder or a matrix by its own record, anything else by its journal."""
+    """Show whatever lies there: a sweep, a tune, a ladder, a matrix or an explanation by its own record, anything else by its journal."""
     if run.name == TUNE_FILE or (run / TUNE_FILE).is_file():
         report_tune(run, json=json)
     elif run.name == LADDER_FILE or (run / LADDER_FILE).is_file():
@@ -36,6 +38,8 @@ def report_any(run: Path, *, json: bool = False) -> None:
         report_matrix(run, json=json)
     elif run.name == SIZE_FILE or (run / SIZE_FILE).is_file():
         report_size(run, json=json)
+    elif run.name == EXPLAIN_FILE or (run / EXPLAIN_FILE).is_file():
+        report_explained(run, json=json)
     elif run.name == SWEEP_FILE or (run / SWEEP_FILE).is_file():
         report_sweep(run, json=json)
     else:
@@ -105,6 +109,25 @@ def report_tune(run: Path, *, json: bool = False) -> TuneView:
 
     _show(folder / PAGE, drawn, view if json else told)
     return view
+
+
+def report_explained(run: Path, *, json: bool = False) -> Explained:
+    """The same of an explanation."""
+    folder = run if run.is_dir() else run.parent
+    record = read_explained(run)
+
+    def drawn() -> str:
+        from phpdyno.report.explained_page import render_explained  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_explained(record, folder.absolute().name)
+
+    def told() -> RenderableType:
+        from phpdyno.report.explained_terminal import explained_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return explained_summary(record.found)
+
+    _show(folder / PAGE, drawn, record.found if json else told)
+    return record.found
 
 
 def report_ladder(run: Path, *, json: bool = False) -> LadderView:

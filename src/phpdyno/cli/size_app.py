@@ -27,7 +27,7 @@ def size(
     others: Annotated[
         str | None, Parameter(show_default=False, help="memory that other pools and servers may take of that, e.g. 2G")
     ] = None,
-    cores: Annotated[int | None, Parameter(show_default=False, help="cores that php-fpm has; default: all but one")] = None,
+    cores: Annotated[int | None, Parameter(show_default=False, help="cores that php-fpm has; default: three of four")] = None,
     process_max: Annotated[int | None, Parameter(show_default=False, help="php-fpm's process.max, over all pools")] = None,
     max_connections: Annotated[
         int | None, Parameter(show_default=False, help="the database's max_connections; default: that of the private one")

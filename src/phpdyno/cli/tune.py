@@ -16,7 +16,7 @@ from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.tune import Asked, Goal
 from phpdyno.workflows.compare import MARGINS, loaded_concurrency
-from phpdyno.workflows.tune import resume_tune, tune
+from phpdyno.workflows.explain_tuned import resume_and_explain_tune, tune_and_explain
 
 LEAST_BUDGET_S = 60.0
 
@@ -41,6 +41,7 @@ class Options(Struct, frozen=True):
     resume: Path | None
     json: bool
     with_builds: bool = False
+    explain: bool = False
 
 
 def run(options: Options) -> int:
@@ -50,11 +51,11 @@ def run(options: Options) -> int:
     if options.resume is not None:
         refuse_with_resume(options.requests)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = resume_tune(options.resume.absolute(), progress=progress)
+            directory = resume_and_explain_tune(options.resume.absolute(), progress=progress)
     else:
         asked = with_requests(asked_of(options), options.requests, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
-            directory = tune(asked, runs=options.runs.absolute(), argv=argv, progress=progress, with_builds=options.with_builds)
+            directory = tune_and_explain(asked, runs=options.runs.absolute(), argv=argv, progress=progress, with_builds=options.with_builds)
     show.report_tune(directory, json=options.json)
     return 0
 
@@ -80,4 +81,5 @@ def asked_of(options: Options) -> Asked:
         seed=options.seed,
         transport=options.transport,
         loaded_concurrency=options.concurrency or loaded_concurrency(),
+        explain=options.explain,
     )

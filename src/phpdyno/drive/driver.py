@@ -87,11 +87,12 @@ class NativeDriver:
         max_failures: int = MAX_FAILURES_PER_SLOT,
         threads: int = 1,
         release: bool = False,
+        response_timeout_ns: int = RESPONSE_TIMEOUT_NS,
     ) -> None:
         """`threads` share the requests in flight, at most one for each of them. `release`: after every slot and every fetch all connections
         are given up, as a kept one of FastCGI holds its worker, from our own questions too.
         """
-        self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=RESPONSE_TIMEOUT_NS)
+        self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=response_timeout_ns)
         self.concurrency = concurrency
         self.least_slot_ns = 0
         self._max_failures = max_failures

@@ -2,7 +2,19 @@
 
 from collections.abc import Iterable
 
-from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Planned, Preflight, Proved, ReachedFor, Record, Spent
+from phpdyno.journal.records import (
+    BlockDone,
+    Calibrated,
+    Concluded,
+    ExplainedArms,
+    Incident,
+    Planned,
+    Preflight,
+    Proved,
+    ReachedFor,
+    Record,
+    Spent,
+)
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Panel, Plan
@@ -24,6 +36,8 @@ class RunState:
         self.calibrated: dict[Metric, Calibrated] = {}
         self.host: HostFacts | None = None
         self.reached: ReachedFor | None = None
+        self.explained: set[str] = set()
+        """Treatments that were looked into, or could not be."""
         self.next_block = 0
         self._block_s: dict[str, float] = {}
         self.spent_s = 0.0
@@ -56,6 +70,8 @@ class RunState:
                 self.host = host
             case ReachedFor():
                 self.reached = record
+            case ExplainedArms(treatment=treatment):
+                self.explained.add(treatment)
             case Calibrated():
                 self.calibrated[record.metric] = record
             case Incident(kind=kind, arm=arm, block=block) if kind == FAILED:

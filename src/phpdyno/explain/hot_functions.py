@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from phpdyno.errors import DynoError
 from phpdyno.explain.attached import attached
+from phpdyno.explain.jit_symbols import JitMap, read_jit_map
 from phpdyno.model.hot import HotFunction, HotPass
 from phpdyno.stack.child import Child
 from phpdyno.stack.programs import find_program, told
@@ -23,8 +24,12 @@ KERNEL = "kernel"
 JIT = "compiled at run time"
 """Code without a file: that of PHP's JIT and of PCRE's."""
 UNKNOWN = "?"
+NOTABLE = 0.005
+NAMELESS = "some code that was compiled at run time has no names: PCRE's never has, PHP's where opcache.jit_debug=16 is set in the bottle"
 _PARTS = re.compile(r"(?:\.(?:part|constprop|isra|cold|lto_priv|localalias|warm)(?:\.\d+)*|\.\d+|/\d+|@plt)+$")
 _ROW = re.compile(r"^\s*(\d+)\s*\|\s*(.+?)\s*\|\s*\[(.)\]\s*(.+?)\s*$")
+_ADDRESS = re.compile(r"0x([0-9a-f]+)")
+NO_MAP = JitMap()
 Samples = dict[tuple[str, str], int]
 """Samples by file and function."""
 
@@ -34,9 +39,10 @@ class CannotSample(DynoError):  # noqa: N818 (it names the finding: this host do
 
 
 class Sampled(Struct):
-    """Filled when the sampling ends."""
+    """Filled when the sampling ends. `note` says what could not be named."""
 
     samples: Samples = field(default_factory=dict)
+    note: str = ""
 
 
 def find_perf() -> str:
@@ -71,7 +77,10 @@ def sampling(supervisor: Supervisor, name: str, pids: Sequence[int]) -> Iterator
         yield found
     argv = [find_perf(), "report", "-i", str(data), "--stdio", "--no-children", "-F", "sample,dso,symbol", "-t", "|", "-q"]
     answer = told(argv)
-    found.samples = samples_in(answer.stdout.decode(errors="replace"))
+    found.samples = samples_in(answer.stdout.decode(errors="replace"), read_jit_map(pids))
+    nameless = found.samples.get((JIT, UNKNOWN), 0)
+    if nameless > NOTABLE * sum(found.samples.values()):
+        found.note = NAMELESS
     if not found.samples:
         raise CannotSample(f"perf found nothing: {(answer.stderr.decode(errors='replace').strip().splitlines() or ['no output'])[-1]}")
 
@@ -87,8 +96,8 @@ def _await_attached(child: Child, data: Path) -> None:
         time.sleep(0.02)
 
 
-def samples_in(report: str) -> Samples:
-    """The rows of `perf report -F sample,dso,symbol -t '|'`, parts of one function together. Pure."""
+def samples_in(report: str, jit: JitMap = NO_MAP) -> Samples:
+    """The rows of `perf report -F sample,dso,symbol -t '|'`, parts of one function together; `jit` has names for code without a file."""
     found: Samples = {}
     for line in report.splitlines():
         row = _ROW.match(line)
@@ -96,9 +105,14 @@ def samples_in(report: str) -> Samples:
             continue
         count, place, kind, name = int(row[1]), row[2], row[3], row[4]
         file = KERNEL if kind == "k" else JIT if place.startswith("[JIT]") else place.rpartition("/")[2].strip("[]")
-        key = file, function_of(name)
+        key = file, _in_jit(name, jit) if file == JIT else function_of(name)
         found[key] = found.get(key, 0) + count
     return found
+
+
+def _in_jit(symbol: str, jit: JitMap) -> str:
+    address = _ADDRESS.fullmatch(symbol)
+    return (jit.name(int(address[1], 16)) if address else "") or function_of(symbol)
 
 
 def function_of(symbol: str) -> str:

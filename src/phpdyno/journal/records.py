@@ -2,13 +2,14 @@
 
 from msgspec import Struct
 
+from phpdyno.model.explained import Explained
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan, Unit
 from phpdyno.model.reach import Reached
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
-SCHEMA = 3
+SCHEMA = 4
 
 
 class Header(Struct, frozen=True, tag="header"):
@@ -154,6 +155,15 @@ class Concluded(Struct, frozen=True, tag="verdict"):
     verdict: Verdict
 
 
+class ExplainedArms(Struct, frozen=True, tag="explained"):
+    """Where a request's time goes in a treatment beside its control, looked at after everything was measured; None, and why in
+    `unexplained`, where that could not be done. There is no such line of a run that was not asked for it."""
+
+    treatment: str
+    found: Explained | None
+    unexplained: str = ""
+
+
 class Spent(Struct, frozen=True, tag="spent"):
     """How much of the budget a session had used up when it ended; a resumed one goes on from there."""
 
@@ -180,6 +190,7 @@ Record = (
     | BlockDone
     | Incident
     | Concluded
+    | ExplainedArms
     | Spent
     | Ended
 )

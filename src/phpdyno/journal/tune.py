@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from phpdyno.journal.reader import there
-from phpdyno.journal.records import ReachedFor
+from phpdyno.journal.records import ExplainedArms, ReachedFor
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
@@ -33,6 +33,7 @@ class TuneRecord(Struct, frozen=True):
     `notes` say what of a running pool was not taken over, `based_on` are the SHA-256 of its configuration files by path. `memory_kib` was
     free at the beginning: it decides how arms are dealt to comparisons. `outcome` is how the last session ended, '' while it goes on.
     `reached` is what the control was seen to reach for before anything was measured, None where nobody looked.
+    `explained` is what was found beside the control, inside; None where that was not asked for, or not yet done.
     """
 
     schema: int
@@ -55,6 +56,7 @@ class TuneRecord(Struct, frozen=True):
     memory_kib: int = 0
     based_on: dict[str, str] = field(default_factory=dict)
     reached: ReachedFor | None = None
+    explained: ExplainedArms | None = None
 
 
 def write_tune(run: Path, record: TuneRecord) -> None:

@@ -23,3 +23,4 @@ class HotPass(Struct, frozen=True):
     samples: Annotated[int, Meta(description="Samples taken of both.")]
     functions: Annotated[tuple[HotFunction, ...], Meta(description="Functions, the one that takes most of the first arm first.")]
     places: Annotated[tuple[HotFunction, ...], Meta(description="The same by file.")]
+    notes: Annotated[tuple[str, ...], Meta(description="What could not be named, in words.")] = ()

@@ -101,7 +101,7 @@ class Plan(Struct, frozen=True):
     `max_lag` of it (a server's CPU: `max_lag_of_cpu`; None, as in journals of before there was one: `max_lag`), or (CPU) a request failed;
     an arm with more than `max_failed_blocks` such failures is invalid.
     `fixed`: so many blocks of that shape, for statistics over all of them; `trial`: every arm is started, checked and proved, the host is
-    calibrated, and no block is measured.
+    calibrated, and no block is measured. `explain`: once all is measured, every treatment is looked into beside its control.
     """
 
     app: str
@@ -130,6 +130,7 @@ class Plan(Struct, frozen=True):
     keep_conn: bool = False
     fixed: FixedBlocks | None = None
     trial: bool = False
+    explain: bool = False
 
     def metric_of(self, treatment: str) -> Metric:
         """The metric that was fixed for a treatment."""

@@ -32,6 +32,7 @@ class Asked(Struct, frozen=True):
 
     `control` is a SPEC. `knobs` are what is looked at, full names or `NAME=VALUE`; none: all of the catalogue. `workload` takes the place
     of the app's own; `source.requests` then says what it was made of. `builds` are names of builds that are tried as well.
+    `explain`: what was found is looked into beside the control, once all is proved.
     """
 
     source: AppSource
@@ -47,6 +48,7 @@ class Asked(Struct, frozen=True):
     loaded_concurrency: int = 4
     workload: Workload | None = None
     builds: tuple[str, ...] = ()
+    explain: bool = False
 
     @property
     def metric(self) -> Metric:

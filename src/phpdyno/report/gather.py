@@ -12,6 +12,7 @@ from phpdyno.journal.records import (
     CarriedOver,
     Concluded,
     Ended,
+    ExplainedArms,
     Header,
     Incident,
     Planned,
@@ -63,6 +64,7 @@ class Gathered(Struct, frozen=True):
     elapsed_s: float
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     reached: ReachedFor | None = None
+    explained: tuple[ExplainedArms, ...] = ()
 
     def mixture(self, metric: Metric) -> float:
         """g of the confidence sequences of a metric: the calibration chose it."""
@@ -82,6 +84,7 @@ class _Pile(Struct):
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     verdicts: dict[str, Said] = field(default_factory=dict)
     seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
+    explained: dict[str, ExplainedArms] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
     end: Ended | None = None
     sessions_s: float = 0.0
@@ -115,6 +118,7 @@ def gather(records: Iterable[Record], run_name: str) -> Gathered:
         elapsed_s=max(pile.sessions_s, pile.last_block_s),
         facts=pile.facts,
         reached=pile.reached,
+        explained=tuple(pile.explained.values()),
     )
 
 
@@ -151,8 +155,10 @@ def _put_before(pile: _Pile, record: Preflight | ReachedFor) -> None:
         pile.reached = record
 
 
-def _put_arm(pile: _Pile, record: Answers | Proved | Concluded) -> None:
+def _put_arm(pile: _Pile, record: Answers | Proved | Concluded | ExplainedArms) -> None:
     match record:
+        case ExplainedArms():
+            pile.explained[record.treatment] = record
         case Answers():
             # An arm that ever answered differently stays invalid.
             held = pile.answers.get(record.arm)

@@ -5,6 +5,7 @@ from typing import get_args
 from phpdyno.model.plan import Metric
 from phpdyno.report import words
 from phpdyno.report.calibrations import forecast, pairs_of
+from phpdyno.report.explained_page import FILTERS, inside, inside_figures
 from phpdyno.report.figures import allan, forest, split, time
 from phpdyno.report.figures.base import Figure
 from phpdyno.report.frame import Filters, render_frame
@@ -33,9 +34,10 @@ def render_page(view: RunView) -> str:
     return render_frame(
         "report.html.j2",
         figures,
-        filters=_FILTERS,
+        filters={**_FILTERS, **FILTERS},
         warnings=view.preflight_warnings,
         view=view,
+        **inside(view.explained or ()),
         rows=words.ordered(view.rows),
         groups=words.by_metric(view.rows),
         calibration_aa={metric: words.aa_of(view, metric) for metric in get_args(Metric)},
@@ -67,4 +69,5 @@ def figures_of(view: RunView) -> dict[str, Figure]:
         figures["lag"] = time.lag_over_time(view)
     measured = {point.treatment for point in view.blocks}
     figures |= {f"blocks-{number}": time.blocks_over_time(view, row) for number, row in enumerate(view.rows) if row.name in measured}
+    figures |= inside_figures(view.explained or ())
     return figures | {f"carry-{number}": forest.carry_over_plot(check, view.unit) for number, check in enumerate(view.carry_over)}

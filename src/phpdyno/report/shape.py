@@ -5,8 +5,9 @@ The descriptions are the documentation: docs/reference/json.md and compare.schem
 
 from typing import Annotated, Final, Literal
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
+from phpdyno.model.explained import Explained
 from phpdyno.model.plan import Metric, Transport, Unit
 from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.report.shape_measured import BlockPoint, CalibrationRow, CarryOverRow, ControlPoint, ExclusionRow, NoisePoint, says
@@ -169,6 +170,14 @@ class ReachView(Struct, frozen=True):
     unit: Annotated[Unit, says("What was watched: requests, or operations of a script.")] = "request"
 
 
+class ExplainedRow(Struct, frozen=True):
+    """What `--explain` found out about one treatment beside its control, after everything was measured."""
+
+    treatment: Annotated[str, says("Name of the treatment.")]
+    found: Annotated[Explained | None, says("Where a request's time goes in the control (first) and in the treatment; null where unknown.")]
+    unexplained: Annotated[str, says("Why it is not known; empty where it is.")] = ""
+
+
 class RunView(Struct, frozen=True, kw_only=True):
     """A comparison, ready to be shown."""
 
@@ -207,6 +216,9 @@ class RunView(Struct, frozen=True, kw_only=True):
     reached: Annotated[
         ReachView | None, says("What the app reached for; null where nobody looked: built-in apps, scripts, journals before schema 3.")
     ] = None
+    explained: Annotated[
+        tuple[ExplainedRow, ...] | UnsetType, says("What the treatments do inside; there only where `--explain` asked for it.")
+    ] = UNSET
     answers: Annotated[tuple[AnswerRow, ...], says("The equal-answers check of each arm.")] = ()
     rows: Annotated[tuple[Row, ...], says("One row per treatment, in the order of the plan.")] = ()
     blocks_excluded: Annotated[int, says("Observations left out for a covariate declared beforehand, all treatments together.")] = 0

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from phpdyno.model.plan import Metric
 from phpdyno.report.bar import bar, scale
+from phpdyno.report.explained_terminal import looked_into
 from phpdyno.report.forest import reach
 from phpdyno.report.shape import Row, RunView
 from phpdyno.report.shape_measured import AaRow
@@ -46,6 +47,8 @@ def summary(view: RunView) -> Group:
         parts += [cost_table(held, PHP_NAME[view.transport]), Text()]
     for section in (calibration(view), carry_over(view), reached(view.reached)):
         parts += [section, Text()] if section is not None else []
+    for row in view.explained or ():
+        parts += [*looked_into(row.treatment, row.found, row.unexplained), Text()]
     parts += [notes(view), Text(), scope(view), Text(), words(view)]
     return Group(*parts)
 

@@ -2,6 +2,7 @@
 
 from phpdyno.model.notices import rest_of
 from phpdyno.model.tune import Ratio
+from phpdyno.report.explained_page import FILTERS, inside, inside_figures
 from phpdyno.report.figures.base import Figure, wrapped
 from phpdyno.report.figures.strips import Strip, strips_of
 from phpdyno.report.frame import Filters, render_frame
@@ -30,10 +31,12 @@ _FILTERS: Filters = {
 def render_tune(view: TuneView) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
     found = view.found
+    looked = [view.explained] if view.explained else []
     return render_frame(
         "tune.html.j2",
-        tune_figures(view),
-        filters=_FILTERS,
+        {**tune_figures(view), **inside_figures(looked)},
+        filters={**_FILTERS, **FILTERS},
+        **inside(looked),
         warnings=view.warnings,
         view=view,
         found=found,

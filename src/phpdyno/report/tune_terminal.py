@@ -8,6 +8,7 @@ from rich.text import Text
 
 from phpdyno.model.notices import rest_of
 from phpdyno.model.tune import Confirmed, Found
+from phpdyno.report.explained_terminal import looked_into
 from phpdyno.report.terminal_parts import headed, inert, labelled, reached
 from phpdyno.report.tune_view import TuneView, left_out
 from phpdyno.report.tune_words import before_after, confirmed_words, ratio_words, settings_words, standing_words
@@ -33,6 +34,8 @@ def tune_summary(view: TuneView) -> Group:
     ):
         if section:
             parts += [*section, Text()]
+    if view.explained:
+        parts += [*looked_into(view.explained.treatment, view.explained.found, view.explained.unexplained), Text()]
     if (told := reached(view.reached)) is not None:
         parts += [told, Text()]
     parts += [*_left_out(found), *_notes(view), Text()]

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.tune import Change, Found, Goal
 from phpdyno.report.reached import reach_view
-from phpdyno.report.shape import ReachView
+from phpdyno.report.shape import ExplainedRow, ReachView
 from phpdyno.report.tune_words import BETTER, outcome_words
 from phpdyno.report.words import count, duration, percent
 
@@ -46,11 +46,14 @@ class TuneView(Struct, frozen=True, kw_only=True):
     parts: Annotated[tuple[PartView, ...], Meta(description="The comparisons that it consists of, in their order.")]
     found: Annotated[Found, Meta(description="What was found, stage by stage.")]
     reached: Annotated[ReachView | None, Meta(description="What the app reached for; null where nobody looked: a built-in app.")] = None
+    explained: Annotated[
+        ExplainedRow | UnsetType, Meta(description="What was found beside the control, inside; there only where `--explain` asked for it.")
+    ] = UNSET
 
 
 def tune_view(record: TuneRecord, run: str) -> TuneView:
     """The view of a record."""
-    asked, host, found = record.asked, record.host, record.found
+    asked, host, found, looked = record.asked, record.host, record.found, record.explained
     servers = ", ".join(dict.fromkeys(host.versions.values()))
     scope = (
         ("host", f"{host.cpu_model}, {count(host.cores, 'core')}, kernel {host.kernel}"),
@@ -83,6 +86,7 @@ def tune_view(record: TuneRecord, run: str) -> TuneView:
         parts=tuple(PartView(each.name, each.seconds, each.blocks) for each in record.parts),
         found=found,
         reached=reach_view(record.reached) if record.reached else None,
+        explained=ExplainedRow(looked.treatment, looked.found, looked.unexplained) if looked else UNSET,
     )
 
 

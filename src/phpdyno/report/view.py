@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from phpdyno.journal.records import Record
@@ -13,7 +14,7 @@ from phpdyno.report.carry import checked, not_looked_at
 from phpdyno.report.gather import Gathered, gather
 from phpdyno.report.reached import reach_view
 from phpdyno.report.rows import row_of
-from phpdyno.report.shape import SCHEMA, AnswerRow, IncidentRow, Outcome, RunView
+from phpdyno.report.shape import SCHEMA, AnswerRow, ExplainedRow, IncidentRow, Outcome, RunView
 
 
 def view_of(records: Iterable[Record], run_name: str) -> RunView:
@@ -53,6 +54,7 @@ def _bare(gathered: Gathered, run_name: str) -> RunView:
         environment=scope.environment(gathered),
         preflight_warnings=gathered.preflight_warnings,
         reached=reach_view(gathered.reached) if gathered.reached else None,
+        explained=tuple(ExplainedRow(each.treatment, each.found, each.unexplained) for each in gathered.explained) or UNSET,
         max_steal=plan.max_steal,
         max_lag=plan.max_lag,
         max_lag_of_cpu=plan.limits_of("cpu").lag,

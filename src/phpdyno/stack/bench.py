@@ -33,6 +33,7 @@ from phpdyno.stack.pool_status import status_listen
 from phpdyno.stack.programs import find_program
 from phpdyno.stack.sight import show_arm
 from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.under import ALONE, Under
 
 PROBE = Path(__file__).resolve().parent.parent / "php_files" / "probe.php"
 OWN_INI = {
@@ -88,8 +89,11 @@ class Bench:
         shutil.copyfile(PROBE, self.probe)
         self.sessions = supervisor.directory("sessions")
 
-    def start(self, arms: Sequence[Arm]) -> list[Instance]:
-        """Start one instance of each arm, all at once, and wait until each answers. Raises ArmFailed; then none is left running."""
+    def start(self, arms: Sequence[Arm], *, under: Under = ALONE) -> list[Instance]:
+        """Start one instance of each arm, all at once, and wait until each answers. Raises ArmFailed; then none is left running.
+
+        `under`: what php-fpm is started under; Apache cannot be.
+        """
         order = in_order(arms)
         instances: list[Instance] = []
         ready = 0
@@ -98,7 +102,7 @@ class Bench:
                 if wants_settings(arms[place]):
                     # What holds for the whole host must not reach those that do not want it: they have taken theirs once they answer.
                     ready = self._await_all(instances, ready)
-                instances.append(self._launch(arms[place]))
+                instances.append(self._launch(arms[place], under))
             self._await_all(instances, ready)
         except BaseException:
             self.stop(instances)
@@ -111,9 +115,9 @@ class Bench:
         return len(instances)
 
     @contextlib.contextmanager
-    def running(self, arms: Sequence[Arm]) -> Iterator[list[Instance]]:
+    def running(self, arms: Sequence[Arm], *, under: Under = ALONE) -> Iterator[list[Instance]]:
         """`start` for the length of a block."""
-        instances = self.start(arms)
+        instances = self.start(arms, under=under)
         try:
             yield instances
         finally:
@@ -141,27 +145,29 @@ class Bench:
                 if PORT_TAKEN not in failure.what:
                     raise
                 self.stop([instances[position]])
-                instances[position] = self._launch(instances[position].arm)
+                instances[position] = self._launch(instances[position].arm, instances[position].under)
         return instances[position].await_ready()
 
     # ---- one instance -------------------------------------------------------------------------
 
-    def _launch(self, arm: Arm) -> Instance:
+    def _launch(self, arm: Arm, under: Under) -> Instance:
         self._started += 1
         number = self._started
         try:
             self._host.take(number, arm)
-            return self._launched(arm, number)
+            return self._launched(arm, number, under)
         except BaseException:
             self._host.give_back(number)
             raise
 
-    def _launched(self, arm: Arm, number: int) -> Instance:
+    def _launched(self, arm: Arm, number: int, under: Under) -> Instance:
         # What configures a server lies beside, not in, the directory that the server's account may write to.
         directory = self.supervisor.live / f"i{number}"
         directory.mkdir()
         run = self.supervisor.directory(f"i{number}/run")
         if is_apache(arm):
+            if under != ALONE:
+                raise ArmFailed(arm, "only php-fpm can be looked into so, and this is Apache")
             return launch_apache(self, arm, number, directory, run)
         listen = f"127.0.0.1:{free_port()}" if arm.layer("web").get("socket") == "tcp" else str(run / "fpm.sock")
         real = self.real_values(arm)
@@ -170,7 +176,7 @@ class Bench:
         resolved = structs.replace(arm, settings={**arm.settings, **real})  # never journaled
         status = status_listen(arm.php.version, run) if self._status else "" if names_manager(arm) else None
         originals = self._configure(resolved, directory, listen, placement, texts=texts_in(real), status=status)
-        fpm = self._start_fpm(resolved, number, directory, placement)
+        fpm = self._start_fpm(resolved, number, directory, placement, under)
         instance = Instance(
             arm,
             number,
@@ -183,6 +189,7 @@ class Bench:
             originals=originals,
             real=real,
             status=status,
+            under=under,
         )
         if self.transport == "http":
             try:
@@ -249,11 +256,11 @@ class Bench:
         preloading = {ROOT_VARIABLE: str(app.root or app.docroot)} if f"ini.{PRELOAD}" in arm.settings else {}
         return {"PHP_INI_SCAN_DIR": placement.scan_dir, **preloading, **self.placed(app.env), **chosen, **arm.layer("env")}
 
-    def _start_fpm(self, arm: Arm, number: int, directory: Path, placement: Placement) -> Child:
+    def _start_fpm(self, arm: Arm, number: int, directory: Path, placement: Placement, under: Under) -> Child:
         return self.spawn(
             arm,
             f"php-fpm-{number}",
-            [arm.php.fpm, "--nodaemonize", "--force-stderr", *placement.options, "--fpm-config", str(directory / "fpm.conf")],
+            [*under.words, arm.php.fpm, "--nodaemonize", "--force-stderr", *placement.options, "--fpm-config", str(directory / "fpm.conf")],
             env=self.environment(arm, placement),
             cwd=directory,
             binds=self.app_of(arm).binds,

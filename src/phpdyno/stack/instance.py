@@ -24,8 +24,8 @@ from phpdyno.stack.facts import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, rea
 from phpdyno.stack.meter import Meter, await_idle
 from phpdyno.stack.pool_memory import read_own_kib
 from phpdyno.stack.server_facts import server_facts
+from phpdyno.stack.under import ALONE, Under
 
-READY_S = 15.0
 PRELOAD = "opcache.preload"
 REFUSED = re.compile(
     r"Unable to load dynamic library|Unable to initialize module|odule compiled with|PHP +compiled with|options need to match"
@@ -73,12 +73,15 @@ class Instance:
         originals: Mapping[str, str],
         real: Mapping[str, str],
         status: str | None = None,
+        under: Under = ALONE,
     ) -> None:
         """`originals`: what each file that was placed for it stands for; `real`: what the markers in its settings stand for.
 
-        `status`: the path of the status page's own socket, '' when it is at the pool's, None without a page.
+        `status`: the path of the status page's own socket, '' when it is at the pool's, None without a page. `under`: what it was started
+        under.
         """
         self.arm = arm
+        self.under = under
         self.app = app
         self._originals = originals
         self._real = real
@@ -101,7 +104,7 @@ class Instance:
 
         Raises ArmFailed with the last log lines of the server that does not come up.
         """
-        deadline = time.monotonic() + READY_S
+        deadline = time.monotonic() + self.under.ready_s
         while (answer := self.ask_probe(timeout_ns=READY_PROBE_NS)) is None:
             self._still_starting(self.fpm, self.server, deadline)
         if refused := self.refused_extension():
@@ -141,7 +144,7 @@ class Instance:
         if not child.alive():
             raise ArmFailed(self.arm, f"{what} does not start: it {child.ended_how()}: {child.tail()}")
         if time.monotonic() > deadline:
-            raise ArmFailed(self.arm, f"{what} did not answer within {READY_S:.0f} s: {child.tail()}")
+            raise ArmFailed(self.arm, f"{what} did not answer within {self.under.ready_s:.0f} s: {child.tail()}")
         time.sleep(0.005)
 
     def await_idle(self) -> None:

@@ -26,7 +26,7 @@ PACKAGES = {
 }
 SERVERS = frozenset(PACKAGES.values())
 """Packages for which apt-get would start a service on the user's host, or start one again; setup.sh forbids it."""
-TOOL_PACKAGES = {"gcov-tool": "gcc", "dpkg-source": "dpkg-dev"}
+TOOL_PACKAGES = {"gcov-tool": "gcc", "dpkg-source": "dpkg-dev", "perf": "linux-perf", "setarch": "util-linux"}
 """Packages of programs that start no service, where the names differ."""
 
 _FPM = re.compile(r"php-fpm(\d+\.\d+)")

@@ -65,6 +65,7 @@ class Question(Struct, frozen=True):
     workload: Workload | None = None
     keep_conn: bool = False
     settle: Settle = "relevance"
+    explain: bool = False
 
 
 def compare(
@@ -261,6 +262,7 @@ def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
         slot_requests=question.slot_requests,
         keep_conn=question.keep_conn,
         settle=question.settle,
+        explain=question.explain,
         source=with_named_peers(question.source),
         margin=MARGINS["cpu"] if question.margin is None else question.margin,
         loaded_margin=MARGINS["throughput"] if question.margin is None else question.margin,

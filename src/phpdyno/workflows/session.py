@@ -36,6 +36,7 @@ from phpdyno.stack.meter import Meter, host_meter
 from phpdyno.stack.programs import nginx_version
 from phpdyno.stack.script import ScriptBench
 from phpdyno.stack.services.addresses import addresses_of
+from phpdyno.stack.services.running import RunningService
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.workflows.reach_pass import look_before
 
@@ -198,11 +199,13 @@ def workers_pass(arm: Arm) -> bool:
 
 
 class Shared(Struct, frozen=True):
-    """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters."""
+    """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters,
+    running services."""
 
     groups: CpuGroups | None
     database: Database | None
     meters: SharedMeters
+    services: tuple[RunningService, ...] = ()
 
 
 def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> Shared:
@@ -221,7 +224,7 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
     whole = host_meter(groups)
     for each in (whole, *meters.values()):
         stack.callback(each.close)
-    return Shared(groups, database, SharedMeters(meter, whole, meters))
+    return Shared(groups, database, SharedMeters(meter, whole, meters), services)
 
 
 def _start_database(

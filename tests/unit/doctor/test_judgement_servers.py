@@ -4,11 +4,9 @@ import pytest
 from msgspec import structs
 
 from phpdyno.host.checkup.check import Check
-from phpdyno.host.checkup.measuring import judge_counters
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import PhpFound, TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
-from phpdyno.host.checkup.trials import CounterTrial
-from tests.support.hosts import ALL_TOOLS, FPM, KERNEL, PLACE, named
+from tests.support.hosts import ALL_TOOLS, FPM, PLACE, named
 
 # ---- tools and servers ----------------------------------------------------------------------------
 
@@ -53,9 +51,8 @@ def test_a_container_that_keeps_workers_from_root_is_no_host_to_measure_on() -> 
 
 def test_only_tools_that_phpdyno_runs_are_asked_for() -> None:
     lines = judge_tools({}, TraceTrial("no strace"), yama=None, root=False, container="")
-    assert [line.name for line in lines] == ["strace", "perf", "gcc", "llvm-bolt", "ptrace"]
-    absent = judge_counters(CounterTrial("absent"), KERNEL, root=False)
-    assert not any("callgrind" in line.means or "valgrind" in line.fix for line in [*lines, *absent])
+    assert [line.name for line in lines] == ["strace", "perf", "valgrind", "gcc", "llvm-bolt", "ptrace"]
+    assert all(line.state == "missing" and line.fix for line in lines[:-1])
 
 
 def test_without_nginx_fastcgi_is_left_and_without_php_fpm_nothing() -> None:

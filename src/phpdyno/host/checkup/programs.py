@@ -51,6 +51,7 @@ class Tool(Struct, frozen=True):
 TOOLS = (
     Tool("strace", "syscalls per request", ("strace",)),
     Tool("perf", "the functions in which builds spend their time", ("linux-perf",)),
+    Tool("valgrind", "instructions per request", ("valgrind",)),
     Tool("gcc", "building PHP", ("gcc", "libc6-dev")),
     Tool("llvm-bolt", "PHP laid out anew by BOLT", ("bolt-16",)),
 )

@@ -1,0 +1,17 @@
+"""The command carried out: nothing else measures meanwhile."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from phpdyno.apps.source import App
+from phpdyno.experiment.progress import Progress
+from phpdyno.host.lock import MeasuringLock
+from phpdyno.model.arm import Arm
+from phpdyno.model.explained import Explained
+from phpdyno.workflows.explaining import Wanted, explain
+
+
+def look_inside(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path, progress: Progress) -> Explained:
+    """Look at the arms; see `workflows.explaining.explain`. Raises DynoError."""
+    with MeasuringLock():
+        return explain(definition, arms, wanted, logs=logs, progress=progress)
