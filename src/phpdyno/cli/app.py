@@ -13,6 +13,7 @@ from phpdyno.cli.cache_app import cache
 from phpdyno.cli.check_app import check
 from phpdyno.cli.connectors_app import connectors
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
+from phpdyno.cli.watch_app import watch
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, parse_peer
 from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
@@ -28,7 +29,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-for command in (bundle_app, build, ladder, matrix, cache, check, connectors):
+for command in (bundle_app, build, ladder, matrix, cache, check, connectors, watch):
     app.command(command)
 
 

@@ -51,7 +51,7 @@ class Masters(Struct, frozen=True):
 def live_masters() -> Masters:
     """Every master that runs here and is not ours."""
     found, refused, foreign = [], [], []
-    for pid, config in _titles():
+    for pid, config in titles():
         if (stranger := _of_another_account(pid)) is not None:
             foreign.append(stranger)
             continue
@@ -62,7 +62,7 @@ def live_masters() -> Masters:
     return Masters(tuple(found), (*refused, *foreign))
 
 
-def _titles() -> Iterator[tuple[int, str]]:
+def titles() -> Iterator[tuple[int, str]]:
     """Process and configuration file ('' where the title is cut off) of every master that does not run from a live directory."""
     pids = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     for pid in pids:
@@ -133,6 +133,12 @@ def refuse_strangers_files(master: LiveMaster) -> None:
         raise DynoError(f"{master.exe} is no php-fpm, whatever its title says", where=where, next_step=BY_HAND)
     if not same:
         raise DynoError("it ended while it was looked at", where=where, next_step="try again")
+
+
+def started_with(pid: int) -> tuple[tuple[str, ...] | None, dict[str, str] | None]:
+    """Arguments and environment of a master of any account, from its heap; None, each, where they cannot be read. Nothing is executed."""
+    memory = _Memory(pid, "")
+    return memory.argv(), memory.env()
 
 
 class _Memory:
