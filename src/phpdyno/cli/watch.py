@@ -20,6 +20,7 @@ from phpdyno.commands.watch.recording import Recorder, read_recorded
 from phpdyno.commands.watch.serving import Served, parse_address
 from phpdyno.commands.watch.watcher import Watcher
 from phpdyno.errors import UsageError
+from phpdyno.report.terminal_parts import inert
 
 LEAST_INTERVAL_S = 0.2
 ADVICE_EVERY_S = 5.0
@@ -173,8 +174,9 @@ def _replay(file: Path, *, json: bool) -> int:
 
 def show_summary(console: Console, found: tuple[Advice, ...], together: str) -> None:
     """Print it."""
-    for each in found:
-        for line in view.advice(each):
+    lines = [line for each in found for line in view.advice(each)] + ([f"! {together}"] if together else [])
+    for line in lines:
+        if console.is_terminal:
+            console.print(inert(line))  # a terminal breaks lines between words
+        else:
             print_line(console, line)
-    if together:
-        print_line(console, f"! {together}")

@@ -80,7 +80,16 @@ def pressure_10s(tree: Tree, what: str, group: str = "") -> float | None:
 
 def host_memory(tree: Tree) -> HostMemory:
     """Of all of the host."""
-    paging = numbers(tree.text("/proc/vmstat"))
+    memory, paging = tree.text("/proc/meminfo") or "", f"\n{tree.text('/proc/vmstat') or ''}"
     return HostMemory(
-        tree.kib("/proc/meminfo", "MemTotal"), tree.kib("/proc/meminfo", "MemAvailable"), paging.get("pswpin"), paging.get("pswpout")
+        _number_at(memory, "MemTotal:"),
+        _number_at(memory, "MemAvailable:"),
+        _number_at(paging, "\npswpin "),
+        _number_at(paging, "\npswpout "),
     )
+
+
+def _number_at(text: str, name: str) -> int | None:
+    """The number behind a name, of two hundred lines without taking them all apart."""
+    at = text.find(name)
+    return whole(text[at + len(name) : at + len(name) + 40].split(None, 1)[0]) if at >= 0 else None

@@ -110,8 +110,8 @@ def holds_name(data: bytes, pool: str) -> bool:
     return any(data[at : at + len(name) + 1] == name + b"\0" for at in {layout.name_at for layout in LAYOUTS})
 
 
-def fault_of(data: bytes, layout: Layout, pool: str, *, mapped: int, now_s: float, workers: Container[int] | None) -> str:
-    """Why `data` is no scoreboard of this layout; '' where everything fits. `mapped` is the size of its mapping.
+def fault_of(data: bytes, layout: Layout, pool: str, *, start: int, mapped: int, now_s: float, workers: Container[int] | None) -> str:
+    """Why `data` is no scoreboard of this layout; '' where everything fits. `start` and `mapped` are address and size of its mapping.
 
     `workers` are the processes that may be in it, None where they are not known.
     """
@@ -130,7 +130,15 @@ def fault_of(data: bytes, layout: Layout, pool: str, *, mapped: int, now_s: floa
     size = _slots_at(layout, nprocs) + nprocs * SLOT_BYTES
     if mapped != -(-size // mmap.PAGESIZE) * mmap.PAGESIZE or len(data) < size:
         return f"its mapping has {mapped} bytes, and {nprocs} workers want {size}"
+    if layout.pointers and not _leads_to_slots(data, layout, nprocs, start):
+        return "its pointers do not lead to its slots"
     return _fault_of_slots(data, layout, nprocs, workers)
+
+
+def _leads_to_slots(data: bytes, layout: Layout, nprocs: int, start: int) -> bool:
+    """Whether every pointer is the address of its slot: without it, zeros in the wrong place look like slots that are free."""
+    first = start + _slots_at(layout, nprocs)
+    return all(found == first + at * SLOT_BYTES for at, found in enumerate(struct.unpack_from(f"={nprocs}Q", data, layout.procs_at)))
 
 
 def _fault_of_slots(data: bytes, layout: Layout, nprocs: int, workers: Container[int] | None) -> str:

@@ -66,7 +66,7 @@ class ScoreboardReader:
         """All of it, validated. Raises NoScoreboard: the master is gone or was reloaded, or what is there fits no layout."""
         data, faults = self._data(), {}
         for layout in self._layouts:
-            fault = fault_of(data, layout, self._pool, mapped=self._mapped, now_s=time.time(), workers=workers)
+            fault = self._fault(data, layout, workers)
             if fault:
                 faults[layout.versions] = fault
         fitting = [layout for layout in self._layouts if layout.versions not in faults]
@@ -77,6 +77,9 @@ class ScoreboardReader:
         head = head_of(data, fitting[0])
         self._decided = len(fitting) == 1
         return Board(head, slots_of(data, fitting[0], head.max_children) if self._decided else [])
+
+    def _fault(self, data: bytes, layout: Layout, workers: Container[int] | None) -> str:
+        return fault_of(data, layout, self._pool, start=self._start, mapped=self._mapped, now_s=time.time(), workers=workers)
 
     def busy(self) -> int:
         """How many workers are in a request at this moment. Raises NoScoreboard."""

@@ -130,7 +130,7 @@ class Served:
         self.address = f"{shown}:{self._server.server_address[1]}"
         self.is_local = self._server.only_local
         self._thread = threading.Thread(
-            target=self._server.serve_forever, name="phpdyno-watch-http", daemon=True, kwargs={"poll_interval": 5.0}
+            target=self._server.serve_forever, name="phpdyno-watch-http", daemon=True, kwargs={"poll_interval": 0.5}
         )
 
     def __enter__(self) -> Self:
@@ -138,8 +138,9 @@ class Served:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        # Not shutdown(), which waits for the next poll: the threads are daemons and end with the process, the socket is closed now.
+        self._server.shutdown()
         self._server.server_close()
+        self._thread.join()
 
     def put(self, host: HostMoment, pools: tuple[PoolMoment, ...], events: tuple[Event, ...], advice: tuple[Advice, ...]) -> None:
         """One interval."""

@@ -140,7 +140,8 @@ def _time(pool: PoolMoment) -> str:
 
 
 def _memory(pool: PoolMoment) -> str:
-    own = "unknown" if pool.worker_pss_kib is None else f"{pool.worker_pss_kib / 1024:.1f} MiB a worker"
+    nobody = "no worker" if pool.total == 0 else "unknown"
+    own = nobody if pool.worker_pss_kib is None else f"{pool.worker_pss_kib / 1024:.1f} MiB a worker"
     whole = "" if pool.pool_pss_kib is None else f", {pool.pool_pss_kib / 1024:,.0f} MiB the pool (PSS)"
     limit = ""
     if pool.memory_limit_kib:

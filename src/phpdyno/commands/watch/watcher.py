@@ -16,10 +16,11 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.clock import read_host_cpu
 from phpdyno.host.pressure import host_memory, pressure_10s
 from phpdyno.host.tree import Tree
-from phpdyno.stack.watched_masters import WatchedPool, pools_of, watched_masters
+from phpdyno.stack.watched_masters import WatchedMaster, WatchedPool, pools_of, watched_masters
 
-FIND_EVERY_S = 5.0
-SAMPLES_PER_S = 10.0
+FIND_EVERY_S = 10.0
+FILES_EVERY_S = 60.0
+SAMPLES_PER_S = 5.0
 SAMPLING_SHARE = 0.002
 """Of a core: quick looks take no more than that; with many pools there are fewer."""
 
@@ -37,6 +38,7 @@ class Watcher:
         self._wanted, self._ask = wanted, ask
         self._tree = Tree()
         self._watches: dict[str, PoolWatch] = {}
+        self._files: dict[WatchedMaster, tuple[float, list[WatchedPool]]] = {}
         self._events: list[Event] = []
         self._told: set[str] = set()
         self._sample_cost_s = 0.0
@@ -88,6 +90,7 @@ class Watcher:
                 self._found_s = 0.0
             for text in watch.events:
                 self._say(key, text)
+                self._files.clear()
             watch.events.clear()
         spent, self._spent_s = time.process_time() - self._spent_s, time.process_time()
         return host, tuple(structs.replace(moment, cost_ms=spent * 1e3) for moment in pools)
@@ -114,8 +117,7 @@ class Watcher:
                 yield f"{watch.pool.key}: {line}"
 
     def _find(self, *, first: bool) -> None:
-        masters = watched_masters()
-        all_pools = [pool for master in masters for pool in pools_of(master)]
+        all_pools = [pool for master in watched_masters() for pool in self._pools_of(master)]
         wanted = [pool for pool in all_pools if matches(pool, self._wanted)]
         if first and not wanted:
             raise _nothing(self._wanted, all_pools)
@@ -129,6 +131,14 @@ class Watcher:
         for key in [key for key in self._watches if key not in names]:
             self._say(key, "it is there no more; it is watched no more")
             self._watches.pop(key).close()
+
+    def _pools_of(self, master: WatchedMaster) -> list[WatchedPool]:
+        """As its file has them; read anew once a minute, after a reload, and for a new master."""
+        now = time.monotonic()
+        known = self._files.get(master)
+        if known is None or now - known[0] >= FILES_EVERY_S:
+            known = self._files[master] = now, pools_of(master)
+        return known[1]
 
     def _host(self, at: float, now: float) -> HostMoment:
         cpu, memory = read_host_cpu(), host_memory(self._tree)
