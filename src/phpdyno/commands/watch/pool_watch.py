@@ -42,8 +42,7 @@ class PoolWatch:
     def __init__(self, pool: WatchedPool, *, ask: bool, alone: bool) -> None:
         self.pool = pool
         self.events: list[str] = []
-        self.missing: list[DynoError] = []
-        """What cannot be read, each with the next step."""
+        self._refused: tuple[DynoError, ...] = ()
         self._ask, self._alone = ask, alone
         self._tree = Tree()
         self._numbers: dict[int, int] = {}
@@ -65,6 +64,18 @@ class PoolWatch:
     def source(self) -> str:
         """Name of where workers and requests come from."""
         return self._source.name if self._source is not None else "/proc"
+
+    def missing(self) -> Iterator[str]:
+        """What cannot be read, each with the next step. That a source which is not needed lacks is not told."""
+        for error in self._refused:
+            yield _without_place(error)
+        if self.pool.unread:
+            yield f"its configuration is not known ({self.pool.unread}): no spares, no queue, no page"
+        if self._workers.unread:
+            yield f"memory of its workers: {self._workers.unread}"
+        for what, limit in (("memory", self._limits.memory), ("CPU", self._limits.cpu)):
+            if limit.hidden:
+                yield f"whether a cgroup limits its {what} is not known: {limit.hidden}"
 
     def close(self) -> None:
         """Close all that is open. Idempotent."""
@@ -147,7 +158,7 @@ class PoolWatch:
                 )
             except DynoError as error:
                 refused = (*refused, error)
-        self.missing = list(refused)
+        self._refused = refused
 
     def _read(self, now: float) -> Reading | None:
         """What the source says; after a reload, or a race with a worker that comes or goes, on a second try."""
@@ -246,6 +257,10 @@ class PoolWatch:
             "throttled": share,
             "memory_pressure": pressure_10s(self._tree, "memory", limits.memory.place),
         }
+
+
+def _without_place(error: DynoError) -> str:
+    return f"{error.what}{f'; {error.next_step}' if error.next_step else ''}"
 
 
 def _served(slot: Slot | None) -> bool:

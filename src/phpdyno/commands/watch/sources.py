@@ -16,8 +16,14 @@ from phpdyno.stack.scoreboard_reader import ScoreboardReader
 from phpdyno.stack.systemd_status import SystemdStatus, parse_status_text, unit_of
 from phpdyno.stack.watched_masters import WatchedPool
 
+SYSTEMD = Path("/run/systemd/system")
+"""There where systemd runs."""
 SYSTEMD_EVERY_S = 10.0
 PAGE_TIMEOUT_NS = 500_000_000
+
+
+class NotThere(DynoError):  # noqa: N818 (it names what is the matter)
+    """There is no such source here, and nobody needs to be told."""
 
 
 class Reading(Struct, frozen=True):
@@ -140,10 +146,8 @@ class SystemdLine:
         """Raises DynoError: no systemd, no unit, no line, or several pools."""
         self._unit = unit_of(Path(f"/proc/{pool.master.pid}/cgroup"))
         self._program = shutil.which("systemctl")
-        if not alone:
-            raise DynoError("systemd's line tells of all pools together", where=pool.name)
-        if not self._unit or self._program is None or not Path("/run/systemd/system").is_dir():
-            raise DynoError("no unit of systemd's holds it", where=pool.name)
+        if not alone or not self._unit or self._program is None or not SYSTEMD.is_dir():
+            raise NotThere("systemd has no line of this pool alone", where=pool.name)
         self._last: tuple[float, SystemdStatus] | None = None
         self.read(None)
 
@@ -174,7 +178,7 @@ class SystemdLine:
 def open_source(
     pool: WatchedPool, workers: Container[int] | None, *, ask: bool, alone: bool
 ) -> tuple[Source | None, tuple[DynoError, ...]]:
-    """The first that works, in the order scoreboard, page beside, systemd, own socket; and why each before it does not."""
+    """The first that works, in the order scoreboard, page beside, systemd, own socket; and why those before it do not that could."""
     refused: list[DynoError] = []
     tries: list[Callable[[], Source]] = [
         lambda: Scoreboard(pool, workers),
@@ -186,6 +190,8 @@ def open_source(
     for attempt in tries:
         try:
             return attempt(), tuple(refused)
+        except NotThere:
+            continue
         except DynoError as error:
             refused.append(error)
     return None, tuple(refused)

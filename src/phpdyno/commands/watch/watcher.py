@@ -101,20 +101,12 @@ class Watcher:
         return told
 
     def missing(self) -> Iterator[str]:
-        """What cannot be read, each once with the next step; what is told twice of several pools counts once."""
+        """What cannot be read, with the next step; each is said once, of the first pool that lacks it."""
         for watch in self._watches.values():
-            if watch.source == "scoreboard":
-                reasons = [error for error in watch.missing if "scoreboard" not in str(error)]
-            else:
-                reasons = watch.missing
-            for error in reasons:
-                line = _without_place(error)
+            for line in watch.missing():
                 if line not in self._told:
                     self._told.add(line)
                     yield f"{watch.pool.key}: {line}"
-            if watch.pool.unread and (line := f"its configuration is not known: {watch.pool.unread}") not in self._told:
-                self._told.add(line)
-                yield f"{watch.pool.key}: {line}"
 
     def _find(self, *, first: bool) -> None:
         all_pools = [pool for master in watched_masters() for pool in self._pools_of(master)]
@@ -167,10 +159,6 @@ class Watcher:
 
     def _say(self, pool: str, text: str) -> None:
         self._events.append(Event(at=time.time(), pool=pool, text=text))
-
-
-def _without_place(error: DynoError) -> str:
-    return f"{error.what}{f'; {error.next_step}' if error.next_step else ''}"
 
 
 def _nothing(wanted: str, pools: list[WatchedPool]) -> DynoError:

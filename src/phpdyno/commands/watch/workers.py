@@ -125,7 +125,7 @@ class Workers:
         try:
             parts = [memory for pid in _with_children(worker.pid) if (memory := read_memory_of(pid)) is not None]
         except MemoryUnreadable as error:
-            self.unread = str(error)
+            self.unread = f"{error.what}{f'; {error.next_step}' if error.next_step else ''}"
             return
         self.unread = ""
         if parts:
