@@ -130,13 +130,20 @@ def fault_of(data: bytes, layout: Layout, pool: str, *, start: int, mapped: int,
     size = _slots_at(layout, nprocs) + nprocs * SLOT_BYTES
     if mapped != -(-size // mmap.PAGESIZE) * mmap.PAGESIZE or len(data) < size:
         return f"its mapping has {mapped} bytes, and {nprocs} workers want {size}"
-    if layout.pointers and not _leads_to_slots(data, layout, nprocs, start):
+    if not _pointers_fit(data, layout, nprocs, start, mapped):
         return "its pointers do not lead to its slots"
     return _fault_of_slots(data, layout, nprocs, workers)
 
 
-def _leads_to_slots(data: bytes, layout: Layout, nprocs: int, start: int) -> bool:
-    """Whether every pointer is the address of its slot: without it, zeros in the wrong place look like slots that are free."""
+def _pointers_fit(data: bytes, layout: Layout, nprocs: int, start: int, mapped: int) -> bool:
+    """Whether every pointer to a slot is its address, and `shared` leads nowhere or to another pool: what else stands there is of another
+    layout, where zeros in the wrong place look like slots that are free."""
+    if layout.shared:
+        (shared,) = struct.unpack_from("=Q", data, layout.procs_at - 8)
+        if start <= shared < start + mapped:
+            return False
+    if not layout.pointers:
+        return True
     first = start + _slots_at(layout, nprocs)
     return all(found == first + at * SLOT_BYTES for at, found in enumerate(struct.unpack_from(f"={nprocs}Q", data, layout.procs_at)))
 
