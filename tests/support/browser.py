@@ -59,7 +59,7 @@ class Browser:
             self._call(f"{domain}.enable")
 
     def open(self, page: Path | str, *, width: int = 1100, scheme: Literal["light", "dark"] = "light", drawn: bool = True) -> Opened:
-        """Load a file, or an address, in a window of that width and wait until every plot is there (or, not `drawn`, until it is loaded)."""
+        """Load a file or an address in a window of that width; wait until every plot is there (not `drawn`: until it is loaded)."""
         self.resize(width)
         self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._events.clear()
