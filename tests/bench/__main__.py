@@ -34,6 +34,7 @@ from tests.bench import (
     speed,
     truth,
     tuning,
+    watching,
 )
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
@@ -62,6 +63,7 @@ TITLES = {
     "ladder": "Ladder",
     "best-build": "Best build",
     "connectors": "Connectors",
+    "watch": "Watch",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -77,6 +79,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "ladder": ladder.measure,
     "best-build": best_build.measure,
     "connectors": connectors.measure,
+    "watch": watching.measure,
     "newcomer": newcomer.measure,
 }
 

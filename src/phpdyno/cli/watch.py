@@ -174,8 +174,7 @@ def _replay(file: Path, *, json: bool) -> int:
 
 def show_summary(console: Console, found: tuple[Advice, ...], together: str) -> None:
     """Print it."""
-    lines = [line for each in found for line in view.advice(each)] + ([f"! {together}"] if together else [])
-    for line in lines:
+    for line in view.summary(found, together):
         if console.is_terminal:
             console.print(inert(line))  # a terminal breaks lines between words
         else:

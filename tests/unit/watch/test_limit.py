@@ -61,6 +61,11 @@ def test_an_idle_pool_is_not_limited_by_a_busy_host() -> None:
     assert limit_of(pool(**unknown), host(busy_cores=2.0)).kind == "unknown"
 
 
+def test_a_pool_that_sleeps_is_limited_by_its_workers_on_a_busy_host_too() -> None:
+    asleep = {**FULL, "cpu_cores": 0.1, "run_queue_cores": 0.2, "blocked_cores": 4.7}
+    assert limit_of(pool(**asleep), host(busy_cores=2.0)).kind == "workers-waiting"
+
+
 def test_reading_from_swap_alone_is_not_yet_a_want_of_memory() -> None:
     assert limit_of(pool(), host(swapped_in_per_s=800.0, swapped_out_per_s=0.0)).kind == "nothing"
 

@@ -66,6 +66,19 @@ def test_the_summary_begins_with_the_number() -> None:
     assert next(view.advice(nothing)) == "www (master 100): no number of workers can be named (watched for 2 h 1 min)"
 
 
+def test_of_many_pools_the_summary_says_what_is_common_once() -> None:
+    idle = [msgspec.structs.replace(ADVICE, pool=f"idle{number}", low=None, high=None, requests=0) for number in range(3)]
+    lines = list(view.summary((ADVICE, *idle), "they share RAM"))
+    assert lines[0].startswith("www (master 100): 4 to 8 workers")
+    assert lines[-3:] == [
+        "3 pools without a request, of which nothing can be said: idle0, idle1, idle2",
+        "! 4 pools: mind this",
+        "! they share RAM",
+    ]
+    assert not any(line.startswith("  !") for line in lines)
+    assert list(view.summary((ADVICE,), "")) == list(view.advice(ADVICE))
+
+
 def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "seen.jsonl"
     with Recorder(file) as recorder:

@@ -18,6 +18,7 @@ LITTLE_LEFT = 0.03
 PRESSED = 0.10
 MOSTLY = 0.5
 IDLE = 0.02
+A_GOOD_PART = 0.2
 
 
 def limit_of(pool: PoolMoment, host: HostMoment) -> Limit:
@@ -81,17 +82,20 @@ def _throttled(pool: PoolMoment) -> Limit | None:
 
 
 def _cores(pool: PoolMoment, host: HostMoment) -> Limit | None:
-    if not cores_full(pool, host) or not _at_work(pool):
+    if not cores_full(pool, host) or not _wants_cores(pool):
         return None
     waits = f", its workers waited {pool.run_queue_cores:.2f} cores' worth for one" if pool.run_queue_cores else ""
     stolen = f" (the hypervisor took {host.stolen_cores:.1f})" if host.stolen_cores >= 0.05 * host.cores else ""
     return Limit(kind="cores", because=f"{host.busy_cores:.1f} of {host.cores} cores are busy{stolen}{waits}: no number of workers helps")
 
 
-def _at_work(pool: PoolMoment) -> bool:
-    """Whether anything is asked of it: an idle pool is limited by nothing, however full the host is."""
-    wanted = (pool.cpu_cores or 0.0) + (pool.run_queue_cores or 0.0) if pool.active is None else pool.active
-    return wanted >= IDLE or bool(pool.queue)
+def _wants_cores(pool: PoolMoment) -> bool:
+    """Whether full cores hold it back: its workers compute, or wait for a core, for a good part of their time in requests.
+
+    An idle pool is limited by nothing, and one that sleeps by its workers, however full the host is.
+    """
+    wanted = (pool.cpu_cores or 0.0) + (pool.run_queue_cores or 0.0)
+    return wanted >= max(IDLE, A_GOOD_PART * (pool.active or 0.0))
 
 
 def _stuck(pool: PoolMoment) -> Limit | None:

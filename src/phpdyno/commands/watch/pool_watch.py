@@ -7,28 +7,23 @@ maxima are of the interval and not of one moment.
 import time
 from collections.abc import Iterator
 
-from msgspec import structs
-
 from phpdyno.commands.watch.found import PoolMoment, StuckWorker
-from phpdyno.commands.watch.levels import Levels
+from phpdyno.commands.watch.levels import Levels, LevelsSeen
+from phpdyno.commands.watch.master_watch import MasterWatch
 from phpdyno.commands.watch.sources import Reading, Source, open_source
 from phpdyno.commands.watch.stuck import Running, Usual
-from phpdyno.commands.watch.workers import MemorySeen, Workers
+from phpdyno.commands.watch.workers import Workers
 from phpdyno.errors import DynoError
-from phpdyno.host.pressure import memory_used, pressure_10s, throttled
-from phpdyno.host.process_times import inner_number
 from phpdyno.host.queue_of_process import QueueReader, overflows
-from phpdyno.host.surroundings import limits_of
-from phpdyno.host.tree import Tree
 from phpdyno.host.waiting_on import waiting_on
-from phpdyno.stack.meter import children_of
 from phpdyno.stack.scoreboard import Slot
-from phpdyno.stack.watched_masters import WatchedPool, pool_of_worker, started_ticks
+from phpdyno.stack.watched_masters import WatchedPool, pool_of_worker
 
 TRIES = 3
 PAUSE_S = 0.004
 MOST_STUCK = 5
 LOOK_AGAIN_S = 10.0
+NEAR = 0.5
 UNTOLD = Reading(active=0, idle=0)
 
 
@@ -39,13 +34,12 @@ class PoolGone(DynoError):  # noqa: N818 (it names what is the matter)
 class PoolWatch:
     """While open. `events` collects what is to be told; who reads them empties it."""
 
-    def __init__(self, pool: WatchedPool, *, ask: bool, alone: bool) -> None:
+    def __init__(self, pool: WatchedPool, master: MasterWatch, *, ask: bool, alone: bool) -> None:
         self.pool = pool
+        self._master = master
         self.events: list[str] = []
         self._refused: tuple[DynoError, ...] = ()
         self._ask, self._alone = ask, alone
-        self._tree = Tree()
-        self._numbers: dict[int, int] = {}
         self._workers = Workers()
         self._usual = Usual()
         self._levels = Levels()
@@ -54,8 +48,6 @@ class PoolWatch:
         self._last: Reading | None = None
         self._since_s = self._looked_s = time.monotonic()
         self._overflows = overflows(pool.master.pid) if pool.address.startswith("tcp:") else None
-        self._limits = limits_of(self._tree, pool.master.pid)
-        self._throttled = throttled(self._tree, self._limits.cpu)
         self._open()
         self._last = self._read(self._since_s)
         self._workers.follow(self._hosts(None if self._last is None else self._last.slots).keys(), None)
@@ -73,9 +65,7 @@ class PoolWatch:
             yield f"its configuration is not known ({self.pool.unread}): no spares, no queue, no page"
         if self._workers.unread:
             yield f"memory of its workers: {self._workers.unread}"
-        for what, limit in (("memory", self._limits.memory), ("CPU", self._limits.cpu)):
-            if limit.hidden:
-                yield f"whether a cgroup limits its {what} is not known: {limit.hidden}"
+        yield from self._master.hidden()
 
     def close(self) -> None:
         """Close all that is open. Idempotent."""
@@ -100,25 +90,25 @@ class PoolWatch:
         most = self._last.max_children if self._last is not None else None
         self._levels.add(busy, most, queue)
 
-    def moment(self, at: float) -> PoolMoment:
-        """The interval that ends now. Raises PoolGone."""
+    def moment(self, at: float, memory_share: float) -> PoolMoment:
+        """The interval that ends now, its master just looked at; reading memory may take `memory_share` of a core. Raises PoolGone."""
         now = time.monotonic()
         over_s, self._since_s = max(now - self._since_s, 1e-6), now
-        if started_ticks(self.pool.master.pid) != self.pool.master.started:
+        if not self._master.alive:
             raise PoolGone("its master has ended", where=self.pool.key)
         reading = self._read(now)
         self.sample()
         slots = None if reading is None else reading.slots
         hosts = self._hosts(slots)
         run_s, wait_s = self._workers.follow(hosts.keys(), None if slots is None else {pid for pid, slot in hosts.items() if _served(slot)})
-        self._workers.read_memory(now, over_s)
+        self._workers.read_memory(now, over_s, memory_share)
         requests_per_s = self._rate(reading, over_s)
         levels = self._levels.take(None if reading is None else (reading.active, reading.max_children))
         stuck = tuple(self._stuck(hosts, now))
         self._last = reading
         blocked = None if levels.active is None else max(0.0, levels.active - (run_s + wait_s) / over_s)
-        told = reading or UNTOLD
-        moment = PoolMoment(
+        told, group, memory = reading or UNTOLD, self._master.group, self._workers.memory()
+        return PoolMoment(
             at=at,
             pool=self.pool.name,
             master=self.pool.master.pid,
@@ -136,7 +126,7 @@ class PoolWatch:
             queue=levels.queue,
             most_queue=levels.most_queue,
             queue_limit=levels.queue_limit,
-            overflows=self._turned_away(levels.full),
+            overflows=self._turned_away(levels),
             requests=told.requests,
             requests_per_s=requests_per_s,
             cpu_cores=run_s / over_s,
@@ -145,12 +135,20 @@ class PoolWatch:
             stuck=stuck,
             max_children_reached=told.max_children_reached,
             slow_requests=told.slow_requests,
+            memory_limit_kib=group.memory_limit_kib,
+            memory_used_kib=group.memory_used_kib,
+            cpu_limit_cores=group.cpu_limit_cores,
+            throttled=group.throttled,
+            memory_pressure=group.memory_pressure,
+            worker_pss_kib=memory.median_pss_kib,
+            worker_private_kib=memory.private_kib,
+            pool_pss_kib=memory.pool_pss_kib,
+            shared_kib=memory.shared_kib,
         )
-        return structs.replace(moment, **_memory_fields(self._workers.memory()), **self._group_fields())
 
     def _open(self) -> None:
         """Find a source and the queue; what is refused is told once."""
-        self._source, refused = open_source(self.pool, self._inner(), ask=self._ask, alone=self._alone)
+        self._source, refused = open_source(self.pool, self._master.inner, ask=self._ask, alone=self._alone)
         if self._queue is None and self.pool.address:
             try:
                 self._queue = QueueReader(
@@ -171,9 +169,10 @@ class PoolWatch:
             if self._source is None:
                 break
             try:
-                return self._source.read(self._inner())
+                return self._source.read(self._master.inner)
             except DynoError:
                 time.sleep(PAUSE_S)
+                self._master.find_children()
                 if attempt:
                     self._reopen(now)
         return None
@@ -187,29 +186,14 @@ class PoolWatch:
         if self.source != before:
             self.events.append(f"workers and requests come from {self.source} now, no longer from {before}")
 
-    def _inner(self) -> frozenset[int] | None:
-        """The workers as their own PID namespace numbers them; None where the kernel does not tell a process's children."""
-        found = frozenset(self._number(pid) for pid in children_of(self.pool.master.pid))
-        return found or None
-
-    def _number(self, pid: int) -> int:
-        if not self.pool.master.inside:
-            return pid
-        if pid not in self._numbers:
-            self._numbers[pid] = inner_number(pid)
-        return self._numbers[pid]
-
-    def _pids(self) -> list[int]:
-        return [pid for pid in children_of(self.pool.master.pid) if pool_of_worker(pid) == self.pool.name]
-
     def _hosts(self, slots: list[Slot] | None) -> dict[int, Slot | None]:
         """The pool's workers by their numbers on this host, with their slots where those are known."""
+        children = self._master.children
         if slots is None:
-            return dict.fromkeys(self._pids())
+            return dict.fromkeys(pid for pid in children if pool_of_worker(pid) == self.pool.name)
         if not self.pool.master.inside:
             return {slot.pid: slot for slot in slots}
-        by_inner = {self._number(pid): pid for pid in children_of(self.pool.master.pid)}
-        self._numbers = {pid: inner for inner, pid in by_inner.items()}
+        by_inner = {self._master.number(pid): pid for pid in children}
         return {by_inner[slot.pid]: slot for slot in slots if slot.pid in by_inner}
 
     def _rate(self, reading: Reading | None, over_s: float) -> float | None:
@@ -228,11 +212,14 @@ class PoolWatch:
             return None
         return (reading.requests - last.requests) / over_s
 
-    def _turned_away(self, full: int | None) -> int | None:
+    def _turned_away(self, levels: LevelsSeen) -> int | None:
+        """Of TCP the kernel counts all sockets of a network together: they are this pool's where its own queue was near its limit."""
         if not self.pool.address.startswith("tcp:"):
-            return full
+            return levels.full
         before, self._overflows = self._overflows, overflows(self.pool.master.pid)
-        return None if before is None or self._overflows is None else max(0, self._overflows - before)
+        if before is None or self._overflows is None or levels.most_queue is None or levels.queue_limit is None:
+            return None
+        return max(0, self._overflows - before) if levels.most_queue >= NEAR * levels.queue_limit else 0
 
     def _stuck(self, hosts: dict[int, Slot | None], now: float) -> Iterator[StuckWorker]:
         slots = {pid: slot for pid, slot in hosts.items() if slot is not None}
@@ -242,22 +229,6 @@ class PoolWatch:
         for number, each in enumerate(self._usual.stuck(running)):
             yield StuckWorker(pid=each.pid, age_s=each.age_s, waits_on=waiting_on(each.pid) if number < MOST_STUCK else "")
 
-    def _group_fields(self) -> dict[str, float | None]:
-        limits = self._limits
-        before, self._throttled = self._throttled, throttled(self._tree, limits.cpu)
-        now = self._throttled
-        share = None
-        if None not in {before.periods, before.stopped, now.periods, now.stopped}:
-            periods = (now.periods or 0) - (before.periods or 0)
-            share = ((now.stopped or 0) - (before.stopped or 0)) / periods if periods > 0 else 0.0
-        return {
-            "memory_limit_kib": limits.memory.value,
-            "memory_used_kib": memory_used(self._tree, limits.memory),
-            "cpu_limit_cores": limits.cpu.value,
-            "throttled": share,
-            "memory_pressure": pressure_10s(self._tree, "memory", limits.memory.place),
-        }
-
 
 def _without_place(error: DynoError) -> str:
     return f"{error.what}{f'; {error.next_step}' if error.next_step else ''}"
@@ -265,14 +236,3 @@ def _without_place(error: DynoError) -> str:
 
 def _served(slot: Slot | None) -> bool:
     return slot is None or slot.requests > 0
-
-
-def _memory_fields(memory: MemorySeen | None) -> dict[str, float | None]:
-    if memory is None:
-        return {}
-    return {
-        "worker_pss_kib": memory.median_pss_kib,
-        "worker_private_kib": memory.private_kib,
-        "pool_pss_kib": memory.pool_pss_kib,
-        "shared_kib": memory.shared_kib,
-    }

@@ -1,7 +1,10 @@
 """What is watched, in words. Pure."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+
+from msgspec import structs
 
 from phpdyno.commands.watch.found import Advice, Event, HostMoment, Limit, PoolMoment
 from phpdyno.commands.watch.limit import blocked_share
@@ -70,6 +73,22 @@ def line(pool: PoolMoment, names: Sequence[PoolMoment]) -> str:
 def event(told: Event) -> str:
     """Something that happened."""
     return f"{clock(told.at)} {f'{told.pool}: ' if told.pool else ''}{told.text}"
+
+
+def summary(found: Sequence[Advice], together: str) -> Iterator[str]:
+    """All pools at the end: those that had no request on one line, a warning that several have said once."""
+    idle = [each for each in found if each.low is None and not each.requests and len(found) > DETAILED]
+    counts = Counter(warning for each in found for warning in each.warnings)
+    common = {warning: count for warning, count in counts.items() if count > 1}
+    for each in found:
+        if each not in idle:
+            yield from advice(structs.replace(each, warnings=tuple(warning for warning in each.warnings if warning not in common)))
+    if idle:
+        yield f"{len(idle)} pools without a request, of which nothing can be said: {', '.join(each.pool for each in idle)}"
+    for warning, count in common.items():
+        yield f"! {count} pools: {warning}"
+    if together:
+        yield f"! {together}"
 
 
 def advice(told: Advice) -> Iterator[str]:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from phpdyno.commands.watch.found import Event, HostMoment, PoolMoment
 from phpdyno.commands.watch.limit import limit_of
+from phpdyno.commands.watch.master_watch import MasterWatch
 from phpdyno.commands.watch.pool_watch import PoolGone, PoolWatch
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.clock import read_host_cpu
@@ -21,6 +22,8 @@ from phpdyno.stack.watched_masters import WatchedMaster, WatchedPool, pools_of, 
 FIND_EVERY_S = 10.0
 FILES_EVERY_S = 60.0
 SAMPLES_PER_S = 5.0
+MEMORY_SHARE = 0.001
+"""Of a core: reading memory takes no more than that, however many workers there are."""
 SAMPLING_SHARE = 0.002
 """Of a core: quick looks take no more than that; with many pools there are fewer."""
 
@@ -38,6 +41,7 @@ class Watcher:
         self._wanted, self._ask = wanted, ask
         self._tree = Tree()
         self._watches: dict[str, PoolWatch] = {}
+        self._masters: dict[WatchedMaster, MasterWatch] = {}
         self._files: dict[WatchedMaster, tuple[float, list[WatchedPool]]] = {}
         self._events: list[Event] = []
         self._told: set[str] = set()
@@ -79,10 +83,12 @@ class Watcher:
             self._found_s = now
             self._find(first=False)
         host = self._host(at, now)
-        pools = []
+        for master in self._masters.values():
+            master.look()
+        pools, share = [], MEMORY_SHARE / max(1, len(self._watches))
         for key, watch in list(self._watches.items()):
             try:
-                moment = watch.moment(at)
+                moment = watch.moment(at, share)
                 pools.append(structs.replace(moment, limit=limit_of(moment, host)))
             except PoolGone as error:
                 self._say(key, f"{error.what}; it is watched no more")
@@ -116,13 +122,17 @@ class Watcher:
         for pool in wanted:
             if pool.key not in self._watches:
                 alone = sum(other.master.pid == pool.master.pid for other in all_pools) == 1
-                self._watches[pool.key] = PoolWatch(pool, ask=self._ask, alone=alone)
+                if pool.master not in self._masters:
+                    self._masters[pool.master] = MasterWatch(pool.master)
+                self._watches[pool.key] = PoolWatch(pool, self._masters[pool.master], ask=self._ask, alone=alone)
                 if not first:
                     self._say(pool.key, f"a pool was found and is watched now (by {self._watches[pool.key].source})")
         names = {pool.key for pool in wanted}
         for key in [key for key in self._watches if key not in names]:
             self._say(key, "it is there no more; it is watched no more")
             self._watches.pop(key).close()
+        here = {watch.pool.master for watch in self._watches.values()}
+        self._masters = {master: watch for master, watch in self._masters.items() if master in here}
 
     def _pools_of(self, master: WatchedMaster) -> list[WatchedPool]:
         """As its file has them; read anew once a minute, after a reload, and for a new master."""

@@ -14,18 +14,16 @@ from phpdyno.stack.meter import children_of
 
 MEMORY_EVERY_S = 10.0
 """A worker's memory is read no more often: the kernel walks all its pages for it, holding a lock that the worker may want."""
-MEMORY_SHARE = 0.002
-"""Of a core: reading memory takes no more than that, however many workers there are."""
 
 
 class MemorySeen(Struct, frozen=True):
     """Memory of the pool as last read, in KiB. `private_kib` is the 95th percentile of those that have served requests; `pages_kib` is what
-    they share, once."""
+    they share, once. None is what could not be read."""
 
-    median_pss_kib: float
-    pool_pss_kib: float
-    private_kib: float | None
-    shared_kib: float
+    median_pss_kib: float | None = None
+    pool_pss_kib: float | None = None
+    private_kib: float | None = None
+    shared_kib: float | None = None
 
 
 class _Worker:
@@ -76,9 +74,9 @@ class Workers:
             worker.served = served is None or pid in served
         return run / 1e9, wait / 1e9
 
-    def read_memory(self, now_s: float, over_s: float) -> None:
-        """Read the memory of those whose turn it is: each every ten seconds at most, evenly spread, within the share of a core."""
-        self._memory_owed_s = min(self._memory_owed_s, 0.0) + MEMORY_SHARE * over_s
+    def read_memory(self, now_s: float, over_s: float, share: float) -> None:
+        """Read the memory of those whose turn it is: each every ten seconds at most, evenly spread, within a share of a core."""
+        self._memory_owed_s = min(self._memory_owed_s, 0.0) + share * over_s
         turns = max(1, round(len(self._known) * over_s / MEMORY_EVERY_S + 0.5))
         for _ in range(min(turns, len(self._turn))):
             pid = self._turn[0]
@@ -94,11 +92,11 @@ class Workers:
             self._memory_owed_s -= time.thread_time() - start
             worker.read_at = now_s
 
-    def memory(self) -> MemorySeen | None:
-        """As last read; what was not yet read counts as the median of the others. None where nothing could be read."""
+    def memory(self) -> MemorySeen:
+        """As last read; what was not yet read counts as the mean of the others."""
         seen = [(worker.memory, worker.served) for worker in self._known.values() if worker.memory is not None]
         if not seen:
-            return None
+            return MemorySeen()
         all_pss = [memory.pss_kib for memory, _ in seen]
         private = sorted(memory.private_kib for memory, served in seen if served)
         scale = len(self._known) / len(seen)
