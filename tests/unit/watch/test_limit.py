@@ -29,7 +29,7 @@ STUCK = tuple(StuckWorker(pid=pid, age_s=900.0 - pid, waits_on="recv on db") for
             "they compute for most",
         ),
         ({**FULL, "run_queue_cores": 2.9}, {"busy_cores": 1.95}, "cores", "1.9 of 2 cores are busy, its workers waited 2.90 cores' worth"),
-        (FULL, {"busy_cores": 1.0, "stolen_cores": 0.9}, "cores", "(the hypervisor took 0.9)"),
+        ({**FULL, "run_queue_cores": 2.9}, {"busy_cores": 1.0, "stolen_cores": 0.9}, "cores", "(the hypervisor took 0.9)"),
         ({"overflows": 12, "most_queue": 512}, {}, "overflow", "512 waited, 511 may"),
         ({"throttled": 0.4, "cpu_limit_cores": 1.5}, {}, "throttled", "its CPU limit of 1.5 cores stopped it in 40% of the periods"),
         ({"cpu_limit_cores": 0.4}, {}, "cores", "no number of workers helps"),
@@ -71,5 +71,5 @@ def test_reading_from_swap_alone_is_not_yet_a_want_of_memory() -> None:
 
 
 def test_of_several_the_one_to_be_lifted_first_is_the_limit() -> None:
-    asked = {**FULL, "overflows": 3, "queue": 511.0, "blocked_cores": 0.5}
+    asked = {**FULL, "overflows": 3, "queue": 511.0, "run_queue_cores": 4.0, "blocked_cores": 0.5}
     assert [limit.kind for limit in limits_of(pool(**asked), host(busy_cores=2.0))] == ["overflow", "cores", "workers-on-cpu"]
