@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.stack.meter import children_of
 from phpdyno.stack.php import default_fpm
 from tests.support.command import phpdyno
 from tests.support.live import LivePhp, live_php
+from tests.support.optional import absent
 from tests.support.watched import WAIT_S, loaded, pool_text, watching
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="another account's memory can be read by root only")]
@@ -225,6 +227,46 @@ def test_a_master_in_a_container_is_read_through_its_root(tmp_path: Path) -> Non
                 watch.end(signal.SIGINT)
         finally:
             outer.kill()
+
+
+@contextmanager
+def grouped(live: LivePhp, **limits: str) -> Iterator[None]:
+    """Cgroups of version 1 with these limits (`memory.limit_in_bytes=…`), which hold master and workers; skipped where none can be made."""
+    name = f"pd-watch-{os.getpid()}"
+    groups = {Path("/sys/fs/cgroup", file.partition(".")[0], name): (file, value) for file, value in limits.items()}
+    try:
+        for group, (file, value) in groups.items():
+            group.mkdir()
+            (group / file).write_text(value)
+    except OSError as error:
+        absent(f"no cgroup can be made here: {error}")
+    try:
+        for group in groups:
+            for pid in (live.pid, *children_of(live.pid)):
+                (group / "cgroup.procs").write_text(str(pid))
+        yield
+    finally:
+        live.stop()
+        for group in groups:
+            group.rmdir()
+
+
+def test_limits_of_the_pools_own_cgroup_count() -> None:
+    """SIZING case 3: what a container may have, not what its host has."""
+    limits = {"memory.limit_in_bytes": str(400 << 20), "cpu.cfs_quota_us": "30000"}
+    with started(www2=pool_text(most=4)) as live, grouped(live, **limits):
+        with loaded(live, "spin", clients=4), watching(key(live), *FAST) as watch:
+            seen = watch.until(type="pool", limit=lambda limit: limit and limit["kind"] == "throttled", memory_used_kib=bool)
+            assert (seen["memory_limit_kib"], seen["cpu_limit_cores"]) == (400 << 10, 0.3)
+            assert seen["throttled"] > 0.1
+            assert seen["memory_used_kib"] < 400 << 10
+            watch.until(type="pool", worker_private_kib=bool)
+            watch.end(signal.SIGINT)
+            advice = watch.until(type="advice")
+        assert advice["high"] <= 4
+        said = " ".join(advice["reasons"])
+        assert "its cgroup's memory limit" in said
+        assert "no number of workers helps" in said
 
 
 def test_a_record_is_read_back_and_not_written_over(tmp_path: Path) -> None:

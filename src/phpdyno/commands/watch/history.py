@@ -5,7 +5,7 @@ from collections import Counter
 from msgspec import Struct, field
 
 from phpdyno.commands.watch.found import HostMoment, PoolMoment
-from phpdyno.commands.watch.limit import ALL_BUSY, cores_full
+from phpdyno.commands.watch.limit import ALL_BUSY, STOPPED, cores_full
 
 WINDOW_S = 60.0
 MOST_DEMAND = 1 << 16
@@ -82,8 +82,11 @@ class History:
         self._stuck_s += over_s * len(pool.stuck)
         if cores_full(pool, host):
             self._full_s += over_s
-            self._full_run_s += over_s * (pool.cpu_cores or 0.0)
-            self._full_host_s += over_s * max(host.busy_cores, 1e-9)
+            available = min(host.busy_cores, pool.cpu_limit_cores or host.busy_cores)
+            # What its own limit stops is its own doing, however little it is let run.
+            used = available if (pool.throttled or 0.0) > STOPPED else pool.cpu_cores or 0.0
+            self._full_run_s += over_s * used
+            self._full_host_s += over_s * available
         if pool.active is None:
             return
         self._saturated_s += over_s * ((pool.all_busy or 0.0) >= ALL_BUSY)

@@ -47,9 +47,10 @@ def limits_of(pool: PoolMoment, host: HostMoment) -> Iterator[Limit]:
 
 
 def cores_full(pool: PoolMoment, host: HostMoment) -> bool:
-    """Whether no core is left for another worker: the host's, or those of the pool's CPU limit."""
+    """Whether no core is left for another worker: of the host's, or of the pool's CPU limit."""
     used_up = host.busy_cores + host.stolen_cores >= FULL * host.cores
-    return used_up or (pool.cpu_limit_cores is not None and (pool.cpu_cores or 0.0) >= FULL * pool.cpu_limit_cores)
+    limited = pool.cpu_limit_cores is not None and (pool.cpu_cores or 0.0) >= FULL * pool.cpu_limit_cores
+    return used_up or limited or (pool.throttled or 0.0) > STOPPED
 
 
 def _overflow(pool: PoolMoment) -> Limit | None:
