@@ -86,8 +86,11 @@ def _range(seen: Seen, reasons: list[str]) -> Range | None:
 
 def _while_full(seen: Seen, need: int, fills: int | None, reasons: list[str]) -> Range:
     most = seen.max_children or 1
-    if seen.full_by_others or fills is None:
+    if seen.full_by_others:
         reasons.append(f"the cores were full {seen.full:.0%} of the time, mostly by others than this pool: more workers do not help")
+        return Range(min(need, most), most)
+    if fills is None:
+        reasons.append(f"the cores were full {seen.full:.0%} of the time: no number of workers helps")
         return Range(min(need, most), most)
     reasons.append(f"the cores were full {seen.full:.0%} of the time: no number of workers helps, and more than {fills} only wait for one")
     high = min(most, max(fills, math.ceil(SPARE * fills)))
