@@ -59,7 +59,10 @@ class PoolMoment(Struct, frozen=True, kw_only=True, tag="pool"):
     queue_limit: Annotated[int | None, Meta(description="How many may wait; the kernel lets one more.")] = None
     overflows: Annotated[
         int | None,
-        Meta(description="Connections turned away in the interval: TCP, of all sockets of its network; unix: samples that found it full."),
+        Meta(
+            description="Connections turned away in the interval. TCP: as the kernel counts them for its network, where the queue was half "
+            "full at least; unix: looks that found it full."
+        ),
     ] = None
     requests: Annotated[int | None, Meta(description="Requests since the pool was started or reloaded.")] = None
     requests_per_s: Annotated[float | None, Meta(description="Requests per second.")] = None

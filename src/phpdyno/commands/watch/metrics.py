@@ -65,7 +65,7 @@ OF_A_POOL = (
     Described("phpdyno_pool_queue_limit_connections", "How many may wait.", lambda pool: pool.queue_limit),
     Described(
         "phpdyno_pool_queue_overflows",
-        "Connections turned away (TCP: of all sockets of its network).",
+        "Connections turned away (unix: looks that found the queue full).",
         lambda pool: pool.overflows,
         "counter",
     ),
