@@ -154,7 +154,7 @@ an app that `check` finds cannot be measured, a `watch` of which no pool is left
 | 2 | a command line or a file that cannot be used |
 | 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included, or saves in PHP less than it costs elsewhere |
 | 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |
-| 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on |
+| 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on. A `watch` ends so in order: with its summary, and 0 |
 
 `--no-bottle`, with any command, measures an app in the open where no namespaces can be made ([what phpdyno does to your \
 host](../explanation/what-phpdyno-does-to-your-host.md)).

@@ -70,7 +70,7 @@ class _Out:
     def files(self, watcher: Watcher) -> None:
         """What the pools' files say, for the summary."""
         for pool in watcher.pools:
-            self._keeper.files(pool.master.pid, pool.name, pool.directives, pool.process_max)
+            self._keeper.files(pool.master.pid, pool.shown, pool.directives, pool.process_max)
 
     def interval(self, host: HostMoment, pools: tuple[PoolMoment, ...], events: tuple[Event, ...]) -> None:
         """One interval and what happened in it."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 SLOT_BYTES = 1168
 NAME_BYTES = 32
 LEAST_BYTES = 160
-MOST_CHILDREN = 1 << 17
+MOST_CHILDREN = 1 << 14
 OLDEST_S = 946_684_800
 """The year 2000: no pool was started before."""
 STYLES = {1: "static", 2: "dynamic", 3: "ondemand"}

@@ -15,7 +15,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.tree import Tree
 from phpdyno.stack.scoreboard import LAYOUTS, LEAST_BYTES, Head, Layout, Slot, busy_of, fault_of, head_of, holds_name, slots_of
 
-MOST_BYTES = 1 << 28
+MOST_BYTES = 1 << 25
 MARK = "/dev/zero (deleted)"
 """How the kernel names memory that processes share without a file."""
 

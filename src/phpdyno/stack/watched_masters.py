@@ -24,6 +24,7 @@ STATUS_SUFFIX = "_status"
 PREFIX = Path("/usr")
 """Where relative includes begin in most builds; no program is executed to ask."""
 MOST_CONFIG = 1 << 22
+MOST_POOLS = 1000
 BACKLOG = 511
 """php-fpm's own default."""
 
@@ -55,9 +56,14 @@ class WatchedPool(Struct, frozen=True):
     unread: str = ""
 
     @property
+    def shown(self) -> str:
+        """Its name as text that can be written anywhere: a name may hold any bytes."""
+        return as_text(self.name)
+
+    @property
     def key(self) -> str:
         """What tells it from every other pool that runs: PID:NAME."""
-        return f"{self.master.pid}:{self.name}"
+        return f"{self.master.pid}:{self.shown}"
 
     @property
     def address(self) -> str:
@@ -115,17 +121,20 @@ def pools_of(master: WatchedMaster) -> list[WatchedPool]:
         return [WatchedPool(master, name, unread=why) for name in _titled(master)]
     overall = {entry.key: entry.value for entry in sections.get(GLOBAL, [])}
     process_max = whole(overall.get("process.max")) or 0
-    return [
+    pools = [
         WatchedPool(master, name, {entry.key: entry.value.replace("$pool", name) for entry in entries if not entry.index}, process_max)
         for name, entries in sections.items()
         if name != GLOBAL
     ]
+    return pools[:MOST_POOLS]
 
 
 def _sections(master: WatchedMaster) -> dict[str, list[Entry]]:
     if not master.config:
         raise DynoError("its title is cut off, so its configuration file is not known")
-    argv, env = _started_with(master.pid, master.started)
+    # Of another account's process, whose title may be a lie, a heap of any size is not gone through.
+    trusted = master.uid in {0, os.geteuid()}
+    argv, env = _started_with(master.pid, master.started) if trusted else (None, None)
     given = [value for letter, value in options_of(argv or ()) if letter == "p"]
     top = os.open(f"/proc/{master.pid}/root", os.O_PATH | os.O_CLOEXEC) if master.inside else None
     try:
@@ -201,6 +210,11 @@ def _is_inside(pid: int) -> bool:
         if error.errno not in {errno.EACCES, errno.EPERM}:
             return False
     return inner_number(pid) != pid
+
+
+def as_text(name: str) -> str:
+    """What was decoded with escapes for bytes that are no UTF-8, with a sign for each of them instead."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def address_of(listen: str) -> str:

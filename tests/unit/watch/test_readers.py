@@ -262,3 +262,8 @@ def test_a_pool_by_its_directives() -> None:
     assert (pool.key, pool.number("pm.max_children"), pool.number("pm.start_servers")) == ("100:www", 5, None)
     assert (pool.status_address, pool.status_path, pool.backlog) == ("unix:/run/st.sock", "/", 1 << 16)
     assert (WatchedPool(master, "www").backlog, WatchedPool(master, "www").status_path) == (511, "")
+
+
+def test_a_name_of_any_bytes_can_be_written() -> None:
+    pool = WatchedPool(WatchedMaster(100, 0, "/etc/fpm.conf", 5, inside=False), b"caf\xe9".decode("utf-8", "surrogateescape"))
+    assert (pool.shown, pool.key) == ("caf�", "100:caf�")

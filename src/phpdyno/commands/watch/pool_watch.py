@@ -17,7 +17,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.queue_of_process import QueueReader, overflows
 from phpdyno.host.waiting_on import waiting_on
 from phpdyno.stack.scoreboard import Slot
-from phpdyno.stack.watched_masters import WatchedPool, pool_of_worker
+from phpdyno.stack.watched_masters import WatchedPool, as_text, pool_of_worker
 
 TRIES = 3
 PAUSE_S = 0.004
@@ -110,9 +110,9 @@ class PoolWatch:
         told, group, memory = reading or UNTOLD, self._master.group, self._workers.memory()
         return PoolMoment(
             at=at,
-            pool=self.pool.name,
+            pool=self.pool.shown,
             master=self.pool.master.pid,
-            config=self.pool.master.config,
+            config=as_text(self.pool.master.config),
             over_s=over_s,
             group=self.pool.master.group,
             source=self.source,

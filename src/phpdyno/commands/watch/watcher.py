@@ -30,7 +30,7 @@ SAMPLING_SHARE = 0.002
 
 def matches(pool: WatchedPool, wanted: str) -> bool:
     """Whether POOL means this one: everything, its name, or PID:NAME."""
-    return wanted in {"", pool.name, pool.key}
+    return wanted in {"", pool.shown, pool.key}
 
 
 class Watcher:
