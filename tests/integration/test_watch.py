@@ -101,6 +101,30 @@ def test_a_reload_starts_the_counters_anew_and_is_told() -> None:
         watch.end(signal.SIGINT)
 
 
+def test_a_file_that_was_edited_is_told_and_a_reload_settles_it() -> None:
+    """SIZING case 9: what is written is not what is in effect."""
+    with started(www2=pool_text(most=2)) as live:
+        file = live.place / "pool.d" / "www2.conf"
+        file.write_text(file.read_text().replace("pm.max_children = 2", "pm.max_children = 3"))
+        with watching(key(live), *FAST) as watch:
+            before = watch.until(type="pool")
+            assert (before["configured"], before["max_children"]) == (3, 2)
+            watch.end(signal.SIGINT)
+            assert any("its file says pm.max_children 3, 2 are in effect" in line for line in watch.until(type="advice")["warnings"])
+        with watching(key(live), *FAST) as watch:
+            watch.until(type="pool")
+            file.write_text(file.read_text().replace("pm.max_children = 3", "pm.max_children = 4").replace(str(live.port), "{port}"))
+            text = file.read_text().replace("127.0.0.1:{port}", f"{live.place}/moved.sock")
+            file.write_text(text)
+            time.sleep(1.1)  # its start time is in whole seconds
+            os.kill(live.pid, signal.SIGUSR2)
+            after = watch.until(type="pool", configured=4, max_children=4, total=4)
+            assert after["source"] == "scoreboard"
+            watch.until(type="pool", configured=4, queue=lambda queue: queue is not None)
+            watch.end(signal.SIGINT)
+            assert not any("in effect" in line for line in watch.until(type="advice")["warnings"])
+
+
 def test_a_pool_that_dies_is_told_and_the_others_go_on_until_none_is_left() -> None:
     with started() as one, started() as other, watching("www2", *FAST) as watch:
         watch.until(type="pool", master=one.pid)

@@ -117,9 +117,12 @@ def connecting_at(path: bytes, table: bytes) -> int:
 
 
 def listening_at(place: str, table: bytes) -> tuple[int, int] | None:
-    """Waiting connections and inode of the socket that listens at HOST:PORT, from /proc/net/tcp or tcp6; None where none does."""
+    """Waiting connections and inode of the socket that listens at HOST:PORT, from /proc/net/tcp or tcp6; None where none does.
+
+    Where HOST is a name, whichever socket listens at the port.
+    """
     host, _, port = place.rpartition(":")
-    wanted = f"{int(port):04X}".encode()
+    wanted, written = f"{int(port):04X}".encode(), _written(host)
     found = None
     for line in table.split(b"\n")[1:]:
         fields = line.split(None, 10)
@@ -129,7 +132,7 @@ def listening_at(place: str, table: bytes) -> tuple[int, int] | None:
         if at != wanted:
             continue
         row = int(fields[4].partition(b":")[2], 16), int(fields[9])
-        if address in _written(host):
+        if not written or address in written:
             return row
         if not address.strip(b"0"):
             found = row  # it listens everywhere
@@ -144,7 +147,7 @@ def _waiting(place: str, table: bytes) -> int:
 
 
 def _written(host: str) -> set[bytes]:
-    """An address as the kernel's tables write it: words of the host's byte order in hexadecimal digits."""
+    """An address as the kernel's tables write it: words of the host's byte order in hexadecimal digits; nothing for a name."""
     try:
         packed = ipaddress.ip_address(host.strip("[]")).packed
     except ValueError:

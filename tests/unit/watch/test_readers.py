@@ -44,6 +44,8 @@ def test_the_row_of_a_listening_tcp_socket() -> None:
     assert listening_at("127.0.0.1:9000", TCP) == (7, 201)
     assert listening_at("127.0.0.1:9001", TCP) == (2, 202), "it listens everywhere"
     assert listening_at("127.0.0.1:9002", TCP) is None
+    assert listening_at("10.0.0.1:9000", TCP) is None
+    assert listening_at("localhost:9000", TCP) == (7, 201)
     tcp6 = TCP.replace(b"0100007F:2328", b"00000000000000000000000001000000:2328").replace(b"00000000:2329", b"0" * 32 + b":2329")
     assert listening_at("[::1]:9000", tcp6) == (7, 201)
     assert listening_at("127.0.0.1:9001", tcp6) == (2, 202)

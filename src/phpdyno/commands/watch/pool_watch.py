@@ -52,6 +52,15 @@ class PoolWatch:
         self._last = self._read(self._since_s)
         self._workers.follow(self._hosts(None if self._last is None else self._last.slots).keys(), None)
 
+    def renew(self, pool: WatchedPool) -> None:
+        """Go on with what the pool's file says now: it was edited, and perhaps reloaded."""
+        moved = pool.address != self.pool.address
+        self.pool = pool
+        if moved and self._queue is not None:
+            self._queue.close()
+            self._queue = None
+        self._looked_s = float("-inf")
+
     @property
     def source(self) -> str:
         """Name of where workers and requests come from."""
@@ -149,22 +158,26 @@ class PoolWatch:
     def _open(self) -> None:
         """Find a source and the queue; what is refused is told once."""
         self._source, refused = open_source(self.pool, self._master.inner, ask=self._ask, alone=self._alone)
+        self._refused = (*refused, *self._open_queue())
+
+    def _open_queue(self) -> Iterator[DynoError]:
+        """Find the queue, where it is not open; why not."""
         if self._queue is None and self.pool.address:
             try:
                 self._queue = QueueReader(
                     self.pool.address, self.pool.master.pid, backlog=self.pool.backlog, inside=self.pool.master.inside
                 )
             except DynoError as error:
-                refused = (*refused, error)
-        self._refused = refused
+                yield error
 
     def _read(self, now: float) -> Reading | None:
         """What the source says; after a reload, or a race with a worker that comes or goes, on a second try."""
-        if self._source is None or self._source.name != "scoreboard":
-            if now - self._looked_s >= LOOK_AGAIN_S:
-                self._reopen(now)
-            if self._source is None:
-                return None
+        due = now - self._looked_s >= LOOK_AGAIN_S
+        if due and (self._source is None or self._source.name != "scoreboard"):
+            self._reopen(now)
+        elif due and self._queue is None:
+            self._looked_s = now
+            self._refused = tuple(self._open_queue())
         for attempt in range(TRIES):
             if self._source is None:
                 break

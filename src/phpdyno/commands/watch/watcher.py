@@ -3,6 +3,7 @@
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
@@ -97,6 +98,7 @@ class Watcher:
             for text in watch.events:
                 self._say(key, text)
                 self._files.clear()
+                self._found_s = 0.0
             watch.events.clear()
         spent, self._spent_s = time.process_time() - self._spent_s, time.process_time()
         return host, tuple(structs.replace(moment, cost_ms=spent * 1e3) for moment in pools)
@@ -119,20 +121,29 @@ class Watcher:
         wanted = [pool for pool in all_pools if matches(pool, self._wanted)]
         if first and not wanted:
             raise _nothing(self._wanted, all_pools)
+        alone = Counter(pool.master for pool in all_pools)
         for pool in wanted:
-            if pool.key not in self._watches:
-                alone = sum(other.master.pid == pool.master.pid for other in all_pools) == 1
-                if pool.master not in self._masters:
-                    self._masters[pool.master] = MasterWatch(pool.master)
-                self._watches[pool.key] = PoolWatch(pool, self._masters[pool.master], ask=self._ask, alone=alone)
-                if not first:
-                    self._say(pool.key, f"a pool was found and is watched now (by {self._watches[pool.key].source})")
+            known = self._watches.get(pool.key)
+            if known is None:
+                self._begin(pool, alone=alone[pool.master] == 1, first=first)
+            elif known.pool != pool and not pool.unread:  # a file that cannot be read for once says nothing new
+                known.renew(pool)
         names = {pool.key for pool in wanted}
-        for key in [key for key in self._watches if key not in names]:
-            self._say(key, "it is there no more; it is watched no more")
-            self._watches.pop(key).close()
+        unread = {pool.master for pool in all_pools if pool.unread}
+        for key, watch in list(self._watches.items()):
+            if key not in names and watch.pool.master not in unread:
+                self._say(key, "it is there no more; it is watched no more")
+                self._watches.pop(key).close()
         here = {watch.pool.master for watch in self._watches.values()}
         self._masters = {master: watch for master, watch in self._masters.items() if master in here}
+
+    def _begin(self, pool: WatchedPool, *, alone: bool, first: bool) -> None:
+        """Watch one pool more."""
+        if pool.master not in self._masters:
+            self._masters[pool.master] = MasterWatch(pool.master)
+        self._watches[pool.key] = PoolWatch(pool, self._masters[pool.master], ask=self._ask, alone=alone)
+        if not first:
+            self._say(pool.key, f"a pool was found and is watched now (by {self._watches[pool.key].source})")
 
     def _pools_of(self, master: WatchedMaster) -> list[WatchedPool]:
         """As its file has them; read anew once a minute, after a reload, and for a new master."""
