@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -46,22 +47,38 @@ class Screen:
 
     def draw(self, host: HostMoment, pools: tuple[PoolMoment, ...], found: tuple[Advice, ...], together: str) -> None:
         """All of it."""
-        now = time.monotonic()
         lines = [next(view.advice(each)) for each in found] + ([f"! {together}"] if together else [])
-        head = Text(f"{view.title(host, now - self._start)}", style="bold", no_wrap=True, overflow="ellipsis")
-        body = self._blocks(pools) if len(pools) <= view.DETAILED else self._table(pools)
-        advice = lines if len(pools) <= view.DETAILED else lines[-1:] if together else []
-        foot: list[RenderableType] = [inert(f"so far: {line}", "cyan") for line in advice]
-        foot += [inert(note, "dim") for note in self._notes]
+        head = Text(view.title(host, time.monotonic() - self._start), style="bold", no_wrap=True, overflow="ellipsis")
+        blocks = [list(view.block(pool, pools)) for pool in pools]
+        # A line more for each pool, whose limit may take two; the title, the last line.
+        room = self._console.height - 2 - sum(len(block) + 1 for block in blocks) - self._rows(f"so far: {line}" for line in lines)
+        if len(pools) <= view.DETAILED and room >= 0:
+            body = self._blocks(pools, blocks)
+        else:
+            lines, room = ([f"! {together}"] if together else []), NOTES
+            body = self._table(pools)
+        foot: list[RenderableType] = [inert(f"so far: {line}", "cyan") for line in lines]
+        foot += [inert(note, "dim") for note in self._last(room)]
         foot.append(Text("Ctrl-C ends it and gives the summary", style="dim"))
         self._live.update(Group(head, body, *foot), refresh=True)
 
-    def _blocks(self, pools: tuple[PoolMoment, ...]) -> RenderableType:
+    def _rows(self, lines: Iterable[str]) -> int:
+        """How many rows of the terminal these lines take."""
+        return sum(-(-len(line) // self._console.width) for line in lines)
+
+    def _last(self, room: int) -> list[str]:
+        """The last notes that there is room for."""
+        kept = list(self._notes)
+        while kept and self._rows(kept) > room:
+            kept.pop(0)
+        return kept
+
+    def _blocks(self, pools: tuple[PoolMoment, ...], blocks: list[list[tuple[str, str]]]) -> RenderableType:
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
-        for pool in pools:
-            for number, (name, words) in enumerate(view.block(pool, pools)):
+        for pool, block in zip(pools, blocks, strict=True):
+            for number, (name, words) in enumerate(block):
                 style = STYLE.get(pool.limit.kind, "yellow") if name.strip() == "limit now" else ""
                 grid.add_row(inert(name, "bold" if not number else "dim"), inert(words, style))
         return grid
