@@ -101,6 +101,24 @@ def test_a_reload_starts_the_counters_anew_and_is_told() -> None:
         watch.end(signal.SIGINT)
 
 
+def test_workers_that_come_and_go_all_the_time_do_not_confuse_it() -> None:
+    """Each worker ends after three requests: a slot is taken, freed and taken again between two looks, and while one looks."""
+    with (
+        started(www2=pool_text(most=6, pm="dynamic", more="pm.max_requests = 3\n")) as live,
+        loaded(live, "sleep?us=2000", clients=6),
+        watching(key(live), "--interval", "0.2s") as watch,
+    ):
+        first = watch.until(type="pool")["at"]
+        watch.until(type="pool", at=lambda at: at and at > first + 6)
+        watch.end(signal.SIGINT)
+    pools = [line for line in watch.lines if line["type"] == "pool"]
+    assert {line["source"] for line in pools} == {"scoreboard"}
+    assert [line["text"] for line in watch.lines if line["type"] == "event"] == []
+    assert all(line["requests_per_s"] is not None for line in pools)
+    assert all(0 <= line["active"] <= 6 for line in pools)
+    assert sum(line["requests_per_s"] * line["over_s"] for line in pools) > 100
+
+
 def test_a_file_that_was_edited_is_told_and_a_reload_settles_it() -> None:
     """SIZING case 9: what is written is not what is in effect."""
     with started(www2=pool_text(most=2)) as live:

@@ -20,6 +20,9 @@ LEAST_BYTES = 160
 MOST_CHILDREN = 1 << 14
 OLDEST_S = 946_684_800
 """The year 2000: no pool was started before."""
+STRANGER = "none of its workers"
+MOST_STRANGERS = 0.5
+"""Of its workers: some come and go between a look at the scoreboard and one at the master's children; in a wrong layout all are."""
 STYLES = {1: "static", 2: "dynamic", 3: "ondemand"}
 ACCEPTING = 1
 """The stage of a worker that waits for a request; 0 before its first wait, 2 to 6 in a request."""
@@ -159,8 +162,8 @@ def _fault_of_slots(data: bytes, layout: Layout, nprocs: int, workers: Container
     if ((pids[~taken] != 0) | (stages[~taken] != 0)).any():
         return "a free slot has a process"
     strangers = [int(pid) for pid in pids[taken] if pid != 0 and workers is not None and int(pid) not in workers]
-    if strangers:
-        return f"process {strangers[0]} is none of its workers"
+    if len(strangers) > MOST_STRANGERS * np.count_nonzero(taken):
+        return f"process {strangers[0]} is {STRANGER}"
     return ""
 
 

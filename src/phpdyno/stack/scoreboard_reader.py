@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError
 from phpdyno.host.tree import Tree
-from phpdyno.stack.scoreboard import LAYOUTS, LEAST_BYTES, Head, Layout, Slot, busy_of, fault_of, head_of, holds_name, slots_of
+from phpdyno.stack.scoreboard import LAYOUTS, LEAST_BYTES, STRANGER, Head, Layout, Slot, busy_of, fault_of, head_of, holds_name, slots_of
 
 MOST_BYTES = 1 << 25
 MARK = "/dev/zero (deleted)"
@@ -22,6 +22,10 @@ MARK = "/dev/zero (deleted)"
 
 class NoScoreboard(DynoError):  # noqa: N818 (it names what is the matter)
     """This pool's scoreboard cannot be read, or is of no known layout; another source is taken then."""
+
+
+class Unsettled(NoScoreboard):
+    """Workers come and go too fast for this look; the next one may fit."""
 
 
 class Board(Struct, frozen=True):
@@ -71,8 +75,9 @@ class ScoreboardReader:
                 faults[layout.versions] = fault
         fitting = [layout for layout in self._layouts if layout.versions not in faults]
         if not fitting:
-            likely = next((why for why in faults.values() if "name" not in why), "")
-            raise NoScoreboard(f"its scoreboard has a layout that phpdyno does not know ({likely})", where=self._place)
+            likely = min((why for why in faults.values() if "name" not in why), key=lambda why: STRANGER not in why, default="")
+            kind = Unsettled if STRANGER in likely else NoScoreboard
+            raise kind(f"its scoreboard has a layout that phpdyno does not know ({likely})", where=self._place)
         self._layouts = fitting
         head = head_of(data, fitting[0])
         self._decided = len(fitting) == 1

@@ -86,7 +86,9 @@ def test_a_slot_that_does_not_fit_is_refused(offset: int, value: int, why: str) 
 
 
 def test_a_process_that_is_none_of_its_workers_is_refused() -> None:
-    assert fault(scoreboard(LAYOUTS[0], WORKERS), LAYOUTS[0], workers=frozenset({11})) == "process 12 is none of its workers"
+    assert fault(scoreboard(LAYOUTS[0], WORKERS), LAYOUTS[0], workers=frozenset({13})) == "process 11 is none of its workers"
+    assert not fault(scoreboard(LAYOUTS[0], WORKERS), LAYOUTS[0], workers=frozenset({11})), "one may have ended a moment ago"
+    assert fault(scoreboard(LAYOUTS[0], [Laid(12)]), LAYOUTS[0], workers=frozenset({11}))
     assert not fault(scoreboard(LAYOUTS[0], WORKERS), LAYOUTS[0], workers=None)
 
 

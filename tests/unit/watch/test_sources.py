@@ -17,6 +17,10 @@ def pool(**directives: str) -> WatchedPool:
     return WatchedPool(WatchedMaster(NOBODY, 0, "/etc/fpm.conf", 5, inside=False), "www", directives)
 
 
+def nobody() -> None:
+    """Nothing tells who its workers are."""
+
+
 @pytest.fixture
 def fake_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program that answers as `systemctl show` does, with what its file says; the pool is in a unit."""
@@ -31,7 +35,7 @@ def fake_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_systemds_line_is_taken_where_the_master_has_one_pool(fake_systemd: Path) -> None:
-    source, refused = open_source(pool(), None, ask=False, alone=True)
+    source, refused = open_source(pool(), nobody, ask=False, alone=True)
     assert source is not None
     reading = source.read(None)
     assert (source.name, reading.active, reading.idle, reading.requests, reading.slow_requests) == ("systemd", 3, 2, 40, 1)
@@ -55,7 +59,7 @@ def test_a_unit_that_has_no_line_yet_is_said(fake_systemd: Path) -> None:
 
 def test_without_any_source_each_reason_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "unit_of", lambda cgroup: "")
-    source, refused = open_source(pool(), None, ask=True, alone=True)
+    source, refused = open_source(pool(), nobody, ask=True, alone=True)
     assert source is None
     assert [error.what for error in refused] == ["it has ended", "it has no pm.status_listen", "it has no pm.status_path"]
 
@@ -63,5 +67,5 @@ def test_without_any_source_each_reason_is_told_once(monkeypatch: pytest.MonkeyP
 def test_a_page_in_a_containers_network_is_not_asked_for() -> None:
     master = WatchedMaster(NOBODY, 0, "/etc/fpm.conf", 5, inside=True)
     inside = WatchedPool(master, "www", {"pm.status_listen": "127.0.0.1:9001", "pm.status_path": "/st"})
-    _, refused = open_source(inside, None, ask=False, alone=False)
+    _, refused = open_source(inside, nobody, ask=False, alone=False)
     assert "its status page is in a container's network" in [error.what for error in refused]

@@ -157,8 +157,12 @@ class PoolWatch:
 
     def _open(self) -> None:
         """Find a source and the queue; what is refused is told once."""
-        self._source, refused = open_source(self.pool, self._master.inner, ask=self._ask, alone=self._alone)
+        self._source, refused = open_source(self.pool, self._workers_now, ask=self._ask, alone=self._alone)
         self._refused = (*refused, *self._open_queue())
+
+    def _workers_now(self) -> frozenset[int] | None:
+        self._master.find_children()
+        return self._master.inner
 
     def _open_queue(self) -> Iterator[DynoError]:
         """Find the queue, where it is not open; why not."""

@@ -12,10 +12,13 @@ from msgspec import Struct
 from phpdyno.errors import DynoError
 from phpdyno.stack.pool_status import read_pool_page
 from phpdyno.stack.scoreboard import Slot
-from phpdyno.stack.scoreboard_reader import ScoreboardReader
+from phpdyno.stack.scoreboard_reader import ScoreboardReader, Unsettled
 from phpdyno.stack.systemd_status import SystemdStatus, parse_status_text, unit_of
 from phpdyno.stack.watched_masters import WatchedPool
 
+Workers = Callable[[], Container[int] | None]
+"""Who may be in a scoreboard at this moment, as their own PID namespace numbers them; None where that is not known."""
+TRIES = 5
 SYSTEMD = Path("/run/systemd/system")
 """There where systemd runs."""
 SYSTEMD_EVERY_S = 10.0
@@ -61,9 +64,15 @@ class Scoreboard:
 
     name = "scoreboard"
 
-    def __init__(self, pool: WatchedPool, workers: Container[int] | None) -> None:
+    def __init__(self, pool: WatchedPool, workers: Workers) -> None:
         """Raises NoScoreboard."""
-        self._reader = ScoreboardReader(pool.master.pid, pool.name, workers=workers)
+        for rest in reversed(range(TRIES)):
+            try:
+                self._reader = ScoreboardReader(pool.master.pid, pool.name, workers=workers())
+                return
+            except Unsettled:
+                if not rest:
+                    raise
 
     @property
     def layout(self) -> str:
@@ -175,9 +184,7 @@ class SystemdLine:
         return parse_status_text(answer.stdout, where=self._unit)
 
 
-def open_source(
-    pool: WatchedPool, workers: Container[int] | None, *, ask: bool, alone: bool
-) -> tuple[Source | None, tuple[DynoError, ...]]:
+def open_source(pool: WatchedPool, workers: Workers, *, ask: bool, alone: bool) -> tuple[Source | None, tuple[DynoError, ...]]:
     """The first that works, in the order scoreboard, page beside, systemd, own socket; and why those before it do not that could."""
     refused: list[DynoError] = []
     tries: list[Callable[[], Source]] = [
