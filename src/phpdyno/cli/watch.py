@@ -43,7 +43,7 @@ class Options(Struct, frozen=True):
 class _Out:
     """Where lines go: the screen or lines of text, JSON, a record, whoever asks over HTTP."""
 
-    def __init__(self, options: Options, stack: ExitStack) -> None:
+    def __init__(self, options: Options, stack: ExitStack, address: tuple[str, int] | None) -> None:
         self._json = options.json
         self._keeper = Keeper()
         self._advice: tuple[Advice, ...] = ()
@@ -51,7 +51,7 @@ class _Out:
         self._advised_at = float("-inf")
         self._console = Console()
         self._record = stack.enter_context(Recorder(options.record)) if options.record is not None else None
-        self._served = stack.enter_context(Served(*parse_address(options.serve))) if options.serve is not None else None
+        self._served = stack.enter_context(Served(*address)) if address is not None else None
         if self._served is not None:
             at = f"http://{self._served.address}/"
             open_to_all = "" if self._served.is_local else "; whoever reaches this address sees it, without a password"
@@ -118,9 +118,10 @@ def run(options: Options) -> int:
     if interval_s < LEAST_INTERVAL_S:
         raise UsageError(f"an interval is {LEAST_INTERVAL_S} s at least", where="--interval", next_step="leave it out for 1s")
     lasting_s = optional_seconds(options.lasting, option="--for")
+    address = None if options.serve is None else parse_address(options.serve)
     with ExitStack() as stack:
         watcher = stack.enter_context(Watcher(options.pool, ask=options.ask))
-        out = _Out(options, stack)
+        out = _Out(options, stack, address)
         try:
             left = _watch(watcher, out, interval_s, lasting_s)
         except KeyboardInterrupt:

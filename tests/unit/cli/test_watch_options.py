@@ -29,6 +29,7 @@ def options(**changed: object) -> watch.Options:
         ({"interval": "0.1s"}, "--interval: an interval is 0.2 s at least; leave it out for 1s"),
         ({"interval": "often"}, "--interval: 'often' is not a duration; write for example 90s, 5m or 1h"),
         ({"lasting": "0"}, "--for: '0' is not a duration; write for example 90s, 5m or 1h"),
+        ({"serve": "nope"}, "--serve nope: this is no port; write --serve 9253, or --serve 127.0.0.1:9253"),
         ({"replay": Path("/none/seen.jsonl")}, "--replay /none/seen.jsonl: it cannot be read: No such file or directory"),
     ],
 )
