@@ -36,6 +36,7 @@ from tests.bench import (
     speed,
     truth,
     tuning,
+    watching,
 )
 from tests.bench.figures import Figure, measured_text, reached
 from tests.bench.page import render_page
@@ -66,6 +67,7 @@ TITLES = {
     "connectors": "Connectors",
     "sizing": "Sizing",
     "explain": "Explain",
+    "watch": "Watch",
     "newcomer": "Newcomer",
 }
 MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
@@ -83,6 +85,7 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
     "connectors": connectors.measure,
     "sizing": sizing.measure,
     "explain": explain.measure,
+    "watch": watching.measure,
     "newcomer": newcomer.measure,
 }
 

@@ -99,6 +99,8 @@ class Sizes(Struct, frozen=True):
     bottle_blocks: int = 40
     bottle_requests: dict[str, int] = field(default_factory=lambda: {"hello": 300, "wordpress": 10})
     large_divisor: int = 1
+    watch_windows: int = 20
+    watch_window_s: float = 5.0
     newcomer: tuple[str, ...] = ("setup", "test-fast", "demo", "test")
 
 
@@ -106,6 +108,8 @@ QUICK = Sizes(
     bottle_blocks=4,
     bottle_requests={"hello": 30, "wordpress": 2},
     large_divisor=100,
+    watch_windows=6,
+    watch_window_s=0.5,
     help_runs=6,
     setup_runs=1,
     arm_starts=2,

@@ -58,12 +58,12 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
 
-    def open(self, page: Path, *, width: int = 1100, scheme: Literal["light", "dark"] = "light", drawn: bool = True) -> Opened:
-        """Load a file in a window of that width and wait until every plot is there (or, not `drawn`, until it is loaded)."""
+    def open(self, page: Path | str, *, width: int = 1100, scheme: Literal["light", "dark"] = "light", drawn: bool = True) -> Opened:
+        """Load a file or an address in a window of that width; wait until every plot is there (not `drawn`: until it is loaded)."""
         self.resize(width)
         self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._events.clear()
-        self._call("Page.navigate", url=page.as_uri())
+        self._call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         self.until(_DRAWN if drawn else "document.readyState === 'complete'")
         # Whatever a script started late would show within a turn or two of its loop.
         self.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")

@@ -5,10 +5,14 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
+from msgspec import Struct
+
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.cli.app import app
 from phpdyno.commands.connectors.found import LabFound
 from phpdyno.commands.size.found import SizeFound
+from phpdyno.commands.watch.found import Advice, Event, HostMoment, PoolMoment
+from phpdyno.commands.watch.metrics import metrics_table
 from phpdyno.knobs.page import knobs_page
 from phpdyno.model.explained import Explained
 from phpdyno.report.checks import ChecksView
@@ -127,6 +131,24 @@ BUNDLE = (
     "",
     "`MANIFEST.json` is one document of the format `phpdyno.bundle/1`. Version 1 may gain fields; none changes its meaning.",
 )
+WATCH = (
+    "`phpdyno watch --json` prints, and `--record FILE` appends, a line of JSON for each pool, for the host and for what happens, an",
+    "interval at a time; at the end one of `type` `advice` for each pool. `type` says what a line is: `pool`, `host`, `event`, `advice`.",
+    "With `--serve`, `/state.json` is one document with the newest of them: `host`, `pools`, `events`, `advice`. This page is made from",
+    "the code. Lines may gain fields; none changes its meaning or unit. Units are in the names: `_s` seconds, `_kib` KiB, `_cores` cores",
+    "(seconds per second).",
+    "What no source tells is null, never 0. [How to watch production](../how-to/watch-production.md).",
+    "",
+    "## Metrics",
+    "",
+    "`--serve` has them at `/metrics`, in the text format of Prometheus or, where that is asked for, OpenMetrics. Labels are `pool` and",
+    "`master` (the master's configuration file; where several masters have one of that name, with their cgroup), never a process number.",
+    "Counters grow from the start of watching, over reloads; what php-fpm counts itself starts anew with it.",
+    "",
+    "| metric | kind | meaning |",
+    "|---|---|---|",
+    *(f"| `{name}` | {kind} | {text} |" for name, kind, text in metrics_table()),
+)
 COMMANDS = """# Commands and exit codes
 
 What `phpdyno COMMAND --help` says, on one page. It is made from the code.
@@ -140,11 +162,11 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 a ladder that was not measured, a target that a selfcheck \
 did not reach, a test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
 something essential that `doctor` misses, a setting that `bundle verify` refutes, an entry that `cache --clean NAME` does not remove, \
-an app that `check` finds cannot be measured |
+an app that `check` finds cannot be measured, a `watch` of which no pool is left |
 | 2 | a command line or a file that cannot be used |
 | 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included, or saves in PHP less than it costs elsewhere |
 | 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |
-| 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on |
+| 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on. A `watch` ends so in order: with its summary, and 0 |
 
 `--no-bottle`, with any command, measures an app in the open where no namespaces can be made ([what phpdyno does to your \
 host](../explanation/what-phpdyno-does-to-your-host.md)).
@@ -165,6 +187,18 @@ def commands_page() -> str:
         return COMMANDS + app.generate_docs().partition("**Commands**:\n\n")[2]
 
 
+def watch_page() -> str:
+    """Metrics and all kinds of lines."""
+    first = reference_page("What watching gives", WATCH, PoolMoment).replace("## The document", "## A line of type `pool`")
+    kinds: tuple[type[Struct], ...] = (HostMoment, Event, Advice)
+    return "\n".join([first, *map(_line_of, kinds)])
+
+
+def _line_of(kind: type[Struct]) -> str:
+    part = reference_page("", (), kind).partition("## The document")[2]
+    return f"## A line of type `{kind.__struct_config__.tag}`{part}"
+
+
 def pages() -> dict[str, str]:
     """File name to content."""
     return {
@@ -178,6 +212,7 @@ def pages() -> dict[str, str]:
         "tune-json.md": reference_page("The JSON of a tune", TUNE, TuneView),
         "ladder-json.md": reference_page("The JSON of a ladder", LADDER, LadderView),
         "connectors-json.md": reference_page("The JSON of a run of connectors", CONNECTORS, LabFound),
+        "watch.md": watch_page(),
         "matrix-json.md": reference_page("The JSON of a matrix", MATRIX, MatrixView),
         "explain-json.md": reference_page("The JSON of an explanation", EXPLAIN, Explained),
         "selfcheck-json.md": reference_page("The JSON of a selfcheck", SELFCHECK, ChecksView),

@@ -122,5 +122,5 @@ def test_another_users_process_is_unreadable_and_says_what_to_do() -> None:
         os._exit(0)
     os.close(pipe_in)
     with os.fdopen(pipe_out) as pipe:
-        assert "may not be read; measure as root, or as the user that php-fpm runs as" in pipe.read()
+        assert "may not be read; run phpdyno as root" in pipe.read()
     os.waitpid(child, 0)

@@ -15,6 +15,7 @@ from phpdyno.cli.connectors_app import connectors
 from phpdyno.cli.explain_app import explain as explain_command
 from phpdyno.cli.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, KeepConn, RequestOptions, Runs, Through, Urls
 from phpdyno.cli.size_app import size
+from phpdyno.cli.watch_app import watch
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, parse_peer
 from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
@@ -30,7 +31,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-for command in (bundle_app, build, ladder, matrix, cache, check, connectors, size):
+for command in (bundle_app, build, ladder, matrix, cache, check, connectors, size, watch):
     app.command(command)
 app.command(explain_command, name="explain")
 

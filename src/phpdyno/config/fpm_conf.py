@@ -4,8 +4,9 @@ import glob
 import operator
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -57,13 +58,38 @@ class Variables(Struct, frozen=True):
         return self.env.get(name) or (default if wanted else "")
 
 
-def read_fpm_conf(path: Path, *, prefix: Path, variables: Variables) -> dict[str, list[Entry]]:
+class Files(Protocol):
+    """Where configuration files are read from."""
+
+    def read(self, path: Path, where: str) -> bytes:
+        """Content of a file. Raises OSError, DynoError."""
+
+    def glob(self, pattern: str) -> Sequence[Path]:
+        """Files in the order of glob(3), without directories."""
+
+
+class OwnFiles:
+    """Those of this host, which root reads only where nobody else can change them."""
+
+    def read(self, path: Path, where: str) -> bytes:
+        """As `read_trusted`."""
+        return read_trusted(path, where=where)
+
+    def glob(self, pattern: str) -> Sequence[Path]:
+        """php-fpm leaves out directories."""
+        return [Path(found) for found in sorted(glob.glob(pattern)) if not Path(found).is_dir()]  # noqa: PTH207 (the pattern is absolute)
+
+
+OWN_FILES = OwnFiles()
+
+
+def read_fpm_conf(path: Path, *, prefix: Path, variables: Variables, files: Files = OWN_FILES) -> dict[str, list[Entry]]:
     """The entries of every section, of all included files, in their order; `global` holds the master's own.
 
-    `prefix` is where relative includes lie. Raises UsageError with file and line, but without any value (it may be a password): unreadable,
-    as root a file that others can change, an include cycle, syntax that is not understood.
+    `prefix` is where relative includes lie, `files` whose files they are. Raises UsageError with file and line, but without any value (it
+    may be a password): unreadable, as root a file that others can change, an include cycle, syntax that is not understood.
     """
-    reader = _Reader(prefix, variables)
+    reader = _Reader(prefix, variables, files)
     reader.read(path, ())
     return reader.sections
 
@@ -76,15 +102,16 @@ def ini_text(value: str, variables: Variables, *, where: str) -> str:
 class _Reader:
     """Goes through a file and what it includes. The section that is open when an include ends stays open, as in php-fpm."""
 
-    def __init__(self, prefix: Path, variables: Variables) -> None:
+    def __init__(self, prefix: Path, variables: Variables, files: Files) -> None:
         self.sections: dict[str, list[Entry]] = {}
+        self._files = files
         self._prefix = prefix
         self._variables = variables
         self._section = GLOBAL
 
     def read(self, path: Path, above: tuple[tuple[Path, str], ...]) -> None:
         """Take in one file; `above` are the files that include it, each with the line that does."""
-        lines = _text(path, above).split("\n")
+        lines = _text(self._files, path, above).split("\n")
         for number, line in enumerate(lines, start=1):
             where = f"{path}:{number}"
             stripped = line.strip()
@@ -107,19 +134,18 @@ class _Reader:
                 return  # PHP reads the rest of the file as a text that never ends, and leaves it out
 
     def _include(self, entry: Entry, above: tuple[tuple[Path, str], ...]) -> None:
-        """Files in the order of glob(3); php-fpm leaves out directories."""
-        for found in sorted(glob.glob(str(self._prefix / entry.value))):  # noqa: PTH207 (the pattern is absolute)
-            if any(Path(found) == earlier for earlier, _ in above):
+        """Every file that the line names."""
+        for found in self._files.glob(str(self._prefix / entry.value)):
+            if any(found == earlier for earlier, _ in above):
                 raise UsageError(f"the include leads back to {found}", where=entry.where, next_step="php-fpm would not start with this")
-            if not Path(found).is_dir():
-                self.read(Path(found), above)
+            self.read(found, above)
 
 
-def _text(path: Path, above: tuple[tuple[Path, str], ...]) -> str:
+def _text(files: Files, path: Path, above: tuple[tuple[Path, str], ...]) -> str:
     where = above[-1][1] if above else str(path)
     name = f"{path} " if above else ""
     try:
-        return read_trusted(path, where=where).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+        return files.read(path, where).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     except PermissionError as error:
         by_hand = "run phpdyno as root, or give the pool's settings by hand (ini.NAME=…;pool.pm=…)"
         raise UsageError(f"{name}may not be read", where=where, next_step=by_hand) from error

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from phpdyno.host.surroundings import limit_groups
+from phpdyno.host.surroundings import groups_of
 from phpdyno.host.tree import Tree
 
 _NO_LIMIT = 1 << 60
@@ -22,7 +22,7 @@ def rooms(tree: Tree | None = None) -> tuple[Room, ...]:
     tree = tree or Tree()
     total, available = tree.kib("/proc/meminfo", "MemTotal"), tree.kib("/proc/meminfo", "MemAvailable")
     found = [Room(total, available)] if total is not None and available is not None else []
-    for group, kind in limit_groups(tree):
+    for group, kind in groups_of(tree):
         limit = tree.number(f"{group}/{'memory.max' if kind == 'cgroup2' else 'memory.limit_in_bytes'}")
         used = tree.number(f"{group}/{'memory.current' if kind == 'cgroup2' else 'memory.usage_in_bytes'}")
         if limit is not None and limit < _NO_LIMIT and used is not None:

@@ -81,8 +81,7 @@ def _read(pid: int, name: str, parse: Callable[[str], Parsed], tree: Tree | None
             return None
         raise MemoryUnreadable(f"this kernel has no {name}", where=place, next_step="use Linux 4.14 or newer") from error
     except PermissionError as error:
-        raise MemoryUnreadable(
-            "its memory may not be read", where=place, next_step="measure as root, or as the user that php-fpm runs as"
-        ) from error
+        # Of a php-fpm that root started the worker's own account is refused as well: the kernel does not let it look into what was root.
+        raise MemoryUnreadable("its memory may not be read", where=place, next_step="run phpdyno as root") from error
     except (OSError, ValueError) as error:
         raise MemoryUnreadable(f"its {name} cannot be read: {error}", where=place) from error

@@ -1,6 +1,6 @@
 """What is around us: a virtual machine, a container, and the share of the host that our cgroup leaves us."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -73,20 +73,67 @@ def container(tree: Tree) -> str:
     return next((name for name in ("kubepods", "docker", "lxc", "libpod") if name in groups), "")
 
 
+class Group(Struct, frozen=True):
+    """One limit of a cgroup: `value` is cores or KiB, `place` the directory that sets it; `hidden` says why not all can be known, or ''.
+
+    `value` is None where nothing on the way up limits, as far as it can be seen: with something `hidden` that is not "no limit".
+    """
+
+    value: float | None = None
+    place: str = ""
+    hidden: str = ""
+
+
+class GroupLimits(Struct, frozen=True):
+    """The tightest limits of a process's cgroups and those above them: CPU in cores, memory in KiB (`memory.max` and `memory.high`)."""
+
+    cpu: Group
+    memory: Group
+
+
 def cgroup_limits(tree: Tree) -> Limits | None:
     """The tightest CPU and memory limits of our cgroup and those above it, in either version of cgroups; None where they are hidden."""
     if tree.text("/proc/self/cgroup") is None:
         return None
-    cores: list[float] = []
-    memory: list[int] = []
-    for group, kind in limit_groups(tree):
+    found = limits_of(tree)
+    return Limits(found.cpu.value, None if found.memory.value is None else int(found.memory.value))
+
+
+def limits_of(tree: Tree, pid: int | str = "self") -> GroupLimits:
+    """The same of any process, each with the cgroup that sets it."""
+    cores: list[tuple[float, str]] = []
+    memory: list[tuple[float, str]] = []
+    hidden = {"cpu": "", "memory": ""}
+    told = tree.text(f"/proc/{pid}/cgroup")
+    if told is None:
+        hidden = dict.fromkeys(hidden, f"/proc/{pid}/cgroup cannot be read")
+    elif any(line.endswith("/..") or "/../" in line for line in told.splitlines()):
+        hidden = dict.fromkeys(hidden, "its cgroup lies outside of what we see")
+    for group, kind in groups_of(tree, pid):
         quota, period = _quota(tree, group, kind)
         if quota is not None and quota > 0 and period:
-            cores.append(quota / period)
-        limit = tree.number(f"{group}/{'memory.max' if kind == 'cgroup2' else 'memory.limit_in_bytes'}")
-        if limit is not None and limit < _NO_LIMIT:
-            memory.append(limit // 1024)
-    return Limits(min(cores, default=None), min(memory, default=None))
+            cores.append((quota / period, group))
+        for name in ("memory.max", "memory.high") if kind == "cgroup2" else ("memory.limit_in_bytes",):
+            limit = tree.number(f"{group}/{name}")
+            if limit is not None and limit < _NO_LIMIT:
+                memory.append((limit // 1024, group))
+        for controller, names in _FILES.items():
+            hidden[controller] = hidden[controller] or _unreadable(tree, group, names)
+    return GroupLimits(_tightest(cores, hidden["cpu"]), _tightest(memory, hidden["memory"]))
+
+
+def _tightest(found: Sequence[tuple[float, str]], hidden: str) -> Group:
+    value, place = min(found, default=(None, ""))
+    return Group(value, place, hidden)
+
+
+_FILES = {"cpu": ("cpu.max", "cpu.cfs_quota_us"), "memory": ("memory.max", "memory.high", "memory.limit_in_bytes")}
+
+
+def _unreadable(tree: Tree, group: str, names: tuple[str, ...]) -> str:
+    return next(
+        (f"{group}/{name} cannot be read" for name in names if tree.text(f"{group}/{name}") is None and tree.has(f"{group}/{name}")), ""
+    )
 
 
 def _quota(tree: Tree, group: str, kind: str) -> tuple[int | None, int | None]:
@@ -97,10 +144,10 @@ def _quota(tree: Tree, group: str, kind: str) -> tuple[int | None, int | None]:
     return tree.number(f"{group}/cpu.cfs_quota_us"), tree.number(f"{group}/cpu.cfs_period_us")
 
 
-def limit_groups(tree: Tree) -> Iterator[tuple[str, str]]:
-    """Directory and file system type of our own cgroups, up to the root of each mounted hierarchy."""
+def groups_of(tree: Tree, pid: int | str = "self") -> Iterator[tuple[str, str]]:
+    """Directory and file system type of a process's groups, up to the root of each mounted hierarchy."""
     ours: dict[str, str] = {}
-    for line in (tree.text("/proc/self/cgroup") or "").splitlines():
+    for line in (tree.text(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         ours.update(dict.fromkeys(controllers.split(","), path))
     for line in (tree.text("/proc/mounts") or "").splitlines():

@@ -14,6 +14,8 @@ from phpdyno.config.trusted import refuse_untrusted
 from phpdyno.errors import DynoError
 
 TITLE = "php-fpm: master process ("
+_TITLE = TITLE.encode()
+MOST_TITLE = 1 << 16
 TITLES = b"master process (%s)"
 """What every php-fpm's binary holds: a title alone can be given to any program, and this one is going to be executed."""
 OURS = "phpdyno-"
@@ -51,7 +53,7 @@ class Masters(Struct, frozen=True):
 def live_masters() -> Masters:
     """Every master that runs here and is not ours."""
     found, refused, foreign = [], [], []
-    for pid, config in _titles():
+    for pid, config in titles():
         if (stranger := _of_another_account(pid)) is not None:
             foreign.append(stranger)
             continue
@@ -62,15 +64,18 @@ def live_masters() -> Masters:
     return Masters(tuple(found), (*refused, *foreign))
 
 
-def _titles() -> Iterator[tuple[int, str]]:
+def titles() -> Iterator[tuple[int, str]]:
     """Process and configuration file ('' where the title is cut off) of every master that does not run from a live directory."""
-    pids = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    for pid in pids:
+    for pid in sorted(map(int, filter(str.isdecimal, os.listdir("/proc")))):  # noqa: PTH208 (asked again and again by who watches)
         try:
-            title = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0].decode("utf-8", "surrogateescape")
+            with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as stream:  # noqa: PTH123 (the same)
+                line = stream.read(MOST_TITLE)
         except OSError:
             continue  # it ended, or belongs to somebody whose processes are hidden from us
-        if title.startswith(TITLE) and not any(part.startswith(OURS) for part in title.split("/")):
+        if not line.startswith(_TITLE):
+            continue
+        title = line.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+        if not any(part.startswith(OURS) for part in title.split("/")):
             yield pid, title[len(TITLE) : -1] if title.endswith(")") else ""
 
 
@@ -133,6 +138,12 @@ def refuse_strangers_files(master: LiveMaster) -> None:
         raise DynoError(f"{master.exe} is no php-fpm, whatever its title says", where=where, next_step=BY_HAND)
     if not same:
         raise DynoError("it ended while it was looked at", where=where, next_step="try again")
+
+
+def started_with(pid: int) -> tuple[tuple[str, ...] | None, dict[str, str] | None]:
+    """Arguments and environment of a master of any account, from its heap; None, each, where they cannot be read. Nothing is executed."""
+    memory = _Memory(pid, "")
+    return memory.argv(), memory.env()
 
 
 class _Memory:

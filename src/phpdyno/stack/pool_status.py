@@ -37,6 +37,15 @@ class _Page(Struct, frozen=True, rename=lambda name: name.replace("_", " ")):
     max_active_processes: Count
     max_children_reached: Count
     slow_requests: Count
+    start_time: int = 0
+
+
+class PoolPage(Struct, frozen=True):
+    """The page of a pool of somebody else's: its counters, `pm`, and when it was started (seconds since 1970)."""
+
+    status: PoolStatus
+    pm: str
+    started_s: int
 
 
 def status_listen(version: str, run: Path) -> str:
@@ -46,10 +55,17 @@ def status_listen(version: str, run: Path) -> str:
 
 def parse_status(body: bytes) -> PoolStatus:
     """The page in JSON. Raises DynoError for anything else."""
+    return _status_of(_decoded(body, ""))
+
+
+def _decoded(body: bytes, where: str) -> _Page:
     try:
-        page = msgspec.json.decode(body, type=_Page)
+        return msgspec.json.decode(body, type=_Page)
     except NOT_JSON as error:
-        raise DynoError(f"this is not php-fpm's status page: {error}") from error
+        raise DynoError(f"this is not php-fpm's status page: {error}", where=where) from error
+
+
+def _status_of(page: _Page) -> PoolStatus:
     if page.total_processes != page.idle_processes + page.active_processes:
         raise DynoError("php-fpm's status page contradicts itself: its processes are neither idle nor active")
     return PoolStatus(
@@ -76,14 +92,17 @@ def read_pool_status(address: str, *, timeout_ns: int = TIMEOUT_NS) -> PoolStatu
 
 def read_process_manager(address: str, *, timeout_ns: int = TIMEOUT_NS) -> str:
     """The pool's `pm` as the page at an address names it. Raises DynoError when there is no page."""
-    try:
-        return msgspec.json.decode(_page(address, timeout_ns), type=_Page).process_manager
-    except NOT_JSON as error:
-        raise DynoError(f"this is not php-fpm's status page: {error}", where=address) from error
+    return _decoded(_page(address, timeout_ns), address).process_manager
 
 
-def _page(address: str, timeout_ns: int) -> bytes:
-    params = request_params(path=f"{STATUS_PATH}?json", host="localhost", docroot=Path("/"), script=STATUS_PATH)
+def read_pool_page(address: str, *, path: str, timeout_ns: int = TIMEOUT_NS) -> PoolPage:
+    """The page of a pool that is not ours, at `path` (pm.status_path). Raises DynoError when there is no page or it may not be asked."""
+    page = _decoded(_page(address, timeout_ns, path), address)
+    return PoolPage(_status_of(page), page.process_manager, page.start_time)
+
+
+def _page(address: str, timeout_ns: int, path: str = STATUS_PATH) -> bytes:
+    params = request_params(path=f"{path}?json", host="localhost", docroot=Path("/"), script=path)
     engine = Engine(address, [Target.fastcgi(params, status=200)], keep_alive=False, response_timeout_ns=timeout_ns)
     answer = engine.fetch(0)
     if OUTCOMES[answer.outcome] != "ok":

@@ -1,0 +1,1 @@
+"""What `phpdyno watch` is made of."""
