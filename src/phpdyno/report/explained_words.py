@@ -37,7 +37,7 @@ def heads(found: Explained) -> tuple[str, ...]:
     """The head of every table: one arm has its range and share, two have their difference."""
     if len(found.arms) == 1:
         return ("", "value", "share", "least to greatest")
-    return ("", "A", "B", "B − A", "spread", "")
+    return ("", "A", "B", "B − A", "spread", "beyond it")
 
 
 def rows(section: Section) -> Iterator[tuple[str, ...]]:
@@ -135,12 +135,8 @@ def _compared(figure: Figure) -> tuple[str, ...]:
     if figure.difference is None:
         return NOTHING, NOTHING, ""
     spread = "" if figure.spread is None else f"± {amount(figure.spread, figure.unit)}"
-    relative = f" {_percent(figure)}" if _percent(figure) else ""
-    return (
-        signed(figure.difference, figure.unit),
-        spread,
-        (f"more{relative}" if figure.difference > 0 else f"less{relative}") if (figure.clear) else "",
-    )
+    beyond = _percent(figure) or ("more" if figure.difference > 0 else "less") if figure.clear else ""
+    return signed(figure.difference, figure.unit), spread, beyond
 
 
 def _percent(figure: Figure) -> str:

@@ -92,7 +92,7 @@ def test_an_arm_alone_is_told_in_shares() -> None:
 
 def test_cells_of_two_arms() -> None:
     cells = list(rows(SLOWER.sections[0]))
-    assert cells[0] == ("PHP", "1.000", "4.000", "+3.000", "± 0.100", "more +300 %")
+    assert cells[0] == ("PHP", "1.000", "4.000", "+3.000", "± 0.100", "+300 %")
     assert cells[1] == ("database", "1.000", "1.020", "+0.0200", "± 0.100", "")
 
 
