@@ -26,6 +26,7 @@ from phpdyno.commands.size.record import (
     read_size,
 )
 from phpdyno.commands.size.result import found_of
+from phpdyno.commands.size.running_pools import neighbours_of
 from phpdyno.commands.size.stages import measure_all
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import DynoError, Interrupted, UsageError
@@ -194,8 +195,8 @@ def _measure(session: _Session) -> None:
         refuse_another_host(first.host if first else None, host)
         refuse_other_cores(first.host if first else None, host)
         notices = notices_of(supervisor, app)
-        beside = (f"php-fpm shares all {len(cores.measured)} cores with nginx, the database and the load generator",)
-        warnings = (*notices, *warnings_for(host, MAX_STEAL_OF_A_VISIT), *(beside if cores.measured == cores.helpers else ()))
+        alone = (f"php-fpm shares all {len(cores.measured)} cores with nginx, the database and the load generator",)
+        warnings = (*notices, *warnings_for(host, MAX_STEAL_OF_A_VISIT), *(alone if cores.measured == cores.helpers else ()))
         journal.append(SizeHost(host, (*warnings, *pools.notes), session.argv))
         tell_first(notices, progress)
         apps = prepare_commits(session.definition, app, [header.arm], supervisor, progress.phase)
@@ -216,7 +217,10 @@ def _measure(session: _Session) -> None:
                 journal.append(reached)
         limits = begun.last(LimitsRead)
         if limits is None:
-            limits = read_limits(asked, supervisor, shared.database)
+            beside = neighbours_of(pools.live.pool if pools.live is not None else None)
+            for name in beside.unread:
+                progress.note(f"{name}: what it may take of the memory could not be read; name it with --others")
+            limits = read_limits(asked, supervisor, shared.database, beside=beside)
             journal.append(limits)
         started = Pools(
             bench,

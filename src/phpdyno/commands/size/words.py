@@ -109,6 +109,7 @@ def _sentences(found: SizeFound, run: SizeRun, kind: str) -> Iterator[str]:
     if chosen is not None and chosen.left_out:
         yield f"{count(chosen.left_out, 'target')} were not looked at by themselves: less frequent, and cheaper at a first look."
     yield from _memory_sentences(found)
+    yield from _other_sentences(run.last(LimitsRead))
     yield from _manager_sentences(found.managers)
 
 
@@ -209,6 +210,13 @@ def _memory_sentences(found: SizeFound) -> Iterator[str]:
         return
     share = pool.memory_kib / row.value
     yield f"Memory: {mib(pool.memory_kib)} under load, {part(share)} of {mib(row.value)} ({row.source})."
+
+
+def _other_sentences(limits: LimitsRead | None) -> Iterator[str]:
+    """What other pools take of the memory."""
+    if limits is not None and limits.others:
+        names = ", ".join(f"{name} {mib(kib)}" for name, kib in limits.others.items())
+        yield f"Of the memory others may take {mib(sum(limits.others.values()))} ({names})."
 
 
 def _manager_sentences(managers: tuple[ManagerRow, ...]) -> Iterator[str]:

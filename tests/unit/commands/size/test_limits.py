@@ -7,12 +7,17 @@ import pytest
 from phpdyno.commands.size import limits, memory_guard
 from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.asked import Limits as Named
+from phpdyno.commands.size.caps import caps_of
 from phpdyno.commands.size.managers import settings_of
 from phpdyno.commands.size.memory_guard import MemoryGuard, short
 from phpdyno.commands.size.record import Limit, LimitsRead
+from phpdyno.commands.size.running_pools import Neighbours, full_kib
 from phpdyno.host.free_memory import Room, free_kib
 from phpdyno.model.plan import AppSource
+from phpdyno.model.readings import WorkerMemory
 from phpdyno.stack.supervise import Supervisor
+from phpdyno.stack.watched_masters import WatchedMaster, WatchedPool
+from tests.support import sizes
 from tests.support.hosts import made_up
 
 MEMINFO = "MemTotal: 4194304 kB\nMemFree: 100 kB\nMemAvailable: 2097152 kB\n"
@@ -26,7 +31,7 @@ def read(tmp_path: Path, files: dict[str, str], **named: int) -> LimitsRead:
 
 
 def test_the_hosts_memory_less_a_tenth_is_the_limit(tmp_path: Path) -> None:
-    found = read(tmp_path, {"/proc/meminfo": MEMINFO})
+    found = read(tmp_path, {"/proc/meminfo": MEMINFO, "/proc/self/cgroup": "0::/\n", "/proc/mounts": ""})
     assert found.limits == (Limit("memory", round(0.9 * 4_194_304), "this host's memory (4096 MiB), less 10 %"),)
     assert found.free_kib == 2_097_152
 
@@ -51,10 +56,38 @@ def test_what_is_named_counts_before_what_is_read(tmp_path: Path) -> None:
     assert found.others == {"named with --others": 100_000}
 
 
+def test_pools_that_share_the_host_take_their_part(tmp_path: Path) -> None:
+    # virtualmin-gpl #954: 60 pools on one RAM.
+    beside = Neighbours({f"pool 1:site{number}": 50_000 for number in range(60)}, (), 40)
+    asked = Asked(AppSource("hello"))
+    found = limits.read_limits(asked, NOBODY, None, beside=beside, tree=made_up(tmp_path, {"/proc/meminfo": MEMINFO}))
+    assert sum(found.others.values()) == 3_000_000
+    assert found.limits[1] == Limit("process_max", 40, "process.max of the running master, over all of its pools")
+    most = caps_of(asked, found, sizes.searched(sizes.cpu_bound(cores=2))).most
+    assert most is not None
+    assert most <= 40
+    named = Asked(AppSource("hello"), limits=Named(memory_kib=524_288))
+    alone = limits.read_limits(named, NOBODY, None, beside=beside, tree=made_up(tmp_path, {"/proc/meminfo": MEMINFO}))
+    assert alone.others == {}
+
+
+def test_a_pool_is_reckoned_as_full() -> None:
+    master = WatchedMaster(1, 0, "/etc/php-fpm.conf", 1, inside=False)
+    pool = WatchedPool(master, "www", {"pm.max_children": "10"})
+    workers = [WorkerMemory(pid, 8_000, 1_000, 5_000, 9_000) for pid in (2, 3)]
+    assert full_kib(pool, workers) == 16_000 + 8 * 5_000
+    assert full_kib(pool, None) is None
+    assert full_kib(pool, []) is None
+    assert full_kib(WatchedPool(master, "www", unread="no rights"), workers) is None
+
+
 def test_a_limit_that_cannot_be_read_is_told_and_is_not_none(tmp_path: Path) -> None:
     (memory,) = read(tmp_path, {}).limits
     assert memory.value is None
     assert memory.unread
+    (memory,) = read(tmp_path / "hidden", {"/proc/meminfo": MEMINFO}).limits
+    assert memory.value == round(0.9 * 4_194_304)
+    assert "/proc/self/cgroup cannot be read" in memory.unread
 
 
 @pytest.mark.parametrize(("current", "cached", "free_mib"), [(1 << 30, 0, 2048), (3 << 30, 0, 0), (3 << 30, 512 << 20, 512)])
