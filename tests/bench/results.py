@@ -67,9 +67,9 @@ class Sizes(Struct, frozen=True):
     open_slot_s: float = 3.0
     budget_s: float = 60.0
     connectors_s: float = 150.0
-    sizing_s: float = 75.0
-    sizing_sweep_s: float = 240.0
-    sizing_paired_s: float = 60.0
+    sizing_s: float = 60.0
+    sizing_sweep_s: float = 210.0
+    sizing_paired_s: float = 45.0
     # How many pools the exhaustive sweep has, 0 for all.
     sizing_pools: int = 0
     explain_starts: int = 7
