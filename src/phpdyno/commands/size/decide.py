@@ -100,8 +100,9 @@ def recommendation(run: SizeRun, workers: int, reason: Reason) -> Recommended:
 def revise(run: SizeRun) -> Recommended | None:
     """Another recommendation, where the confirmation shows that the first was wrong; None where it stands, or was revised already.
 
-    By throughput: the smallest larger pool of which the recommended one certainly has less than 97 %, or a smaller one that certainly has
-    97 % of it. By an objective that was missed: the smallest larger pool that met it, else the next larger one.
+    By throughput: the smallest larger pool of which the recommended one has less than 97 % (a larger pool costs little, and is confirmed
+    anew), or a smaller one that certainly has 97 % of it. By an objective that was missed: the smallest larger pool that met it, else the
+    next larger one.
     """
     decided = run.last(Recommended)
     if decided is None or len(run.all_of(Recommended)) > 1:
@@ -111,7 +112,7 @@ def revise(run: SizeRun) -> Recommended | None:
         return _by_objective(run, decided, larger)
     if decided.reason != "knee":
         return None
-    better = [each for each in larger if _surely(over(run, decided.workers, each), below=NEAR)]
+    better = [each for each in larger if (seen := over(run, decided.workers, each)) is not None and seen.value < NEAR]
     enough = [each for each in decided.beside if each < decided.workers and _surely(over(run, each, decided.workers), above=NEAR)]
     if better:
         return recommendation(run, min(better), "knee")
@@ -127,10 +128,9 @@ def _by_objective(run: SizeRun, decided: Recommended, larger: list[int]) -> Reco
     return recommendation(run, min(held) if held else larger[0], "unsure")
 
 
-def _surely(figure: Figure | None, *, below: float = math.inf, above: float = 0.0) -> bool:
-    if figure is None or figure.low is None or figure.high is None:
-        return False
-    return figure.high < below and figure.low >= above
+def _surely(figure: Figure | None, *, above: float) -> bool:
+    """Whether all of an interval lies above a share."""
+    return figure is not None and figure.low is not None and figure.low >= above
 
 
 class _Search(Struct, frozen=True):

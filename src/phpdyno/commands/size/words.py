@@ -97,6 +97,7 @@ def _sentences(found: SizeFound, run: SizeRun, kind: str) -> Iterator[str]:
     pool = found.recommended
     yield from _limit_sentences(found, kind)
     yield from _cap_sentences(found)
+    yield from _few_sentences(found)
     yield from _own_sentences(found)
     yield from _objective_sentences(pool, run.header.asked)
     yield from _trouble_sentences(found, run)
@@ -161,6 +162,14 @@ def _cap_sentences(found: SizeFound) -> Iterator[str]:
     tightest = min(known, key=lambda row: row.workers or 0, default=None)
     if found.recommended.reason == "cap" and tightest is not None:
         yield f"A limit decides: {KINDS[tightest.kind]} allows {count(tightest.workers or 0, 'worker')} ({tightest.source})."
+
+
+def _few_sentences(found: SizeFound) -> Iterator[str]:
+    """That no more workers than cores leave nothing for requests that were not measured."""
+    pool = found.recommended
+    if pool.reason == "knee" and pool.workers <= found.cores:
+        waiting = "a request that waits (for an API, a lock, a slow page that was not measured) leaves a core idle"
+        yield f"With no more workers than cores, {waiting}: one or two more cost memory and hardly anything else."
 
 
 def _own_sentences(found: SizeFound) -> Iterator[str]:

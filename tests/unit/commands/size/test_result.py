@@ -124,6 +124,13 @@ def test_ratios_are_paired_by_round(waiting: SizeFound) -> None:
     assert twice.over.low > 10.0
 
 
+def test_no_more_workers_than_cores_come_with_a_warning() -> None:
+    few = found(sizes.cpu_bound(cores=1))
+    assert few.recommended.workers == 1
+    assert any(said.startswith("With no more workers than cores") for said in few.sentences)
+    assert not any(said.startswith("With no more workers than cores") for said in found(sizes.sleeping()).sentences)
+
+
 def test_the_controls_own_number_is_confirmed_beside() -> None:
     told = found_of(sizes.whole(sizes.cpu_bound(cores=2), own_workers=20), "run")
     assert told is not None
