@@ -170,7 +170,7 @@ def manager(kind: str, *, p99_ms: float, forks: int = 0, idle_kib: int = 20_000)
         first_ms=2.0,
         burst=burst,
         burst_s=8.0,
-        workers=((0.0, 2), (1.0, 3), (2.0, 4)) if forks else ((0.0, 4),),
+        workers=((0.0, 2), (1.0, 3), (2.0, 4), (8.0, 3), (9.0, 2)) if forks else ((0.0, 4),),
         forks=forks,
         idle_workers=2,
         idle_pss_kib=idle_kib,

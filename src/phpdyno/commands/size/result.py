@@ -235,8 +235,9 @@ def _pool_row(pool: PoolMeasured) -> PoolRow:
 
 def _manager_row(each: ManagerMeasured) -> ManagerRow:
     times, queue = pooled_times_of(each.burst), each.burst.queue
-    grown = [(at, count) for at, count in each.workers if count > each.idle_workers]
-    spell = grown[-1][0] - each.workers[0][0] if grown else 0.0
+    most = max((count for _, count in each.workers), default=0)
+    # Until all were there: afterwards a pool shrinks again.
+    spell = next((at for at, count in each.workers if count == most), 0.0) - (each.workers[0][0] if each.workers else 0.0)
     return ManagerRow(
         manager=each.manager,
         first_ms=each.first_ms,

@@ -161,6 +161,7 @@ def test_the_scalability_law_is_a_summary_with_its_error(waiting: SizeFound) -> 
 def test_a_slow_start_of_workers_is_told_with_its_number(waiting: SizeFound) -> None:
     dynamic = next(row for row in waiting.managers if row.manager == "dynamic")
     assert isinstance(dynamic, ManagerRow)
+    # Two workers in two seconds; that they go again afterwards is no growth.
     assert dynamic.forks_per_s == pytest.approx(1.0)
     assert any(said.startswith("pm = dynamic: p99") and "started 1 worker a second" in said for said in waiting.sentences)
     assert any("less while idle" in said for said in waiting.sentences)
