@@ -20,6 +20,7 @@ from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
 from phpdyno.stack.php import default_fpm
 from tests.support.command import fault_of, phpdyno, site, start, the_run
+from tests.support.fake_study import FakeProgress
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
@@ -31,19 +32,6 @@ $c = FFI::cdef('void *malloc(size_t n); void *memset(void *s, int c, size_t n);'
 $c->memset($c->malloc(2000), 1, 2000);
 echo str_repeat('x', 400);
 """
-
-
-class Quiet:
-    """Nobody looks on."""
-
-    def phase(self, text: str) -> None:
-        """Not shown."""
-
-    def note(self, text: str) -> None:
-        """Not shown."""
-
-    def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
-        """Not shown."""
 
 
 @pytest.fixture
@@ -154,6 +142,6 @@ def test_a_pool_is_ended_before_memory_runs_out(tmp_path: Path, runs: Path, monk
     site(tmp_path / "site", index=SLEEPS)
     asked = Asked(AppSource(docroot=str(tmp_path / "site"), urls=("/",)), budget_s=20.0, managers=False)
     with pytest.raises(OutOfMemory, match="a pool of 1 workers was stopped"):
-        size_run.size(asked, runs=runs, argv=("size",), progress=Quiet())
+        size_run.size(asked, runs=runs, argv=("size",), progress=FakeProgress())
     assert read_size(the_run(runs)).last(Stopped) is not None
     assert wait_for_no_traces() == []

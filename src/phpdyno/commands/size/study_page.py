@@ -6,7 +6,7 @@ from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.record import SizeHost, SizeRun
 from phpdyno.commands.size.study import SizeStudy
 from phpdyno.commands.size.terminal import spanned
-from phpdyno.commands.size.words import MATTERS, mib, ms, ms_or_none, part, rate
+from phpdyno.commands.size.words import MATTERS, manager_cells, mib, part, rate
 from phpdyno.report.markdown import plain, table
 from phpdyno.report.words import NOTHING, count, duration
 
@@ -97,7 +97,9 @@ def _of_app(name: str, study: SizeStudy, found: SizeFound) -> Iterator[str]:
     )
     if found.managers:
         yield f"A burst of {rate(found.managers[0].rate_per_s)} requests per second after an idle spell:"
-        yield table(("pm", "first answer", "p50", "p99", "failed", "workers started", "a second", "while idle"), _managers(found))
+        yield table(
+            ("pm", "first answer", "p50", "p99", "failed", "workers started", "a second", "while idle"), map(manager_cells, found.managers)
+        )
     yield "Other people's formulas:"
     yield table(
         ("whose", "workers", "here"),
@@ -106,22 +108,6 @@ def _of_app(name: str, study: SizeStudy, found: SizeFound) -> Iterator[str]:
     if found.costs:
         yield "Each target by itself:"
         yield table(("target", "own memory of a worker", "CPU ms", "time ms", "waiting"), _targets(found))
-
-
-def _managers(found: SizeFound) -> list[Sequence[str]]:
-    return [
-        (
-            row.manager,
-            ms_or_none(row.first_ms),
-            ms(row.p50_ms),
-            ms(row.p99_ms),
-            str(row.failed),
-            str(row.forks),
-            NOTHING if row.forks_per_s is None else f"{row.forks_per_s:.2g}",
-            NOTHING if row.idle_kib is None else mib(row.idle_kib),
-        )
-        for row in found.managers
-    ]
 
 
 def _targets(found: SizeFound) -> list[Sequence[str]]:

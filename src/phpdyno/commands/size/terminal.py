@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.commands.size.found import PoolRow, SizeFound
-from phpdyno.commands.size.words import mib, ms, ms_or_none, part, rate
+from phpdyno.commands.size.words import manager_cells, mib, part, rate
 from phpdyno.model.notices import rest_of
 from phpdyno.report.sweep_shape import Estimate
 from phpdyno.report.terminal_parts import headed, inert, labelled, reached
@@ -81,19 +81,7 @@ def _confirmed(found: SizeFound) -> Table:
 
 
 def _managers(found: SizeFound) -> Table:
-    rows = [
-        [
-            row.manager,
-            ms_or_none(row.first_ms),
-            ms(row.p50_ms),
-            ms(row.p99_ms),
-            str(row.failed),
-            str(row.forks),
-            NOTHING if row.forks_per_s is None else f"{row.forks_per_s:.2g}",
-            NOTHING if row.idle_kib is None else mib(row.idle_kib),
-        ]
-        for row in found.managers
-    ]
+    rows = map(manager_cells, found.managers)
     return _table(["pm", "first", "p50", "p99", "failed", "forks", "a second", "idle"], rows)
 
 

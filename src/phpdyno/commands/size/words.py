@@ -8,9 +8,8 @@ from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.found import ConfirmedRow, ManagerRow, RecommendedPool, SizeFound
 from phpdyno.commands.size.record import Concluded, LimitsRead, ManagerFailed, SizeRun, Stopped, TargetsChosen
 from phpdyno.report.sweep_shape import Estimate
-from phpdyno.report.words import count
+from phpdyno.report.words import NOTHING, count
 
-NOT_TOLD = "not measured yet"
 MIB = 1024
 PROGRAM = "php-fpm"
 MATTERS = 0.03
@@ -243,6 +242,20 @@ def _manager_sentences(managers: tuple[ManagerRow, ...]) -> Iterator[str]:
             saved = f"; it holds {mib(static.idle_kib - row.idle_kib)} less while idle"
         burst = f"in a burst of {row.requests:,} requests ({rate(row.rate_per_s)}/s) after an idle spell"
         yield f"pm = {row.manager}: p99 {ms(row.p99_ms)} {burst}, static {ms(static.p99_ms)}{grown}{failed}{saved}."
+
+
+def manager_cells(row: ManagerRow) -> tuple[str, ...]:
+    """One manager as a row of a table: first answer, p50, p99, failed, workers started, a second, memory while idle."""
+    return (
+        row.manager,
+        ms_or_none(row.first_ms),
+        ms(row.p50_ms),
+        ms(row.p99_ms),
+        str(row.failed),
+        str(row.forks),
+        NOTHING if row.forks_per_s is None else f"{row.forks_per_s:.2g}",
+        NOTHING if row.idle_kib is None else mib(row.idle_kib),
+    )
 
 
 # ---- numbers --------------------------------------------------------------------------------------
