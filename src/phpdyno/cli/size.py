@@ -75,7 +75,7 @@ def run(options: Options, *, requests: RequestOptions, runs: Path, resume: Path 
     argv, console = tuple(sys.argv[1:]), Console(stderr=True)
     if resume is not None:
         refuse_with_resume(requests)
-        _refuse_another_plan(options)
+        _refuse_another_plan(options, "--resume")
         with LiveProgress(console, quiet=json) as progress:
             directory = go_on(resume.absolute(), argv=argv, progress=progress)
     else:
@@ -128,7 +128,7 @@ def with_requests(asked: Asked, own: OwnRequests) -> Asked:
 
 def run_study(file: Path, options: Options, *, page: Path | None, reuse: tuple[Path, ...], runs: Path) -> int:
     """Carry out a study: each of its apps, then the page; 1 where an app has no answer. Raises UsageError, DynoError."""
-    _refuse_another_plan(options)
+    _refuse_another_plan(options, "--study")
     study = load_size_study(file.absolute())
     place = page or runs / f"{file.stem}.md"
     if not place.absolute().parent.is_dir() and page is not None:
@@ -174,10 +174,10 @@ def _reused(runs: tuple[Path, ...], names: tuple[str, ...]) -> dict[str, Path]:
     return found
 
 
-def _refuse_another_plan(options: Options) -> None:
+def _refuse_another_plan(options: Options, beside: str) -> None:
     """Raise UsageError for what a run that is resumed, or a study, has from elsewhere and would pass over in silence."""
     for name in Options.__struct_fields__:
         if getattr(options, name) != getattr(UNASKED, name):
             option = "APP" if name == "reference" else f"--{name.removesuffix('s') if name == 'urls' else name.replace('_', '-')}"
             what = "a run that is resumed keeps what it was asked, and a study says it itself"
-            raise UsageError(what, where=option, next_step="leave that one out, or start a new run")
+            raise UsageError(what, where=f"{beside} with {option}", next_step="leave that one out, or start a new run")

@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.confirmation import open_visits
 from phpdyno.commands.size.found import ConfirmedRow, ManagerRow, RecommendedPool, SizeFound
-from phpdyno.commands.size.record import Concluded, LimitsRead, ManagerFailed, SizeRun, Stopped, TargetsChosen
+from phpdyno.commands.size.record import Concluded, LimitsRead, ManagerFailed, SizeHost, SizeRun, Stopped, TargetsChosen
 from phpdyno.report.sweep_shape import Estimate
 from phpdyno.report.words import NOTHING, count
 
 MIB = 1024
 PROGRAM = "php-fpm"
+MUCH = 0.3
+"""Of a core: a database that needs so much of it is slowed down by who else keeps it busy."""
 MATTERS = 0.03
 """Of throughput: what differs by less is called the same."""
 KINDS = {
@@ -132,6 +135,14 @@ def _limit_sentences(found: SizeFound, kind: str) -> Iterator[str]:
         yield f"{told}."
 
 
+def _shares_the_generators_core(found: SizeFound, run: SizeRun) -> bool:
+    """Whether the database needs much of the one core that it has together with an open loop's generator."""
+    host, visits = run.last(SizeHost), open_visits(run, found.recommended.workers)
+    wall_ns = sum(visit.cpu.wall_ns for visit in visits)
+    used_ns = sum((visit.cpu.database_ns or 0) + sum(visit.cpu.services_ns.values()) for visit in visits)
+    return host is not None and len(host.host.helper_cores) == 1 and wall_ns > 0 and used_ns >= MUCH * wall_ns
+
+
 def _trouble_sentences(found: SizeFound, run: SizeRun) -> Iterator[str]:
     """Failed requests, visits that do not count, pools that were stopped, limits that could not be read, managers that failed."""
     failed = [f"{row.failed:,} with {count(row.workers, 'worker')}" for row in found.pools if row.failed]
@@ -140,6 +151,11 @@ def _trouble_sentences(found: SizeFound, run: SizeRun) -> Iterator[str]:
         yield f"Requests without a valid answer: {', '.join(dict.fromkeys(failed))}."
     if found.recommended.failed:
         yield f"At {rate(found.recommended.rate_per_s)}/s {part(found.recommended.failed)} of the requests got no valid answer."
+    if _shares_the_generators_core(found, run):
+        yield (
+            "The database shares a core with the load generator, which keeps it busy while it waits for what is due next: "
+            "response times at a rate come out too long here. Measure on more cores."
+        )
     excluded = sum(row.excluded for row in found.confirmed) + sum(bool(row.excluded) for row in found.pools)
     if excluded:
         yield f"{count(excluded, 'visit')} did not count, for steal or a late generator."

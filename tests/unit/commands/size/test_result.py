@@ -8,7 +8,7 @@ from phpdyno.commands.size.costs import target_costs
 from phpdyno.commands.size.found import ManagerRow, SizeFound
 from phpdyno.commands.size.page import render_size
 from phpdyno.commands.size.pools import BACKLOG
-from phpdyno.commands.size.record import Concluded, ManagerFailed, PoolMeasured, SizeRun, Stopped, TargetsChosen
+from phpdyno.commands.size.record import Concluded, ManagerFailed, PoolMeasured, SizeHost, SizeRun, Stopped, TargetsChosen
 from phpdyno.commands.size.result import _agree, found_of
 from phpdyno.commands.size.settings import SOMAXCONN, pool_settings
 from phpdyno.commands.size.terminal import size_summary
@@ -91,6 +91,26 @@ def test_what_was_left_out_and_stopped_is_told() -> None:
     said = " ".join(told.sentences)
     assert "A pool of 64 workers was stopped: only 90 MiB of memory were left." in said
     assert "42 targets were not looked at by themselves" in said
+
+
+def test_a_database_on_the_generators_core_is_told() -> None:
+    run = sizes.whole(sizes.cpu_bound())
+
+    def asking(record: object, share: float) -> object:
+        if isinstance(record, SizeHost):
+            return msgspec.structs.replace(record, host=msgspec.structs.replace(record.host, helper_cores=(0,)))
+        if not isinstance(record, PoolMeasured) or record.stage != "confirm":
+            return record
+        visits = tuple(
+            msgspec.structs.replace(each, cpu=msgspec.structs.replace(each.cpu, database_ns=round(share * each.cpu.wall_ns)))
+            for each in record.visits
+        )
+        return msgspec.structs.replace(record, visits=visits)
+
+    for share, told in ((0.6, True), (0.1, False)):
+        found = found_of(SizeRun(run.header, tuple(asking(each, share) for each in run.records)), "run")  # type: ignore[misc]
+        assert found is not None
+        assert any(said.startswith("The database shares a core with the load generator") for said in found.sentences) is told
 
 
 def test_a_backlog_is_never_made_less() -> None:
