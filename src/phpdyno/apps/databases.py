@@ -19,9 +19,7 @@ from phpdyno.stack.supervise import Supervisor
 
 SERVER_LOG = "prepare-mariadb"
 LOAD_LOG = "prepare-sql"
-ASK_LOG = "ask-mariadb"
 LOAD_TIMEOUT_S = 3600.0
-ASK_TIMEOUT_S = 30.0
 DATADIR = "datadir"
 GZIP_TAIL = 4
 INI = {"mysqli.default_host": "localhost", "mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}"}
@@ -159,12 +157,3 @@ def _client(supervisor: Supervisor, server: Database, *options: str, stdin: Path
     )
     if child.status != 0:
         raise DynoError(f"MariaDB refuses the SQL: {child.tail(1)}", where=str(what or server.socket), next_step=f"see {child.log}")
-
-
-def ask_database(supervisor: Supervisor, server: Database, sql: str) -> str:
-    """What a running database answers to one statement: a line for each row, its columns parted by tabs. Raises DynoError."""
-    client = [find_program("mariadb"), "--no-defaults", "--batch", "--skip-column-names", f"--socket={server.socket}", f"--execute={sql}"]
-    child = supervisor.run(ASK_LOG, client, env={"HOME": str(supervisor.live)}, timeout_s=ASK_TIMEOUT_S)
-    if child.status != 0:
-        raise DynoError(f"MariaDB does not answer: {child.tail(1)}", where=sql, next_step=f"see {child.log}")
-    return child.said().strip()

@@ -89,7 +89,7 @@ def run(options: Options, *, requests: RequestOptions, runs: Path, resume: Path 
 
 
 def asked_of(options: Options) -> Asked:
-    """What is asked, before a log or a workload file is read. Raises UsageError."""
+    """Turn the options into what is asked, before a log or a workload file is read. Raises UsageError."""
     rate = None if options.rate is None else request_rate(options.rate, option="--rate")
     return Asked(
         source=app_source(options.reference, options.docroot, options.urls),

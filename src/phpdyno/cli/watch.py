@@ -60,7 +60,7 @@ class _Out:
         self._screen = stack.enter_context(Screen(self._console)) if live else None
 
     def missing(self, lines: Iterator[str]) -> None:
-        """What cannot be read, each said once."""
+        """Tell what cannot be read, each line once."""
         for line in lines:
             if self._screen is not None:
                 self._screen.note(line)
@@ -68,7 +68,7 @@ class _Out:
                 print_line(Console(stderr=True), f"not read: {line}")
 
     def files(self, watcher: Watcher) -> None:
-        """What the pools' files say, for the summary."""
+        """Keep what the pools' files say, for the summary."""
         for pool in watcher.pools:
             self._keeper.files(pool.master.pid, pool.shown, pool.directives, pool.process_max)
 

@@ -1,6 +1,5 @@
 """What MariaDB did for an app's requests, by its own count: `userstat` switched on for a pass and off again."""
 
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -8,15 +7,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.errors import DynoError
-from phpdyno.host.plain import read_plain
-from phpdyno.stack.programs import find_program
+from phpdyno.stack.mariadb_client import ask
 from phpdyno.stack.supervise import Supervisor
 
 OURS = "phpdyno"
 """Whom we ask as, so that our own questions can be told from the app's."""
 _COLUMNS = ("BUSY_TIME", "CPU_TIME", "ROWS_READ", "ROWS_SENT", "SELECT_COMMANDS", "UPDATE_COMMANDS", "OTHER_COMMANDS", "TOTAL_CONNECTIONS")
-_NUMBERS = itertools.count()
-QUERY_S = 30.0
 OFF = "SET GLOBAL userstat=0"
 
 
@@ -72,14 +68,4 @@ def stat_in(text: str) -> UserStat:
 
 
 def _ask(supervisor: Supervisor, socket: Path, sql: str) -> str:
-    """What the server answers, its columns parted by tabs. Raises DynoError."""
-    folder = supervisor.live / "sql-answers"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    place = folder / str(next(_NUMBERS))
-    client = [find_program("mariadb"), "--no-defaults", "--batch", "--skip-column-names", f"--socket={socket}", f"--user={OURS}"]
-    child = supervisor.run(
-        "explain-sql", [*client, f"--execute={sql}"], env={"HOME": str(supervisor.live)}, output=place, timeout_s=QUERY_S
-    )
-    if child.status != 0:
-        raise DynoError(f"MariaDB refuses to count: {child.tail(1)}", where=str(socket))
-    return read_plain(place).decode(errors="replace")
+    return ask(supervisor, socket, sql, user=OURS, refused="MariaDB refuses to count")

@@ -4,14 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct, field
 
 from phpdyno.commands.connectors.clients import CLIENTS, can
 from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_PROCESSES
+from phpdyno.config.kinds import read_kind
 from phpdyno.config.nearest import suggestion
-from phpdyno.config.toml_faults import toml_fault
-from phpdyno.config.values import read_toml
 from phpdyno.errors import UsageError
 from phpdyno.model.connector import CEILING, Engine, Packer, Row, Through
 
@@ -101,13 +99,7 @@ _KEYS = {
 
 def load_connector_study(path: Path) -> ConnectorStudy:
     """Read and check a file. Raises UsageError naming the file and the key."""
-    table = read_toml(path)
-    if table.get("kind") != KIND:
-        raise UsageError(f'this is no study of connectors: its kind is not "{KIND}"', where=str(path), next_step=f"phpdyno study {path}")
-    try:
-        study = msgspec.convert(table, ConnectorStudy)
-    except msgspec.ValidationError as error:
-        raise toml_fault(error, path, keys=_KEYS) from error
+    study = read_kind(path, KIND, ConnectorStudy, called="connectors", keys=_KEYS)
     _known(path, "operations", study.operations)
     _check(path, "control", study.control, study.over)
     for number, report in enumerate(study.row):

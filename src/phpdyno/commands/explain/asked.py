@@ -1,4 +1,4 @@
-"""What was asked to be explained: an app as it is, the same beside one SPEC, or two SPECs beside each other."""
+"""A request to explain names an app as it is, the same beside one SPEC, or two SPECs beside each other."""
 
 from collections.abc import Sequence
 from typing import get_args

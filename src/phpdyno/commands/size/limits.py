@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from phpdyno.apps.databases import ask_database
 from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.record import Limit, LimitsRead
 from phpdyno.commands.size.running_pools import Neighbours
@@ -11,6 +10,7 @@ from phpdyno.host.free_memory import free_kib
 from phpdyno.host.surroundings import limits_of
 from phpdyno.host.tree import Tree
 from phpdyno.stack.mariadb import Database
+from phpdyno.stack.mariadb_client import ask
 from phpdyno.stack.supervise import Supervisor
 
 KEPT_FREE = 0.10
@@ -50,15 +50,18 @@ def _memory(asked: Asked, tree: Tree) -> Limit:
     total, here = tree.kib("/proc/meminfo", "MemTotal"), limits_of(tree).memory
     limit = None if here.value is None else int(here.value)
     if limit is not None and (total is None or limit < total):
-        return Limit("memory", round((1 - KEPT_FREE) * limit), f"the memory limit of this cgroup ({limit // 1024} MiB), less 10 %")
+        return Limit("memory", _usable(limit), f"the memory limit of this cgroup ({limit // 1024} MiB), less 10 %")
     if total is None:
         return Limit("memory", None, "/proc/meminfo", unread="it does not tell the host's memory")
     if here.hidden:
         # What is hidden may be tighter: that is said, and the host's memory counts until somebody names another.
-        return Limit(
-            "memory", round((1 - KEPT_FREE) * total), "this host's memory, less 10 %", unread=f"{here.hidden}; name it with --memory"
-        )
-    return Limit("memory", round((1 - KEPT_FREE) * total), f"this host's memory ({total // 1024} MiB), less 10 %")
+        return Limit("memory", _usable(total), "this host's memory, less 10 %", unread=f"{here.hidden}; name it with --memory")
+    return Limit("memory", _usable(total), f"this host's memory ({total // 1024} MiB), less 10 %")
+
+
+def _usable(kib: int) -> int:
+    """What of so much memory a pool may take, KiB."""
+    return round((1 - KEPT_FREE) * kib)
 
 
 def _process_max(asked: Asked, beside: Neighbours) -> Iterator[Limit]:
@@ -73,7 +76,7 @@ def _connections(supervisor: Supervisor, database: Database | None) -> Limit | N
     if database is None:
         return None
     try:
-        found = int(ask_database(supervisor, database, "SELECT @@max_connections"))
+        found = int(ask(supervisor, database.socket, "SELECT @@max_connections"))
     except (DynoError, ValueError) as error:
         return Limit("connections", None, "MariaDB", unread=f"it does not tell its max_connections: {error}")
     source = f"max_connections = {found} of the private database, one kept for its administrator; name production's with --max-connections"

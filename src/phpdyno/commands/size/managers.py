@@ -36,10 +36,9 @@ PERIOD_S = 0.05
 
 def settings_of(manager: Manager, workers: int, given: Mapping[str, str]) -> dict[str, str]:
     """The pool's settings: so many workers at most, and, where nobody named any, Debian's numbers of spare ones."""
-    named = {name: value for name, value in given.items() if name.startswith("pool.pm.") and name != "pool.pm.max_children"}
     own = {"pool.pm": manager, "pool.pm.max_children": str(workers)}
     if manager == "dynamic":
-        spares = {name: value for name, value in named.items() if name.rpartition(".")[2].endswith("_servers")}
+        spares = {f"pool.{name}": given[f"pool.{name}"] for name in SPARES if f"pool.{name}" in given}
         # They belong together: php-fpm refuses some beside Debian's others.
         fitting = len(spares) == len(SPARES) and all(int(value) <= workers for value in spares.values())
         return {**own, **(spares if fitting else {})}

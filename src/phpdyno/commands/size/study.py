@@ -6,9 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct, field
 
-from phpdyno.config.toml_faults import toml_fault
-from phpdyno.config.values import read_toml
-from phpdyno.errors import UsageError
+from phpdyno.config.kinds import read_kind
 
 KIND = "size"
 """What such a file says in `kind`."""
@@ -68,13 +66,7 @@ _KEYS = {
 
 def load_size_study(path: Path) -> SizeStudy:
     """Read and check a file; paths of apps become absolute. Raises UsageError naming the file and the key."""
-    table = read_toml(path)
-    if table.get("kind") != KIND:
-        raise UsageError(f'this is no study of pool sizes: its kind is not "{KIND}"', where=str(path), next_step=f"phpdyno study {path}")
-    try:
-        study = msgspec.convert(table, SizeStudy)
-    except msgspec.ValidationError as error:
-        raise toml_fault(error, path, keys=_KEYS) from error
+    study = read_kind(path, KIND, SizeStudy, called="pool sizes", keys=_KEYS)
     apps = {name: _placed(each, path.absolute().parent) for name, each in study.app.items()}
     return msgspec.structs.replace(study, app=apps)
 
