@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from phpdyno.experiment.warmup import warm_up
 from phpdyno.explain.php_memory import OUTSIDE, Layout, StackReader, find_layout
 from phpdyno.explain.php_worker import MAY_NOT, CannotProfile, Halter, WorkerMemory, globals_in, opened
 from phpdyno.explain.stacks import Frames, profile_of, shortened
+from phpdyno.host.background import Background
 from phpdyno.host.cores import on_cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
@@ -163,16 +165,12 @@ def looking(memory: WorkerMemory, layout: Layout, *, seed: int) -> Iterator[Look
     Raises CannotProfile where the worker may not be made to stand still.
     """
     found = Looks()
-    stop = threading.Event()
     pauses = random.Random(seed)  # noqa: S311
-    thread = threading.Thread(target=_look, args=(memory, layout, pauses, found, stop), name="php-stacks", daemon=True)
     begun = time.monotonic()
-    thread.start()
     try:
-        yield found
+        with Background(partial(_look, memory, layout, pauses, found), name="php-stacks"):
+            yield found
     finally:
-        stop.set()
-        thread.join()
         found.seconds = time.monotonic() - begun
     if found.refused is not None:
         raise CannotProfile(f"a worker may not be made to stand still: {found.refused.strerror}", next_step=MAY_NOT)

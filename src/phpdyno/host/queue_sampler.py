@@ -6,19 +6,18 @@ A sample takes 0.15 to 0.25 ms of CPU, nearly all of it for waking a thread on c
 import contextlib
 import os
 import statistics
-import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
+from threading import Event
 
 import numpy as np
 
+from phpdyno.host.background import Background
 from phpdyno.model.readings import QueueLevel, QueueLevels
 
 MOST_PER_S = 10.0
 
 
-class QueueSampler:
+class QueueSampler(Background):
     """A thread that reads while the context is open. It waits 1 to 2 periods, drawn anew each time, so that it keeps step with nothing."""
 
     def __init__(self, read: Callable[[], QueueLevel], *, cores: Sequence[int] = (), seed: int = 0, per_s: float = MOST_PER_S) -> None:
@@ -31,26 +30,17 @@ class QueueSampler:
         self._random = np.random.default_rng(seed)
         self._levels: list[QueueLevel] = []
         self._failed = 0
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._sample, name="phpdyno-queue", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._end.set()
-        self._thread.join()
+        super().__init__(self._sample, name="phpdyno-queue")
 
     def levels(self) -> QueueLevels:
         """What was seen so far."""
         return levels_of(tuple(self._levels), failed=self._failed)
 
-    def _sample(self) -> None:
+    def _sample(self, end: Event) -> None:
         if self._cores:
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(0, self._cores)  # of this thread alone
-        while not self._end.wait(self._period_s * (1.0 + self._random.random())):
+        while not end.wait(self._period_s * (1.0 + self._random.random())):
             try:
                 self._levels.append(self._read())
             except OSError:

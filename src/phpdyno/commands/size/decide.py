@@ -13,6 +13,7 @@ from phpdyno.commands.size.record import (
     Foretold,
     ForetoldAt,
     LimitsRead,
+    PoolMeasured,
     Reason,
     Recommended,
     SizeHost,
@@ -23,6 +24,7 @@ from phpdyno.commands.size.record import (
 )
 from phpdyno.commands.size.search import NEAR, knee_of, neighbours
 from phpdyno.errors import DynoError
+from phpdyno.stats.capacity.caps import Caps
 from phpdyno.stats.capacity.mgc import mgc
 from phpdyno.stats.capacity.offered import Offered
 from phpdyno.stats.capacity.queue import open_queue
@@ -45,12 +47,7 @@ Tell = Callable[[str], None]
 
 def decide(run: SizeRun, tell: Tell = lambda _: None) -> Recommended:
     """The recommendation; `tell` hears of each size that is looked at. Raises DynoError where nothing was measured, or nothing fits."""
-    asked, limits = run.header.asked, run.last(LimitsRead)
-    pools, rates = searched(run), saturated(run)
-    if limits is None or not pools:
-        raise DynoError("no pool was measured", where=run.header.app, next_step="start a new run")
-    targets, stopped = run.all_of(TargetMeasured), run.all_of(Stopped)
-    caps, tried = caps_of(asked, limits, pools, targets), most_to_try(asked, limits, pools, stopped, targets)
+    asked, (pools, rates, caps, tried) = run.header.asked, _measured(run)
     if caps.most == 0 and caps.tightest is not None:
         raise DynoError(f"not even one worker fits: {caps.tightest.words}", where=run.header.app, next_step=MORE)
     models, knee, most = models_of(pools), knee_of(rates), min(max(rates), tried)
@@ -67,13 +64,8 @@ def _still_rises(rates: Mapping[int, float], workers: int) -> bool:
 
 
 def recommendation(run: SizeRun, workers: int, reason: Reason) -> Recommended:
-    """What is said of so many workers: the pools beside them in the confirmation, response times as they are foretold."""
-    asked, limits = run.header.asked, run.last(LimitsRead)
-    pools, rates = searched(run), saturated(run)
-    if limits is None or not pools:
-        raise DynoError("no pool was measured", where=run.header.app, next_step="start a new run")
-    targets = run.all_of(TargetMeasured)
-    caps, tried = caps_of(asked, limits, pools, targets), most_to_try(asked, limits, pools, run.all_of(Stopped), targets)
+    """Say of so many workers which pools stand beside them in the confirmation, and how fast they will answer. Raises DynoError."""
+    asked, (pools, rates, caps, tried) = run.header.asked, _measured(run)
     rate = asked.objective.rate_per_s or CHECK_SHARE * rate_at(rates, workers)
     foretold = foretell(models_of(pools), rate, workers, seed=asked.seed)
     objective_s = asked.objective.p99_s
@@ -131,6 +123,15 @@ def _by_objective(run: SizeRun, decided: Recommended, larger: list[int]) -> Reco
 def _surely(figure: Figure | None, *, above: float) -> bool:
     """Whether all of an interval lies above a share."""
     return figure is not None and figure.low is not None and figure.low >= above
+
+
+def _measured(run: SizeRun) -> tuple[tuple[PoolMeasured, ...], dict[int, float], Caps, int]:
+    """The pools of the search, their throughput by workers, what the limits allow, and how many workers may be tried. Raises DynoError."""
+    asked, limits, pools = run.header.asked, run.last(LimitsRead), searched(run)
+    if limits is None or not pools:
+        raise DynoError("no pool was measured", where=run.header.app, next_step="start a new run")
+    targets = run.all_of(TargetMeasured)
+    return pools, saturated(run), caps_of(asked, limits, pools, targets), most_to_try(asked, limits, pools, run.all_of(Stopped), targets)
 
 
 class _Search(Struct, frozen=True):

@@ -1,15 +1,16 @@
 """The three ways to manage workers (pm), each through idle, burst and idle: what waits, what is refused, what is started."""
 
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event
 
 from phpdyno._native import OUTCOMES
 from phpdyno.commands.size.pools import Load, Pools, connections_for, now_s
 from phpdyno.commands.size.record import Manager, ManagerMeasured
 from phpdyno.errors import DynoError
 from phpdyno.experiment.visiting import Guest
+from phpdyno.host.background import Background
 from phpdyno.render.php import SPARES
 from phpdyno.stack.instance import Instance
 from phpdyno.stack.meter import children_of
@@ -110,9 +111,9 @@ class _Seen:
 @contextmanager
 def _watched(instance: Instance) -> Iterator[_Seen]:
     """Counts the workers while the context is open."""
-    seen, end, began = _Seen(), threading.Event(), time.monotonic()
+    seen, began = _Seen(), time.monotonic()
 
-    def look() -> None:
+    def look(end: Event) -> None:
         others: set[int] = set()
         while True:
             # Which process answers the status page is asked once of each: a pool of hundreds is looked at twenty times a second.
@@ -126,10 +127,5 @@ def _watched(instance: Instance) -> Iterator[_Seen]:
             if end.wait(PERIOD_S):
                 return
 
-    thread = threading.Thread(target=look, name="phpdyno-workers", daemon=True)
-    thread.start()
-    try:
+    with Background(look, name="phpdyno-workers"):
         yield seen
-    finally:
-        end.set()
-        thread.join()

@@ -3,11 +3,10 @@
 import contextlib
 import os
 import signal
-import threading
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
+from threading import Event
 
+from phpdyno.host.background import Background
 from phpdyno.host.free_memory import Room, rooms
 from phpdyno.stack.meter import children_of
 
@@ -17,7 +16,7 @@ KEPT = 0.05
 LEAST_KEPT_KIB = 16 << 10
 
 
-class MemoryGuard:
+class MemoryGuard(Background):
     """A thread that looks at the memory that is left, and kills a pool when it is too little.
 
     `hit_kib` is what was left then, None while that has not happened.
@@ -26,19 +25,10 @@ class MemoryGuard:
     def __init__(self, master: int) -> None:
         self.hit_kib: int | None = None
         self._master = master
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="phpdyno-memory", daemon=True)
+        super().__init__(self._look, name="phpdyno-memory")
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._end.wait(PERIOD_S):
+    def _look(self, end: Event) -> None:
+        while not end.wait(PERIOD_S):
             left = short(rooms())
             if left is not None:
                 self.hit_kib = left

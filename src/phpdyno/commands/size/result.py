@@ -24,7 +24,7 @@ from phpdyno.commands.size.found import (
     SizeFound,
     Summary,
 )
-from phpdyno.commands.size.models import models_of, saturated, searched, visit_at
+from phpdyno.commands.size.models import Models, models_of, saturated, searched, visit_at
 from phpdyno.commands.size.record import (
     Concluded,
     Foretold,
@@ -71,12 +71,12 @@ def found_of(run: SizeRun, name: str) -> SizeFound | None:
     foretold = run.last(Foretold)
     concluded, reached, end = run.last(Concluded), run.last(ReachedFor), run.last(SizeEnded)
     confirmed = confirmed_rows(run, decided, cores_of(host.host))
-    recommended = _recommended(run, decided, confirmed)
+    pools = searched(run)
+    models = models_of(pools)
+    recommended = _recommended(run, decided, confirmed, models)
     costs = target_costs(run.all_of(TargetMeasured))
     managers = tuple(map(_manager_row, run.all_of(ManagerMeasured)))
     limit = bottleneck_sentence(concluded.bottleneck) if concluded and concluded.bottleneck else ""
-    pools = searched(run)
-    models = models_of(pools)
     found = SizeFound(
         schema=SCHEMA,
         run=name,
@@ -153,13 +153,12 @@ def _memory(visits: Sequence[Visit]) -> float | None:
     return statistics.median(seen) if seen else None
 
 
-def _recommended(run: SizeRun, decided: Recommended, confirmed: Sequence[ConfirmedRow]) -> RecommendedPool:
+def _recommended(run: SizeRun, decided: Recommended, confirmed: Sequence[ConfirmedRow], models: Models) -> RecommendedPool:
     asked, first = run.header.asked, confirmed[0]
     opened = open_visits(run, decided.workers)
     foretold = None
     if decided.predicted_p99_ms is not None:
         foretold = Estimate(decided.predicted_p99_ms, decided.predicted_low_ms, decided.predicted_high_ms, 0)
-    models = models_of(searched(run))
     rates = models.curve.rates_per_s(decided.workers, models.idle)
     queue, check = open_queue(rates, decided.rate_per_s), mgc(rates, models.work, decided.rate_per_s)
     return RecommendedPool(
