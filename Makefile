@@ -14,7 +14,7 @@ help:
 	  'make setup      install what is missing, build the native core; leaves .venv/bin/phpdyno' \
 	  'make demo       setup, then tunes WordPress: what helps it here (about eight minutes)' \
 	  'make test       setup, then every test' \
-	  'make test-fast  the tests that need no server (under a minute)' \
+	  'make test-fast  the tests that need no server (under two minutes)' \
 	  'make lint       style, types, layers' \
 	  'make bench      the figures of docs/benchmarks.md'
 
