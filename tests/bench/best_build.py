@@ -5,8 +5,8 @@ import time
 
 from phpdyno.paths import cache_dir
 from phpdyno.report.study_shape import ArmFigures, StudyView
+from phpdyno.session.provenance import code_digest
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.selfcheck import code_digest
 from tests.bench.builder import Builder, said_by
 from tests.bench.figures import Figure, Target
 from tests.bench.results import Part, Room, Sizes

@@ -7,13 +7,13 @@ start cold every time, and a site, which does not switch, is nearer to the longe
 import shutil
 
 from phpdyno.build.rungs import JIT_SPEC
+from phpdyno.commands.compare.run import Question, compare
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.model.plan import AppSource
 from phpdyno.report.shape import RunView
 from phpdyno.report.shape_measured import CarriedEffect
 from phpdyno.report.view import view_of
-from phpdyno.workflows.compare import Question, compare
 from tests.bench.figures import Figure
 from tests.bench.results import Room, Say, Sizes
 

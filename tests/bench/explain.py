@@ -13,7 +13,7 @@ from phpdyno.explain.instructions import count_instructions
 from phpdyno.explain.under_callgrind import CannotCount
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.workflows.app_stand import app_stand
+from phpdyno.session.app_servers import app_stand
 from tests.bench.figures import Figure, Target, median_figure
 from tests.bench.results import Room, Sizes
 from tests.bench.stand import control_arm

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.commands.measure.run import Question
+from phpdyno.commands.measure.run import measure as sweep_pools
 from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.caps import cost_of_pools
 from phpdyno.commands.size.found import SizeFound
@@ -19,8 +21,6 @@ from phpdyno.journal.sweep import Sweep, read_sweep
 from phpdyno.model.plan import AppSource
 from phpdyno.model.sweep import Point
 from phpdyno.stats.visits import throughput, throughput_of, visits_of
-from phpdyno.workflows.measure import Question
-from phpdyno.workflows.measure import measure as sweep_pools
 from tests.bench.figures import Figure, Target, Unit, ratio_figure
 from tests.bench.results import Room, Sizes
 from tests.support.fake_study import FakeProgress

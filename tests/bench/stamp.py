@@ -12,7 +12,7 @@ from phpdyno.host.clock import read_host_cpu
 from phpdyno.host.cores import split_cores
 from phpdyno.host.preflight import read_host
 from phpdyno.model.facts import HostFacts
-from phpdyno.workflows.selfcheck import code_digest
+from phpdyno.session.provenance import code_digest
 from tests.bench.results import Stamp
 
 ROOT = Path(__file__).resolve().parents[2]

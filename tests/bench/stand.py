@@ -19,11 +19,11 @@ from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.paths import cache_dir
+from phpdyno.session.arms import make_arms
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import Instance
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.arms import make_arms
 from tests.bench.results import Say
 
 KILOBYTE = "kilobyte.txt"

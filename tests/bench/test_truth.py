@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.selfcheck.run import Changed
 from phpdyno.errors import DynoError
 from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.report.checks import checks_view
-from phpdyno.workflows.selfcheck import Changed, code_digest
+from phpdyno.session.provenance import code_digest
 from tests.bench import truth
 from tests.bench.figures import measured_text, reached
 from tests.bench.results import QUICK, Store

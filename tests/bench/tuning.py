@@ -11,6 +11,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from phpdyno.commands.tune.lab import Heat
+from phpdyno.commands.tune.session import laboratory, subject_of
+from phpdyno.commands.tune.stages.search import Search
 from phpdyno.errors import DynoError
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.tune import TuneRecord
@@ -20,9 +23,6 @@ from phpdyno.model.plan import AppSource
 from phpdyno.model.tune import Asked, Found
 from phpdyno.tuning.factors import candidates_of
 from phpdyno.tuning.readings import by_block
-from phpdyno.workflows.tune_lab import Heat
-from phpdyno.workflows.tune_search import Search
-from phpdyno.workflows.tune_session import laboratory, subject_of
 from tests.bench.figures import Figure, Target, share_figure
 from tests.bench.results import Room, Say, Sizes
 from tests.bench.tunes import tuned

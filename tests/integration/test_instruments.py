@@ -27,11 +27,11 @@ from phpdyno.host.checkup.trials import try_cycles
 from phpdyno.model.plan import Panel
 from phpdyno.model.stacks import PhpProfile
 from phpdyno.model.workload import Target, Workload
+from phpdyno.session.app_servers import app_stand
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.meter import HostMeter, children_of
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.app_stand import app_stand
 from tests.support.fake_study import FakeProgress
 from tests.support.optional import needs
 from tests.support.stack import plain_arm, plain_bench

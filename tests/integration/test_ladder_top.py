@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from phpdyno.apps.registry import open_app
+from phpdyno.commands.ladder.top import look_at, top_of
 from phpdyno.model.ladder import STOCK, Step
 from phpdyno.model.plan import AppSource, Plan
 from phpdyno.model.workload import Target, Workload
-from phpdyno.workflows.arms import make_arms
-from phpdyno.workflows.ladder_top import look_at, top_of
+from phpdyno.session.arms import make_arms
 from tests.support.fake_study import FakeProgress
 
 pytestmark = pytest.mark.integration

@@ -9,6 +9,7 @@ from statistics import fmean
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.measure.run import Question, measure
 from phpdyno.drive.open_samples import MAX_LAG_SHARE
 from phpdyno.experiment.bottleneck import find_bottleneck
 from phpdyno.experiment.visiting import LATE_OPEN
@@ -30,7 +31,6 @@ from phpdyno.stats.visits import (
     times_at,
     visits_of,
 )
-from phpdyno.workflows.measure import Question, measure
 from tests.support.command import fault_of, phpdyno, site, start, the_run
 from tests.support.optional import needs
 from tests.support.traces import wait_for_no_traces

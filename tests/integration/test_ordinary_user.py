@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from phpdyno.commands.doctor.run import CheckUp
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import BlockDone, Preflight
 from phpdyno.model.explained import Explained
-from phpdyno.workflows.doctor import CheckUp
 from tests.support.command import FEWEST, site, the_run
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user already")]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.explain.syscall_pass import count_pass
 from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
 from phpdyno.experiment.slot import Lane
@@ -17,7 +18,6 @@ from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed, Instance
 from phpdyno.stack.meter import children_of
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.syscall_pass import count_pass
 from tests.integration.test_layers import git
 from tests.support.fake_study import FakeProgress
 from tests.support.stack import plain_arm, plain_bench

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.commands.compare.run import Question
 from phpdyno.experiment.progress import Progress
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.study import Ground
@@ -12,8 +13,7 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.study import Study, StudyPass, SyscallCounts
 from phpdyno.model.workload import Target, Workload
-from phpdyno.workflows.compare import Question
-from phpdyno.workflows.study_ground import refuse_other_version
+from phpdyno.session.provenance import refuse_other_version
 from tests.support.journals import AA, opening, plan
 from tests.support.studies import counts
 

@@ -9,15 +9,16 @@ import pytest
 from msgspec import structs
 
 import phpdyno
+from phpdyno.commands.selfcheck.comparing import compared_of
+from phpdyno.commands.selfcheck.run import FULL, QUICK, begin, resume_selfcheck, with_comparisons
+from phpdyno.commands.selfcheck.schedule import Job, jobs_of
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.checks import CHECKS_FILE, CHECKS_SCHEMA, CheckKind, Compared, read_checks
 from phpdyno.journal.reader import drop_cut_off_line
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.verdict import Effect, Verdict, VerdictKind
+from phpdyno.session.provenance import code_digest
 from phpdyno.stats.pooled_lag import lag_about
-from phpdyno.workflows.check_scene import compared_of
-from phpdyno.workflows.check_schedule import Job, jobs_of
-from phpdyno.workflows.selfcheck import FULL, QUICK, begin, code_digest, resume_selfcheck, with_comparisons
 from tests.support.checks import GROUND, WISH, compared, header, session
 
 

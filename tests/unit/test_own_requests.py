@@ -12,7 +12,7 @@ from phpdyno.cli.requests import own_requests, refuse_with_resume
 from phpdyno.config.workload_toml import load_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload
-from phpdyno.workflows.compare import workload_for
+from phpdyno.session.source import workload_for
 from tests.support.access_logs import START_S, json_line
 
 

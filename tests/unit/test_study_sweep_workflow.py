@@ -9,6 +9,8 @@ import pytest
 from msgspec import structs
 
 from phpdyno.cli.study import view_of_study
+from phpdyno.commands.measure.run import Question
+from phpdyno.commands.study import run as workflow
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
 from phpdyno.journal.study import Ground, StudyRecord, read_study, write_study
@@ -17,8 +19,6 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.sweep import Point
 from phpdyno.model.workload import Target, Workload
-from phpdyno.workflows import study as workflow
-from phpdyno.workflows.measure import Question
 from tests.support.fake_study import FakeProgress
 from tests.support.study_sweeps import SPECS, TOML, study_sweep
 from tests.support.sweep_runs import records_of

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.study import run as workflow
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.explain.strace import CannotTrace
 from phpdyno.journal.study import StudyRecord, read_study, write_study
-from phpdyno.workflows import study as workflow
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeMeasuring, FakeProgress
 from tests.support.studies import TOML, counts

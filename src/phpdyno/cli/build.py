@@ -19,6 +19,11 @@ from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.options import INSTALLED, NO_REQUESTS, RECIPE, RUNS, TRAINING, GroundOptions, RequestOptions
 from phpdyno.cli.requests import own_requests
 from phpdyno.cli.units import checked_seed, seconds
+from phpdyno.commands.build.builder import LOGS, Trainee, parse_trainee
+from phpdyno.commands.build.refresh import refresh
+from phpdyno.commands.build.run import Made, Wanted, build, directory_for, of_one_package, package, refuse_failed, refuse_outdated
+from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.training_stack import OWN_PLACE
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
@@ -27,14 +32,9 @@ from phpdyno.model.build import Build, Check
 from phpdyno.report.build_view import missing_words, taught_words
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
+from phpdyno.session.run_directory import check_place
+from phpdyno.session.specs import settings_of_build
 from phpdyno.stack.placement import ini_options, loading
-from phpdyno.workflows.build import Made, Wanted, build, directory_for, of_one_package, package, refuse_failed, refuse_outdated
-from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_school import OWN_PLACE
-from phpdyno.workflows.build_site import LOGS, Trainee, parse_trainee
-from phpdyno.workflows.refresh import refresh
-from phpdyno.workflows.rundir import check_place
-from phpdyno.workflows.specs import settings_of_build
 
 NO_EXTENSIONS = "none"
 

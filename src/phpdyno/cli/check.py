@@ -16,8 +16,9 @@ from phpdyno.commands.check import view
 from phpdyno.commands.check.found import Found
 from phpdyno.commands.check.looking import look_at
 from phpdyno.report.terminal_parts import inert
-from phpdyno.workflows.arms import make_arms
-from phpdyno.workflows.compare import open_source, require_servers
+from phpdyno.session.arms import make_arms
+from phpdyno.session.requirements import require_servers
+from phpdyno.session.source import open_source
 
 EXIT_NOT_MEASURABLE = 1
 

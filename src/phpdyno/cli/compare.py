@@ -13,12 +13,12 @@ from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import RequestOptions
 from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.commands.compare.explained import compare_and_explain, resume_and_explain
+from phpdyno.commands.compare.run import Question
 from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import AppSource, Transport
 from phpdyno.report.shape import RunView
-from phpdyno.workflows.compare import Question
-from phpdyno.workflows.explain_compared import compare_and_explain, resume_and_explain
 
 EXIT_REGRESSED = 3
 EXIT_INCONCLUSIVE = 4

@@ -14,9 +14,9 @@ from rich.text import Text
 from phpdyno.apps.registry import open_app
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.units import checked_seed
+from phpdyno.commands.doctor.estimate import make_estimate
+from phpdyno.commands.doctor.run import CheckUp, examine
 from phpdyno.host.checkup.check import Check
-from phpdyno.workflows.doctor import CheckUp, examine
-from phpdyno.workflows.estimate import make_estimate
 
 EXIT_IMPOSSIBLE = 1
 STYLE = {"ok": "green", "limits": "yellow", "missing": "red", "unknown": "dim"}

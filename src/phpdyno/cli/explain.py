@@ -17,12 +17,12 @@ from phpdyno.cli.units import checked_seed, seconds
 from phpdyno.commands.explain.asked import arms_asked, check_wanted, skipped_of
 from phpdyno.commands.explain.exporting import FOLDED, SPEEDSCOPE, check_export, export
 from phpdyno.commands.explain.looking import look_inside
+from phpdyno.commands.explain.passes import Wanted
 from phpdyno.explain.slim import slim
 from phpdyno.journal.explained import EXPLAIN_SCHEMA, ExplainRecord, write_explained
 from phpdyno.model.plan import Transport
-from phpdyno.workflows.compare import open_source
-from phpdyno.workflows.explaining import Wanted
-from phpdyno.workflows.rundir import make_run_dir
+from phpdyno.session.run_directory import make_run_dir
+from phpdyno.session.source import open_source
 
 
 class Options(Struct, frozen=True):

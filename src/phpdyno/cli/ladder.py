@@ -16,12 +16,12 @@ from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import GroundOptions, RequestOptions
 from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, optional_seconds, seconds
+from phpdyno.commands.compare.run import Question
+from phpdyno.commands.ladder.run import Climb, ladder, resume_ladder
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
-from phpdyno.workflows.compare import Question
-from phpdyno.workflows.ladder import Climb, ladder, resume_ladder
 
 USUAL_BUDGET = "15m"
 

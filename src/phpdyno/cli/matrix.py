@@ -13,9 +13,9 @@ from phpdyno.cli.endings import ended
 from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import GroundOptions
 from phpdyno.cli.units import checked_seed, fraction, optional_seconds, seconds
+from phpdyno.commands.matrix.run import Wish, matrix, resume_matrix
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
-from phpdyno.workflows.matrix import Wish, matrix, resume_matrix
 
 USUAL_BUDGET = "10m"
 

@@ -13,11 +13,11 @@ from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import RequestOptions
 from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.commands.measure.run import Question, measure, resume
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrivals
 from phpdyno.model.plan import Transport
 from phpdyno.model.sweep import Point, points_of
-from phpdyno.workflows.measure import Question, measure, resume
 
 MOST_POINTS = 20
 MOST_ARMS = 10

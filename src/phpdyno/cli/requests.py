@@ -13,13 +13,14 @@ from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
 from phpdyno.access_log.words import summary_text
 from phpdyno.cli.live import print_line
 from phpdyno.cli.options import RequestOptions
+from phpdyno.commands.compare import run as compare
+from phpdyno.commands.measure import run as measure
 from phpdyno.config.values import absolute
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
 from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Workload
-from phpdyno.workflows import compare, measure
 
 _Question = TypeVar("_Question", compare.Question, measure.Question, Asked)
 LARGE_BYTES = 64 << 20

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import checked_seed, fraction
+from phpdyno.commands.selfcheck.run import FULL, QUICK, resume_selfcheck, selfcheck, with_comparisons
 from phpdyno.errors import UsageError
 from phpdyno.journal.checks import Wish
 from phpdyno.report.checks import ChecksView, checks_view
 from phpdyno.report.terminal_parts import inert
-from phpdyno.workflows.selfcheck import FULL, QUICK, resume_selfcheck, selfcheck, with_comparisons
 
 EXIT_CONTRADICTED = 1
 STYLE = {"reached": "green", "open": "yellow", "not reached": "red", "–": "dim"}

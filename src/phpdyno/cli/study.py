@@ -10,6 +10,7 @@ from phpdyno.cli.live import LiveProgress, print_line
 from phpdyno.cli.units import optional_seconds
 from phpdyno.commands.connectors.study import KIND as CONNECTORS
 from phpdyno.commands.size.study import KIND as SIZE
+from phpdyno.commands.study.run import begun_sweep_in, resume_study, study
 from phpdyno.config.values import read_toml
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, begun_in, read_journal
@@ -19,7 +20,6 @@ from phpdyno.report.study_page import study_page
 from phpdyno.report.study_shape import StudyView
 from phpdyno.report.study_terminal import study_summary
 from phpdyno.report.study_view import study_view
-from phpdyno.workflows.study import begun_sweep_in, resume_study, study
 
 PAGE = "study.md"
 

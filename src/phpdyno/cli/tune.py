@@ -12,11 +12,12 @@ from phpdyno.cli.live import LiveProgress
 from phpdyno.cli.options import RequestOptions
 from phpdyno.cli.requests import refuse_with_resume, with_requests
 from phpdyno.cli.units import checked_seed, fraction, seconds
+from phpdyno.commands.compare.run import MARGINS
+from phpdyno.commands.tune.explained import resume_and_explain_tune, tune_and_explain
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.tune import Asked, Goal
-from phpdyno.workflows.compare import MARGINS, loaded_concurrency
-from phpdyno.workflows.explain_tuned import resume_and_explain_tune, tune_and_explain
+from phpdyno.session.requirements import loaded_concurrency
 
 LEAST_BUDGET_S = 60.0
 

@@ -8,13 +8,13 @@ from msgspec import structs
 
 from phpdyno.build import installed
 from phpdyno.build.workshop import Workshop, write_build
+from phpdyno.commands.build.builder import Trainee, parse_trainee
+from phpdyno.commands.tune.builds import build_candidates, fitting_builds, rebuilt_in
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
-from phpdyno.workflows.build_site import Trainee, parse_trainee
-from phpdyno.workflows.specs import place_of_build, without_build
-from phpdyno.workflows.tune_builds import build_candidates, fitting_builds, rebuilt_in
+from phpdyno.session.specs import place_of_build, without_build
 from tests.support.builds import BUILD
 from tests.unit.builds.test_workshop import silent
 

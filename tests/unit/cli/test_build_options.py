@@ -10,11 +10,11 @@ from rich.console import Console
 from phpdyno.cli import build as command
 from phpdyno.cli.build import Listed, Options, foundation_of, run, wanted_of
 from phpdyno.cli.options import RECIPE, GroundOptions, RequestOptions
+from phpdyno.commands.build import run as workflow
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Check, Lesson, Teaching
-from phpdyno.workflows import build as workflow
 from tests.support.builds import BUILD
 
 WORKLOAD = '[[target]]\npath = "/asked"\nweight = 3\n\n[[target]]\npath = "/seldom"\nweight = 1\n'

@@ -12,9 +12,9 @@ from phpdyno.cli import ladder as command
 from phpdyno.cli import show
 from phpdyno.cli.ladder import Options, climb_of, run
 from phpdyno.cli.options import NO_REQUESTS, TRAINING, GroundOptions
+from phpdyno.commands.ladder import run as workflow
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
-from phpdyno.workflows import ladder as workflow
 
 
 def asked(tmp_path: Path, **changed: object) -> Options:

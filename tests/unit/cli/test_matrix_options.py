@@ -9,9 +9,9 @@ from msgspec import structs
 from phpdyno.cli import matrix as command
 from phpdyno.cli.matrix import Options, run
 from phpdyno.cli.options import RECIPE, TRAINING, GroundOptions
+from phpdyno.commands.matrix import run as workflow
 from phpdyno.errors import UsageError
 from phpdyno.journal.matrix import write_matrix
-from phpdyno.workflows import matrix as workflow
 from tests.support.ladders import matrix_record
 
 APPS = ("hello", "symfony-hello")

@@ -12,7 +12,7 @@ from phpdyno.config.peers import distinct, parse_peer
 from phpdyno.errors import UsageError
 from phpdyno.host import network
 from phpdyno.model.service import Tcp
-from phpdyno.workflows.peers import go_on_with, named_peers
+from phpdyno.session.peers import go_on_with, named_peers
 
 TOML = """name = "shop"
 docroot = "."

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.commands.build.named import named, without_builds
 from phpdyno.config.study_toml import load_study
 from phpdyno.config.values import read_toml
 from phpdyno.errors import UsageError
 from phpdyno.model.study import ReferenceSweep, StudyBuild
-from phpdyno.workflows.study_builds import named, without_builds
 
 HEAD = """\
 name = "small"

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.doctor.estimate import Decidable, estimate_plan, in_words
 from phpdyno.experiment import block as block_file
 from phpdyno.experiment import gate as gate_file
 from phpdyno.experiment import runner as runner_file
@@ -18,8 +19,7 @@ from phpdyno.journal.records import Calibrated
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.workload import Target, Workload
-from phpdyno.workflows.arms import Arms
-from phpdyno.workflows.estimate import Decidable, estimate_plan, in_words
+from phpdyno.session.arms import Arms
 from tests.support.fake_stage import FakeMeter, FakeStage
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import AA, CONTROL

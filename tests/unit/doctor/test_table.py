@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 
 from phpdyno.cli.doctor import meaning, run, table
+from phpdyno.commands.doctor.estimate import Decidable, Estimate
+from phpdyno.commands.doctor.run import CheckUp
 from phpdyno.errors import UsageError
 from phpdyno.host.checkup.check import Check, install
 from phpdyno.host.checkup.programs import judge_nginx
-from phpdyno.workflows.doctor import CheckUp
-from phpdyno.workflows.estimate import Decidable, Estimate
 
 ROOT = Path(__file__).resolve().parents[3]
 OK = Check("measuring", "cores", "ok", "2: core 1 for the instance under test, core 0 for the rest")

@@ -7,8 +7,8 @@ from msgspec import structs
 
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build
-from phpdyno.workflows import arms, specs
-from phpdyno.workflows.arms import make_arms
+from phpdyno.session import arms, specs
+from phpdyno.session.arms import make_arms
 from tests.support.builds import BUILD
 
 PGO = structs.replace(BUILD, name="pgo-1")

@@ -12,10 +12,10 @@ from phpdyno.build.given_source import PARSER
 from phpdyno.build.installed import Installed
 from phpdyno.build.order import Ground
 from phpdyno.build.workshop import Workshop
+from phpdyno.commands.build import sources as build_ground
+from phpdyno.commands.build.sources import Foundation, find_ground
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows import build_ground
-from phpdyno.workflows.build_ground import Foundation, find_ground
 from tests.support.extension import extension_source
 from tests.support.fake_study import FakeProgress
 

@@ -12,15 +12,15 @@ from msgspec import json, structs
 from phpdyno.build.order import Ground, Order
 from phpdyno.build.training import Course
 from phpdyno.build.workshop import DONE, Workshop
+from phpdyno.commands.build import builder as build_site
+from phpdyno.commands.build.builder import Site, Trainee
+from phpdyno.commands.build.sources import Foundation
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Build, Check, Teaching
 from phpdyno.model.service import Tcp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows import build_site
-from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Site, Trainee
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 from tests.support.locks import noting_lock

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.compare.run import Question, check_load, make_plan
+from phpdyno.commands.tune.session import subject_of
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import APACHE, Arm, PhpBuild
@@ -14,9 +16,8 @@ from phpdyno.model.plan import MAX_LAG, MAX_LAG_OF_CPU, AppSource
 from phpdyno.model.tune import Asked
 from phpdyno.model.workload import Target, Workload
 from phpdyno.render.nginx import MOST_THROUGH_NGINX
-from phpdyno.workflows.arms import Arms
-from phpdyno.workflows.compare import Question, check_load, loaded_concurrency, make_plan
-from phpdyno.workflows.tune_session import subject_of
+from phpdyno.session.arms import Arms
+from phpdyno.session.requirements import loaded_concurrency
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.0")
 QUESTION = Question(AppSource(reference="hello"), transport="fastcgi", concurrency=4, keep_conn=True)

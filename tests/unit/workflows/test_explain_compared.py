@@ -6,6 +6,8 @@ from pathlib import Path
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.commands.compare.explained import pairs_of, unexplained
+from phpdyno.commands.tune.explained import NOTHING_FOUND, is_left, winner_inside
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.records import ExplainedArms, Planned, Record
 from phpdyno.journal.tune import TuneRecord
@@ -17,8 +19,6 @@ from phpdyno.report.tune_page import render_tune
 from phpdyno.report.tune_terminal import tune_summary
 from phpdyno.report.tune_view import tune_view
 from phpdyno.report.view import view_of
-from phpdyno.workflows.explain_compared import pairs_of, unexplained
-from phpdyno.workflows.explain_tuned import NOTHING_FOUND, is_left, winner_inside
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import AA as AA_ARM
 from tests.support.journals import JIT, TIMESTAMPS, finished, plan

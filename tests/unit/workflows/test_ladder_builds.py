@@ -8,16 +8,16 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build.training import Course
+from phpdyno.commands.build.builder import Trainee
+from phpdyno.commands.compare.run import Question
+from phpdyno.commands.ladder import run as workflow
+from phpdyno.commands.ladder.run import Climb
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.journal.ladder import LadderRecord
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
-from phpdyno.workflows import ladder as workflow
-from phpdyno.workflows.build_site import Trainee
-from phpdyno.workflows.compare import Question
-from phpdyno.workflows.ladder import Climb
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 from tests.support.ladders import TEACHING

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.compare.run import Question
+from phpdyno.commands.ladder import run as workflow
+from phpdyno.commands.ladder.top import Top
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.journal.ladder import KNOBS, LadderRecord, read_ladder, write_ladder
 from phpdyno.journal.reader import FILE
@@ -20,9 +23,6 @@ from phpdyno.model.ladder import Step
 from phpdyno.model.plan import AppSource
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Workload
-from phpdyno.workflows import ladder as workflow
-from phpdyno.workflows.compare import Question
-from phpdyno.workflows.ladder_top import Top
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record
 
 SILENT: Any = SimpleNamespace(phase=lambda _: None, note=lambda _: None, tick=lambda *_: None)

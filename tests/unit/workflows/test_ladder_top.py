@@ -10,15 +10,15 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build.beside import WrongAnswer
+from phpdyno.commands.ladder import top as module
+from phpdyno.commands.ladder.top import Seen, look_at, top_of
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.ladder import Step
 from phpdyno.model.plan import AppSource, Plan
 from phpdyno.stack.instance import ArmFailed
+from phpdyno.tuning.preloading import PRELOAD
 from phpdyno.tuning.safe import Subset
-from phpdyno.workflows import ladder_top as module
-from phpdyno.workflows.ladder_top import Seen, look_at, top_of
-from phpdyno.workflows.preloading import PRELOAD
 from tests.support.facts import NO_OPCACHE, OPCACHE, PLAIN
 
 BELOW = Step("pgo+bolt", "build=pgo+bolt-1", "pgo", build="pgo+bolt-1")

@@ -8,15 +8,15 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build.training import Course
+from phpdyno.commands.build.builder import Trainee
+from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.matrix import run as workflow
+from phpdyno.commands.matrix.run import Wish
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.matrix import ALL
 from phpdyno.model.recipe import Recipe
-from phpdyno.workflows import matrix as workflow
-from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Trainee
-from phpdyno.workflows.matrix import Wish
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 from tests.support.ladders import TEACHING, matrix_record

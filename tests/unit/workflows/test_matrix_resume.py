@@ -10,6 +10,8 @@ from msgspec import structs
 
 from phpdyno.build.requests import traffic_digest
 from phpdyno.build.workshop import write_build
+from phpdyno.commands.compare import run as comparing
+from phpdyno.commands.matrix import run as workflow
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.journal.matrix import MatrixRecord, read_matrix, write_matrix
 from phpdyno.journal.reader import FILE
@@ -18,8 +20,6 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Binary, Build
 from phpdyno.model.workload import Target, Workload
-from phpdyno.workflows import compare as comparing
-from phpdyno.workflows import matrix as workflow
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import CONTROL, JIT, opening, plan
 from tests.support.journals import blocks as measured

@@ -8,18 +8,8 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.sweep import SweepClock
-from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, SweepEnded, SweepHeader, read_sweep
-from phpdyno.journal.writer import JournalWriter
-from phpdyno.model.app import PreparedApp
-from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.plan import AppSource
-from phpdyno.model.sweep import Point
-from phpdyno.model.workload import Target, Workload
-from phpdyno.render.nginx import MOST_THROUGH_NGINX
-from phpdyno.workflows import measure as module
-from phpdyno.workflows.measure import (
+from phpdyno.commands.measure import run as module
+from phpdyno.commands.measure.run import (
     DEBIAN_POOL,
     POINTS,
     Question,
@@ -30,7 +20,17 @@ from phpdyno.workflows.measure import (
     rivals_here,
     with_pool,
 )
-from phpdyno.workflows.sweep_session import best_point, ending, refuse_other_cores
+from phpdyno.commands.measure.session import best_point, ending, refuse_other_cores
+from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.experiment.sweep import SweepClock
+from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, SweepEnded, SweepHeader, read_sweep
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.model.plan import AppSource
+from phpdyno.model.sweep import Point
+from phpdyno.model.workload import Target, Workload
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
 from tests.support.journals import preflight
 from tests.support.sweeps import plan_of, visit
 

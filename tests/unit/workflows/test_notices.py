@@ -8,8 +8,8 @@ from msgspec import structs
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.service import Tcp
 from phpdyno.model.workload import Target, Workload
+from phpdyno.session.environment import notices_of
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.session import notices_of
 
 APP = PreparedApp("shop", Path("/srv/shop"), Workload((Target("/"),), "localhost"))
 

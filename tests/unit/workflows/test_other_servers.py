@@ -6,8 +6,8 @@ import pytest
 
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import APACHE, Arm, PhpBuild
-from phpdyno.workflows.arms import _refuse_other_servers
-from phpdyno.workflows.compare import require_servers
+from phpdyno.session.arms import _refuse_other_servers
+from phpdyno.session.requirements import require_servers
 
 PHP = PhpBuild(__file__, "8.2.36")
 WITH_APACHE = {"web.server": APACHE}
@@ -30,8 +30,8 @@ def test_different_servers(control: dict[str, str], treatment: dict[str, str]) -
 
 def test_nginx_is_not_needed_where_no_arm_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("phpdyno.workflows.compare.find_program", asked.append)
-    monkeypatch.setattr("phpdyno.workflows.compare.require_apache", lambda transport, each: asked.append(f"{transport} {each.name}"))
+    monkeypatch.setattr("phpdyno.commands.compare.run.find_program", asked.append)
+    monkeypatch.setattr("phpdyno.commands.compare.run.require_apache", lambda transport, each: asked.append(f"{transport} {each.name}"))
     require_servers("http", [arm(WITH_APACHE)])
     assert asked == ["http mine"]
     require_servers("http", [arm(WITH_APACHE), arm({})])

@@ -7,11 +7,11 @@ import pytest
 from msgspec import structs
 
 from phpdyno.build import installed
+from phpdyno.commands.build import run as workflow
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Check, Origin
-from phpdyno.workflows import build as workflow
 from tests.support.builds import BUILD
 from tests.support.locks import noting_lock
 

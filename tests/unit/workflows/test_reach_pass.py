@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from phpdyno.apps.source import PHP_FILES
+from phpdyno.commands.compare import run as comparing
 from phpdyno.errors import DynoError
 from phpdyno.experiment.state import RunState
 from phpdyno.host.cores import split_cores
@@ -15,9 +16,10 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.reach import Connection, Reached
 from phpdyno.model.workload import Target, Workload
+from phpdyno.session import reach_pass
+from phpdyno.session.environment import Ground
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import ArmFailed
-from phpdyno.workflows import reach_pass, session
 from tests.support.journals import CONTROL, JIT, plan, preflight, reaching
 
 SHOP = Workload((Target("/"), Target("/cart")))
@@ -97,12 +99,12 @@ def test_a_resumed_run_does_not_look_again(tmp_path: Path, monkeypatch: pytest.M
         looked.append(1)
         return ReachedFor(REDIS)
 
-    monkeypatch.setattr(session, "look_before", look)
-    monkeypatch.setattr(session, "change_of", lambda _: "")
-    monkeypatch.setattr(session, "Runner", Measured)
-    monkeypatch.setattr(session, "open_ground", lambda *_, **__: session.Ground(None, None, preflight()))  # type: ignore[arg-type]
+    monkeypatch.setattr(comparing, "look_before", look)
+    monkeypatch.setattr(comparing, "change_of", lambda _: "")
+    monkeypatch.setattr(comparing, "Runner", Measured)
+    monkeypatch.setattr(comparing, "open_ground", lambda *_, **__: Ground(None, None, preflight()))  # type: ignore[arg-type]
     state = RunState.replay(reaching()) if resumed else RunState(plan(JIT))
     with JournalWriter(tmp_path / "journal.jsonl") as journal:
-        session.measure(state, None, None, journal=journal, run=tmp_path, progress=Told())  # type: ignore[arg-type]
+        comparing.measure(state, None, None, journal=journal, run=tmp_path, progress=Told())  # type: ignore[arg-type]
     assert bool(looked) is not resumed
     assert ('"reached"' in (tmp_path / "journal.jsonl").read_text()) is not resumed

@@ -9,14 +9,14 @@ from msgspec import structs
 
 from phpdyno.build import installed
 from phpdyno.build.training import Course
+from phpdyno.commands.build import refresh as workflow
+from phpdyno.commands.build.builder import Trainee
+from phpdyno.commands.build.sources import Foundation
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.model.recipe import Recipe
-from phpdyno.workflows import refresh as workflow
-from phpdyno.workflows.build_ground import Foundation
-from phpdyno.workflows.build_site import Trainee
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 

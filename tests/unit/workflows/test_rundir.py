@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 from phpdyno.cli import build as command
+from phpdyno.commands.build import named as study_builds
+from phpdyno.commands.build import run as build
+from phpdyno.commands.build.builder import Trainee
+from phpdyno.commands.compare.run import Question
+from phpdyno.commands.ladder import run as ladder
+from phpdyno.commands.matrix import run as matrix
+from phpdyno.commands.selfcheck import run as selfcheck
+from phpdyno.commands.study import run as study
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.plan import AppSource
-from phpdyno.workflows import build, ladder, matrix, selfcheck, study, study_builds
-from phpdyno.workflows.build_site import Trainee
-from phpdyno.workflows.compare import Question
-from phpdyno.workflows.rundir import check_place, make_run_dir, whose
+from phpdyno.session.run_directory import check_place, make_run_dir, whose
 from tests.support.fake_study import FakeProgress
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root is careful about where it writes")

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from phpdyno.commands.explain import syscall_pass
 from phpdyno.explain.syscalls import Traced
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.study import Study, StudyArm, StudyComparison, StudyPass, SyscallCount
 from phpdyno.stack.instance import ArmFailed
-from phpdyno.workflows import syscall_pass
 from tests.support.facts import PLAIN, with_ini
 
 CALLS = (SyscallCount("read", 3, 0),)

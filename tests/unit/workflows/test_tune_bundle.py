@@ -6,10 +6,10 @@ import pytest
 from msgspec import structs
 
 from phpdyno.bundle.manifest import Evidence
+from phpdyno.commands.tune import builds as tune_builds
+from phpdyno.commands.tune.bundle import evidence, make_tune_bundle
 from phpdyno.model.plan import AppSource
 from phpdyno.model.tune import Asked, Found
-from phpdyno.workflows import tune_builds
-from phpdyno.workflows.tune_bundle import evidence, make_tune_bundle
 from tests.support.builds import BUILD
 from tests.support.tunes import BOTH, FOUND, JIT, STAMPS, confirmed, record
 

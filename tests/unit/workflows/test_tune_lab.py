@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import structs
 
+from phpdyno.commands.tune.lab import App, Bases, Lab, Maker
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource
 from phpdyno.model.tune import Asked, Goal
 from phpdyno.model.workload import Target, Workload
 from phpdyno.tuning.factors import Candidate
-from phpdyno.workflows.tune_lab import App, Bases, Lab, Maker
 from tests.support.facts import OPCACHE, PLAIN
 
 GIB = 1 << 20

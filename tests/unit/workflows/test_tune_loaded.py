@@ -4,13 +4,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.tune.parts import Changed
+from phpdyno.commands.tune.stages.loaded import Loaded, best_of_each, of_verdict
 from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Confirmed, Ratio
 from phpdyno.stats.conclusion import conclude
 from phpdyno.stats.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, nothing_clashes
-from phpdyno.workflows.tune_loaded import Loaded, best_of_each, of_verdict
-from phpdyno.workflows.tune_parts import Changed
 from tests.support.journals import blocks
 from tests.support.tunes import confirmed
 

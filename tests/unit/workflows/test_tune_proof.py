@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.tune.lab import Heats
+from phpdyno.commands.tune.stages import proof as tune_proof
+from phpdyno.commands.tune.stages.proof import ABLATE, AGAIN, CONFIRM, Proof
+from phpdyno.commands.tune.stages.search import Winner
 from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Found, StageTime
 from phpdyno.stats.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, Factor, entry
-from phpdyno.workflows import tune_proof
-from phpdyno.workflows.tune_lab import Heats
-from phpdyno.workflows.tune_proof import ABLATE, AGAIN, CONFIRM, Proof
-from phpdyno.workflows.tune_search import Winner
 from tests.support.journals import blocks
 
 FACTORS = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in ("a", "b"))

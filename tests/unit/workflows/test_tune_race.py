@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from phpdyno.commands.tune.lab import Heats
+from phpdyno.commands.tune.stages import search as tune_search
+from phpdyno.commands.tune.stages.search import RACE, RACE_AGAIN, Search
 from phpdyno.model.tune import Found
 from phpdyno.stats.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, Entry, Factor, entry
-from phpdyno.workflows import tune_search
-from phpdyno.workflows.tune_lab import Heats
-from phpdyno.workflows.tune_search import RACE, RACE_AGAIN, Search
 from tests.unit.workflows.test_tune_proof import heats
 
 FACTORS = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in ("leak", "jit"))

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.tune import run as workflow
+from phpdyno.commands.tune.parts import Changed, Clock, Parts, spent_in_parts
+from phpdyno.commands.tune.run import Tuning, digests_of, refuse_changed_tune
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Preflight
@@ -17,12 +20,9 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Plan
 from phpdyno.model.tune import Found
 from phpdyno.model.workload import Target, Workload
+from phpdyno.session.specs import Imported
 from phpdyno.stack.live_pool import LivePool
 from phpdyno.stack.php import IniFiles
-from phpdyno.workflows import tune as workflow
-from phpdyno.workflows.specs import Imported
-from phpdyno.workflows.tune import Tuning, digests_of, refuse_changed_tune
-from phpdyno.workflows.tune_parts import Changed, Clock, Parts, spent_in_parts
 from tests.support.bundles import HOST
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import JIT, TIMESTAMPS, arm, blocks, conclusion, opening, plan

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from phpdyno.commands.tune.parts import Changed
+from phpdyno.commands.tune.stages import search as tune_search
+from phpdyno.commands.tune.stages.search import CANNOT_SET, NOT_FOR_MEMORY, Ground, Search, asked_values, set_aside
 from phpdyno.model.plan import AppSource
 from phpdyno.model.tune import Asked, Found, Goal, Screening, StageTime
 from phpdyno.tuning.factors import Candidate, Factor, nothing_clashes
-from phpdyno.workflows import tune_search
-from phpdyno.workflows.tune_parts import Changed
-from phpdyno.workflows.tune_search import CANNOT_SET, NOT_FOR_MEMORY, Ground, Search, asked_values, set_aside
 from tests.support.bundles import HOST
 from tests.support.facts import PLAIN
 

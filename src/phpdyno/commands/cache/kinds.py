@@ -19,7 +19,7 @@ from phpdyno.commands.cache.listing import Kind
 from phpdyno.errors import DynoError
 from phpdyno.model.build import BUILD_FILE
 from phpdyno.report.words import count
-from phpdyno.workflows.preloading import FOLDER as PRELOAD
+from phpdyno.tuning.preloading import FOLDER as PRELOAD
 
 APPS, BUILDS, SEED = "apps", "builds", "seed"
 REMOVING = ".removing"

@@ -23,10 +23,10 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Target, Workload
+from phpdyno.session.app_servers import app_stand
+from phpdyno.session.reach_pass import watch_app
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.instance import WEB_FAULT
-from phpdyno.workflows.app_stand import app_stand
-from phpdyno.workflows.reach_pass import watch_app
 
 MOST_WARNINGS = 20
 _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")

@@ -22,11 +22,11 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.connector import Row
 from phpdyno.paths import cache_dir
+from phpdyno.session.ending import ending
+from phpdyno.session.run_directory import check_place, make_run_dir
+from phpdyno.session.specs import SpecReader
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.tarantool import ServerSettings
-from phpdyno.workflows.rundir import check_place, make_run_dir
-from phpdyno.workflows.session import ending
-from phpdyno.workflows.specs import SpecReader
 
 COMMAND = "connectors"
 PACKAGE = Path(__file__).resolve().parents[4] / "php" / "tarantool" / "src"

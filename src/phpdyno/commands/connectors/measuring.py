@@ -22,12 +22,12 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.connector import Row
 from phpdyno.model.plan import FixedBlocks, Plan
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
+from phpdyno.session.environment import refuse_another_host
 from phpdyno.stack.bench import component_cgroup, component_meter
 from phpdyno.stack.connectors import ConnectorBench
 from phpdyno.stack.meter import host_meter
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.tarantool import Program, ServerSettings, Tarantool
-from phpdyno.workflows.session import refuse_another_host
 
 SERVER = "tarantool"
 """The component that the server's CPU is told of as."""

@@ -6,9 +6,9 @@ from pathlib import Path
 from phpdyno.build.installed import modules_of
 from phpdyno.commands.connectors.clients import THREADS, Here
 from phpdyno.errors import UsageError
+from phpdyno.session.specs import place_of_build
 from phpdyno.stack.php import inspect_php, read_traits
 from phpdyno.stack.placement import ini_options, loading
-from phpdyno.workflows.specs import place_of_build
 
 CLI_BESIDE = "php"
 """The command-line PHP of a finished build, beside its php-fpm."""

@@ -6,12 +6,12 @@ from typing import get_args
 from msgspec import structs
 
 from phpdyno.apps.source import App
+from phpdyno.commands.explain.passes import Wanted
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import PLAIN, Arm
 from phpdyno.model.explained import SectionKey
-from phpdyno.workflows.arms import make_arms
-from phpdyno.workflows.compare import check_nginx, require_servers
-from phpdyno.workflows.explaining import Wanted
+from phpdyno.session.arms import make_arms
+from phpdyno.session.requirements import check_nginx, require_servers
 
 MOST_SPECS = 2
 MOST_COUNTED = 100_000

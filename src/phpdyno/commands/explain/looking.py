@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.apps.source import App
+from phpdyno.commands.explain.passes import Wanted, explain
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.arm import Arm
 from phpdyno.model.explained import Explained
-from phpdyno.workflows.explaining import Wanted, explain
 
 
 def look_inside(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path, progress: Progress) -> Explained:

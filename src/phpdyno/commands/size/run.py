@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from phpdyno import __version__
 from phpdyno.apps.source import App
+from phpdyno.commands.measure.session import refuse_other_cores
 from phpdyno.commands.size.asked import Asked, check_asked
 from phpdyno.commands.size.limits import read_limits
 from phpdyno.commands.size.pool_file import BUNDLE, make_size_bundle
@@ -44,15 +45,16 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT, SweepPlan
 from phpdyno.paths import cache_dir
 from phpdyno.render.apache import is_apache
+from phpdyno.session.ending import last_line
+from phpdyno.session.environment import notices_of, refuse_another_host, start_shared, tell_first, versions_of
+from phpdyno.session.peers import go_on_with, with_named_peers
+from phpdyno.session.reach_pass import look_before
+from phpdyno.session.requirements import require_servers
+from phpdyno.session.run_directory import check_place, make_run_dir
+from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
+from phpdyno.session.specs import CONTROL_OPTION, SpecReader
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.supervise import Supervisor
-from phpdyno.workflows.compare import open_source, prepare_commits, refuse_changed, require_servers, workload_for
-from phpdyno.workflows.peers import go_on_with, with_named_peers
-from phpdyno.workflows.reach_pass import look_before
-from phpdyno.workflows.rundir import check_place, make_run_dir
-from phpdyno.workflows.session import last_line, notices_of, refuse_another_host, start_shared, tell_first, versions_of
-from phpdyno.workflows.specs import CONTROL_OPTION, SpecReader
-from phpdyno.workflows.sweep_session import refuse_other_cores
 
 COMMAND = "size"
 HELPERS = 4

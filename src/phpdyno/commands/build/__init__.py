@@ -1,0 +1,1 @@
+"""`phpdyno build`: the PHP that is there, rebuilt for an app or several."""

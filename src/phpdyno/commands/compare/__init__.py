@@ -1,0 +1,1 @@
+"""`phpdyno compare`: one control, any number of treatments, one verdict each."""

@@ -1,0 +1,118 @@
+"""Numeric values of a tune's winner: proposed by a model, measured beside each other, told back. The best one has to survive ablation."""
+
+from collections.abc import Sequence
+
+from phpdyno.commands.tune.lab import Heat, Lab, run_heats
+from phpdyno.commands.tune.stages.search import Ground, Search, Winner
+from phpdyno.knobs.catalogue import CATALOGUE
+from phpdyno.knobs.judge import in_control
+from phpdyno.knobs.knob import OFF, Knob
+from phpdyno.model.tune import NumberTried
+from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.tuning import numeric
+from phpdyno.tuning.factors import Candidate, Entry, Factor
+from phpdyno.tuning.factors import entry as entry_of
+from phpdyno.tuning.numeric import Number, Told, settings_of
+from phpdyno.tuning.outcome import ratio_of
+from phpdyno.tuning.readings import by_block
+
+STAGE = "numbers"
+SIDE_BY_SIDE = 3
+"""Proposals that are measured in one heat: with more, later ones learn less from earlier ones."""
+BLOCKS = 3
+
+
+def numbers_for(ground: Ground, wanted: Sequence[str]) -> tuple[Number, ...]:
+    """The numeric knobs that could be at work in some combination of what is tried."""
+    offered = {name: value for factor in ground.factors for each in factor.choices for name, value in each.settings.items()}
+    return tuple(_number(knob) for knob in CATALOGUE.values() if _may_work(knob, ground, offered) and (not wanted or knob.name in wanted))
+
+
+def with_numbers(search: Search, ground: Ground, winner: Winner, numbers: Sequence[Number]) -> Winner:
+    """The winner with the best numbers as one part more, where they look better than without."""
+    time, entry = search.time_of("numeric"), winner.entry
+    at_work = [each for each in numbers if entry is not None and _works(CATALOGUE[each.name], ground, entry)]
+    if entry is None or not at_work or not time.seconds:
+        return winner
+    told, sigma = _tell(search, ground, winner, entry, at_work)
+    best = numeric.best(told, sigma)
+    if best is None or best.shrunk <= 0.0:
+        return winner
+    return Winner(*_with(winner, entry, settings_of(at_work, best.values)))
+
+
+def _with(winner: Winner, entry: Entry, numbers: dict[str, str]) -> tuple[tuple[Factor, ...], Entry]:
+    """The winner with numbers as one part more: its factors, and the entry."""
+    factor = Factor("numbers", (Candidate(" + ".join(f"{name}={value}" for name, value in numbers.items()), numbers),))
+    factors = (*winner.factors, factor)
+    return (factors, entry_of(factors, (*entry.levels, 1), f"{entry.name} + numbers"))
+
+
+def _tell(search: Search, ground: Ground, winner: Winner, entry: Entry, numbers: Sequence[Number]) -> tuple[list[Told], float]:
+    """What was measured, and the standard deviation of one block of it."""
+    lab, time = search.lab, search.time_of("numeric")
+    base = lab.control(lab.metric, entry.settings)
+    shape = lab.blocks(ground.known, time.seconds, SIDE_BY_SIDE)
+    sigma = ground.known.noise.of_block(shape.pairs)
+    told: list[Told] = []
+    tried: list[NumberTried] = []
+    turn = 0
+    while True:
+        turn += 1
+        proposed = _proposals(lab, numbers, told, sigma)
+        named = {f"numbers {turn}.{place}": values for place, values in enumerate(proposed, 1)}
+        whole = {name: _with(winner, entry, settings_of(numbers, values))[1].settings for name, values in named.items()}
+        own = {name: {key: value for key, value in each.items() if entry.settings.get(key) != value} for name, each in whole.items()}
+        arms = {name: lab.arm(name, changes, lab.metric, entry.settings) for name, changes in own.items()}
+        heats = run_heats(
+            lab,
+            f"{STAGE}-{turn}",
+            arms,
+            known=ground.known,
+            first=Heat(BLOCKS, shape.pairs),
+            until_s=time.until_s,
+            still_open=lambda _: (),
+            control=base,
+        )
+        if not heats.observations:
+            break
+        for name, values in named.items():
+            logs = tuple(by_block(lab.asked.goal, heats.observations, name).values())
+            if logs:
+                told.append(Told(values, logs))
+                tried.append(NumberTried(settings_of(numbers, values), ratio_of(confidence_sequence(logs, lab.alpha))))
+    search.take(numbers=tuple(sorted(tried, key=lambda each: -each.ratio.value)))
+    return told, sigma
+
+
+def _proposals(lab: Lab, numbers: Sequence[Number], told: Sequence[Told], sigma: float) -> list[numeric.Values]:
+    """Several different ones; two that are alike teach less than one."""
+    found: list[numeric.Values] = []
+    for place in range(4 * SIDE_BY_SIDE):
+        proposed = numeric.propose(numbers, told, sigma_block=sigma, seed=lab.asked.seed * 1009 + place)
+        if proposed not in found:
+            found.append(proposed)
+        if len(found) == SIDE_BY_SIDE:
+            break
+    return found
+
+
+def _number(knob: Knob) -> Number:
+    span = knob.span
+    if span is None:
+        raise ValueError(f"{knob.name} is no number")
+    return Number(knob.name, span.low, span.high, log=True, unit=span.unit)
+
+
+def _may_work(knob: Knob, ground: Ground, offered: dict[str, str]) -> bool:
+    """Whether what it needs is there in the control, or is made by something that is tried."""
+    if knob.span is None or not knob.fits(ground.facts.php_version):
+        return False
+    held = in_control(ground.facts, {})
+    return all(held.get(name, "") not in OFF or name in offered for name in knob.needs)
+
+
+def _works(knob: Knob, ground: Ground, entry: Entry) -> bool:
+    """Whether what it needs is at work in an entry."""
+    held = {**in_control(ground.facts, {}), **entry.settings}
+    return all(held.get(name, "") not in OFF for name in knob.needs)

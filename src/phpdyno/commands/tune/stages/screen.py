@@ -1,0 +1,98 @@
+"""The screening of a tune: a factorial over everything that works alone, made again without what does not work together."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from phpdyno.commands.tune.lab import Heat
+from phpdyno.commands.tune.parts import Changed
+from phpdyno.commands.tune.stages.search import OTHER_CHANGES, Ground, Search, shape_of
+from phpdyno.model.observation import Observation
+from phpdyno.model.tune import Screening
+from phpdyno.model.verdict import Verdict
+from phpdyno.report.tune_words import screened_words
+from phpdyno.stats.factorial import Design, designs
+from phpdyno.stats.screening import Screened, screen
+from phpdyno.tuning.blame import blamed, without
+from phpdyno.tuning.budget import plan_screen
+from phpdyno.tuning.factors import Entry, batches, row_entries
+from phpdyno.tuning.outcome import screened_effects
+from phpdyno.tuning.readings import screen_readings
+
+STAGE, AGAIN = "screen", "screen-again"
+AGAIN_SHARE = 0.8
+"""Of the screening's time for another one: rows that do not work take little of it."""
+TOGETHER = "does not work together with others"
+
+
+def screen_all(search: Search, ground: Ground) -> tuple[Ground, Screened | None]:
+    """The factorial, with what it was made of; None when no row was measured.
+
+    Where rows do not work although every change works alone, and so many that some effect cannot be told, what is to blame is left out
+    and the rest is screened again, once.
+    """
+    shape = search.found.screening
+    if shape is None:
+        return ground, None
+    screened, blame = _screen(search, STAGE, ground, shape)
+    if not blame or (screened and all(each.effect for each in screened.mains)):
+        return ground, screened
+    search.refuse({name: f"{TOGETHER}: {why}" for name, why in blame.items()})
+    rest = structs.replace(ground, factors=without(ground.factors, tuple(blame)))
+    lab, levels = search.lab, tuple(len(each.levels) for each in rest.factors)
+    again = plan_screen(AGAIN_SHARE * search.time_of("screen").seconds, levels, lab.costs(ground.known), lab.alpha) if levels else None
+    if again is None:
+        return rest, None
+    search.take(broken=shape, screening=shape_of(again))
+    search.tell(f"screening again without {', '.join(blame)}: {TOGETHER}")
+    screened, _ = _screen(search, AGAIN, rest, shape_of(again))
+    return rest, screened
+
+
+def _screen(search: Search, stage: str, ground: Ground, shape: Screening) -> tuple[Screened | None, dict[str, str]]:
+    """One factorial; and the changes that are to blame for rows that do not work, with the reason of such a row."""
+    lab = search.lab
+    design = _design(ground, shape)
+    rows = row_entries(ground.factors, design)
+    groups = batches(design, lab.most_arms)
+    seen: list[Sequence[Observation]] = []
+    broken: dict[str, Verdict] = {}
+    for number, group in enumerate(groups, 1):
+        arms = search.arms(rows[row] for row in group)
+        fixed = lab.fixed(ground.known, Heat(shape.blocks, shape.pairs), len(arms))
+        seconds = (search.time_of("screen").until_s - lab.clock.spent_s()) / (len(groups) - number + 1)
+        state = search.measure(f"{stage}-{number}", arms, fixed, max(0.0, seconds))
+        seen.append(state.observations)
+        broken |= {name: verdict for name, verdict in state.verdicts.items() if verdict.kind == "invalid"}
+    blame = _blame(ground, rows, broken)
+    readings = screen_readings(lab.asked.goal, seen, {each.name: row for row, each in enumerate(rows)})
+    if not readings:
+        return None, blame
+    screened = screen(design, readings, ground.known.noise, lab.alpha)
+    effects, together = screened_effects(ground.factors, screened, lab.margin)
+    search.take(screening=structs.replace(shape, effects=effects, together=together))
+    search.tell(screened_words(effects))
+    return screened, blame
+
+
+def _blame(ground: Ground, rows: Sequence[Entry], broken: Mapping[str, Verdict]) -> dict[str, str]:
+    """By change the reason of a row that it is in."""
+    works, failed = ([each for each in rows if (each.name in broken) is wanted] for wanted in (False, True))
+    idle = {
+        name: [each.knob for each in verdict.proofs if not each.proved and not each.same_as_control] for name, verdict in broken.items()
+    }
+    found: dict[str, str] = {}
+    for name in blamed(ground.factors, works, failed, idle):
+        changes = next(choice for factor in ground.factors for choice in factor.choices if choice.name == name)
+        of_it = [row for row in failed if changes.settings.keys() <= row.settings.keys()]
+        shown = [each for row in of_it for each in broken[row.name].proofs if each.knob in changes.settings and not each.proved]
+        found[name] = shown[0].detail if shown else broken[of_it[0].name].reason if of_it else "the combination did not work"
+    return found
+
+
+def _design(ground: Ground, shape: Screening) -> Design:
+    """The one that was planned. Raises Changed."""
+    for each in designs([len(factor.levels) for factor in ground.factors]):
+        if (len(each.rows), each.resolution) == (shape.rows, shape.resolution):
+            return each
+    raise Changed(OTHER_CHANGES)

@@ -1,0 +1,170 @@
+"""One session of measuring a plan: its servers, the host before it, the runner, and how the journal ends."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+from msgspec import Struct
+
+from phpdyno.apps.databases import database_socket, live_datadir
+from phpdyno.apps.services import component_of, start_services, versions_of_services
+from phpdyno.errors import DynoError
+from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.slot import SharedMeters
+from phpdyno.experiment.stage import Stage
+from phpdyno.host.cgroup import CpuGroups, cpu_source, find_cpu_groups
+from phpdyno.host.cores import Cores, split_cores
+from phpdyno.host.preflight import read_host, warnings_for
+from phpdyno.journal.records import Preflight
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.model.facts import HostFacts
+from phpdyno.model.notices import first_of, open_words, through_words
+from phpdyno.model.plan import Transport
+from phpdyno.render.apache import is_apache, of_both_kinds
+from phpdyno.stack.apache import apache_version
+from phpdyno.stack.bench import Bench, component_cgroup, component_meter
+from phpdyno.stack.mariadb import Database
+from phpdyno.stack.meter import Meter, host_meter
+from phpdyno.stack.programs import nginx_version
+from phpdyno.stack.script import ScriptBench
+from phpdyno.stack.services.addresses import addresses_of
+from phpdyno.stack.services.running import RunningService
+from phpdyno.stack.supervise import Supervisor
+
+
+class Ground(Struct, frozen=True):
+    """What the comparisons of one session stand on: the stage that starts their instances, shared meters, the host before the first."""
+
+    stage: Stage
+    meters: SharedMeters
+    preflight: Preflight
+
+
+def open_ground(
+    stack: ExitStack,
+    app: PreparedApp,
+    supervisor: Supervisor,
+    *,
+    arms: Sequence[Arm],
+    transport: Transport,
+    workers: int,
+    max_steal: float,
+    apps: Mapping[str, PreparedApp] | None = None,
+) -> Ground:
+    """Start what the instances of these arms share, for as long as `stack` lives, and look at the host; `workers` are busy at once.
+
+    Raises DynoError.
+    """
+    cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(arms))
+    shared = start_shared(stack, app, supervisor, cores)
+    if shared.groups is None:
+        _refuse_passing_workers(arms)
+    versions = {**versions_of(arms, transport, shared.database), **versions_of_services([each.service for each in app.services])}
+    host = read_host(cores, cpu_source(shared.groups), versions)
+    stage: Stage = (
+        ScriptBench(supervisor, app, cores=cores, groups=shared.groups)
+        if transport == "script"
+        else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
+    )
+    warnings = (*notices_of(supervisor, app), *warnings_for(host, max_steal))
+    return Ground(stage, shared.meters, Preflight(host, warnings))
+
+
+def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
+    """What a report begins with: that the app ran without a bottle, or whom it could reach from there."""
+    if supervisor.no_bottle:
+        return (open_words(supervisor.no_bottle),)
+    return (through_words(app.peers),) if app.peers else ()
+
+
+def tell_first(warnings: Sequence[str], progress: Progress) -> None:
+    """Say before measuring what the report will begin with."""
+    for each in first_of(warnings):
+        progress.note(each)
+
+
+def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
+    """A resumed run goes on only with the servers, the kernel and the accounting that it began with."""
+    if before is None:
+        return
+    for what in ("versions", "kernel", "cpu_model", "cpu_source"):
+        then, today = getattr(before, what), getattr(now, what)
+        if then != today:
+            raise DynoError(f"{what.replace('_', ' ')} changed since the run began: {then}, now {today}", next_step="start a new run")
+
+
+def _refuse_passing_workers(arms: Sequence[Arm]) -> None:
+    """Without a cgroup, what an ended worker had used is known to a tick only: pools whose workers come and go have no honest figure."""
+    for arm in arms:
+        if workers_pass(arm):
+            raise DynoError(
+                "workers of this pool come and go, and without a cgroup the CPU time of one that ended is not known exactly",
+                where=arm.name,
+                next_step="run as root, where cgroups can be made, or use pool.pm=static without pm.max_requests",
+            )
+
+
+def workers_pass(arm: Arm) -> bool:
+    """Whether workers of this arm's pool come and go."""
+    pool = arm.layer("pool")
+    return pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0
+
+
+class Shared(Struct, frozen=True):
+    """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters,
+    running services."""
+
+    groups: CpuGroups | None
+    database: Database | None
+    meters: SharedMeters
+    services: tuple[RunningService, ...] = ()
+
+
+def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> Shared:
+    """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
+    groups = find_cpu_groups()
+    database, meter = _start_database(stack, app, supervisor, cores, groups)
+    services = start_services(
+        stack,
+        supervisor,
+        app.services,
+        addresses_of([each.service for each in app.services], app.peers),
+        cores=cores.helpers,
+        cgroups_of=lambda name: component_cgroup(supervisor, groups, name),
+    )
+    meters = {each.service.name: component_meter(supervisor, groups, component_of(each.service), each.child) for each in services}
+    whole = host_meter(groups)
+    for each in (whole, *meters.values()):
+        stack.callback(each.close)
+    return Shared(groups, database, SharedMeters(meter, whole, meters), services)
+
+
+def _start_database(
+    stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores, groups: CpuGroups | None
+) -> tuple[Database | None, Meter | None]:
+    if app.datadir is None:
+        return None, None
+    database = stack.enter_context(
+        Database.start(
+            supervisor,
+            datadir=live_datadir(supervisor, app.datadir, "database"),
+            socket_path=database_socket(supervisor),
+            cores=cores.helpers,
+            cgroups=component_cgroup(supervisor, groups, "database"),
+        )
+    )
+    meter = component_meter(supervisor, groups, "database", database.child)
+    stack.callback(meter.close)
+    return database, meter
+
+
+def versions_of(arms: Sequence[Arm], transport: Transport, database: Database | None) -> dict[str, str]:
+    """Versions of all servers that these arms run on."""
+    versions = {f"php ({arm.php.fpm})": arm.php.version for arm in arms}
+    if database is not None:
+        versions["mariadb"] = Database.version()
+    if transport == "http" and not all(is_apache(arm) for arm in arms):
+        versions["nginx"] = nginx_version()
+    if any(is_apache(arm) for arm in arms):
+        versions["apache"] = apache_version()
+    return versions

@@ -1,0 +1,36 @@
+"""What a session needs before anything starts: installed servers, and no more load than they take."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.arm import Arm
+from phpdyno.model.plan import Transport
+from phpdyno.render.apache import is_apache
+from phpdyno.render.nginx import MOST_THROUGH_NGINX
+from phpdyno.stack.apache import require_apache
+from phpdyno.stack.programs import find_program
+
+
+def require_servers(transport: Transport, arms: Sequence[Arm]) -> None:
+    """Raise DynoError where a server that these arms need is not installed, UsageError where an arm's server cannot be what it says."""
+    if transport == "http" and not all(is_apache(arm) for arm in arms):
+        find_program("nginx")
+    for arm in arms:
+        if is_apache(arm):
+            require_apache(transport, arm)
+        if not Path(arm.php.fpm).is_file():
+            raise DynoError("this PHP is gone", where=arm.php.fpm)
+
+
+def check_nginx(transport: Transport, in_flight: int) -> None:
+    """Raise UsageError for more requests in flight than our nginx serves at once."""
+    if transport == "http" and in_flight > MOST_THROUGH_NGINX:
+        said = f"{in_flight} requests in flight are over {MOST_THROUGH_NGINX}, which our nginx serves at once"
+        raise UsageError(said, next_step="ask for fewer, or measure with --transport fastcgi")
+
+
+def loaded_concurrency() -> int:
+    """Requests in flight that saturate a host of this size: two for each core, as long as our nginx serves them at once."""
+    return min(2 * len(os.sched_getaffinity(0)), MOST_THROUGH_NGINX)

@@ -1,0 +1,69 @@
+"""The app that a run measures: opened by name, its commits prepared, and refused where it is no longer the one of the plan."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from phpdyno.apps.registry import open_app
+from phpdyno.apps.revisions import prepare_commit
+from phpdyno.apps.script import ScriptApp
+from phpdyno.apps.source import App
+from phpdyno.errors import DynoError
+from phpdyno.model.app import PreparedApp
+from phpdyno.model.arm import Arm
+from phpdyno.model.plan import AppSource, Plan
+from phpdyno.model.sweep import SweepPlan
+from phpdyno.model.workload import Workload
+from phpdyno.paths import cache_dir
+from phpdyno.stack.extensions import extension_digests
+from phpdyno.stack.php import inspect_php
+from phpdyno.stack.supervise import Supervisor
+
+
+def prepare_commits(
+    definition: App, app: PreparedApp, arms: Sequence[Arm], supervisor: Supervisor, progress: Callable[[str], None]
+) -> dict[str, PreparedApp]:
+    """The app of each arm that serves a commit, by the arm's name; one copy for each commit. Raises DynoError."""
+    made: dict[str, PreparedApp] = {}
+    for arm in arms:
+        commit = arm.settings.get("source")
+        if commit and commit not in made:
+            made[commit] = prepare_commit(definition, commit, supervisor, cache=cache_dir(), progress=progress, shared=app)
+    return {arm.name: made[arm.settings["source"]] for arm in arms if "source" in arm.settings}
+
+
+def open_source(source: AppSource, control: Arm | None = None) -> App:
+    """The app that was named; the script of a `control`'s PHP where a script was. Raises UsageError."""
+    if source.script and control is not None:
+        return ScriptApp(Path(source.script), control)
+    return open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
+
+
+def workload_for(own: Workload | None, apps: Workload) -> Workload:
+    """The workload of a plan: one of the user's `own`, or the app's (`apps`).
+
+    An app that names a host of its own is asked by that name, since it may send other visitors there.
+    """
+    if own is None:
+        return apps
+    return own if apps.host == Workload(()).host else structs.replace(own, host=apps.host)
+
+
+def refuse_changed(plan: Plan | SweepPlan, app: PreparedApp, arms: Sequence[Arm]) -> None:
+    """What was measured on other versions of the app, or of the arms' PHP, may not be mixed with the rest. Raises DynoError."""
+    if app.version != plan.app_version or (not plan.source.requests and app.workload != plan.workload):
+        raise DynoError(
+            f"the app is not the one that this run began with (now {app.version or 'changed'}, then {plan.app_version or 'different'})",
+            where=plan.app,
+            next_step="start a new run",
+        )
+    for arm in arms:
+        now = inspect_php(arm.php.fpm, arm.php.extension_dir, cli=plan.transport == "script")
+        changed = [path for path, digest in extension_digests(arm.settings).items() if arm.php.extensions.get(path) != digest]
+        if changed:
+            raise DynoError("this extension is not the one that the run began with", where=changed[0], next_step="start a new run")
+        if (now.version, now.build_id) != (arm.php.version, arm.php.build_id):
+            raise DynoError(
+                f"PHP is now {now.version}, the run began with {arm.php.version}", where=arm.php.fpm, next_step="start a new run"
+            )
