@@ -3,8 +3,8 @@
 import shutil
 import time
 
+from phpdyno.commands.study.view.shape import ArmFigures, StudyView
 from phpdyno.paths import cache_dir
-from phpdyno.report.study_shape import ArmFigures, StudyView
 from phpdyno.session.provenance import code_digest
 from phpdyno.stack.supervise import Supervisor
 from tests.bench.builder import Builder, said_by

@@ -8,12 +8,12 @@ import shutil
 
 from phpdyno.build.rungs import JIT_SPEC
 from phpdyno.commands.compare.run import Question, compare
+from phpdyno.commands.compare.view.measuring import CarriedEffect
+from phpdyno.commands.compare.view.shape import RunView
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.model.plan import AppSource
-from phpdyno.report.shape import RunView
-from phpdyno.report.shape_measured import CarriedEffect
-from phpdyno.report.view import view_of
 from tests.bench.figures import Figure
 from tests.bench.results import Room, Say, Sizes
 

@@ -1,8 +1,8 @@
 """Section `ladder`: what the steps of a ladder on WordPress bring, knobs on top included."""
 
+from phpdyno.commands.ladder.view import LadderView, standing
 from phpdyno.model.ladder import StepFound
 from phpdyno.model.tune import Ratio
-from phpdyno.report.ladder_view import LadderView, standing
 from tests.bench.builder import builder, said_by
 from tests.bench.figures import Figure, Target
 from tests.bench.results import Room, Sizes

@@ -2,8 +2,8 @@
 
 import shutil
 
+from phpdyno.commands.tune.words import settings_words
 from phpdyno.journal.tune import TuneRecord
-from phpdyno.report.tune_words import settings_words
 from tests.bench.figures import Figure, Target
 from tests.bench.results import Room, Sizes
 from tests.bench.tunes import tuned

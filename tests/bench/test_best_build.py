@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.study.view.whole import study_view
 from phpdyno.config.study_toml import load_study
-from phpdyno.report.study_view import study_view
 from tests.bench.best_build import TARGETS, figures_of
 from tests.bench.figures import measured_text
 from tests.bench.results import QUICK, Sizes

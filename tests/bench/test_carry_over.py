@@ -3,9 +3,9 @@ from typing import cast
 
 import pytest
 
+from phpdyno.commands.compare.view.measuring import CarriedEffect, CarryOverRow
+from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.errors import DynoError
-from phpdyno.report.shape import RunView
-from phpdyno.report.shape_measured import CarriedEffect, CarryOverRow
 from tests.bench.carry_over import figures_of
 
 

@@ -1,6 +1,7 @@
 """Section `ladder` without servers: how a ladder becomes figures."""
 
-from phpdyno.report.ladder_view import ladder_view, measured_in
+from phpdyno.commands.ladder.steps import measured_in
+from phpdyno.commands.ladder.view import ladder_view
 from tests.bench.figures import measured_text, reached
 from tests.bench.ladder import IN_ALL, figures_of
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record

@@ -7,10 +7,10 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.selfcheck.run import Changed
+from phpdyno.commands.selfcheck.view import checks_view
 from phpdyno.errors import DynoError
 from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.report.checks import checks_view
 from phpdyno.session.provenance import code_digest
 from tests.bench import truth
 from tests.bench.figures import measured_text, reached

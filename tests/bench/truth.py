@@ -16,11 +16,12 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.commands.selfcheck.judged import NEVER, CheckRow
 from phpdyno.commands.selfcheck.run import Changed, begin, resume_selfcheck, with_comparisons
+from phpdyno.commands.selfcheck.view import checks_view
+from phpdyno.commands.selfcheck.words import ground_in_words
 from phpdyno.errors import DynoError
 from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
-from phpdyno.report.check_rows import NEVER, CheckRow
-from phpdyno.report.checks import checks_view, ground_in_words
 from phpdyno.session.provenance import code_digest
 from tests.bench.figures import Figure, Target
 from tests.bench.results import Part, Room, Say, Sizes

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.document import document
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Ended, Record
-from phpdyno.report.document import document
-from phpdyno.report.terminal import summary
-from phpdyno.report.view import view_of
 from tests.support.journals import JIT, TIMESTAMPS, blocks, finished, opening, plan, reaching
 from tests.support.protocol import full, script
 from tests.unit.report.test_old_journal import OLD

@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from phpdyno.commands.study.render.page import study_page
+from phpdyno.commands.study.render.terminal import study_summary
+from phpdyno.commands.study.view.shape import StudyView
+from phpdyno.commands.study.view.whole import study_view
 from phpdyno.journal.study import PartState
-from phpdyno.report.study_page import study_page
-from phpdyno.report.study_shape import StudyView
-from phpdyno.report.study_terminal import study_summary
-from phpdyno.report.study_view import study_view
 from tests.support.studies import counts, journals_of, record_of, small_study
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from phpdyno.commands.study.render.page import study_page
+from phpdyno.commands.study.render.terminal import study_summary
+from phpdyno.commands.study.view.shape import StudyView
+from phpdyno.commands.study.view.whole import study_view
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord
-from phpdyno.report.study_page import study_page
-from phpdyno.report.study_shape import StudyView
-from phpdyno.report.study_terminal import study_summary
-from phpdyno.report.study_view import study_view
 from tests.support.study_sweeps import study_sweep, sweep_study
 
 

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from phpdyno.report.sweep_terminal import sweep_summary
-from phpdyno.report.sweep_view import sweep_view
+from phpdyno.commands.measure.render.terminal import sweep_summary
+from phpdyno.commands.measure.view.whole import sweep_view
 from tests.golden.test_report import rounded
 from tests.support.sweep_runs import empty_sweep, full_sweep, short_sweep
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from phpdyno.commands.measure.view.shape import SweepView
 from phpdyno.journal.records import BlockDone, Calibrated, ReachedFor
 from phpdyno.journal.sweep import read_sweep
-from phpdyno.report.sweep_shape import SweepView
 from phpdyno.stack.programs import program_path
 from tests.support.command import FEWEST, document, phpdyno, records_of, site, the_run
 from tests.support.optional import needs

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.commands.compare.render.page import figures_of, render_page
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Record
-from phpdyno.report.page import figures_of, render_page
-from phpdyno.report.view import view_of
 from tests.support.browser import Browser, browser, find_chromium
 from tests.support.journals import JIT, finished, opening, plan, reaching
 from tests.support.optional import absent

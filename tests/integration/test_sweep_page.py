@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.commands.measure.render.page import render_sweep, sweep_figures
+from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.journal.sweep import Sweep
-from phpdyno.report.sweep_page import render_sweep, sweep_figures
-from phpdyno.report.sweep_view import sweep_view
 from tests.integration.test_report_page import DRAWN, PHONE, TEXT_OVERLAPS, TOO_WIDE, brightness, colours
 from tests.support.browser import Browser, browser, find_chromium
 from tests.support.optional import absent

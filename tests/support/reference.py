@@ -9,19 +9,20 @@ from msgspec import Struct
 
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.cli.app import app
+from phpdyno.commands.compare.view.document import json_schema, reference
 from phpdyno.commands.connectors.found import LabFound
+from phpdyno.commands.ladder.view import LadderView
+from phpdyno.commands.matrix.view import MatrixView
+from phpdyno.commands.measure.view.shape import SweepView
+from phpdyno.commands.selfcheck.view import ChecksView
 from phpdyno.commands.size.found import SizeFound
+from phpdyno.commands.study.view.shape import StudyView
+from phpdyno.commands.tune.view import TuneView
 from phpdyno.commands.watch.found import Advice, Event, HostMoment, PoolMoment
 from phpdyno.commands.watch.metrics import metrics_table
 from phpdyno.knobs.page import knobs_page
 from phpdyno.model.explained import Explained
-from phpdyno.report.checks import ChecksView
-from phpdyno.report.document import json_schema, reference, reference_page
-from phpdyno.report.ladder_view import LadderView
-from phpdyno.report.matrix_view import MatrixView
-from phpdyno.report.study_shape import StudyView
-from phpdyno.report.sweep_shape import SweepView
-from phpdyno.report.tune_view import TuneView
+from phpdyno.report.document import reference_page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 STUDY = (

@@ -6,16 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import structs
 
-from phpdyno.journal.sweep import (
-    SWEEP_SCHEMA,
-    CrossChecked,
-    Sweep,
-    SweepEnded,
-    SweepHeader,
-    SweepHost,
-    SweepRecord,
-    Visited,
-)
+from phpdyno.journal.sweep import SWEEP_SCHEMA, CrossChecked, Sweep, SweepEnded, SweepHeader, SweepHost, SweepRecord, Visited
 from phpdyno.model.arm import Arm
 from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.sweep import Point, SweepPlan, Visit, VisitCpu, points_of

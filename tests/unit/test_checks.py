@@ -143,7 +143,7 @@ def test_each_kind_has_its_plan() -> None:
     assert now.plan_of("long A/A")[0].blocks == 60
 
 
-@pytest.mark.parametrize("place", ["workflows", "knobs", "journal", "config", "apps", "model"])
+@pytest.mark.parametrize("place", ["commands/tune", "commands/tune/stages", "session", "knobs", "journal", "config", "apps", "model"])
 def test_the_digest_changes_with_all_that_a_verdict_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     fake = fake_package(tmp_path, monkeypatch)
     before = code_digest()
@@ -154,8 +154,9 @@ def test_the_digest_changes_with_all_that_a_verdict_depends_on(tmp_path: Path, m
 def test_the_digest_knows_single_files_and_the_native_core_and_not_what_only_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = fake_package(tmp_path, monkeypatch)
     before = code_digest()
-    for shown in ("report", "cli"):
+    for shown in ("report", "cli", "commands/tune/render"):
         (fake / shown / "some.py").write_text("changed = True\n")
+    (fake / "commands/tune/words.py").write_text("changed = True\n")
     assert code_digest() == before
     for name in ("errors.py", "paths.py", "_native.abi3.so"):
         now = code_digest()
@@ -165,7 +166,18 @@ def test_the_digest_knows_single_files_and_the_native_core_and_not_what_only_sho
 
 def fake_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fake = tmp_path / "phpdyno"
-    for folder in ("workflows", "knobs", "journal", "config", "apps", "model", "report", "cli"):
+    for folder in (
+        "commands/tune/stages",
+        "commands/tune/render",
+        "session",
+        "knobs",
+        "journal",
+        "config",
+        "apps",
+        "model",
+        "report",
+        "cli",
+    ):
         (fake / folder).mkdir(parents=True)
     monkeypatch.setattr(phpdyno, "__file__", str(fake / "__init__.py"))
     return fake

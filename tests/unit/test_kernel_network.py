@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.host.kernel_network import (
-    counts_interrupts_apart,
-    interrupt_ns,
-    network_between,
-    parse_softirqs,
-    read_kernel_network,
-)
+from phpdyno.host.kernel_network import counts_interrupts_apart, interrupt_ns, network_between, parse_softirqs, read_kernel_network
 from phpdyno.host.tree import Tree
 from phpdyno.model.readings import CoreNetwork, KernelNetwork
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.cli.measure import MOST_ARMS, Options, asked_points, question_of, refuse_another_plan
-from phpdyno.cli.options import RequestOptions
+from phpdyno.commands.common.options import RequestOptions
+from phpdyno.commands.measure.command import MOST_ARMS, Options, asked_points, question_of, refuse_another_plan
 from phpdyno.errors import UsageError
 from phpdyno.model.sweep import Point, points_of
 

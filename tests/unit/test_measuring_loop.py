@@ -12,6 +12,8 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment import block as block_file
 from phpdyno.experiment import gate as gate_file
@@ -28,8 +30,6 @@ from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, 
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import FixedBlocks, Metric, Plan
-from phpdyno.report.terminal import summary
-from phpdyno.report.view import view_of
 from phpdyno.stack.instance import ArmFailed
 from tests.support.fake_stage import MS, FakeInstance, FakeMeter, FakeStage
 from tests.support.fake_study import FakeProgress

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from phpdyno.cli import requests as command
-from phpdyno.cli.options import RequestOptions
-from phpdyno.cli.requests import own_requests, refuse_with_resume
+from phpdyno.commands.common import requests as command
+from phpdyno.commands.common.options import RequestOptions
+from phpdyno.commands.common.requests import own_requests, refuse_with_resume
 from phpdyno.config.workload_toml import load_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.cli import show
+from phpdyno.commands.report.command import report_any
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.sweep import SWEEP_FILE
@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["", SWEEP_FILE])
 def test_a_sweep_is_recognised_by_its_record(run: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show.report_any(run / name if name else run)
+    report_any(run / name if name else run)
     said = capsys.readouterr().out
     assert "throughput and times as more is asked" in said
     assert said.rstrip().endswith("report.html")
@@ -34,7 +34,7 @@ def test_a_sweep_is_recognised_by_its_record(run: Path, name: str, capsys: pytes
 
 
 def test_the_json_is_one_document_and_nothing_else(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    show.report_any(run, json=True)
+    report_any(run, json=True)
     document = json.loads(capsys.readouterr().out)
     assert next(iter(document.items())) == ("schema", "phpdyno.measure/1")
     assert document["run"] == run.name
@@ -44,7 +44,7 @@ def test_the_json_is_one_document_and_nothing_else(run: Path, capsys: pytest.Cap
 def test_a_page_that_cannot_be_written_is_said_after_what_can_be_shown(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "report.html").mkdir()
     with pytest.raises(DynoError, match="the page cannot be written"):
-        show.report_any(run)
+        report_any(run)
     assert "most throughput at c = " in capsys.readouterr().out
 
 
@@ -54,10 +54,10 @@ def test_the_folder_of_a_part_shows_the_part(tmp_path: Path, capsys: pytest.Capt
     with JournalWriter(part / FILE) as journal:
         for record in finished():
             journal.append(record)
-    show.report_any(tmp_path / "wordpress")
+    report_any(tmp_path / "wordpress")
     assert str(part / "report.html") in capsys.readouterr().out.replace("\n", "")
 
 
 def test_where_neither_lies_it_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no journal here"):
-        show.report_any(tmp_path)
+        report_any(tmp_path)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.cli.study import view_of_study
 from phpdyno.commands.measure.run import Question
 from phpdyno.commands.study import run as workflow
+from phpdyno.commands.study.command import view_of_study
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted
 from phpdyno.experiment.progress import Progress
 from phpdyno.journal.study import Ground, StudyRecord, read_study, write_study

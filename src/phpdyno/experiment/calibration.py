@@ -15,15 +15,7 @@ from phpdyno.experiment.block import late, measure_block, observe
 from phpdyno.experiment.budget import TRACE_SHARE, calibration_s
 from phpdyno.experiment.crew import Crew, Muster
 from phpdyno.experiment.logbook import BEFORE_BLOCKS
-from phpdyno.experiment.planning import (
-    LEAST_PAIRS,
-    LEAST_TRACE,
-    SlotChoice,
-    Timing,
-    base_requests,
-    choose_slot,
-    fixed_slot,
-)
+from phpdyno.experiment.planning import LEAST_PAIRS, LEAST_TRACE, SlotChoice, Timing, base_requests, choose_slot, fixed_slot
 from phpdyno.experiment.schedule import deal, schedule_block
 from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
 from phpdyno.experiment.stage import LiveInstance, RequestFailed, Stage

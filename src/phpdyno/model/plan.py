@@ -52,6 +52,12 @@ class AppSource(Struct, frozen=True):
     network: tuple[str, ...] = ()
 
 
+class AppRequest(Struct, frozen=True):
+    """What is asked of one app: every request to measure begins with how the app was named."""
+
+    source: AppSource
+
+
 class Panel(Struct, frozen=True):
     """Treatments that are judged by one metric, beside a control of their own under the same load (`concurrency` requests in flight)."""
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from phpdyno.model.plan import AppSource, Metric, Transport
+from phpdyno.model.plan import AppRequest, Metric, Transport
 from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.model.workload import Workload
 
@@ -27,7 +27,7 @@ def metric_of(goal: Goal) -> Metric:
     return "throughput" if goal in {"throughput", "p99"} else "cpu"
 
 
-class Asked(Struct, frozen=True):
+class Asked(AppRequest, frozen=True):
     """What the user wants tuned: times in seconds, margins and confidence as fractions.
 
     `control` is a SPEC. `knobs` are what is looked at, full names or `NAME=VALUE`; none: all of the catalogue. `workload` takes the place
@@ -35,7 +35,6 @@ class Asked(Struct, frozen=True):
     `explain`: what was found is looked into beside the control, once all is proved.
     """
 
-    source: AppSource
     control: str = ""
     goal: Goal = "cpu"
     knobs: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import msgspec
 
 from phpdyno.model.notices import first_of, rest_of
 from phpdyno.report import words
-from phpdyno.report.figures.base import Figure
+from phpdyno.report.plots import Figure
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,9 +23,19 @@ _SEPARATED = re.compile(r"(?<=[;./_?&])(?!(?<=\d\.)\d)")
 """After each separator, the point of a number excepted."""
 
 
-def render_frame(template: str, figures: Mapping[str, Figure], *, filters: Filters, warnings: Sequence[str] = (), **values: object) -> str:
+def render_frame(
+    template: str,
+    figures: Mapping[str, Figure],
+    *,
+    packages: Sequence[str],
+    filters: Filters,
+    warnings: Sequence[str] = (),
+    **values: object,
+) -> str:
     """A page whose template extends frame.html.j2; `figures` by the id of their place, `filters` and `values` as the template uses them.
-    Of the `warnings`, what must be known before all else stands below the title.
+    Templates
+    lie in the folder `templates` of one of `packages`, or beside the frame. Of the `warnings`, what must be known before all else stands
+    below the title.
 
     About 5 MB, nearly all of it plotly.js.
     """
@@ -33,7 +43,7 @@ def render_frame(template: str, figures: Mapping[str, Figure], *, filters: Filte
     from markupsafe import Markup  # noqa: PLC0415
     from plotly.offline import get_plotlyjs  # noqa: PLC0415
 
-    environment = _environment(filters)
+    environment = _environment(packages, filters)
     # Line ends as the browser sees them, or the policy's hashes would not match.
     scripts = [_inert_end(text).replace("\r\n", "\n") for text in (get_plotlyjs(), _source(environment, "report.js"))]
     return environment.get_template(template).render(
@@ -56,11 +66,11 @@ def embedded_json(value: object) -> str:
     return text
 
 
-def _environment(filters: Filters) -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+def _environment(packages: Sequence[str], filters: Filters) -> "Environment":
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
     environment = Environment(
-        loader=PackageLoader("phpdyno.report"),
+        loader=ChoiceLoader([PackageLoader(package) for package in (*packages, "phpdyno.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

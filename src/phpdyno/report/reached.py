@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from phpdyno.journal.records import ReachedFor
 from phpdyno.report.advice import advise
-from phpdyno.report.shape import ReachRow, ReachView
+from phpdyno.report.view_parts import ReachRow, ReachView
 from phpdyno.report.words import count
 
 MOST_LINES = 8

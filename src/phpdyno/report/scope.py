@@ -6,23 +6,17 @@ from pathlib import PurePath
 
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.plan import UNIT, Metric, Plan, Settle, Transport
+from phpdyno.model.plan import UNIT, Metric, Plan, Transport
 from phpdyno.model.workload import Workload
 from phpdyno.render.apache import is_apache, of_both_kinds
-from phpdyno.report.gather import Gathered
-from phpdyno.report.shape import EnvironmentRow, TargetRow
-from phpdyno.report.words import count, duration, metric_words, percent
+from phpdyno.report.view_parts import EnvironmentRow, TargetRow
+from phpdyno.report.words import count, metric_words, percent
 
 MOST_SENT, MOST_PLACES = 8, 2
 TRANSPORT = {
     "http": "HTTP keep-alive through nginx",
     "fastcgi": "FastCGI straight to php-fpm",
     "script": "operations of a long-lived PHP process",
-}
-UNTIL: dict[Settle, str] = {
-    "relevance": "",
-    "direction": ", measured until the direction is settled",
-    "never": ", measured until the budget is spent",
 }
 SEEDED = frozenset({"compare", "measure", "ladder"})
 """Commands whose --seed is the seed of what they measure."""
@@ -134,12 +128,6 @@ def host_in_words(host: HostFacts | None) -> str:
     )
 
 
-def environment(gathered: Gathered) -> tuple[EnvironmentRow, ...]:
-    """Machine, servers, builds and what was fixed beforehand, one fact each."""
-    plan = gathered.plan
-    return (*where_measured(gathered.host, (plan.control, *plan.treatments)), EnvironmentRow("decided beforehand", _decided(plan)))
-
-
 def where_measured(host: HostFacts | None, arms: Sequence[Arm]) -> tuple[EnvironmentRow, ...]:
     """Machine, servers and the arms' builds of PHP."""
     facts: list[tuple[str, str]] = []
@@ -155,12 +143,6 @@ def where_measured(host: HostFacts | None, arms: Sequence[Arm]) -> tuple[Environ
         ]
     facts += [("PHP", said) for said in dict.fromkeys(_build(arm.php) for arm in arms)]
     return tuple(EnvironmentRow(name, value) for name, value in facts)
-
-
-def _decided(plan: Plan) -> str:
-    margins = dict.fromkeys(f"±{percent(plan.margin_of(arm.name))} of {_metric(plan, plan.metric_of(arm.name))}" for arm in plan.treatments)
-    margin = f"margin {' and '.join(margins)}, " if margins else ""
-    return f"{margin}confidence {percent(plan.confidence)}, budget {duration(plan.budget_s)}, seed {plan.seed}{UNTIL[plan.settle]}"
 
 
 def repeat(argv: tuple[str, ...], seed: int, command: str) -> str:

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from phpdyno.model.notices import first_of
 from phpdyno.report.reached import lines_of
-from phpdyno.report.shape import ReachView, Row
-from phpdyno.report.words import label, visible
+from phpdyno.report.view_parts import ReachView
+from phpdyno.report.words import visible
 
 STYLE = {"improved": "green", "regressed": "red", "equivalent": "cyan", "inconclusive": "yellow", "invalid": "magenta"}
 """Of a verdict."""
@@ -42,8 +42,3 @@ def reached(view: ReachView | None) -> Group | None:
         return None
     head, *rest = told
     return Group(inert(f"{head[0].upper()}{head[1:]}", "yellow" if view.unwatched else "bold"), *map(inert, rest))
-
-
-def name_of(row: Row) -> Text:
-    """A treatment's name; an A/A arm's leans."""
-    return Text(visible(label(row)), style="italic" if row.is_aa else "bold", overflow="fold")

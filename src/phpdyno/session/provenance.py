@@ -84,8 +84,10 @@ def refuse_other_version(app: str, then: str, now: str) -> None:
         raise DynoError(what, next_step="start it anew")
 
 
-SHOWING = ("cli", "explain", "report")
-"""What of the package can change neither a measurement nor a verdict. All the rest counts, the native core too."""
+SHOWING = frozenset({"cli", "explain", "report"})
+"""Folders of the package that can change neither a measurement nor a verdict. All the rest counts, the native core too."""
+SHOWING_A_COMMAND = frozenset({"render", "view", "view.py", "words.py", "show.py", "options.py"})
+"""The same within the folder of a command."""
 
 
 def code_digest() -> str:
@@ -93,6 +95,10 @@ def code_digest() -> str:
     package = Path(phpdyno.__file__).parent
     files = [path for path in package.rglob("*") if path.suffix in {".py", ".php", ".toml", ".so"}]
     total = hashlib.sha256()
-    for path in sorted(path for path in files if path.relative_to(package).parts[0] not in SHOWING):
+    for path in sorted(path for path in files if not _only_shows(path.relative_to(package).parts)):
         total.update(str(path.relative_to(package)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()[:16]
+
+
+def _only_shows(parts: tuple[str, ...]) -> bool:
+    return parts[0] in SHOWING or (parts[0] == "commands" and not SHOWING_A_COMMAND.isdisjoint(parts[2:3]))

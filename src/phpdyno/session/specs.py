@@ -9,6 +9,7 @@ from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.revisions import repository_of
 from phpdyno.apps.source import App
 from phpdyno.build.dropin import settings_of
+from phpdyno.build.package_texts import packaged_fpm
 from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.bundle.live_place import basis_of_live
 from phpdyno.config.nearest import suggestion
@@ -17,7 +18,7 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, pool_ini
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import STOCK_OF, Build
+from phpdyno.model.build import STOCK_OF, Build, series_of
 from phpdyno.render.php import SPARES, without_unfit_spares
 from phpdyno.stack.extensions import extension_digests
 from phpdyno.stack.host_settings import refuse_host_settings
@@ -230,3 +231,9 @@ def overlaid(base: Mapping[str, str], changes: Mapping[str, str], variables: Map
     pool = {key.removeprefix("pool."): value for key, value in both.items() if key.startswith("pool.pm")}
     fitting = without_unfit_spares(pool, {key.removeprefix("pool.") for key in changes})
     return {key: value for key, value in both.items() if key.removeprefix("pool.") not in pool.keys() - fitting.keys()}
+
+
+def site_fpm(php: PhpBuild) -> str:
+    """The php-fpm of the site that this one was measured for: the distribution's, where a build's pair stood in for it."""
+    stood_in = any(build.measuring_only and not build.alone and build.like == php.fpm for _, build in finished_builds())
+    return packaged_fpm(series_of(php.version)) if stood_in else php.fpm

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from phpdyno.bundle.commands import commands_after, follow_of, services
-from phpdyno.cli import bundle as command
 from phpdyno.cli.app import run
+from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError
 from tests.support.bundles import INI, FakeServers, bundle, image
 

@@ -16,7 +16,7 @@ from phpdyno.bundle.manifest import MANIFEST, PhpPlace
 from phpdyno.bundle.places import mode_bits, unusual
 from phpdyno.bundle.reading import Bundle, read_bundle
 from phpdyno.bundle.tree import Disk, Tree, digest
-from phpdyno.cli import bundle as command
+from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError
 from tests.support.bundles import FPM, JIT, PHP, SETTINGS, FakeServers, bundle, image, photograph
 

@@ -11,8 +11,8 @@ from phpdyno.bundle import reading
 from phpdyno.bundle.reading import Bundle
 from phpdyno.bundle.record import RECORD, read_record
 from phpdyno.bundle.tree import Tree
-from phpdyno.cli import bundle as command
 from phpdyno.cli.app import run
+from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError
 from tests.support.bundles import INI, FakeServers, bundle, image, photograph
 

@@ -7,10 +7,10 @@ import pytest
 from msgspec import json, structs
 from rich.console import Console
 
-from phpdyno.cli import build as command
-from phpdyno.cli.build import Listed, Options, foundation_of, run, wanted_of
-from phpdyno.cli.options import RECIPE, GroundOptions, RequestOptions
+from phpdyno.commands.build import command
 from phpdyno.commands.build import run as workflow
+from phpdyno.commands.build.command import Listed, Options, foundation_of, run, wanted_of
+from phpdyno.commands.common.options import RECIPE, GroundOptions, RequestOptions
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild

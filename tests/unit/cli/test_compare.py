@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.cli.compare import Options, _exit_code
+from phpdyno.commands.compare.command import Options, _exit_code
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import BlockDone
 from phpdyno.model.verdict import VerdictKind
-from phpdyno.report.view import view_of
 from tests.support.journals import JIT, blocks, finished, opening, paid_by_the_database, plan
 
 TYPED = Options(

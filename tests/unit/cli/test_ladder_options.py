@@ -8,11 +8,10 @@ from msgspec import structs
 from rich.console import Console
 
 from phpdyno.build.rungs import RUNGS
-from phpdyno.cli import ladder as command
-from phpdyno.cli import show
-from phpdyno.cli.ladder import Options, climb_of, run
-from phpdyno.cli.options import NO_REQUESTS, TRAINING, GroundOptions
+from phpdyno.commands.common.options import NO_REQUESTS, TRAINING, GroundOptions
+from phpdyno.commands.ladder import command
 from phpdyno.commands.ladder import run as workflow
+from phpdyno.commands.ladder.command import Options, climb_of, run
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 
@@ -67,7 +66,7 @@ def test_what_is_not_measured_is_no_success(
 ) -> None:
     place = tmp_path / "runs" / "one"
     monkeypatch.setattr(command, "ladder", lambda *_, **__: place)
-    monkeypatch.setattr(show, "report_ladder", lambda *_, **__: SimpleNamespace(outcome=outcome))
+    monkeypatch.setattr(command, "report_ladder", lambda *_, **__: SimpleNamespace(outcome=outcome))
     assert run(asked(tmp_path)) == code
     said = capsys.readouterr().err.replace("\n", "")
     assert (f"phpdyno: not finished; go on with: phpdyno ladder --resume {place}" in said) == (code == 1)

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from phpdyno.cli.live import LiveProgress
+from phpdyno.commands.common.live import LiveProgress
 
 SPEC = "pool.php_admin_value[memory_limit]=64M"
 

@@ -6,10 +6,10 @@ from typing import Literal
 import pytest
 from msgspec import structs
 
-from phpdyno.cli import matrix as command
-from phpdyno.cli.matrix import Options, run
-from phpdyno.cli.options import RECIPE, TRAINING, GroundOptions
+from phpdyno.commands.common.options import RECIPE, TRAINING, GroundOptions
+from phpdyno.commands.matrix import command
 from phpdyno.commands.matrix import run as workflow
+from phpdyno.commands.matrix.command import Options, run
 from phpdyno.errors import UsageError
 from phpdyno.journal.matrix import write_matrix
 from tests.support.ladders import matrix_record

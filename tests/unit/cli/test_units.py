@@ -2,7 +2,7 @@
 
 import pytest
 
-from phpdyno.cli.units import seconds
+from phpdyno.commands.common.units import seconds
 from phpdyno.errors import UsageError
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from phpdyno.cli import watch
-from phpdyno.cli.watch_screen import Screen
+from phpdyno.commands.watch import command as watch
 from phpdyno.commands.watch.found import Limit, StuckWorker
+from phpdyno.commands.watch.screen import Screen
 from phpdyno.errors import DynoError, UsageError
 from tests.support.moments import host, pool
 from tests.unit.watch.test_told import ADVICE

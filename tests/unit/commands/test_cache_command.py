@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from phpdyno.cli import cache as command
 from phpdyno.cli.app import run
+from phpdyno.commands.cache import command
 from phpdyno.commands.cache.cleaning import Cleaned
 from phpdyno.commands.cache.listing import Listing
 from phpdyno.errors import DynoError, UsageError

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.cli import study as cli_study
 from phpdyno.commands.connectors.found import DOCUMENT, LabFound, PartFound, RowFound
+from phpdyno.commands.connectors.render.study_page import study_page
 from phpdyno.commands.connectors.study import ConnectorStudy, load_connector_study
-from phpdyno.commands.connectors.study_page import study_page
+from phpdyno.commands.study import command as cli_study
 from phpdyno.errors import UsageError
 from phpdyno.model.connector import CEILING
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from phpdyno.cli.doctor import meaning, run, table
+from phpdyno.commands.doctor.command import meaning, run, table
 from phpdyno.commands.doctor.estimate import Decidable, Estimate
 from phpdyno.commands.doctor.run import CheckUp
 from phpdyno.errors import UsageError

@@ -5,15 +5,15 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
+from phpdyno.commands.compare.render.figures.allan import allan_cost, allan_deviation
+from phpdyno.commands.compare.render.figures.forest import forest
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.calibrations import AA_MIXTURE, forecast, pairs_of
+from phpdyno.commands.compare.view.measuring import CalibrationRow
+from phpdyno.commands.compare.view.shape import RunView
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Calibrated, Record
 from phpdyno.model.plan import Plan
-from phpdyno.report.calibrations import AA_MIXTURE, forecast, pairs_of
-from phpdyno.report.figures.allan import allan_cost, allan_deviation
-from phpdyno.report.figures.forest import forest
-from phpdyno.report.shape import RunView
-from phpdyno.report.shape_measured import CalibrationRow
-from phpdyno.report.terminal import summary
-from phpdyno.report.view import view_of
 from phpdyno.stats.allocation import MIXTURES
 from phpdyno.stats.sequence import confidence_sequence
 from tests.support.journals import AA, JIT, blocks, opening, plan

@@ -4,13 +4,13 @@ import math
 from msgspec.structs import replace
 from rich.console import Console
 
+from phpdyno.commands.compare.render.figures.forest import carry_over_plot
+from phpdyno.commands.compare.render.page import render_page
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.measuring import CarryOverRow
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Calibrated, Concluded, Record
 from phpdyno.model.verdict import Verdict
-from phpdyno.report.figures.forest import carry_over_plot
-from phpdyno.report.page import render_page
-from phpdyno.report.shape_measured import CarryOverRow
-from phpdyno.report.terminal import summary
-from phpdyno.report.view import view_of
 from tests.support.journals import JIT, blocks, conclusion, opening, plan
 from tests.support.protocol import calibrated, carried
 

@@ -8,11 +8,11 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from phpdyno.cli.selfcheck import table
+from phpdyno.commands.selfcheck.command import table
+from phpdyno.commands.selfcheck.judged import CheckRow, outcome_of
 from phpdyno.commands.selfcheck.run import FULL, QUICK, is_wrong
+from phpdyno.commands.selfcheck.view import ChecksView, checks_view
 from phpdyno.journal.checks import CheckKind, Compared
-from phpdyno.report.check_rows import CheckRow, outcome_of
-from phpdyno.report.checks import ChecksView, checks_view
 from tests.support.checks import GROUND, WISH, checks, compared, numberless, session
 
 UP, DOWN = math.log(1.01), -math.log(1.01)

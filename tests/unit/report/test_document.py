@@ -6,14 +6,15 @@ import pytest
 from msgspec import Struct
 
 from phpdyno.bundle.manifest import Manifest
+from phpdyno.commands.compare.view.document import document, json_schema
+from phpdyno.commands.compare.view.shape import RunView
+from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.commands.measure.view.shape import SweepView
+from phpdyno.commands.selfcheck.view import ChecksView
+from phpdyno.commands.study.view.shape import StudyView
+from phpdyno.commands.tune.view import TuneView
 from phpdyno.model.explained import Explained
-from phpdyno.report.checks import ChecksView
-from phpdyno.report.document import document, json_schema, text
-from phpdyno.report.shape import RunView
-from phpdyno.report.study_shape import StudyView
-from phpdyno.report.sweep_shape import SweepView
-from phpdyno.report.tune_view import TuneView
-from phpdyno.report.view import view_of
+from phpdyno.report.document import text
 from tests.support.journals import JIT, finished, opening, plan
 from tests.support.reference import FOLDER, pages
 

@@ -4,11 +4,11 @@ import io
 
 from rich.console import Console
 
+from phpdyno.commands.explain.render.page import inside_figures
+from phpdyno.commands.explain.render.terminal import MOST_ROWS, explained_summary
+from phpdyno.commands.explain.words import amount, answer, heads, rows, signed, title_of
 from phpdyno.model.explained import Explained, Figure, Reading, Section
-from phpdyno.report.explained_page import inside_figures
-from phpdyno.report.explained_terminal import MOST_ROWS, explained_summary
-from phpdyno.report.explained_words import amount, answer, heads, rows, signed, title_of
-from phpdyno.report.shape import ExplainedRow
+from phpdyno.report.view_parts import ExplainedRow
 
 
 def reading(value: float) -> Reading:

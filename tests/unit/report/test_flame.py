@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from phpdyno.commands.explain.folded import SCHEMA, folded_text, speedscope
+from phpdyno.commands.explain.render.flame import MOST_FRAMES, NARROWEST, flame, flame_page, tree_of
 from phpdyno.explain.stacks import profile_of
 from phpdyno.model.stacks import StackProfile
-from phpdyno.report.flame import MOST_FRAMES, NARROWEST, flame, flame_page, tree_of
-from phpdyno.report.folded import SCHEMA, folded_text, speedscope
 
 STACKS = {("index.php", "f", "g"): 60, ("index.php", "f"): 20, ("index.php", "h"): 19, ("index.php",): 1}
 HOSTILE = "</div><script>alert(1)</script>\"' onfocus=x;\x1b[31m\n\udce9"

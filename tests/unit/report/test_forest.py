@@ -5,10 +5,10 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from phpdyno.report.bar import bar, scale
-from phpdyno.report.forest import reach, ticks
-from phpdyno.report.shape import Row
-from phpdyno.report.view import view_of
+from phpdyno.commands.compare.render.bar import bar, scale
+from phpdyno.commands.compare.view.shape import Row
+from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.report.scale import reach, ticks
 from tests.support.journals import JIT, OPCACHE_OFF, finished
 from tests.unit.report.test_words import ROW
 

@@ -7,11 +7,12 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.commands.ladder.render.page import ladder_figures, render_ladder
+from phpdyno.commands.ladder.render.terminal import ladder_summary
+from phpdyno.commands.ladder.steps import measured_in
+from phpdyno.commands.ladder.view import LadderView, ladder_view, outcome_words, step_words
 from phpdyno.model.ladder import Step, StepFound
 from phpdyno.model.tune import Ratio
-from phpdyno.report.ladder_page import ladder_figures, render_ladder
-from phpdyno.report.ladder_terminal import ladder_summary
-from phpdyno.report.ladder_view import LadderView, ladder_view, measured_in, outcome_words, step_words
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.compare.render.page import render_page
+from phpdyno.commands.compare.view.document import document
+from phpdyno.commands.compare.view.limits import BESIDE_PHP
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Planned, Preflight, Record
 from phpdyno.model.arm import APACHE
 from phpdyno.model.observation import Cost
-from phpdyno.report.document import document
-from phpdyno.report.limits import BESIDE_PHP
-from phpdyno.report.page import render_page
-from phpdyno.report.view import view_of
 from tests.support.journals import arm, opening, preflight
 from tests.support.protocol import STATIC, loaded_blocks, loaded_cost
 from tests.unit.report.test_page import Page

@@ -6,14 +6,14 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.commands.compare.view.words import tone
+from phpdyno.commands.matrix.render.page import matrix_figures, render_matrix
+from phpdyno.commands.matrix.render.terminal import matrix_summary
+from phpdyno.commands.matrix.view import NOT_MEASURED, MatrixView, matrix_view, outcome_words, profile_found, safest, warmth
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.matrix import ALL, Cell
 from phpdyno.model.tune import Ratio
-from phpdyno.report.matrix_page import matrix_figures, render_matrix
-from phpdyno.report.matrix_terminal import matrix_summary
-from phpdyno.report.matrix_view import NOT_MEASURED, MatrixView, matrix_view, outcome_words, profile_found, safest, warmth
-from phpdyno.report.view import view_of
-from phpdyno.report.words import tone
 from tests.support.ladders import journal, matrix_record
 
 RECORD = matrix_record()

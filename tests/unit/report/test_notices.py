@@ -10,25 +10,25 @@ import pytest
 from msgspec import structs
 from rich.console import Console, RenderableType
 
+from phpdyno.commands.compare.render.page import render_page
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.commands.ladder.render.page import render_ladder
+from phpdyno.commands.ladder.render.terminal import ladder_summary
+from phpdyno.commands.matrix.render.page import render_matrix
+from phpdyno.commands.matrix.render.terminal import matrix_summary
+from phpdyno.commands.measure.render.page import render_sweep
+from phpdyno.commands.measure.render.terminal import sweep_summary
+from phpdyno.commands.measure.view.whole import sweep_view
+from phpdyno.commands.study.render.page import study_page
+from phpdyno.commands.study.render.terminal import study_summary
+from phpdyno.commands.study.view.whole import study_view
+from phpdyno.commands.tune.render.page import render_tune
+from phpdyno.commands.tune.render.terminal import tune_summary
+from phpdyno.commands.tune.view import tune_view
 from phpdyno.journal.records import Preflight, Record
 from phpdyno.model.notices import first_of, open_words, rest_of, through_words
 from phpdyno.model.service import Tcp
-from phpdyno.report.ladder_page import render_ladder
-from phpdyno.report.ladder_terminal import ladder_summary
-from phpdyno.report.matrix_page import render_matrix
-from phpdyno.report.matrix_terminal import matrix_summary
-from phpdyno.report.page import render_page
-from phpdyno.report.study_page import study_page
-from phpdyno.report.study_terminal import study_summary
-from phpdyno.report.study_view import study_view
-from phpdyno.report.sweep_page import render_sweep
-from phpdyno.report.sweep_terminal import sweep_summary
-from phpdyno.report.sweep_view import sweep_view
-from phpdyno.report.terminal import summary
-from phpdyno.report.tune_page import render_tune
-from phpdyno.report.tune_terminal import tune_summary
-from phpdyno.report.tune_view import tune_view
-from phpdyno.report.view import view_of
 from tests.support.journals import finished
 from tests.support.studies import counts, journals_of, record_of, small_study
 from tests.support.sweep_runs import full_sweep

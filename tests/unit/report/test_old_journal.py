@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.commands.compare.render.page import figures_of, render_page
+from phpdyno.commands.compare.view.document import document
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import find_journal, read_journal
 from phpdyno.journal.records import SCHEMA
-from phpdyno.report.document import document
-from phpdyno.report.page import figures_of, render_page
-from phpdyno.report.view import view_of
 from tests.unit.report.test_page import Page
 from tests.unit.report.test_terminal import shown
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from phpdyno.commands.compare.render.figures.forest import forest
+from phpdyno.commands.compare.render.page import render_page
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Calibrated, Ended, Incident, Record
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Metric
 from phpdyno.model.workload import Target
-from phpdyno.report.figures.forest import forest
 from phpdyno.report.frame import embedded_json
-from phpdyno.report.page import render_page
-from phpdyno.report.view import view_of
 from phpdyno.report.words import visible
 from tests.support.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, paid_by_the_database, plan
 from tests.support.protocol import calibrated, carried, full, loaded_blocks

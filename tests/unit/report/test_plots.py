@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from phpdyno.report.figures.split import PARTS, cpu_split, parts
-from phpdyno.report.figures.time import control_over_time, lag_over_time, steal_over_time
-from phpdyno.report.view import view_of
-from phpdyno.report.words import ordered
+from phpdyno.commands.compare.render.figures.split import PARTS, cpu_split, parts
+from phpdyno.commands.compare.render.figures.time import control_over_time, lag_over_time, steal_over_time
+from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.commands.compare.view.words import ordered
 from tests.support.journals import finished
 from tests.support.protocol import full
 

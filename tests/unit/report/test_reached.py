@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 from msgspec import json, structs
 
+from phpdyno.commands.compare.render.page import render_page
+from phpdyno.commands.compare.view.document import document
+from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.commands.measure.render.page import render_sweep
+from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.journal.records import ReachedFor, Record
 from phpdyno.journal.sweep import SWEEP_SCHEMA, Sweep, SweepHeader
 from phpdyno.model.reach import Reached, Write
-from phpdyno.report.document import document
-from phpdyno.report.page import render_page
 from phpdyno.report.reached import MOST_LINES, lines_of, reach_view
-from phpdyno.report.sweep_page import render_sweep
-from phpdyno.report.sweep_view import sweep_view
-from phpdyno.report.view import view_of
 from tests.support.journals import REACHED, finished, reaching
 from tests.support.sweeps import plan_of
 from tests.unit.report.test_page import HOSTILE, Page

@@ -7,13 +7,13 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.commands.study.render.page import study_page
+from phpdyno.commands.study.render.terminal import study_summary
+from phpdyno.commands.study.view.shape import StudyView
+from phpdyno.commands.study.view.sweeps import loads_table, pool_table, throughput_table
+from phpdyno.commands.study.view.whole import study_view
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord
 from phpdyno.journal.sweep import Sweep
-from phpdyno.report.study_page import study_page
-from phpdyno.report.study_shape import StudyView
-from phpdyno.report.study_sweeps import loads_table, pool_table, throughput_table
-from phpdyno.report.study_terminal import study_summary
-from phpdyno.report.study_view import study_view
 from tests.support.study_sweeps import study_sweep, sweep_study
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.compare.view.shape import Ratio
+from phpdyno.commands.study.render.page import study_page
+from phpdyno.commands.study.view.cells import against_control, contrast_cells, factor, failed, number, per_s, ratio
+from phpdyno.commands.study.view.shape import ComparisonFigures, StudyView
+from phpdyno.commands.study.view.whole import quotient, side_of, study_view
 from phpdyno.journal.records import BlockDone, Concluded, Record
-from phpdyno.report.shape import Ratio
-from phpdyno.report.study_cells import against_control, contrast_cells, factor, failed, number, per_s, ratio
-from phpdyno.report.study_page import study_page
-from phpdyno.report.study_shape import ComparisonFigures, StudyView
-from phpdyno.report.study_view import quotient, side_of, study_view
 from tests.support.ladders import build
 from tests.support.protocol import carried
 from tests.support.studies import NO_OPCACHE, counts, cpu_journal, journals_of, loaded_journal, record_of, small_study

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from phpdyno.commands.measure.render.figures import concurrency_ticks, cpu_plot, throughput_plot, times_plot
+from phpdyno.commands.measure.render.page import render_sweep, sweep_figures
+from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.journal.sweep import Sweep
-from phpdyno.report.figures.sweep import concurrency_ticks, cpu_plot, throughput_plot, times_plot
-from phpdyno.report.sweep_page import render_sweep, sweep_figures
-from phpdyno.report.sweep_view import sweep_view
 from phpdyno.report.words import visible
 from tests.support.sweep_runs import empty_sweep, full_sweep, short_sweep
 from tests.unit.report.test_page import HOSTILE, Page

@@ -4,14 +4,14 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.commands.measure.render.terminal import sweep_summary
+from phpdyno.commands.measure.view.shape import CrossRow, Estimate
+from phpdyno.commands.measure.view.whole import sweep_view
+from phpdyno.commands.measure.view.words import cross_words, estimate_words
 from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import Arm
 from phpdyno.model.sweep import Point
 from phpdyno.model.workload import Target, Workload
-from phpdyno.report.sweep_shape import CrossRow, Estimate
-from phpdyno.report.sweep_terminal import sweep_summary
-from phpdyno.report.sweep_view import sweep_view
-from phpdyno.report.sweep_words import cross_words, estimate_words
 from tests.support.journals import PHP
 from tests.support.sweep_runs import ENDED, empty_sweep, full_sweep, short_sweep, sweep_of, sweep_plan, visits
 from tests.unit.report.test_page import HOSTILE, LONG

@@ -3,12 +3,12 @@
 import pytest
 from msgspec import structs
 
+from phpdyno.commands.measure.view.points import LEAST_BEYOND, all_reached, children_reached, memory_row, queue_row, requests_beyond
+from phpdyno.commands.measure.view.shape import ArmRow, PointRow, SweepView
+from phpdyno.commands.measure.view.whole import best_of, knee_of, sweep_view
 from phpdyno.journal.sweep import Lengths, SweepEnded, SweepHost
 from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.sweep import Point, Visit, VisitCpu
-from phpdyno.report.sweep_figures import LEAST_BEYOND, all_reached, children_reached, memory_row, queue_row, requests_beyond
-from phpdyno.report.sweep_shape import ArmRow, PointRow, SweepView
-from phpdyno.report.sweep_view import best_of, knee_of, sweep_view
 from tests.support.journals import preflight
 from tests.support.sweep_runs import STATIC, empty_sweep, full_sweep, made_visit, short_sweep, sweep_of, sweep_plan, visits
 from tests.support.sweeps import times_of, visit

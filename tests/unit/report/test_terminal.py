@@ -5,10 +5,10 @@ import sys
 import pytest
 from rich.console import Console
 
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Concluded, Ended, Record
 from phpdyno.model.verdict import Verdict
-from phpdyno.report.terminal import summary
-from phpdyno.report.view import view_of
 from tests.support.journals import HUGE, JIT, OPCACHE_OFF, blocks, finished, opening, paid_by_the_database, plan, proved, tuned
 from tests.support.protocol import TCP, full
 from tests.unit.report.test_page import HOSTILE, hostile_run
@@ -86,7 +86,8 @@ def test_a_run_of_one_disaster() -> None:
 
 def test_importing_the_report_loads_nothing_slow() -> None:
     code = (
-        "import sys, phpdyno.report.view, phpdyno.report.page, phpdyno.report.document, phpdyno.stats.conclusion\n"
+        "import sys, phpdyno.commands.compare.view.whole, phpdyno.commands.compare.render.page\n"
+        "import phpdyno.report.document, phpdyno.stats.conclusion\n"
         "print([name for name in ('numpy', 'scipy', 'plotly', 'jinja2', 'rich') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

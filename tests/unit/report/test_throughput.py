@@ -1,14 +1,15 @@
 import pytest
 from msgspec.structs import replace
 
+from phpdyno.commands.compare.view.costs import arm_cost
+from phpdyno.commands.compare.view.shape import Row, RunView
+from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.commands.compare.view.words import failures, finding, sentence, sentences
 from phpdyno.journal.records import BlockDone, Ended, Record
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan
-from phpdyno.report.costs import arm_cost
-from phpdyno.report.shape import Row, RunView
-from phpdyno.report.view import view_of
-from phpdyno.report.words import failures, finding, rate, sentence, sentences
+from phpdyno.report.words import rate
 from tests.support.journals import CONTROL, JIT, blocks, opening, plan
 from tests.support.protocol import LOADED, STATIC, TCP, full, loaded_blocks, loaded_cost
 from tests.unit.report.test_words import ROW

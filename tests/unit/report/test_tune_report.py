@@ -4,11 +4,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from phpdyno.commands.tune.render.page import render_tune, tune_figures
+from phpdyno.commands.tune.render.terminal import tune_summary
+from phpdyno.commands.tune.view import TuneView, left_out, tune_view
+from phpdyno.commands.tune.words import before_after, confirmed_words
 from phpdyno.model.tune import Change, Confirmed, Found, Ratio, Side
-from phpdyno.report.tune_page import render_tune, tune_figures
-from phpdyno.report.tune_terminal import tune_summary
-from phpdyno.report.tune_view import TuneView, left_out, tune_view
-from phpdyno.report.tune_words import before_after, confirmed_words, ratio_words
+from phpdyno.report.ratio_words import ratio_words
 from tests.support.tunes import BOTH, FOUND, confirmed, record
 
 

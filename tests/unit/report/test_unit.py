@@ -6,10 +6,10 @@ import json
 import pytest
 from rich.console import Console
 
+from phpdyno.commands.compare.render.page import figures_of, render_page
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Record
-from phpdyno.report.page import figures_of, render_page
-from phpdyno.report.terminal import summary
-from phpdyno.report.view import view_of
 from tests.support.journals import finished
 from tests.support.protocol import full, of_a_script, script
 from tests.unit.report.test_page import Page

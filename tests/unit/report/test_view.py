@@ -1,14 +1,14 @@
 import msgspec
 import pytest
 
+from phpdyno.commands.compare.render.page import render_page
+from phpdyno.commands.compare.view.shape import Row, RunView
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.errors import DynoError
 from phpdyno.journal.records import Concluded, Ended, Incident, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Target
-from phpdyno.report.page import render_page
-from phpdyno.report.shape import Row, RunView
-from phpdyno.report.view import view_of
 from tests.support.journals import (
     AA,
     HUGE,

@@ -1,8 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from phpdyno.report.shape import Row
-from phpdyno.report.words import duration, milliseconds, percent, sentence
+from phpdyno.commands.compare.view.shape import Row
+from phpdyno.commands.compare.view.words import sentence
+from phpdyno.report.words import duration, milliseconds, percent
 
 ROW = Row(
     name="ini.opcache.jit=tracing",

@@ -7,18 +7,18 @@ from msgspec import structs
 from rich.console import Console
 
 from phpdyno.commands.compare.explained import pairs_of, unexplained
+from phpdyno.commands.compare.render.page import render_page
+from phpdyno.commands.compare.render.terminal import summary
+from phpdyno.commands.compare.view.document import document
+from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.commands.tune.explained import NOTHING_FOUND, is_left, winner_inside
+from phpdyno.commands.tune.render.page import render_tune
+from phpdyno.commands.tune.render.terminal import tune_summary
+from phpdyno.commands.tune.view import tune_view
 from phpdyno.experiment.state import RunState
 from phpdyno.journal.records import ExplainedArms, Planned, Record
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.verdict import Verdict
-from phpdyno.report.document import document
-from phpdyno.report.page import render_page
-from phpdyno.report.terminal import summary
-from phpdyno.report.tune_page import render_tune
-from phpdyno.report.tune_terminal import tune_summary
-from phpdyno.report.tune_view import tune_view
-from phpdyno.report.view import view_of
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import AA as AA_ARM
 from tests.support.journals import JIT, TIMESTAMPS, finished, plan

@@ -30,8 +30,8 @@ def test_different_servers(control: dict[str, str], treatment: dict[str, str]) -
 
 def test_nginx_is_not_needed_where_no_arm_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("phpdyno.commands.compare.run.find_program", asked.append)
-    monkeypatch.setattr("phpdyno.commands.compare.run.require_apache", lambda transport, each: asked.append(f"{transport} {each.name}"))
+    monkeypatch.setattr("phpdyno.session.requirements.find_program", asked.append)
+    monkeypatch.setattr("phpdyno.session.requirements.require_apache", lambda transport, each: asked.append(f"{transport} {each.name}"))
     require_servers("http", [arm(WITH_APACHE)])
     assert asked == ["http mine"]
     require_servers("http", [arm(WITH_APACHE), arm({})])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.cli import build as command
+from phpdyno.commands.build import command
 from phpdyno.commands.build import named as study_builds
 from phpdyno.commands.build import run as build
 from phpdyno.commands.build.builder import Trainee

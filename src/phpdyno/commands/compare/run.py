@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from msgspec import Struct
-
 from phpdyno import __version__
 from phpdyno.apps.original import change_of
 from phpdyno.drive.descriptors import require_descriptors
@@ -21,7 +19,7 @@ from phpdyno.journal.records import SCHEMA, Header, Incident, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource, Metric, Plan, Settle, Transport
+from phpdyno.model.plan import MAX_LAG_OF_CPU, AppRequest, Metric, Plan, Settle, Transport
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.render.apache import is_apache
@@ -39,14 +37,13 @@ MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
 """Smallest effects worth acting on, by default. Throughput scatters more, and hangs on more than the change."""
 
 
-class Question(Struct, frozen=True):
+class Question(AppRequest, frozen=True):
     """What the user asked to compare; times in seconds, margin and confidence as fractions.
 
     None stands for what fits the metric: each treatment's own; a margin of 1 % for CPU and 5 % for throughput; one request in flight for
     CPU, two for each core for throughput. `workload` takes the place of the app's own; `source.requests` then says what it was made of.
     """
 
-    source: AppSource
     control: str = ""
     treatments: tuple[str, ...] = ()
     aa: bool = False

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from phpdyno.commands.explain.folded import folded_text, speedscope
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.explained import Explained
 from phpdyno.model.stacks import PhpProfile
-from phpdyno.report.folded import folded_text, speedscope
 
 FOLDED, SPEEDSCOPE = "--export-folded", "--export-speedscope"
 

@@ -14,6 +14,7 @@ from phpdyno.commands.build.named import refuse_rebuilt
 from phpdyno.commands.build.sources import Foundation
 from phpdyno.commands.compare.run import Question, arms_of, compare, compare_in, planned_records, resume, why_missing
 from phpdyno.commands.explain.hot_pass import look_for_hot_functions
+from phpdyno.commands.ladder.steps import best_of, found_steps, measured_in
 from phpdyno.commands.ladder.top import find_top
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
@@ -25,7 +26,6 @@ from phpdyno.model.build import Build, stock_of
 from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.model.plan import Plan
 from phpdyno.model.recipe import Recipe
-from phpdyno.report.ladder_view import best_of, found_steps, measured_in
 from phpdyno.session.peers import go_on_with
 from phpdyno.session.run_directory import check_place
 from phpdyno.session.source import refuse_changed

@@ -14,6 +14,7 @@ from phpdyno.build.training import Course
 from phpdyno.commands.build.builder import LOGS, Trainee, open_site
 from phpdyno.commands.build.named import refuse_rebuilt
 from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.words import missing_words
 from phpdyno.commands.compare.run import Question, compare_in, why_missing
 from phpdyno.config.recipe import untrained
 from phpdyno.errors import DynoError, Interrupted, UsageError
@@ -26,7 +27,6 @@ from phpdyno.model.build import Build
 from phpdyno.model.matrix import ALL
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
-from phpdyno.report.build_view import missing_words
 from phpdyno.session.arms import make_arms
 from phpdyno.session.peers import go_on_with, named_peers
 from phpdyno.session.provenance import read_ground, refuse_changed

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from msgspec import Struct
-
 from phpdyno import __version__
 from phpdyno.commands.measure.session import SweepSession
 from phpdyno.drive.descriptors import require_descriptors
@@ -23,7 +21,7 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import PLAIN, Arm
 from phpdyno.model.arrival import Arrivals
-from phpdyno.model.plan import AppSource, Transport
+from phpdyno.model.plan import AppRequest, Transport
 from phpdyno.model.sweep import Point, SweepPlan, points_of
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
@@ -47,14 +45,13 @@ DEBIAN_POOL = {
 """What the distribution's www.conf has."""
 
 
-class Question(Struct, frozen=True):
+class Question(AppRequest, frozen=True):
     """What the user asked to measure; times in seconds, confidence as a fraction.
 
     `control` and each of `others` are SPECs of an arm. `workload` takes the place of the app's own; `source.requests` then says what it
     was made of. A visit lasts `visit_s`. `budget_s` grows up to `most_budget_s` (0: not at all) where the fewest rounds need more.
     """
 
-    source: AppSource
     control: str = ""
     others: tuple[str, ...] = ()
     points: tuple[Point, ...] = POINTS

@@ -9,16 +9,16 @@ from msgspec import structs
 
 from phpdyno import __version__
 from phpdyno.commands.selfcheck.comparing import CURRENT, Scene, calibrate, measure_one, open_scene
+from phpdyno.commands.selfcheck.judged import claimed, holds_truth
 from phpdyno.commands.selfcheck.loop_cost import measure_ground
 from phpdyno.commands.selfcheck.schedule import Job, jobs_of
+from phpdyno.commands.selfcheck.words import ground_in_words
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.checks import CHECKS_FILE, CHECKS_SCHEMA, Checks, ChecksHeader, Compared, Ground, SessionBegan, Wish, read_checks
 from phpdyno.journal.reader import drop_cut_off_line
 from phpdyno.journal.writer import JournalWriter
-from phpdyno.report.check_rows import claimed, holds_truth
-from phpdyno.report.checks import ground_in_words
 from phpdyno.session.environment import refuse_another_host
 from phpdyno.session.provenance import code_digest
 from phpdyno.session.run_directory import check_place, make_run_dir

@@ -4,11 +4,10 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 
+from phpdyno.commands.measure.view.shape import Estimate, MemoryRow
 from phpdyno.commands.size.record import Manager, Reason
 from phpdyno.model.plan import Transport
-from phpdyno.report.shape import EnvironmentRow, Outcome, ReachView, TargetRow
-from phpdyno.report.shape_measured import says
-from phpdyno.report.sweep_shape import Estimate, MemoryRow
+from phpdyno.report.view_parts import EnvironmentRow, Outcome, ReachView, TargetRow, says
 
 SCHEMA: Final = "phpdyno.size/1"
 

@@ -10,10 +10,9 @@ from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
 from phpdyno.bundle.texts import pool_text
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.record import SizeHeader
-from phpdyno.commands.tune.builds import site_fpm
 from phpdyno.errors import DynoError
 from phpdyno.model.facts import HostFacts
-from phpdyno.session.specs import Imported
+from phpdyno.session.specs import Imported, site_fpm
 from phpdyno.stack.programs import told
 
 BUNDLE = "bundle"

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from phpdyno.commands.measure.view.points import estimate, memory_row
+from phpdyno.commands.measure.view.shape import Estimate
 from phpdyno.commands.size import words
 from phpdyno.commands.size.asked import Asked
 from phpdyno.commands.size.caps import caps_of
@@ -45,9 +47,7 @@ from phpdyno.model.sweep import Visit
 from phpdyno.report import scope
 from phpdyno.report.bottleneck import bottleneck_sentence
 from phpdyno.report.reached import reach_view
-from phpdyno.report.shape import EnvironmentRow, Outcome
-from phpdyno.report.sweep_figures import estimate, memory_row
-from phpdyno.report.sweep_shape import Estimate
+from phpdyno.report.view_parts import EnvironmentRow, Outcome
 from phpdyno.report.words import duration, percent
 from phpdyno.stats.capacity.curve import Curve
 from phpdyno.stats.capacity.mgc import mgc

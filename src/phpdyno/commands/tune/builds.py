@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from phpdyno.build.installed import why_outdated
-from phpdyno.build.package_texts import packaged_fpm
 from phpdyno.build.workshop import finished_builds
 from phpdyno.bundle.manifest import PROGRAM
 from phpdyno.bundle.rebuilt import Rebuilt
 from phpdyno.errors import UsageError
-from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import STOCK_OF, Build, series_of
+from phpdyno.model.arm import Arm
+from phpdyno.model.build import STOCK_OF, Build
 from phpdyno.session.specs import place_of_build, settings_of_build
 from phpdyno.tuning.factors import Candidate
 
@@ -71,12 +70,6 @@ def rebuilt_in(settings: Mapping[str, str]) -> Rebuilt | None:
         if settings.get(PROGRAM) == mine[PROGRAM]:
             return Rebuilt(build, mine)
     return None
-
-
-def site_fpm(php: PhpBuild) -> str:
-    """The php-fpm of the site that this one was measured for: the distribution's, where a build's pair stood in for it."""
-    stood_in = any(build.measuring_only and not build.alone and build.like == php.fpm for _, build in finished_builds())
-    return packaged_fpm(series_of(php.version)) if stood_in else php.fpm
 
 
 def build_candidates(names: Sequence[str]) -> tuple[Candidate, ...]:

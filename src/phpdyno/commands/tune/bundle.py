@@ -8,11 +8,11 @@ from msgspec import structs
 from phpdyno.bundle.live_place import place_of_live
 from phpdyno.bundle.making import Findings, write_bundle
 from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
-from phpdyno.commands.tune.builds import rebuilt_in, site_fpm
+from phpdyno.commands.tune.builds import rebuilt_in
+from phpdyno.commands.tune.words import confirmed_words, part_words
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.tune import Confirmed, Found, Goal, PartFound, Ratio
-from phpdyno.report.tune_words import confirmed_words, part_words
-from phpdyno.session.specs import Imported
+from phpdyno.session.specs import Imported, site_fpm
 
 
 def make_tune_bundle(

@@ -1,9 +1,9 @@
 import pytest
 from msgspec import structs
 
-from phpdyno.cli.requests import OwnRequests
-from phpdyno.cli.size import Options, asked_of, with_requests
+from phpdyno.commands.common.requests import OwnRequests
 from phpdyno.commands.size.asked import Asked, Limits, check_asked, memory_kib, request_rate, response_time
+from phpdyno.commands.size.command import Options, asked_of, with_requests
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
 from phpdyno.model.plan import AppSource

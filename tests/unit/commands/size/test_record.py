@@ -3,7 +3,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from phpdyno.cli.show import SIZE_FILE as SHOWN
+from phpdyno.commands.report.command import SIZE_FILE as SHOWN
 from phpdyno.commands.size.record import SIZE_FILE, SIZE_SCHEMA, SizeEnded, SizeHeader, SizeRun, read_size
 from phpdyno.errors import DynoError, UsageError
 from tests.support import sizes

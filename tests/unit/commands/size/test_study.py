@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.cli.study import Options, run
+from phpdyno.commands.size.render.study_page import study_page
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.study import SizeStudy, load_size_study
-from phpdyno.commands.size.study_page import study_page
+from phpdyno.commands.study.command import Options, run
 from phpdyno.errors import UsageError
 from tests.support import sizes
 

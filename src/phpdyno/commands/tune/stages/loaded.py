@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from phpdyno.commands.tune.lab import Lab, Measured
 from phpdyno.commands.tune.stages.search import Search
+from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.errors import BudgetTooSmall, UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Confirmed, Ratio
 from phpdyno.model.verdict import Verdict
-from phpdyno.report.tune_words import confirmed_words
 from phpdyno.tuning.factors import Candidate, Clash, entry, factors_of, nothing_clashes
 from phpdyno.tuning.goals import breaches
 from phpdyno.tuning.readings import side_of, sides

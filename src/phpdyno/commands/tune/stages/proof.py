@@ -6,10 +6,10 @@ from msgspec import Struct, structs
 
 from phpdyno.commands.tune.lab import Heat, Heats, Lab, Measured, run_heats
 from phpdyno.commands.tune.stages.search import Search, Winner
+from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.model.arm import AA
 from phpdyno.model.tune import Confirmed, Decision, Goal, PartFound, StageTime, Step
 from phpdyno.model.verdict import Relevance, VerdictKind
-from phpdyno.report.tune_words import confirmed_words
 from phpdyno.report.words import count
 from phpdyno.stats.judge import decided, judge
 from phpdyno.stats.sequence import Interval, confidence_sequence, contrast, least_blocks

@@ -7,10 +7,10 @@ from msgspec import structs
 from phpdyno.commands.tune.lab import Heat
 from phpdyno.commands.tune.parts import Changed
 from phpdyno.commands.tune.stages.search import OTHER_CHANGES, Ground, Search, shape_of
+from phpdyno.commands.tune.words import screened_words
 from phpdyno.model.observation import Observation
 from phpdyno.model.tune import Screening
 from phpdyno.model.verdict import Verdict
-from phpdyno.report.tune_words import screened_words
 from phpdyno.stats.factorial import Design, designs
 from phpdyno.stats.screening import Screened, screen
 from phpdyno.tuning.blame import blamed, without

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from phpdyno.commands.tune.lab import Heat, Heats, Lab, Measured, run_heats, same_as
 from phpdyno.commands.tune.parts import Changed
+from phpdyno.commands.tune.words import raced_words, tried_words
 from phpdyno.errors import BudgetTooSmall, DynoError
 from phpdyno.experiment.state import RunState
 from phpdyno.knobs.catalogue import knob_for
@@ -21,7 +22,6 @@ from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.plan import FixedBlocks, Plan
 from phpdyno.model.tune import Change, Found, Screening, StageName, StageTime
 from phpdyno.model.tune import Race as RaceFound
-from phpdyno.report.tune_words import raced_words, tried_words
 from phpdyno.stack.host_settings import can_set
 from phpdyno.stats.noise import Noise
 from phpdyno.stats.racing import Racer as Running

@@ -1,0 +1,1 @@
+"""What several commands share: option types, progress, requests of a log, and showing a run."""

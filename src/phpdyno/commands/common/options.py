@@ -1,0 +1,91 @@
+"""Options that several commands take, each said once."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+AppName = Annotated[
+    str, Parameter(name="APP", show_default=False, help="hello, symfony-hello, wordpress, mediawiki, or the path of an app.toml")
+]
+Control = Annotated[
+    str, Parameter(show_default=False, help="a SPEC on top of the distribution's settings; live[:POOL]: of your own php-fpm's")
+]
+Docroot = Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")]
+Urls = Annotated[
+    tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
+]
+Through = Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")]
+Runs = Annotated[Path, Parameter(help="where runs are kept")]
+AsJson = Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")]
+KeepConn = Annotated[
+    bool,
+    Parameter(negative="", show_default=False, help="with --transport fastcgi: keep connections (FCGI_KEEP_CONN); each wants a worker"),
+]
+RUNS, RECIPE, TRAINING = Path("runs"), "pgo", "15s"
+"""What is taken where nothing is said."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RequestOptions:
+    """Where the requests come from when they are not the app's own, as typed."""
+
+    from_log: Annotated[
+        Path | None,
+        Parameter(show_default=False, help="ask what an access log of yours holds (combined format or JSON, .gz too): its GET requests"),
+    ] = None
+    log_host: Annotated[
+        str | None, Parameter(show_default=False, help="with --from-log: the host to keep; default: the most frequent one")
+    ] = None
+    most_targets: Annotated[
+        int | None, Parameter(show_default=False, help="with --from-log: targets to keep, the most frequent ones; default: 50")
+    ] = None
+    save_workload: Annotated[
+        Path | None, Parameter(show_default=False, help="with --from-log: write what it came to into a workload file")
+    ] = None
+    workload: Annotated[Path | None, Parameter(show_default=False, help="ask what a workload file holds")] = None
+
+    @property
+    def given(self) -> str:
+        """The first option that was given, as it is typed; '' without any."""
+        values = asdict(self).items()
+        return next((f"--{name.replace('_', '-')}" for name, value in values if value is not None), "")
+
+
+NO_REQUESTS = RequestOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class GroundOptions:
+    """What a PHP is built of, as typed."""
+
+    like: Annotated[str, Parameter(show_default=False, help="php-fpm that builds stand in for; default: the newest installed")] = ""
+    source: Annotated[
+        Path | None,
+        Parameter(show_default=False, help="build of this source of PHP: a tarball, a directory or a git checkout; default: the package's"),
+    ] = None
+    checksum: Annotated[str, Parameter(show_default=False, help="with --source of a tarball: its SHA-256")] = ""
+    standalone: Annotated[
+        bool, Parameter(negative="", show_default=False, help="compile the control's extensions in: for a source of any version of PHP")
+    ] = False
+    extension: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", show_default=False, help="with --standalone: an extension to compile in, or none; default: the control's"),
+    ] = ()
+    with_extension: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            show_default=False,
+            help="with --standalone: NAME=PATH, an extension by its source (a directory or a tarball, as PECL has them), compiled with it",
+        ),
+    ] = ()
+    zts: Annotated[bool, Parameter(negative="", show_default=False, help="with --standalone: for threads")] = False
+
+
+INSTALLED = GroundOptions()
+
+Training = Annotated[str, Parameter(help="how long traffic trains a build")]

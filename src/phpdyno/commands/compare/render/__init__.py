@@ -1,0 +1,1 @@
+"""A comparison on a terminal and as a page."""

@@ -1,0 +1,1 @@
+"""The plots of a comparison, as plotly.js takes them. Pure."""

@@ -1,0 +1,57 @@
+"""All effects of one metric with their intervals on one scale, what the control does to itself first, the single blocks as dots."""
+
+from phpdyno.commands.compare.render.figures.time import color_of, said_of
+from phpdyno.commands.compare.view.measuring import AaRow, CarryOverRow
+from phpdyno.commands.compare.view.shape import Row, RunView
+from phpdyno.commands.compare.view.words import aa_finding, aa_of, by_metric, carried, change, finding, interval, label, middle
+from phpdyno.model.plan import Metric, Unit
+from phpdyno.report.plots import Figure, wrapped
+from phpdyno.report.strips import Strip, strips_of
+from phpdyno.report.words import count
+
+AA_NAME = "the control against itself (A/A blocks of the calibration)"
+
+
+def forest(view: RunView, metric: Metric) -> Figure:
+    """The forest plot of one metric."""
+    rows = by_metric(view.rows).get(metric, ())
+    aa = aa_of(view, metric)
+    return strips_of([*([_aa_strip(aa)] if aa is not None else []), *(_strip(view, row) for row in rows)])
+
+
+def has_forest(view: RunView, metric: Metric) -> bool:
+    """Whether there is anything to draw: an effect with an interval."""
+    return any(row.ratio is not None for row in by_metric(view.rows).get(metric, ()))
+
+
+def carry_over_plot(check: CarryOverRow, unit: Unit) -> Figure:
+    """One treatment's effect at each slot length."""
+    color = "var(--regressed)" if check.differs else "var(--accent)"
+    held = []
+    for effect in check.effects:
+        slot = f"{count(effect.slot_requests, unit)} per slot{' (the verdict)' if effect.main else ''}"
+        lines = (*wrapped(slot, bold=True), *wrapped(carried(effect)))
+        dots = tuple((value, slot) for value in effect.log_ratios)
+        held.append(Strip(lines, effect, check.margin, dots, color, f"{slot}: {carried(effect)}"))
+    return strips_of(held)
+
+
+def _aa_strip(aa: AaRow) -> Strip:
+    dots = tuple((value, f"A/A block {number}") for number, value in enumerate(aa.log_ratios, 1))
+    lines = (*wrapped(AA_NAME, bold=True), *wrapped(aa_finding(aa)))
+    return Strip(lines, aa, aa.margin, dots, "var(--muted)", f"{AA_NAME}: {aa_finding(aa)}", aa=True)
+
+
+def _strip(view: RunView, row: Row) -> Strip:
+    dots = tuple((point.log_ratio, said_of(point)) for point in view.blocks if point.treatment == row.name and not point.excluded)
+    return Strip(_label(row), row, row.margin, dots, color_of(row), f"{label(row)}: {finding(row)}", aa=row.is_aa)
+
+
+def _label(row: Row) -> tuple[str, ...]:
+    if row.kind == "invalid":
+        said = "no number: invalid"
+    elif row.ratio is None:
+        said = f"{finding(row)}: {row.kind}"
+    else:
+        said = f"{change(row) or middle(row) + '×'} ({interval(row)}): {row.kind}"
+    return (*wrapped(label(row), bold=True), *wrapped(said))

@@ -1,0 +1,67 @@
+"""The blocks one by one: observations, the control's own cost, the covariates, and what was left out."""
+
+from collections.abc import Iterable
+from typing import get_args
+
+from phpdyno.commands.compare.view.costs import requests_per_s, valid_requests
+from phpdyno.commands.compare.view.gather import Gathered, Seen
+from phpdyno.commands.compare.view.measuring import BlockPoint, ControlPoint, ExclusionRow, NoisePoint
+from phpdyno.commands.compare.view.shape import Row
+from phpdyno.model.plan import Metric, Plan
+
+_NS_PER_MS = 1e6
+_LAG_RECORDED = 2
+"""Schema from which on journals hold the generator's lag."""
+
+
+def block_points(gathered: Gathered, rows: Iterable[Row]) -> tuple[BlockPoint, ...]:
+    """Every observation of the treatments that are not invalid."""
+    shown = {row.name for row in rows if row.kind != "invalid"}
+    return tuple(
+        BlockPoint(each.treatment, each.block, seen.at_s, each.log_ratio, each.pairs, each.steal_fraction, each.excluded)
+        for seen in gathered.seen
+        if (each := seen.observation).treatment in shown
+    )
+
+
+def exclusions(gathered: Gathered) -> tuple[ExclusionRow, ...]:
+    """Every observation that does not count, those of invalid treatments included."""
+    return tuple(ExclusionRow(each.block, each.treatment, each.excluded) for seen in gathered.seen if (each := seen.observation).excluded)
+
+
+def control_points(gathered: Gathered) -> tuple[ControlPoint, ...]:
+    """One point per block and metric: the control's slots of all its treatments together."""
+    points = []
+    for metric, block, held in _grouped(gathered):
+        costs = [seen.observation.control for seen in held]
+        valid = sum(valid_requests(cost) for cost in costs)
+        if valid > 0:
+            spent_ms = sum(cost.php_cpu_ns for cost in costs) / valid / _NS_PER_MS
+            excluded = any(seen.observation.excluded for seen in held)
+            points.append(ControlPoint(block, held[-1].at_s, spent_ms, excluded, metric, requests_per_s(costs)))
+    return tuple(points)
+
+
+def noise_points(gathered: Gathered) -> tuple[NoisePoint, ...]:
+    """The covariates of each block, the worst of its treatments."""
+    lag_known = gathered.header.schema >= _LAG_RECORDED
+    points = []
+    for metric, block, held in _grouped(gathered):
+        seen = [each.observation for each in held]
+        lag = max(each.lag_fraction for each in seen) if lag_known else None
+        excluded = any(each.excluded for each in seen)
+        points.append(NoisePoint(block, held[-1].at_s, metric, max(each.steal_fraction for each in seen), lag, excluded))
+    return tuple(points)
+
+
+def _grouped(gathered: Gathered) -> list[tuple[Metric, int, list[Seen]]]:
+    """The observations of each block by metric: treatments of one metric share a control."""
+    groups: dict[tuple[Metric, int], list[Seen]] = {}
+    for seen in gathered.seen:
+        groups.setdefault((_metric(gathered.plan, seen), seen.observation.block), []).append(seen)
+    order = {metric: place for place, metric in enumerate(get_args(Metric))}
+    return [(metric, block, held) for (metric, block), held in sorted(groups.items(), key=lambda item: order[item[0][0]])]
+
+
+def _metric(plan: Plan, seen: Seen) -> Metric:
+    return plan.metric_of(seen.observation.treatment)

@@ -1,0 +1,1 @@
+"""An explanation on a terminal and as a page."""

@@ -1,0 +1,28 @@
+"""An explanation shown again: terminal, JSON and report.html, all from its record alone."""
+
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from phpdyno.commands.common.show import PAGE, show_run
+from phpdyno.journal.explained import read_explained
+from phpdyno.model.explained import Explained
+
+
+def report_explained(run: Path, *, json: bool = False) -> Explained:
+    """Write report.html beside the record of an explanation and print the terminal report (or the JSON document)."""
+    folder = run if run.is_dir() else run.parent
+    record = read_explained(run)
+
+    def drawn() -> str:
+        from phpdyno.commands.explain.render.page import render_explained  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_explained(record, folder.absolute().name)
+
+    def told() -> RenderableType:
+        from phpdyno.commands.explain.render.terminal import explained_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return explained_summary(record.found)
+
+    show_run(folder / PAGE, drawn, record.found if json else told)
+    return record.found

@@ -1,0 +1,91 @@
+"""`phpdyno ladder`: options checked, built, measured, shown."""
+
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+from rich.console import Console
+
+from phpdyno.build.rungs import RUNGS
+from phpdyno.build.training import Course
+from phpdyno.commands.build.command import foundation_of
+from phpdyno.commands.common.app_source import app_source
+from phpdyno.commands.common.endings import ended
+from phpdyno.commands.common.live import LiveProgress
+from phpdyno.commands.common.options import GroundOptions, RequestOptions
+from phpdyno.commands.common.requests import refuse_with_resume, with_requests
+from phpdyno.commands.common.units import checked_seed, fraction, optional_seconds, seconds
+from phpdyno.commands.compare.run import Question
+from phpdyno.commands.ladder.run import Climb, ladder, resume_ladder
+from phpdyno.commands.ladder.show import report_ladder
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import UsageError
+from phpdyno.model.plan import Transport
+from phpdyno.model.recipe import Recipe
+
+USUAL_BUDGET = "15m"
+
+
+class Options(Struct, frozen=True):
+    """The options of the command as they were typed."""
+
+    reference: str
+    ground: GroundOptions
+    requests: RequestOptions
+    recipes: tuple[str, ...]
+    knobs: bool
+    training: str
+    margin: str
+    confidence: str
+    budget: str | None
+    transport: Transport
+    seed: int
+    runs: Path
+    resume: Path | None
+    json: bool
+
+
+def run(options: Options) -> int:
+    """Carry out the command; 1 when what goes on top of the builds is not measured."""
+    argv = tuple(sys.argv[1:])
+    console = Console(stderr=True)
+    if options.resume is not None:
+        refuse_with_resume(options.requests)
+        if options.reference:
+            what = "a ladder that is resumed keeps its app"
+            raise UsageError(what, where=f"--resume with {options.reference}", next_step="leave it out, or start a new ladder")
+        budget_s = optional_seconds(options.budget, option="--budget")
+        with LiveProgress(console, quiet=options.json, notes="") as progress:
+            directory = resume_ladder(options.resume.absolute(), argv=argv, progress=progress, budget_s=budget_s)
+    else:
+        climb = climb_of(options, console)
+        with LiveProgress(console, quiet=options.json, notes="") as progress:
+            directory = ladder(climb, runs=options.runs.absolute(), argv=argv, progress=progress)
+    return ended(report_ladder(directory, json=options.json).outcome, "ladder", directory, console)
+
+
+def climb_of(options: Options, console: Console) -> Climb:
+    """What is to be climbed; requests of a log are told of. Raises UsageError."""
+    if not options.reference:
+        raise UsageError("a ladder needs an app", where="phpdyno ladder APP", next_step="give one, for instance wordpress")
+    checked_seed(options.seed)
+    question = Question(
+        source=app_source(options.reference, None, ()),
+        margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
+        confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
+        budget_s=seconds(options.budget or USUAL_BUDGET, option="--budget"),
+        seed=options.seed,
+        transport=options.transport,
+    )
+    course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
+    recipes, foundation = _recipes(options.recipes or RUNGS), foundation_of(options.ground)
+    return Climb(recipes, with_requests(question, options.requests, console), foundation, course, options.knobs)
+
+
+def _recipes(texts: tuple[str, ...]) -> tuple[Recipe, ...]:
+    found = tuple(parse_recipe(text) for text in texts)
+    names = [each.name for each in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"{twice[0]} is climbed twice", where="--recipe", next_step="leave one of the two out")
+    return found

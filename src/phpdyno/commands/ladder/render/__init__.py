@@ -1,0 +1,1 @@
+"""A ladder on a terminal and as a page."""

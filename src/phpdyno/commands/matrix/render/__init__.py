@@ -1,0 +1,1 @@
+"""A matrix on a terminal and as a page."""

@@ -1,0 +1,44 @@
+"""The report of a matrix as one HTML page that needs no network."""
+
+from phpdyno.commands.compare.view.words import tone
+from phpdyno.commands.matrix.view import MatrixView, cell_name, cell_words, decided_words, reasons, short_words, warmth
+from phpdyno.model.matrix import Cell
+from phpdyno.model.tune import Ratio
+from phpdyno.report.frame import Filters, render_frame
+from phpdyno.report.plots import Figure, wrapped
+from phpdyno.report.ratio_words import ratio_words, span_words
+from phpdyno.report.strips import Strip, strips_of
+
+_FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "short": short_words, "warmth": warmth}
+
+
+def render_matrix(view: MatrixView) -> str:
+    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+    by_place = {(each.profile, each.app): each for each in view.cells}
+    rows = [(profile, [by_place[profile.name, app] for app in view.apps]) for profile in view.profiles]
+    return render_frame(
+        "matrix.html.j2",
+        matrix_figures(view),
+        packages=["phpdyno.commands.matrix.render"],
+        filters=_FILTERS,
+        warnings=view.warnings,
+        view=view,
+        rows=rows,
+        reasons=reasons(view.cells),
+        decided=decided_words(view),
+    )
+
+
+def matrix_figures(view: MatrixView) -> dict[str, Figure]:
+    """One plot of intervals for each app, every profile in it."""
+    drawn = {}
+    for number, app in enumerate(view.apps):
+        strips = [_strip(each, each.ratio, view.margin) for each in view.cells if each.app == app and each.ratio is not None]
+        if strips:
+            drawn[f"app-{number}"] = strips_of(strips)
+    return drawn
+
+
+def _strip(cell: Cell, ratio: Ratio, margin: float) -> Strip:
+    lines = (*wrapped(cell_name(cell), bold=True), *wrapped(cell_words(cell)))
+    return Strip(lines, ratio, margin, (), f"var(--{tone(cell)})", f"{cell_name(cell)}: {cell_words(cell)}")

@@ -1,0 +1,88 @@
+"""The command `phpdyno measure` and its options."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from phpdyno.commands.common.options import (
+    NO_REQUESTS,
+    RUNS,
+    AppName,
+    AsJson,
+    Control,
+    Docroot,
+    KeepConn,
+    RequestOptions,
+    Runs,
+    Through,
+    Urls,
+)
+
+
+def measure(
+    reference: AppName = "",
+    /,
+    *,
+    control: Control = "",
+    arm: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", show_default=False, help="another SPEC to sweep in the same rounds; more than once if you like"),
+    ] = (),
+    docroot: Docroot = None,
+    url: Urls = (),
+    transport: Through = "http",
+    concurrency: Annotated[
+        str, Parameter(help="requests in flight, one visit each per round, joined by commas")
+    ] = "1,3,5,10,20,30,40,50,100",
+    open_share: Annotated[
+        str, Parameter(negative="", help="offered rate of the open loop as a share of the throughput at which the closed ones saturate")
+    ] = "70%",
+    no_open: Annotated[bool, Parameter(negative="", show_default=False, help="closed loops only")] = False,
+    arrivals: Annotated[
+        Literal["poisson", "constant", "ramp", "burst"],
+        Parameter(help="how requests of the open loop follow each other; the mean rate is the same"),
+    ] = "poisson",
+    keep_conn: KeepConn = False,
+    budget: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="time for measuring, starts and warm-up included; default: 5m, or what three rounds need, 20m at most",
+        ),
+    ] = None,
+    confidence: Annotated[str, Parameter(help="confidence of each interval by itself")] = "95%",
+    seed: Annotated[int, Parameter(help="orders, arrivals and targets follow from it")] = 1,
+    requests: RequestOptions = NO_REQUESTS,
+    cross_check: Annotated[
+        bool,
+        Parameter(negative="", show_default=False, help="let ab -k and wrk, where they are installed, load the same instances as well"),
+    ] = False,
+    runs: Runs = RUNS,
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted sweep; all else comes from its record")] = None,
+    json: AsJson = False,
+) -> int:
+    """Measure throughput, times, CPU and memory as more is asked of an app, and say what limits it."""
+    from phpdyno.commands.measure import command  # noqa: PLC0415 (numpy and the native core: not for --help)
+
+    options = command.Options(
+        reference=reference,
+        control=control,
+        docroot=docroot,
+        urls=url,
+        transport=transport,
+        concurrency=concurrency,
+        open_share=None if no_open else open_share,
+        arrivals=arrivals,
+        budget=budget,
+        confidence=confidence,
+        seed=seed,
+        requests=requests,
+        cross_check=cross_check,
+        keep_conn=keep_conn,
+        runs=runs,
+        resume=resume,
+        json=json,
+        arms=arm,
+    )
+    return command.run(options)

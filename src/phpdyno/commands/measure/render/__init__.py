@@ -1,0 +1,1 @@
+"""A sweep on a terminal and as a page."""

@@ -1,0 +1,1 @@
+"""`phpdyno report`: the reports of a run rebuilt from its journal or its record alone."""

@@ -1,0 +1,1 @@
+"""A study on a terminal and as a Markdown page."""

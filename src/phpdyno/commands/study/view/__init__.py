@@ -1,0 +1,1 @@
+"""The view of a study: our figures beside the reference's. Pure."""

@@ -1,0 +1,1 @@
+"""A tune on a terminal and as a page."""

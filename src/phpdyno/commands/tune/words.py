@@ -1,0 +1,133 @@
+"""What a tune found, in words. A ratio is never said without its interval, or that there is none yet."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from phpdyno.model.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, Ratio, StageName
+from phpdyno.report.ratio_words import _digits, ratio_words, span_words
+from phpdyno.report.words import count, milliseconds, percent
+
+BETTER: dict[Goal, tuple[str, str]] = {
+    "cpu": ("less CPU per request", "more CPU per request"),
+    "throughput": ("more requests per second", "fewer requests per second"),
+    "p99": ("lower 99th percentile of the service time", "higher 99th percentile of the service time"),
+    "memory": ("less memory per worker", "more memory per worker"),
+}
+"""What better and worse mean."""
+
+STAGES: dict[StageName, str] = {
+    "screen": "screening",
+    "race": "race",
+    "numeric": "numbers",
+    "confirm": "confirmation",
+    "ablate": "part by part",
+    "again": "confirmation of what remained",
+    "throughput": "pool and web server",
+}
+
+
+def confirmed_words(found: Confirmed) -> str:
+    """`1.073× less CPU per request (95 % CI 1.062 to 1.084, 21 blocks): improved, relevant`."""
+    ratio = found.ratio
+    if found.kind == "invalid":
+        return f"no number ({found.reason}): invalid"
+    if ratio is None or ratio.low is None or ratio.high is None:
+        blocks = count(ratio.blocks, "block") if ratio else "no block"
+        return f"interval still infinite ({blocks}): inconclusive"
+    kind = found.kind + (f", {found.relevance}" if found.relevance else "")
+    if found.kind in {"improved", "regressed"}:
+        worse = found.kind == "regressed"
+        shown = Ratio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, ratio.blocks) if worse else ratio
+        said = f"{shown.value:.{_digits(shown)}f}× {BETTER[found.goal][worse]} ({_evidence(found, shown)})"
+    else:
+        said = f"{ratio.value:.{_digits(ratio)}f}× by the control / by this ({_evidence(found, ratio)})"
+    return f"{said}: {kind}"
+
+
+def _evidence(found: Confirmed, ratio: Ratio) -> str:
+    return f"{percent(round(found.confidence, 6))} CI {span_words(ratio)}, {count(ratio.blocks, 'block')}"
+
+
+def part_words(part: PartFound) -> str:
+    """What a part adds: `1.021 (1.008 to 1.034): it stays: it adds to the rest`."""
+    return f"{ratio_words(part.ratio)}: {part.reason}"
+
+
+def settings_words(settings: Mapping[str, str]) -> str:
+    """`ini.opcache.jit=tracing; ini.opcache.jit_buffer_size=64M`."""
+    return "; ".join(f"{name}={value}" for name, value in settings.items()) or "nothing changed"
+
+
+def before_after(found: Confirmed) -> tuple[tuple[str, str, str], ...]:
+    """What it was, before and after, in words; none where nothing was measured."""
+    if found.before is None or found.after is None:
+        return ()
+    one, other = found.before, found.after
+    rows = [
+        ("CPU of PHP per request, ms", milliseconds(one.cpu_ms), milliseconds(other.cpu_ms)),
+        *(
+            (f"service time {name}, ms", milliseconds(was), milliseconds(now))
+            for name, was, now in (("p50", one.p50_ms, other.p50_ms), ("p99", one.p99_ms, other.p99_ms))
+            if was is not None and now is not None
+        ),
+    ]
+    if one.worker_kib is not None and other.worker_kib is not None:
+        rows.append(("private memory of a worker, MiB", f"{one.worker_kib / 1024:.1f}", f"{other.worker_kib / 1024:.1f}"))
+    return tuple(rows)
+
+
+def standing_words(effect: ChangeEffect) -> str:
+    """What the screening says of a change."""
+    words = {
+        "helps": "helps",
+        "open": "open",
+        "too small": "too small to matter",
+        "hurts": "does harm",
+        "unknown": "was not measured",
+    }
+    return words[effect.standing]
+
+
+def tried_words(changes: Sequence[Change]) -> str:
+    """After every change was tried alone: `tried 14 changes: 12 work, 2 take no part`."""
+    refused = sum(1 for each in changes if each.refused)
+    said = f"tried {count(len(changes), 'change')}: {len(changes) - refused} to be measured"
+    return f"{said}, {refused} without effect, refused or answering differently" if refused else said
+
+
+def screened_words(effects: Sequence[ChangeEffect]) -> str:
+    """After the screening: how many help, and which best."""
+    number = Counter(each.standing for each in effects)
+    words: dict[ChangeStanding, str] = {
+        "helps": "help",
+        "open": "are open",
+        "too small": "are too small to matter",
+        "hurts": "do harm",
+        "unknown": "were not measured",
+    }
+    said = ", ".join(f"{number[standing]} {word}" for standing, word in words.items() if number[standing])
+    best = effects[0] if effects else None
+    return f"screened: {said}" + (f"; best {best.name}: {ratio_words(best.ratio)}" if best else "")
+
+
+def raced_words(race: Race | None) -> str:
+    """After the race: who won."""
+    if race is None or not race.winner:
+        return "race: nothing is better than the control"
+    best = race.racers[0]
+    return f"race: {best.name}: {ratio_words(best.ratio)} over {count(race.blocks, 'block')} ({race.end})"
+
+
+def outcome_words(confirmed: Iterable[Confirmed], racers: Iterable[Racer], settings: Mapping[str, str], goal: Goal) -> str:
+    """The last line: what was adopted and what it brings, or that nothing was."""
+    adopted = [each for each in confirmed if each.decision == "adopted"]
+    if adopted:
+        return f"{settings_words(settings)}: {confirmed_words(adopted[-1])}"
+    if settings:
+        return f"{settings_words(settings)}: adopted for throughput, see above"
+    tried = [each for each in confirmed if each.decision != "adopted"]
+    if tried:
+        return f"nothing is adopted: {tried[-1].name}: {confirmed_words(tried[-1])}" + (f"; {tried[-1].reason}" if tried[-1].reason else "")
+    raced = any(True for _ in racers)
+    why = "nothing that raced was better than the control" if raced else "nothing that was tried may help by the margin"
+    return f"nothing is adopted: {why} ({BETTER[goal][0]})"
