@@ -51,4 +51,4 @@ format: venv
 	cargo fmt
 
 bench: setup
-	$(PYTHON) -m tests.bench
+	$(PYTHON) -m tools.bench

@@ -15,7 +15,7 @@ from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Ended, Record
 from tests.support.journals import JIT, TIMESTAMPS, blocks, finished, opening, plan, reaching
 from tests.support.protocol import full, script
-from tests.unit.report.test_old_journal import OLD
+from tests.unit.commands.compare.view.test_old_journal import OLD
 
 STARTED = blocks({JIT.name: 1.07, TIMESTAMPS.name: 1.0}, 5)
 INTERRUPTED: list[Record] = [*opening(plan(JIT, TIMESTAMPS)), *STARTED, Ended("interrupted", "SIGINT", 37.0)]

@@ -15,8 +15,8 @@ from tests.support.browser import Browser, browser, find_chromium
 from tests.support.journals import JIT, finished, opening, plan, reaching
 from tests.support.optional import absent
 from tests.support.protocol import full
-from tests.unit.report.test_old_journal import OLD
-from tests.unit.report.test_page import SHOWN, hostile_run
+from tests.unit.commands.compare.render.test_page import SHOWN, hostile_run
+from tests.unit.commands.compare.view.test_old_journal import OLD
 
 pytestmark = pytest.mark.integration
 

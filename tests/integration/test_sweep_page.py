@@ -12,7 +12,7 @@ from tests.integration.test_report_page import DRAWN, PHONE, TEXT_OVERLAPS, TOO_
 from tests.support.browser import Browser, browser, find_chromium
 from tests.support.optional import absent
 from tests.support.sweep_runs import empty_sweep, full_sweep, short_sweep
-from tests.unit.report.test_sweep_terminal import hostile_sweep
+from tests.unit.commands.measure.render.test_terminal import hostile_sweep
 
 pytestmark = pytest.mark.integration
 

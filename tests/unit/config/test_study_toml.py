@@ -10,6 +10,7 @@ from phpdyno.config.study_toml import load_study
 from phpdyno.config.values import read_toml
 from phpdyno.errors import UsageError
 from phpdyno.model.study import ReferenceSweep, StudyBuild
+from tests.support.places import ROOT
 
 HEAD = """\
 name = "small"
@@ -117,7 +118,7 @@ def test_a_sweep_has_the_references_loads_and_no_open_loop_by_default(tmp_path: 
 
 
 def test_the_pool_study_stands_beside_every_figure_of_the_reference() -> None:
-    study = load_study(Path(__file__).parents[3] / "studies" / "fpm-sweep.toml")
+    study = load_study(ROOT / "studies" / "fpm-sweep.toml")
     assert study.reference is not None
     assert [len(figures) for each in study.reference.sweeps for figures in each.per_s.values()] == [5, 5, 7, 5, 5]
     assert study.arm("dynamic 5").settings["pool.pm.max_children"] == "5"
@@ -130,7 +131,7 @@ def test_an_app_toml_is_relative_to_the_study_file(tmp_path: Path) -> None:
 
 
 def test_the_committed_studies_can_be_read() -> None:
-    every = sorted((Path(__file__).parents[3] / "studies").glob("*.toml"))
+    every = sorted((ROOT / "studies").glob("*.toml"))
     # Studies of another kind are read by the commands that carry them out.
     files = [file for file in every if "kind" not in read_toml(file)]
     assert 0 < len(files) < len(every)
@@ -168,7 +169,7 @@ def test_a_build_may_stand_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("treatment", "shorter"), [("tcp", 500), ("no opcache", 150)])
 def test_the_opcache_study_measures_its_headlines_in_full_slots_as_well(treatment: str, shorter: int) -> None:
-    study = load_study(Path(__file__).parents[3] / "studies" / "opcache.toml")
+    study = load_study(ROOT / "studies" / "opcache.toml")
     loaded = [each for each in study.comparisons if each.app == "symfony-hello" and each.metric == "throughput"]
     mine = [each for each in loaded if treatment in each.treatments]
     # None: 20 for each in flight.
@@ -178,7 +179,7 @@ def test_the_opcache_study_measures_its_headlines_in_full_slots_as_well(treatmen
 
 
 def test_opcache_on_against_off_is_told_from_full_slots() -> None:
-    study = load_study(Path(__file__).parents[3] / "studies" / "opcache.toml")
+    study = load_study(ROOT / "studies" / "opcache.toml")
     first = next(each for each in study.comparisons if each.metric == "throughput" and "no opcache" in each.treatments)
     assert (first.app, first.slot_requests) == ("symfony-hello", None)
     # Six blocks of two pairs at least, by the rates that were seen: 1,150 requests per second, and 60 without opcache.

@@ -4,6 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Struct
+from tools.reference import FOLDER, pages
 
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.commands.compare.view.document import document, json_schema
@@ -16,13 +17,12 @@ from phpdyno.commands.tune.view import TuneView
 from phpdyno.model.explained import Explained
 from phpdyno.report.document import text
 from tests.support.journals import JIT, finished, opening, plan
-from tests.support.reference import FOLDER, pages
 
 
 @pytest.mark.parametrize("name", sorted(pages()))
 def test_the_reference_is_current(name: str) -> None:
     written = (FOLDER / name).read_text(encoding="utf-8")
-    assert written == pages()[name], "write it again with: python -m tests.support.reference"
+    assert written == pages()[name], "write it again with: python -m tools.reference"
 
 
 ASKED_FOR = {"explained"}

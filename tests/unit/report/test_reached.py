@@ -16,8 +16,8 @@ from phpdyno.model.reach import Reached, Write
 from phpdyno.report.reached import MOST_LINES, lines_of, reach_view
 from tests.support.journals import REACHED, finished, reaching
 from tests.support.sweeps import plan_of
-from tests.unit.report.test_page import HOSTILE, Page
-from tests.unit.report.test_terminal import shown
+from tests.unit.commands.compare.render.test_page import HOSTILE, Page
+from tests.unit.commands.compare.render.test_terminal import shown
 
 TOLD = [
     "what the app reaches for, seen in 4 requests before measuring:",

@@ -8,8 +8,9 @@ from phpdyno.commands.size.study import SizeStudy, load_size_study
 from phpdyno.commands.study.command import Options, run
 from phpdyno.errors import UsageError
 from tests.support import sizes
+from tests.support.places import ROOT
 
-FILE = Path(__file__).parents[4] / "studies" / "fpm-sizing.toml"
+FILE = ROOT / "studies" / "fpm-sizing.toml"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,182 @@
+"""What an app teaches, and whose servers it is taught on; compiling is replaced by a fake here."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from msgspec import json, structs
+
+from phpdyno.build.order import Ground, Order
+from phpdyno.build.training import Course
+from phpdyno.build.workshop import DONE, Workshop
+from phpdyno.commands.build import builder as build_site
+from phpdyno.commands.build.builder import Site, Trainee
+from phpdyno.commands.build.sources import Foundation
+from phpdyno.config.recipe import parse_recipe
+from phpdyno.errors import DynoError, UsageError
+from phpdyno.model.build import Build, Check, Teaching
+from phpdyno.model.service import Tcp
+from phpdyno.model.workload import Target, Workload
+from phpdyno.stack.supervise import Supervisor
+from tests.support.builds import BUILD
+from tests.support.fake_study import FakeProgress
+from tests.support.locks import noting_lock
+from tests.unit.build.test_order import GROUND
+
+PGO = parse_recipe("pgo")
+CART = Target("/cart", name="cart", cookies={"session": "{env.SESSION}"})
+
+
+class FakePipeline:
+    """Has everything in its cache."""
+
+    def __init__(self, shop: Workshop, *_: object) -> None:
+        self._place = shop.home / "finished" / "c0de"
+
+    def build(self, order: Order) -> tuple[Path, Build]:
+        return self._place, BUILD
+
+    def tested(self, order: Order, place: Path) -> Check:
+        return Check("PHP's own tests", ok=True, seen="300 passed")
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    """Every app that is opened is called `shop`, and asked for its cart."""
+    app = SimpleNamespace(name="shop", version=lambda *_, **__: "1", workload=Workload((CART,)))
+    monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
+    monkeypatch.setattr(build_site, "open_app", lambda _: app)
+    monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
+    monkeypatch.setattr(build_site, "Pipeline", FakePipeline)
+    monkeypatch.setattr(build_site, "find_program", lambda name, path: name)
+    monkeypatch.setattr(build_site, "told", lambda _: SimpleNamespace(stdout=b"12.2.0"))
+    supervisor = cast(Supervisor, SimpleNamespace(logs=tmp_path))
+    return Site(Workshop(tmp_path, lambda _: None), supervisor, GROUND, FakeProgress())
+
+
+def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def fake_find(*_: object) -> Ground:
+        seen.append("looked for a source")
+        return GROUND
+
+    monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
+    monkeypatch.setattr(build_site, "MeasuringLock", noting_lock(seen, "lock"))
+    monkeypatch.setattr(Workshop, "alone", lambda _: noting_lock(seen, "cache")())
+    monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
+    monkeypatch.setattr(build_site, "find_ground", fake_find)
+    with build_site.open_site(Foundation(), logs=tmp_path, progress=FakeProgress()):
+        seen.append("open")
+    # Whoever measures may build again: one that waits for the lock must not have the cache.
+    assert seen == ["lock held", "cache held", "looked for a source", "open", "cache free", "lock free"]
+
+
+def taught(site: Site, target: Target, reference: str = "shop") -> Teaching:
+    return site.taught_by(Trainee(reference, workload=Workload((target,))), Course())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        structs.replace(CART, path="/basket"),
+        structs.replace(CART, cookies={"session": "none"}),
+        structs.replace(CART, headers={"Accept-Language": "de"}),
+        structs.replace(CART, method="POST", body="item=1", writes=True),
+        structs.replace(CART, status=302),
+    ],
+)
+def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(site: Site, other: Target) -> None:
+    def key(teaching: Teaching) -> object:
+        return Order(PGO, GROUND, "12.2.0", (teaching,)).compiled
+
+    first = taught(site, CART)
+    assert taught(site, CART) == first
+    assert taught(site, other).targets == first.targets
+    assert key(taught(site, other)) != key(first)
+
+
+def test_requests_of_a_log_are_those_of_a_later_training_too(site: Site, tmp_path: Path) -> None:
+    of_log = site.taught_by(Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log"), Course())
+    assert site.as_before(of_log) == Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log")
+    assert site.taught_by(site.as_before(of_log), Course()) == of_log
+    of_app = site.taught_by(Trainee("shop", 3.0), Course())
+    assert site.as_before(of_app) == Trainee("shop", 3.0)
+    forgotten = structs.replace(of_log, traffic="c0de")
+    with pytest.raises(DynoError, match=r"shop: what /logs/access.log asked for is not kept; build it again with that file"):
+        site.as_before(forgotten)
+
+
+def test_two_apps_of_one_name_train_no_build(site: Site) -> None:
+    teachings = [taught(site, CART, reference) for reference in ("a/app.toml", "b/app.toml")]
+    for wanted in (teachings, teachings[:1]):
+        with pytest.raises(UsageError, match=r"shop: two of these apps have one name; give each its own name in app.toml"):
+            site.build(PGO, wanted)
+    # One after the other each has servers of its own.
+    assert site.build(PGO, teachings[1:])[1] == BUILD
+    assert site.build(PGO, [structs.replace(taught(site, CART, "a/app.toml"), weight=3.0)])[1] == BUILD
+
+
+def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(site: Site, tmp_path: Path) -> None:
+    failed = Check("PHP's own tests", ok=False, seen="299 passed, 1 failed")
+    kept = tmp_path / "builds" / "tested" / "c0de"
+    kept.mkdir(parents=True)
+    (kept / "tested.json").write_bytes(json.encode(failed))
+    assert site.build(PGO, [taught(site, CART)])[1].checks == ()
+    (kept / DONE).touch()
+    assert site.build(PGO, [taught(site, CART)])[1].checks == (failed,)
+    assert [each.ok for each in site.build(PGO, [taught(site, CART)], run_tests=True)[1].checks] == [True]
+
+
+def test_bolt_is_asked_for_before_anything_is_compiled(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise DynoError("BOLT is not installed")
+
+    monkeypatch.setattr(build_site, "require_bolt", missing)
+    monkeypatch.setattr(FakePipeline, "build", lambda *_: pytest.fail("it is built"))
+    with pytest.raises(DynoError, match="BOLT is not installed"):
+        site.build(parse_recipe("pgo+bolt"), [taught(site, CART)])
+
+
+def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = FakeProgress()
+    made = Site(Workshop(tmp_path, lambda _: None), cast(Supervisor, SimpleNamespace(logs=tmp_path)), GROUND, progress)
+
+    @contextlib.contextmanager
+    def stand(*_: object, progress: FakeProgress, version: str, **__: object) -> Iterator[SimpleNamespace]:
+        assert version == "1", "what trains is what the profile is kept as"
+        progress.phase("copying the shop")
+        app = SimpleNamespace(peers=(Tcp("api.example.com", 443),))
+        yield SimpleNamespace(bench=SimpleNamespace(supervisor=SimpleNamespace(no_bottle=""), app=app))
+
+    monkeypatch.setattr(build_site, "app_stand", stand)
+    monkeypatch.setattr(build_site, "make_arms", lambda *_, **__: SimpleNamespace(control=None))
+    monkeypatch.setattr(build_site, "StackSchool", lambda *_: None)
+    made.build(PGO, [taught(made, CART)], title="build 2 of 3: pgo")
+    with made._school("shop"):
+        pass
+    assert progress.phases == ["build 2 of 3: pgo", "copying the shop", "build 2 of 3: pgo"]
+    with made._school("shop"):
+        pass
+    assert progress.notes == ["lets through: api.example.com:443"], "once for all trainings"
+    made.build(PGO, [taught(made, CART)])
+    assert progress.phases[-1] == "build: pgo"
+
+
+def test_what_is_built_for_this_machine_is_known_by_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordered: list[Order] = []
+
+    def build(_: FakePipeline, order: Order) -> tuple[Path, Build]:
+        ordered.append(order)
+        return Path("/cache/finished/c0de"), BUILD
+
+    monkeypatch.setattr(FakePipeline, "build", build)
+    monkeypatch.setattr(build_site, "native_machine", lambda: "znver3, 1a2b3c4d")
+    for recipe in ("march=native", "march=x86-64-v3"):
+        site.build(parse_recipe(recipe), [taught(site, CART)])
+    assert [each.machine for each in ordered] == ["znver3, 1a2b3c4d", ""]

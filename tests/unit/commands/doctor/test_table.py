@@ -1,0 +1,92 @@
+"""The check-up on the screen and as JSON."""
+
+import io
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from phpdyno.commands.doctor.command import meaning, run, table
+from phpdyno.commands.doctor.estimate import Decidable, Estimate
+from phpdyno.commands.doctor.run import CheckUp
+from phpdyno.errors import UsageError
+from phpdyno.host.checkup.check import Check, install
+from phpdyno.host.checkup.programs import judge_nginx
+from tests.support.places import ROOT
+
+OK = Check("measuring", "cores", "ok", "2: core 1 for the instance under test, core 0 for the rest")
+LIMITED = Check("isolation", "open files", "limits", "up to 1024", "--concurrency above about 462 runs out of them", "ulimit -n 2100")
+ABSENT = Check("tools", "strace", "missing", "not installed", "only for syscalls per request", install("strace"))
+NO_PHP = Check(
+    "servers", "php-fpm", "missing", "not installed", "nothing can be measured without it", install("php8.2-fpm"), essential=True
+)
+SENTENCE = "hello: a difference of 1 % is decidable in about 40 s."
+
+
+def shown(found: CheckUp, width: int) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=width, no_color=True).print(table(found))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_line_fits_and_a_command_is_not_torn(width: int) -> None:
+    lines = shown(CheckUp(possible=True, checks=(OK, LIMITED, ABSENT)), width)
+    assert max(map(len, lines)) <= width
+    assert "         fix: ulimit -n 2100".strip() in [line.strip() for line in lines]
+    assert "fix: sudo apt-get install --no-install-recommends strace" in [line.strip() for line in lines]
+    assert [line for line in lines if line in {"measuring", "isolation", "tools"}] == ["measuring", "isolation", "tools"]
+
+
+def test_the_last_line_is_the_estimate() -> None:
+    found = CheckUp(possible=True, checks=(OK, LIMITED, ABSENT), estimate=Estimate(app="hello", sentence=SENTENCE))
+    assert meaning(found) == [
+        "Comparisons can be measured here, within limits: open files.",
+        "Not installed (above is what for): strace.",
+        SENTENCE,
+    ]
+    assert meaning(CheckUp(possible=True, checks=(OK,))) == ["Comparisons can be measured here."]
+
+
+def test_without_nginx_the_way_that_is_left_is_named() -> None:
+    nginx = judge_nginx("")
+    assert meaning(CheckUp(possible=True, checks=(OK, nginx)))[0] == "Comparisons can be measured here with --transport fastcgi."
+    assert meaning(CheckUp(possible=True, checks=(LIMITED, nginx)))[0] == (
+        "Comparisons can be measured here with --transport fastcgi, within limits: open files."
+    )
+    assert "fix: sudo sh scripts/setup.sh --packages-only nginx" in [
+        line.strip() for line in shown(CheckUp(possible=True, checks=(nginx,)), 80)
+    ]
+
+
+def test_what_is_essential_and_missing_is_said_with_its_command() -> None:
+    first, *rest = meaning(CheckUp(possible=False, checks=(OK, NO_PHP)))
+    assert first == "Nothing can be measured before this is mended:"
+    assert rest == ["  php-fpm: not installed; sudo apt-get install --no-install-recommends php8.2-fpm"]
+
+
+def test_a_seed_that_is_none_is_refused_before_anything_is_looked_at() -> None:
+    with pytest.raises(UsageError, match="--seed: a seed is a whole number from 0 on"):
+        run("hello", Path("runs"), estimate=True, seed=-1, json=False)
+
+
+def test_what_a_program_says_of_itself_cannot_steer_the_terminal() -> None:
+    hostile = Check("servers", "nginx", "missing", "nginx/1.\x1b[2J[red]22", fix="[/red]\x07", essential=True)
+    text = "\n".join(shown(CheckUp(possible=False, checks=(hostile,)), 80))
+    assert "nginx/1.�[2J[red]22" in text
+    assert "\x1b" not in text
+    assert "[/red]�" in text
+    assert "  nginx: nginx/1.�[2J[red]22; [/red]�" in text
+
+
+def test_the_reference_names_every_field() -> None:
+    page = (ROOT / "docs" / "reference" / "doctor.md").read_text()
+    for kind in (CheckUp, Check, Estimate, Decidable):
+        for field in msgspec.structs.fields(kind):
+            assert f"| `{field.encode_name}` |" in page, field.name
+    (schema,) = msgspec.json.schema(CheckUp)["$defs"]["CheckUp"]["properties"]["schema"]["enum"]
+    assert schema in page
+    document = json.loads(msgspec.json.encode(CheckUp(possible=True, checks=(OK,))))
+    assert list(document) == ["schema", "phpdyno", "possible", "checks", "estimate"]

@@ -1,1 +1,0 @@
-"""The check-up of a host."""

@@ -1,1 +1,0 @@
-"""What `phpdyno watch` is made of."""

@@ -1,0 +1,1 @@
+"""What makes things of this repository: the benchmark, the reference pages."""
