@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from phpdyno.apps.registry import open_app
-from phpdyno.apps.source import PHP_FILES, silent
+from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.schedule import deal
@@ -25,6 +25,7 @@ from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import on_cores, split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.plan import Panel
+from phpdyno.package import APP_FILES
 from phpdyno.paths import cache_dir, live_root
 from phpdyno.stack.bench import Bench
 from phpdyno.stack.meter import host_meter
@@ -61,7 +62,7 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 def _at_like_place(name: str) -> Iterator[str]:
     """An app to be named: one of a folder as a copy at a path as long and as deep as that of the copy which is measured outside, since a
     system call takes longer by a path with more parts, whoever asks. In the bottle it stands at its own path."""
-    source = PHP_FILES / name
+    source = APP_FILES / name
     if not (source / "app.toml").is_file():
         yield name
         return

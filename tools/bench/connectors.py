@@ -18,7 +18,7 @@ from tests.support.fake_study import FakeProgress
 
 from phpdyno.commands.connectors.asked import Asked, divided, paths_of, rows_of
 from phpdyno.commands.connectors.clients import OWN, PECL, TARANTOOL_PHP, Here
-from phpdyno.commands.connectors.doing import PACKAGE, measure_connectors
+from phpdyno.commands.connectors.doing import OWN_CONNECTOR, measure_connectors
 from phpdyno.commands.connectors.found import PartFound, RowFound, lab_found
 from phpdyno.model.connector import Row
 from phpdyno.stack.php import default_cli
@@ -80,7 +80,7 @@ def _codec(loader: str) -> Figure:
     """Packing a select and decoding its answer: rybakit's time over ours, block by block in one process."""
     with tempfile.TemporaryDirectory() as cache:
         answer = subprocess.run(
-            [default_cli(), *JIT, str(CODEC), loader, str(PACKAGE), cache], capture_output=True, text=True, timeout=300, check=True
+            [default_cli(), *JIT, str(CODEC), loader, str(OWN_CONNECTOR), cache], capture_output=True, text=True, timeout=300, check=True
         )
     blocks: list[list[float]] = json.loads(answer.stdout)
     theirs, _, ours = (statistics.median(column) for column in zip(*blocks, strict=True))

@@ -16,7 +16,7 @@ from phpdyno.apps.copies import copy_without, give_to_service, make_empty, requi
 from phpdyno.apps.links import mend_links
 from phpdyno.apps.rights import copy_linked, copy_named, named_file, place_and_reader
 from phpdyno.apps.services import kept_as_left, prepare_services, start_services
-from phpdyno.apps.source import PHP_FILES, Progress, default_env
+from phpdyno.apps.source import Progress, default_env
 from phpdyno.apps.standing import LeftOut, is_large, stand_tree
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.config.services import check_dumps
@@ -25,6 +25,7 @@ from phpdyno.host.network import NO_BOTTLE
 from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
+from phpdyno.package import APP_FILES
 from phpdyno.render.php import render_ini, scan_path
 from phpdyno.stack.services.addresses import addresses_of
 from phpdyno.stack.supervise import Supervisor
@@ -158,7 +159,7 @@ class FolderApp:
 
     def _refuse_without_bottle(self, supervisor: Supervisor) -> None:
         """Nobody's app runs in the open unless its operator says so; ours touches nothing."""
-        if supervisor.no_bottle in {"", NO_BOTTLE} or self.described.root.is_relative_to(PHP_FILES):
+        if supervisor.no_bottle in {"", NO_BOTTLE} or self.described.root.is_relative_to(APP_FILES):
             return
         raise UsageError(
             f"this app would reach the host's network and files, as no namespaces can be made here: {supervisor.no_bottle}",

@@ -8,10 +8,11 @@ from phpdyno.apps.copies import copy_tree, give_to_service, make_readable
 from phpdyno.apps.debian import Recipe, prepared, scripts_digest
 from phpdyno.apps.packages import fetch_packages
 from phpdyno.apps.php_cli import PhpCli, find_php_cli
-from phpdyno.apps.source import PHP_FILES, Progress, default_env
+from phpdyno.apps.source import Progress, default_env
 from phpdyno.errors import DynoError
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
+from phpdyno.package import APP_FILES
 from phpdyno.stack.supervise import Supervisor
 
 PACKAGES = ("mediawiki", "mediawiki-classes")
@@ -23,7 +24,7 @@ EXTENSIONS = ("apcu", "dom", "intl", "mbstring", "pdo_sqlite", "xml")
 USED = ("Cite", "ParserFunctions")
 """MediaWiki's own extensions that the pages use; what the others hold is not read by a page."""
 
-SCRIPTS = PHP_FILES / "mediawiki"
+SCRIPTS = APP_FILES / "mediawiki"
 INSTALL_LOG = "prepare-mediawiki"
 LAYOUT = "1"
 TARGETS = (

@@ -6,7 +6,7 @@ from pathlib import Path
 from phpdyno.apps.folder import FolderApp, plain_docroot
 from phpdyno.apps.mediawiki import MediaWiki
 from phpdyno.apps.peers import with_peers
-from phpdyno.apps.source import PHP_FILES, App
+from phpdyno.apps.source import App
 from phpdyno.apps.symfony_hello import SymfonyHello
 from phpdyno.apps.wordpress import WordPress
 from phpdyno.config.app_toml import FILE_NAME, load_app_toml
@@ -14,12 +14,13 @@ from phpdyno.config.nearest import nearest
 from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
 from phpdyno.host.network import allowed
+from phpdyno.package import APP_FILES
 
 HOW = "name a built-in app ({names}), an app.toml or its directory, or give --docroot DIR --url /, or --script FILE.php"
 
 
 def _hello() -> App:
-    return FolderApp(load_app_toml(PHP_FILES / "hello" / FILE_NAME))
+    return FolderApp(load_app_toml(APP_FILES / "hello" / FILE_NAME))
 
 
 BUILT_IN: dict[str, Callable[[], App]] = {"hello": _hello, "mediawiki": MediaWiki, "symfony-hello": SymfonyHello, "wordpress": WordPress}

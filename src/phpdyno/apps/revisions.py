@@ -12,10 +12,11 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.rights import account_of, reader_of
-from phpdyno.apps.source import PHP_FILES, App, Progress
+from phpdyno.apps.source import App, Progress
 from phpdyno.apps.unpack import unpack
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.app import PreparedApp
+from phpdyno.package import APP_FILES
 from phpdyno.stack.programs import program_path
 from phpdyno.stack.supervise import Account, Supervisor
 from phpdyno.stack.tethered import run_tethered
@@ -57,7 +58,7 @@ class Repository(Struct, frozen=True):
 
 def repository_of(app: App, *, where: str) -> Repository:
     """The git work tree in which the app's root lies. Raises UsageError: a built-in app, none; DynoError: git is not installed."""
-    if not isinstance(app, FolderApp) or app.described.root.is_relative_to(PHP_FILES):
+    if not isinstance(app, FolderApp) or app.described.root.is_relative_to(APP_FILES):
         raise UsageError(
             "a built-in app has no commits", where=where, next_step="source=… is for an app.toml or --docroot in a git work tree"
         )

@@ -8,8 +8,6 @@ from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Workload
 from phpdyno.stack.supervise import Supervisor
 
-PHP_FILES = Path(__file__).resolve().parent.parent / "php_files" / "apps"
-
 Progress = Callable[[str], None]
 """Told in one line what preparing is busy with."""
 

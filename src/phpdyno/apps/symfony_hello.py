@@ -9,12 +9,13 @@ from phpdyno.apps.copies import copy_tree, give_to_service, make_readable
 from phpdyno.apps.debian import Recipe, prepared
 from phpdyno.apps.packages import fetch_packages
 from phpdyno.apps.php_cli import PhpCli, find_php_cli
-from phpdyno.apps.source import PHP_FILES, Progress, default_env
+from phpdyno.apps.source import Progress, default_env
 from phpdyno.errors import DynoError
 from phpdyno.host.plain import opened
 from phpdyno.host.trees import entries_below
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
+from phpdyno.package import APP_FILES
 from phpdyno.stack.supervise import Supervisor
 
 PACKAGES = (
@@ -45,7 +46,7 @@ PACKAGES = (
 """The two bundles and all of Debian's PHP packages that they depend on."""
 
 EXTENSIONS = ("ctype", "mbstring", "simplexml", "tokenizer")
-SCRIPTS = PHP_FILES / "symfony-hello"
+SCRIPTS = APP_FILES / "symfony-hello"
 WARM_LOG = "prepare-symfony-hello"
 LAYOUT = "1"
 TARGETS = (

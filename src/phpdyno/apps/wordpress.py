@@ -8,17 +8,18 @@ from phpdyno.apps.copies import copy_tree, make_readable
 from phpdyno.apps.debian import Recipe, prepared, scripts_digest
 from phpdyno.apps.packages import fetch_packages
 from phpdyno.apps.php_cli import PhpCli, find_php_cli
-from phpdyno.apps.source import PHP_FILES, Progress, default_env
+from phpdyno.apps.source import Progress, default_env
 from phpdyno.errors import DynoError
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
+from phpdyno.package import APP_FILES
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.supervise import Supervisor
 
 PACKAGES = ("wordpress", "wordpress-theme-twentytwentyone", "php-getid3", "libjs-underscore", "libjs-cropper")
 """The last three are what links in the first lead to; nothing else of its dependencies is read by a page of the site."""
 
-SCRIPTS = PHP_FILES / "wordpress"
+SCRIPTS = APP_FILES / "wordpress"
 INSTALL_LOG = "prepare-wordpress"
 LAYOUT = "1"
 TARGETS = (

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from phpdyno._native import Engine
 from phpdyno._native import Target as NativeTarget
-from phpdyno.apps.source import PHP_FILES
 from phpdyno.drive.driver import failures
 from phpdyno.experiment.lanes import make_lane
 from phpdyno.experiment.progress import Progress
@@ -36,6 +35,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.stacks import PhpProfile
+from phpdyno.package import PHP_FILES
 from phpdyno.render.apache import is_apache
 from phpdyno.render.fastcgi import request_params
 from phpdyno.stack.bench import Bench
@@ -50,7 +50,7 @@ TURNS = 10
 LEAST_EACH = 3
 """So often each target is asked at least."""
 MOST_UNREAD = 0.02
-SCRIPT = PHP_FILES.parent / "profile" / "asleep.php"
+SCRIPT = PHP_FILES / "profile" / "asleep.php"
 FUNCTION = "phpdyno_is_asleep"
 ASLEEP_NS = 20_000_000_000
 ONE_WORKER = {"pool.pm": "static", "pool.pm.max_children": "1", "pool.pm.max_requests": "0"}

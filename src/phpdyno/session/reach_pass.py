@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from phpdyno.apps.source import PHP_FILES
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import ScriptDriver
 from phpdyno.errors import DynoError
@@ -22,6 +21,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel, Unit
 from phpdyno.model.reach import Reached
 from phpdyno.model.workload import Workload
+from phpdyno.package import APP_FILES
 from phpdyno.report.reached import lines_of, reach_view
 from phpdyno.stack.bench import OWN_INI, Bench
 from phpdyno.stack.instance import ArmFailed
@@ -63,7 +63,7 @@ def look_before(stage: Stage, arm: Arm, workload: Workload, *, progress: Progres
 
 def is_the_users(app: PreparedApp) -> bool:
     """Whether an app is of a folder of the user's, not one of ours."""
-    return app.original is not None and not app.original.is_relative_to(PHP_FILES)
+    return app.original is not None and not app.original.is_relative_to(APP_FILES)
 
 
 def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = None) -> tuple[Reached | None, str]:

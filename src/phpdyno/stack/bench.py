@@ -16,6 +16,7 @@ from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
+from phpdyno.package import PHP_FILES
 from phpdyno.render.apache import is_apache
 from phpdyno.render.nginx import render_nginx
 from phpdyno.render.php import render_fpm, render_ini
@@ -35,7 +36,7 @@ from phpdyno.stack.sight import show_arm
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.under import ALONE, Under
 
-PROBE = Path(__file__).resolve().parent.parent / "php_files" / "probe.php"
+PROBE = PHP_FILES / "probe.php"
 OWN_INI = {
     # Nothing may be written where the live site writes, nor mailed to its users.
     "session.save_handler": "files",

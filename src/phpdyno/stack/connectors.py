@@ -11,13 +11,14 @@ from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.connector import CEILING, Row
+from phpdyno.package import PHP_FILES
 from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
 from phpdyno.stack.ceiling import CeilingInstance
 from phpdyno.stack.child import Child
 from phpdyno.stack.instance import ArmFailed
 from phpdyno.stack.mariadb import Database
 from phpdyno.stack.meter import Meter, SumMeter
-from phpdyno.stack.script import HOST_INI, PHP_FILES, ScriptInstance, command_line_php, end_side_by_side
+from phpdyno.stack.script import HOST_INI, ScriptInstance, command_line_php, end_side_by_side
 from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.tarantool import SharedSpace, Tarantool, is_change
 

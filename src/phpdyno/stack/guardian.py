@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from phpdyno.host import namespaces
+from phpdyno.package import PACKAGE
 from phpdyno.stack.becoming import become, carry, open_log
 from phpdyno.stack.bottle.making import Bottle, end_pid_namespace, start_in_pid_namespace
 from phpdyno.stack.bottle.overlay import extent, stand
@@ -293,7 +294,7 @@ def restore_settings(settings: dict[str, str]) -> None:
                 Path(file).write_text(value)
 
 
-START = f"import sys; sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r}); from phpdyno.stack.guardian import main; main()"
+START = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); from phpdyno.stack.guardian import main; main()"
 """What a Python without site directories is given to run."""
 
 

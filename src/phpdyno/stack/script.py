@@ -21,6 +21,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.facts import WorkerFacts
+from phpdyno.package import PHP_FILES
 from phpdyno.render.php import render_ini
 from phpdyno.stack.bench import OWN_INI, component_cgroup, component_meter
 from phpdyno.stack.child import Child
@@ -33,7 +34,6 @@ from phpdyno.stack.placement import ini_options, place_php, with_own_preload
 from phpdyno.stack.sight import show_arm
 from phpdyno.stack.supervise import Supervisor
 
-PHP_FILES = Path(__file__).resolve().parent.parent / "php_files"
 HOST_FILES = ("script_host.php", "script_operations.php", "channel.php", "probe.php")
 HOST_INI = {
     # php-fpm's default, so that a script is measured as what runs in production is.

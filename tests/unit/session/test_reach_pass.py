@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from phpdyno.apps.source import PHP_FILES
 from phpdyno.commands.compare import run as comparing
 from phpdyno.errors import DynoError
 from phpdyno.experiment.state import RunState
@@ -16,6 +15,7 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.reach import Connection, Reached
 from phpdyno.model.workload import Target, Workload
+from phpdyno.package import APP_FILES
 from phpdyno.session import reach_pass
 from phpdyno.session.environment import Ground
 from phpdyno.stack.bench import Bench
@@ -80,7 +80,7 @@ def test_an_arm_that_does_not_start_is_for_the_measurement_to_tell(monkeypatch: 
     assert told.notes == []
 
 
-@pytest.mark.parametrize("stage", [bench(None), bench(PHP_FILES / "hello"), SimpleNamespace()], ids=["plain", "built-in", "another stage"])
+@pytest.mark.parametrize("stage", [bench(None), bench(APP_FILES / "hello"), SimpleNamespace()], ids=["plain", "built-in", "another stage"])
 def test_nobody_looks_at_our_own_apps(monkeypatch: pytest.MonkeyPatch, stage: Any) -> None:
     finding(monkeypatch, AssertionError("it was watched"))
     assert reach_pass.look_before(stage, CONTROL, SHOP, progress=Told()) is None

@@ -21,6 +21,7 @@ from phpdyno.journal.records import Header, Incident, Planned
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.connector import Row
+from phpdyno.package import PACKAGE
 from phpdyno.paths import cache_dir
 from phpdyno.session.ending import ending
 from phpdyno.session.run_directory import check_place, make_run_dir
@@ -29,7 +30,7 @@ from phpdyno.stack.supervise import Supervisor
 from phpdyno.stack.tarantool import ServerSettings
 
 COMMAND = "connectors"
-PACKAGE = Path(__file__).resolve().parents[4] / "php" / "tarantool" / "src"
+OWN_CONNECTOR = PACKAGE.parents[1] / "php" / "tarantool" / "src"
 
 
 def measure_connectors(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
@@ -48,7 +49,7 @@ def resume_connectors(run: Path, *, argv: Sequence[str], progress: Progress) -> 
     run = check_place(run)
     record = read_lab(run)
     if record.package != _package_digest():
-        raise DynoError("our client is not the one that this run began with", where=str(PACKAGE), next_step="start a new run")
+        raise DynoError("our client is not the one that this run began with", where=str(OWN_CONNECTOR), next_step="start a new run")
     if all(_is_finished(run / operation) for operation in record.asked.operations):
         raise UsageError("this run is finished", where=str(run), next_step=f"see it with: phpdyno connectors --show {run}")
     arms = _Arms(record.asked.php)
@@ -71,9 +72,9 @@ class _Arms:
 
 
 def _package_digest() -> str:
-    if not PACKAGE.is_dir():
-        raise DynoError("our client of Tarantool is not there", where=str(PACKAGE), next_step="run phpdyno from its source tree")
-    return tree_digest(PACKAGE)
+    if not OWN_CONNECTOR.is_dir():
+        raise DynoError("our client of Tarantool is not there", where=str(OWN_CONNECTOR), next_step="run phpdyno from its source tree")
+    return tree_digest(OWN_CONNECTOR)
 
 
 def _measure_parts(run: Path, record: LabRecord, arms: _Arms, *, argv: Sequence[str], progress: Progress) -> None:
@@ -118,5 +119,5 @@ def _measure_part(run: Path, operation: str, record: LabRecord, arms: _Arms, *, 
             journal.append(Planned(plan))
             state = RunState(plan)
         rows = {row.name: row for row in asked.rows}
-        lab = Lab(program, ServerSettings(), PACKAGE)
+        lab = Lab(program, ServerSettings(), OWN_CONNECTOR)
         measure(state, rows, lab, supervisor, journal=journal, run=part, progress=progress)

@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 
 from phpdyno import __version__
 from phpdyno.apps.registry import open_app
-from phpdyno.apps.source import PHP_FILES
 from phpdyno.commands.selfcheck.loop_cost import SPIN, Loop
 from phpdyno.commands.selfcheck.schedule import Job
 from phpdyno.errors import DynoError
@@ -30,6 +29,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource, Plan
 from phpdyno.model.verdict import Verdict
+from phpdyno.package import PHP_FILES
 from phpdyno.paths import cache_dir
 from phpdyno.session.arms import Arms, make_arms
 from phpdyno.session.environment import start_shared
@@ -39,7 +39,7 @@ from phpdyno.stack.supervise import Supervisor
 from phpdyno.stats.pooled_lag import lag_about
 from phpdyno.stats.sequence import least_blocks
 
-SPIN_FILE = PHP_FILES.parent / "spin.php"
+SPIN_FILE = PHP_FILES / "spin.php"
 NOTHING = "env.PHPDYNO_NOTHING=1"
 CURRENT = "current"
 CALIBRATION_BUDGET_S = 60.0

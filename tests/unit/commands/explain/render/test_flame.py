@@ -3,7 +3,6 @@
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from phpdyno.commands.explain.folded import SCHEMA, folded_text, speedscope
 from phpdyno.commands.explain.render.flame import MOST_FRAMES, NARROWEST, flame, flame_page, tree_of
 from phpdyno.explain.stacks import profile_of
 from phpdyno.model.stacks import StackProfile
+from phpdyno.package import PACKAGE
 
 STACKS = {("index.php", "f", "g"): 60, ("index.php", "f"): 20, ("index.php", "h"): 19, ("index.php",): 1}
 HOSTILE = "</div><script>alert(1)</script>\"' onfocus=x;\x1b[31m\n\udce9"
@@ -157,6 +157,6 @@ def check_speedscope(document: dict[str, Any]) -> None:
 
 
 def test_the_report_has_the_charts_styles() -> None:
-    css = (Path(flame.__code__.co_filename).parent / "templates" / "report.css").read_text()
+    css = (PACKAGE / "report" / "templates" / "report.css").read_text()
     for shade in ("f0", "f5", "more1", "more3", "less1", "less3"):
         assert f".frame.{shade}" in css
