@@ -19,9 +19,9 @@ from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.commands.tune.view import TuneView
 from phpdyno.commands.watch.found import Advice, Event, HostMoment, PoolMoment
-from phpdyno.commands.watch.metrics import metrics_table
+from phpdyno.commands.watch.render.metrics import metrics_table
 from phpdyno.knobs.page import knobs_page
-from phpdyno.model.explained import Explained
+from phpdyno.model.inside.explained import Explained
 from phpdyno.report.document import reference_page
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"

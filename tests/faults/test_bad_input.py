@@ -9,8 +9,8 @@ import pytest
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
-from phpdyno.experiment import gate
-from phpdyno.experiment.slot import Lane
+from phpdyno.experiment.common import answer_check as gate
+from phpdyno.experiment.common.slot import Lane
 from phpdyno.model.workload import Target, Workload
 from tests.support.command import COMMAND, phpdyno, site
 from tests.support.stack import plain_arm, plain_bench

@@ -13,8 +13,8 @@ import pytest
 from phpdyno.errors import DynoError
 from phpdyno.journal.records import BlockDone, Ended, Incident
 from phpdyno.paths import live_root
-from phpdyno.stack import bench as bench_module
-from phpdyno.stack.meter import children_of
+from phpdyno.servers import bench as bench_module
+from phpdyno.servers.facts.meter import children_of
 from tests.faults import kill_loop
 from tests.support.command import FEWEST, await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.pages import page_that

@@ -9,13 +9,13 @@ import pytest
 
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
-from phpdyno.experiment.block import measure_block
-from phpdyno.experiment.schedule import Pair
-from phpdyno.experiment.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.comparison.block import measure_block
+from phpdyno.experiment.comparison.schedule import Pair
 from phpdyno.host.cgroup import find_cpu_groups
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import Instance
-from phpdyno.stack.meter import host_meter
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.facts.meter import host_meter
+from phpdyno.servers.instance import Instance
 from tests.support.pages import page_that
 from tests.support.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces

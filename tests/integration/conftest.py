@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.services import free_port, refused
 from tests.support.traces import wait_for_no_traces
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from phpdyno.config.fpm_conf import Variables, read_fpm_conf
 from phpdyno.errors import UsageError
-from phpdyno.stack.extensions import extension_kind, loads, with_other_extensions
+from phpdyno.servers.programs.extensions import extension_kind, loads, with_other_extensions
 
 patient = settings(deadline=None)  # the machine is shared
 PIECES = st.sampled_from(

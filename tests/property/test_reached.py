@@ -6,12 +6,12 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phpdyno.explain.dns_message import read_message
-from phpdyno.explain.reached import TRACED, read_reached
-from phpdyno.explain.strace_lines import text, unescaped
-from phpdyno.model.reach import Reached
+from phpdyno.explain.tracing.dns_message import read_message
+from phpdyno.explain.tracing.lines import text, unescaped
+from phpdyno.explain.tracing.reached import TRACED, read_reached
+from phpdyno.model.inside.reach import Reached
 from phpdyno.report.advice import advise
-from tests.support.recorded import recorded
+from tests.support.strace_recordings import recorded
 
 patient = settings(deadline=None)  # the machine is shared
 REAL = [line for name in ("network", "files", "resolved", "isolated") for line in recorded(name)]

@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from phpdyno.stats.block import estimate_block
-from phpdyno.stats.judge import decided, effect_of, judge
+from phpdyno.stats.comparison.block import estimate_block
+from phpdyno.stats.comparison.judge import decided, effect_of, judge
+from phpdyno.stats.comparison.sequence import Interval, confidence_sequence, half_width_factor, least_blocks
 from phpdyno.stats.percentile import percentile
-from phpdyno.stats.sequence import Interval, confidence_sequence, half_width_factor, least_blocks
 
 logs = st.floats(-2.0, 2.0)
 series = st.lists(logs, min_size=7, max_size=40)

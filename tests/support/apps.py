@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 
 from phpdyno.answers.answer import Answer
-from phpdyno.apps.databases import live_datadir, serving
-from phpdyno.apps.packages import candidate_versions
+from phpdyno.apps.built_in.packages import candidate_versions
+from phpdyno.apps.data.databases import live_datadir, serving
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
-from phpdyno.experiment.slot import Lane
+from phpdyno.experiment.common.slot import Lane
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import split_cores
 from phpdyno.model.app import PreparedApp
-from phpdyno.render.php import render_ini, scan_path
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.programs import find_program
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.server_files.php import render_ini, scan_path
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.programs.finding import find_program
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.stack import plain_arm
 
 

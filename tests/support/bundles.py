@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from phpdyno.bundle.making import Findings, write_bundle
+from phpdyno.bundle.apply.tree import Disk, Tree
 from phpdyno.bundle.manifest import Evidence, debian_place
 from phpdyno.bundle.reading import Bundle, read_bundle
-from phpdyno.bundle.tree import Disk, Tree
+from phpdyno.bundle.write.making import Findings, write_bundle
 from phpdyno.model.facts import HostFacts
 
 FPM = "/usr/sbin/php-fpm8.2"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.build.workshop import write_build
+from phpdyno.php_build.workshop import write_build
 from tests.support.builds import BUILD
 
 A, B, C = ("0123456789abcdef", "fedcba9876543210", "00112233445566aa")

@@ -6,12 +6,12 @@ from pathlib import Path
 from msgspec import structs
 
 from phpdyno.commands.compare.run import Question
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.study import Ground
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.study import Study, StudyPass, SyscallCounts
+from phpdyno.model.runs.study import Study, StudyPass, SyscallCounts
 from phpdyno.model.workload import Target, Workload
 from phpdyno.session.provenance import refuse_other_version
 from tests.support.journals import AA, opening, plan

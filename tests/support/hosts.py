@@ -11,8 +11,8 @@ from phpdyno.host.checkup.programs import PhpFound
 from phpdyno.host.checkup.readings import CpuReadings, KernelReadings, MemoryReadings, Readings
 from phpdyno.host.checkup.sample import Sample
 from phpdyno.host.checkup.trials import ClockTrial, StealTrial
+from phpdyno.host.files.small_files import Tree
 from phpdyno.host.surroundings import Limits
-from phpdyno.host.tree import Tree
 
 
 def made_up(root: Path, files: dict[str, str]) -> Tree:

@@ -23,12 +23,12 @@ from phpdyno.journal.records import (
 )
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts, WorkerFacts
+from phpdyno.model.inside.reach import Connection, Lookup, Program, Reached, Write
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
-from phpdyno.model.reach import Connection, Lookup, Program, Reached, Write
 from phpdyno.model.verdict import ProofOutcome, Verdict
 from phpdyno.model.workload import Target, Workload
-from phpdyno.stats.conclusion import conclude
+from phpdyno.stats.comparison.conclusion import conclude
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.0-synthetic", build_id="5e17de71c0ffee00")
 REQUESTS = 120

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from phpdyno.build.rungs import BOTH, HUGE, JIT, PRELOAD, knob_steps, steps_of
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord
 from phpdyno.journal.records import SCHEMA, BlockDone, Ended, Header, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Binary, Build, Check, CodeSection, Counted, LaidOut, Lesson, Teaching
-from phpdyno.model.matrix import ALL
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
+from phpdyno.model.runs.matrix import ALL
 from phpdyno.model.workload import Target, Workload
+from phpdyno.php_build.rungs import BOTH, HUGE, JIT, PRELOAD, knob_steps, steps_of
 from tests.support.builds import BUILD
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from phpdyno.model.bottleneck import Load
+from phpdyno.model.runs.bottleneck import Load
 
 SECOND_NS = 1_000_000_000
 

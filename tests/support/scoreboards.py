@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from phpdyno.stack.scoreboard import SLOT_BYTES, Layout
+from phpdyno.servers.live.scoreboard import SLOT_BYTES, Layout
 
 START = 0x7F00_0000_0000
 """Where the mapping lies."""

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from phpdyno.apps.services import prepare_services, start_services
+from phpdyno.apps.data.services import prepare_services, start_services
 from phpdyno.model.service import Address, Service, Tcp, UnixSocket
-from phpdyno.stack.programs import program_path
-from phpdyno.stack.services.addresses import addresses_of
-from phpdyno.stack.services.running import RunningService
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.programs.finding import program_path
+from phpdyno.servers.services.addresses import addresses_of
+from phpdyno.servers.services.running import RunningService
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 ADDRESS = f"127.18.{os.getpid() % 250 + 1}.9"
 """Two sessions of the tests on one host have different ones."""

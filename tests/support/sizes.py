@@ -7,9 +7,10 @@ import msgspec
 import numpy as np
 
 from phpdyno.commands.size.asked import Asked, Limits, Objective
-from phpdyno.commands.size.confirm import open_load
-from phpdyno.commands.size.decide import decide, response_curve
-from phpdyno.commands.size.pools import Load, saturating
+from phpdyno.commands.size.decision.decide import decide, response_curve
+from phpdyno.commands.size.decision.search import next_pool
+from phpdyno.commands.size.measuring.confirm import open_load
+from phpdyno.commands.size.measuring.pools import Load, saturating
 from phpdyno.commands.size.record import (
     SIZE_FILE,
     Concluded,
@@ -26,14 +27,13 @@ from phpdyno.commands.size.record import (
     SizeRun,
     TargetMeasured,
 )
-from phpdyno.commands.size.search import next_pool
-from phpdyno.experiment.bottleneck import shares_of
+from phpdyno.experiment.common.bottleneck import shares_of
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.bottleneck import Bottleneck
-from phpdyno.model.bottleneck import Load as CpuLoad
 from phpdyno.model.plan import AppSource
-from phpdyno.model.readings import PoolMemory
-from phpdyno.model.sweep import Point, Visit, VisitCpu
+from phpdyno.model.runs.bottleneck import Bottleneck
+from phpdyno.model.runs.bottleneck import Load as CpuLoad
+from phpdyno.model.runs.readings import PoolMemory
+from phpdyno.model.runs.sweep import Point, Visit, VisitCpu
 from phpdyno.model.workload import Target, Workload
 from phpdyno.stats.visits import throughput_of
 from tests.support.facts import HOST

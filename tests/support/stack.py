@@ -11,9 +11,9 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import Transport
 from phpdyno.model.workload import Target, Workload
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.php import default_fpm, inspect_php
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.programs.php import default_fpm, inspect_php
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.command import site
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.config.study_toml import load_study
+from phpdyno.config.study.file import load_study
 from phpdyno.journal.records import BlockDone, Ended, Record
 from phpdyno.journal.study import STUDY_SCHEMA, Part, PartState, StudyRecord
 from phpdyno.model.plan import Metric, Plan
-from phpdyno.model.study import Study, StudyComparison, SyscallCount, SyscallCounts
+from phpdyno.model.runs.study import Study, StudyComparison, SyscallCount, SyscallCounts
 from tests.support.journals import arm, blocks, conclusion, opening, plan, tuned
 from tests.support.protocol import calibrated, loaded_blocks
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.config.study_toml import load_study
+from phpdyno.config.study.file import load_study
 from phpdyno.journal.sweep import Sweep
-from phpdyno.model.study import Study
-from phpdyno.model.sweep import SweepPlan, points_of
+from phpdyno.model.runs.study import Study
+from phpdyno.model.runs.sweep import SweepPlan, points_of
 from tests.support.sweep_runs import ENDED, sweep_of, sweep_plan, visits
 from tests.support.sweeps import arm
 

@@ -8,8 +8,8 @@ from msgspec import structs
 
 from phpdyno.journal.sweep import SWEEP_SCHEMA, CrossChecked, Sweep, SweepEnded, SweepHeader, SweepHost, SweepRecord, Visited
 from phpdyno.model.arm import Arm
-from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
-from phpdyno.model.sweep import Point, SweepPlan, Visit, VisitCpu, points_of
+from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
+from phpdyno.model.runs.sweep import Point, SweepPlan, Visit, VisitCpu, points_of
 from phpdyno.model.workload import Target, Workload
 from tests.support.journals import preflight
 from tests.support.sweeps import arm, plan_of, times_of

@@ -6,7 +6,7 @@ import numpy as np
 
 from phpdyno._native import Histogram
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.sweep import Point, SweepPlan, TargetTimes, Visit, VisitCpu
+from phpdyno.model.runs.sweep import Point, SweepPlan, TargetTimes, Visit, VisitCpu
 from phpdyno.model.workload import Target, Workload
 
 MS = 1_000_000

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from phpdyno.paths import live_root
-from phpdyno.stack.live_directory import LIVE_PREFIX
+from phpdyno.servers.supervision.live_directory import LIVE_PREFIX
 
 CGROUP_ROOTS = ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup")
 DEFAULT_LIVE_ROOT = Path("/tmp")

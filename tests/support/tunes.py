@@ -3,7 +3,7 @@
 from phpdyno.journal.tune import TUNE_SCHEMA, TunePart, TuneRecord
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import AppSource
-from phpdyno.model.tune import (
+from phpdyno.model.runs.tune import (
     Asked,
     Change,
     ChangeEffect,

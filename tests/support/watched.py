@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phpdyno._native import Engine, Target
-from phpdyno.render.fastcgi import request_params
+from phpdyno.server_files.fastcgi import request_params
 from tests.support.live import LivePhp
 
 WAIT_S = 20.0

@@ -10,7 +10,7 @@ from tools.bench.results import QUICK, Sizes
 from tools.bench.stamp import ROOT
 
 from phpdyno.commands.study.view.whole import study_view
-from phpdyno.config.study_toml import load_study
+from phpdyno.config.study.file import load_study
 from tests.support.studies import cpu_journal, record_of, small_study
 
 

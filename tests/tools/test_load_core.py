@@ -13,7 +13,7 @@ from tools.bench.open_lag import lag_figure, measure_lag
 from tools.bench.results import Missing, Sizes
 from tools.bench.rivals import Ask, Rival
 
-from phpdyno.stack.instance import Instance
+from phpdyno.servers.instance import Instance
 
 
 class FakeOurs:

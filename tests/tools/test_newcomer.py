@@ -9,7 +9,7 @@ from tools.bench.results import QUICK, Sizes, Store
 from tools.bench.stamp import ROOT
 
 from phpdyno.errors import DynoError
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 
 def test_every_step_is_a_target_of_the_makefile_and_in_the_sizes() -> None:

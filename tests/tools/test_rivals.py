@@ -9,7 +9,7 @@ from tools.bench.generator import Load
 from tools.bench.rivals import INSTALLS, Ask, Counted, Rival, find_rivals, h2load_argv, oha_argv, read_h2load, without
 
 from phpdyno.errors import DynoError
-from phpdyno.stack.programs import program_path
+from phpdyno.servers.programs.finding import program_path
 from tests.contract.fake_servers import FakeServer, Serve, always
 from tests.support.optional import absent
 

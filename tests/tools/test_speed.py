@@ -3,7 +3,7 @@ from tools.bench.figures import measured_text, reached
 from tools.bench.speed import figures_of
 
 from phpdyno.model.plan import AppSource
-from phpdyno.model.tune import Asked, Found
+from phpdyno.model.runs.tune import Asked, Found
 from tests.support.tunes import FOUND, confirmed, record
 
 

@@ -7,7 +7,7 @@ from tools.bench.tuning import KNOBS, Truth, figures_of, levels_of, modelled, te
 
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
-from phpdyno.model.tune import Asked, Found
+from phpdyno.model.runs.tune import Asked, Found
 from tests.support.tunes import record
 
 EVERY = list(product((0, 1), repeat=len(KNOBS)))

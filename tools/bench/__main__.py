@@ -18,8 +18,8 @@ from phpdyno.errors import DynoError
 from phpdyno.host.preflight import warnings_for
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.programs import nginx_version
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.programs.finding import nginx_version
 from tools.bench import (
     best_build,
     bottle,

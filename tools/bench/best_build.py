@@ -5,8 +5,8 @@ import time
 
 from phpdyno.commands.study.view.shape import ArmFigures, StudyView
 from phpdyno.paths import cache_dir
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.provenance import code_digest
-from phpdyno.stack.supervise import Supervisor
 from tools.bench.builder import Builder, said_by
 from tools.bench.figures import Figure, Target
 from tools.bench.results import Part, Room, Sizes

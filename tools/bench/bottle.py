@@ -17,19 +17,19 @@ import numpy as np
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.schedule import deal
-from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
-from phpdyno.experiment.warmup import warm_up
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.warm_up import warm_up
+from phpdyno.experiment.comparison.schedule import deal
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import on_cores, split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.plan import Panel
 from phpdyno.package import APP_FILES
 from phpdyno.paths import cache_dir, live_root
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.meter import host_meter
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.facts.meter import host_meter
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tools.bench.everyday import time_arm
 from tools.bench.figures import Figure, Target, median_figure, ratio_figure
 from tools.bench.results import Room, Say, Sizes

@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from phpdyno.errors import DynoError
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tools.bench.results import Room, Sizes
 
 Told = TypeVar("Told")

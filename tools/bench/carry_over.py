@@ -6,7 +6,6 @@ start cold every time, and a site, which does not switch, is nearer to the longe
 
 import shutil
 
-from phpdyno.build.rungs import JIT_SPEC
 from phpdyno.commands.compare.run import Question, compare
 from phpdyno.commands.compare.view.measuring import CarriedEffect
 from phpdyno.commands.compare.view.shape import RunView
@@ -14,6 +13,7 @@ from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.model.plan import AppSource
+from phpdyno.php_build.rungs import JIT_SPEC
 from tools.bench.figures import Figure
 from tools.bench.results import Room, Say, Sizes
 

@@ -20,8 +20,8 @@ from phpdyno.commands.connectors.asked import Asked, divided, paths_of, rows_of
 from phpdyno.commands.connectors.clients import OWN, PECL, TARANTOOL_PHP, Here
 from phpdyno.commands.connectors.doing import OWN_CONNECTOR, measure_connectors
 from phpdyno.commands.connectors.found import PartFound, RowFound, lab_found
-from phpdyno.model.connector import Row
-from phpdyno.stack.php import default_cli
+from phpdyno.model.runs.connector import Row
+from phpdyno.servers.programs.php import default_cli
 from tools.bench.figures import Figure, Target, ratio_figure
 from tools.bench.results import Room, Sizes
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from phpdyno.errors import DynoError
 from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tools.bench.figures import Figure, Target, median_figure
 from tools.bench.results import Room, Say, Sizes
 from tools.bench.stamp import ROOT

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from phpdyno.apps.registry import open_app
 from phpdyno.errors import DynoError
-from phpdyno.explain.instructions import count_instructions
-from phpdyno.explain.under_callgrind import CannotCount
+from phpdyno.explain.counting.instructions import count_instructions
+from phpdyno.explain.counting.under_callgrind import CannotCount
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.session.app_servers import app_stand

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.stats.comparison.sequence import confidence_sequence
 
 ALPHA = 0.05
 

@@ -1,8 +1,8 @@
 """Section `ladder`: what the steps of a ladder on WordPress bring, knobs on top included."""
 
 from phpdyno.commands.ladder.view import LadderView, standing
-from phpdyno.model.ladder import StepFound
-from phpdyno.model.tune import Ratio
+from phpdyno.model.runs.ladder import StepFound
+from phpdyno.model.runs.tune import Ratio
 from tools.bench.builder import builder, said_by
 from tools.bench.figures import Figure, Target
 from tools.bench.results import Room, Sizes

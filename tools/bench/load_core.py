@@ -10,8 +10,8 @@ from msgspec import Struct
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import Cores, split_cores
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.stack.instance import Instance
-from phpdyno.stack.meter import Meter, await_idle, host_meter
+from phpdyno.servers.facts.meter import Meter, await_idle, host_meter
+from phpdyno.servers.instance import Instance
 from tools.bench.figures import ALPHA, Figure, Target, ratio_figure
 from tools.bench.generator import Load, Ours, Route
 from tools.bench.open_lag import measure_lag

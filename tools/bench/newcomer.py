@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.errors import DynoError
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tools.bench.figures import Figure, Target
 from tools.bench.results import Room, Sizes
 from tools.bench.stamp import ROOT

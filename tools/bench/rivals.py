@@ -16,7 +16,7 @@ from msgspec import Struct
 from phpdyno.drive import rivals
 from phpdyno.drive.rivals import RivalReport, rival_headers
 from phpdyno.errors import DynoError
-from phpdyno.stack.programs import program_path
+from phpdyno.servers.programs.finding import program_path
 from tools.bench.generator import Load
 from tools.bench.results import Missing
 

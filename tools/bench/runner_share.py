@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from phpdyno.errors import DynoError
 from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.stack.instance import Instance
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.instance import Instance
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tools.bench.figures import Figure, Target, share_figure
 from tools.bench.results import Room, Say, Sizes
 from tools.bench.stand import control_arm, prepared, require_answer, standing

@@ -12,15 +12,15 @@ from tests.support.fake_study import FakeProgress
 from phpdyno.commands.measure.run import Question
 from phpdyno.commands.measure.run import measure as sweep_pools
 from phpdyno.commands.size.asked import Asked
-from phpdyno.commands.size.caps import cost_of_pools
+from phpdyno.commands.size.decision.caps import cost_of_pools
+from phpdyno.commands.size.decision.models import searched
 from phpdyno.commands.size.found import SizeFound
-from phpdyno.commands.size.models import searched
 from phpdyno.commands.size.record import SizeRun, read_size
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.run import size
 from phpdyno.journal.sweep import Sweep, read_sweep
 from phpdyno.model.plan import AppSource
-from phpdyno.model.sweep import Point
+from phpdyno.model.runs.sweep import Point
 from phpdyno.stats.visits import throughput, throughput_of, visits_of
 from tools.bench.figures import Figure, Target, Unit, ratio_figure
 from tools.bench.results import Room, Sizes

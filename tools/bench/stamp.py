@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from phpdyno import __version__
-from phpdyno.apps.copies import file_digest
+from phpdyno.apps.files.copies import file_digest
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.clock import read_host_cpu
 from phpdyno.host.cores import split_cores

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno._native import OUTCOMES
-from phpdyno.apps.databases import database_socket, live_datadir
+from phpdyno.apps.data.databases import database_socket, live_datadir
 from phpdyno.apps.registry import open_app
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
@@ -19,11 +19,11 @@ from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.paths import cache_dir
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.instance import Instance
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import make_arms
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import Instance
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.supervise import Supervisor
 from tools.bench.results import Say
 
 KILOBYTE = "kilobyte.txt"

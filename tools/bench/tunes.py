@@ -7,7 +7,7 @@ from pathlib import Path
 
 from phpdyno.errors import DynoError
 from phpdyno.journal.tune import TuneRecord, read_tune
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 GRACE_S = 120.0
 

@@ -20,7 +20,7 @@ from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.knobs.judge import in_control
 from phpdyno.model.plan import AppSource
-from phpdyno.model.tune import Asked, Found
+from phpdyno.model.runs.tune import Asked, Found
 from phpdyno.tuning.factors import candidates_of
 from phpdyno.tuning.readings import by_block
 from tools.bench.figures import Figure, Target, share_figure

@@ -20,7 +20,7 @@ from tests.support.watched import loaded, pool_text
 
 from phpdyno.errors import DynoError
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.stack.meter import SchedstatMeter
+from phpdyno.servers.facts.meter import SchedstatMeter
 from tools.bench.figures import Figure, Target, median_figure
 from tools.bench.results import Room, Sizes
 

@@ -11,24 +11,24 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps import databases
-from phpdyno.apps.copies import copy_without, give_to_service, make_empty, require_room_for, tree_digest
-from phpdyno.apps.links import mend_links
-from phpdyno.apps.rights import copy_linked, copy_named, named_file, place_and_reader
-from phpdyno.apps.services import kept_as_left, prepare_services, start_services
+from phpdyno.apps.data import databases
+from phpdyno.apps.data.services import kept_as_left, prepare_services, start_services
+from phpdyno.apps.files.copies import copy_without, give_to_service, make_empty, require_room_for, tree_digest
+from phpdyno.apps.files.links import mend_links
+from phpdyno.apps.files.rights import copy_linked, copy_named, named_file, place_and_reader
+from phpdyno.apps.files.standing import LeftOut, is_large, stand_tree
 from phpdyno.apps.source import Progress, default_env
-from phpdyno.apps.standing import LeftOut, is_large, stand_tree
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.config.services import check_dumps
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.host.network import NO_BOTTLE
+from phpdyno.host.sockets.network import NO_BOTTLE
 from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.package import APP_FILES
-from phpdyno.render.php import render_ini, scan_path
-from phpdyno.stack.services.addresses import addresses_of
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.server_files.php import render_ini, scan_path
+from phpdyno.servers.services.addresses import addresses_of
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 PREPARE_LOG = "prepare-app"
 PREPARE_TIMEOUT_S = 1800.0

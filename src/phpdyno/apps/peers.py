@@ -12,7 +12,7 @@ from phpdyno.config.peers import ALLOW_NETWORK, distinct, refuse_served
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.service import Tcp
 from phpdyno.model.workload import Workload
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 
 def with_peers(app: App, peers: Sequence[Tcp]) -> App:

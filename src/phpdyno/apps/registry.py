@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from phpdyno.apps.built_in.mediawiki import MediaWiki
+from phpdyno.apps.built_in.symfony_hello import SymfonyHello
+from phpdyno.apps.built_in.wordpress import WordPress
 from phpdyno.apps.folder import FolderApp, plain_docroot
-from phpdyno.apps.mediawiki import MediaWiki
 from phpdyno.apps.peers import with_peers
 from phpdyno.apps.source import App
-from phpdyno.apps.symfony_hello import SymfonyHello
-from phpdyno.apps.wordpress import WordPress
 from phpdyno.config.app_toml import FILE_NAME, load_app_toml
 from phpdyno.config.nearest import nearest
 from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
-from phpdyno.host.network import allowed
+from phpdyno.host.sockets.network import allowed
 from phpdyno.package import APP_FILES
 
 HOW = "name a built-in app ({names}), an app.toml or its directory, or give --docroot DIR --url /, or --script FILE.php"

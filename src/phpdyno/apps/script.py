@@ -8,20 +8,20 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
+from phpdyno.apps.data.services import start_services
 from phpdyno.apps.folder import FolderApp
-from phpdyno.apps.services import start_services
 from phpdyno.apps.source import Progress
 from phpdyno.config.app_toml import AppFile
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.host.network import allowed
-from phpdyno.host.plain import read_plain
+from phpdyno.host.files.plain import read_plain
+from phpdyno.host.sockets.network import allowed
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
-from phpdyno.stack.script import SETUP_S, host_command, last_words
-from phpdyno.stack.services.addresses import addresses_of
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.script import SETUP_S, host_command, last_words
+from phpdyno.servers.services.addresses import addresses_of
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 LIST_LOG = "list-operations"
 LEAST_PHP = 8

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Workload
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 Progress = Callable[[str], None]
 """Told in one line what preparing is busy with."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phpdyno.apps.source import Progress
 from phpdyno.errors import DynoError
-from phpdyno.host.file_lock import file_lock
+from phpdyno.host.files.file_lock import file_lock
 
 PARTIAL = ".partial"
 COMPLETE = "entry.json"

@@ -8,7 +8,7 @@ from phpdyno import __version__
 from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.build import configuration_of, series_of
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.tune import Goal
+from phpdyno.model.runs.tune import Goal
 
 MANIFEST = "MANIFEST.json"
 README = "README.md"

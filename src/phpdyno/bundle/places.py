@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
-from phpdyno.build.dropin import EXTENSIONS
-from phpdyno.bundle.division import BEFORE_WORKERS
 from phpdyno.bundle.manifest import Kind, Manifest, PhpPlace, ShippedFile
+from phpdyno.bundle.write.division import BEFORE_WORKERS
 from phpdyno.errors import UsageError
+from phpdyno.php_build.compile.dropin import EXTENSIONS
 
 MODES = (0o644, 0o640, 0o600, 0o444, 0o440, 0o400)
 """Mode bits of a configuration file: nobody executes it, and its owner alone writes it."""

@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec import Struct
 
-from phpdyno.bundle import texts
-from phpdyno.bundle.division import SYSCTL
+from phpdyno.bundle.apply.tree import digest, read_plain
 from phpdyno.bundle.manifest import MANIFEST, Kind, Manifest
 from phpdyno.bundle.places import check_places
-from phpdyno.bundle.tree import digest, read_plain
+from phpdyno.bundle.write import texts
+from phpdyno.bundle.write.division import SYSCTL
 from phpdyno.config.trusted import steered_by
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.knobs.judge import check_values

@@ -7,7 +7,7 @@ from typing import NoReturn
 from phpdyno.cli.interrupts import end_in_order
 from phpdyno.cli.output import open_outputs
 from phpdyno.errors import DynoError, Interrupted
-from phpdyno.host.network import own_namespaces
+from phpdyno.host.sockets.network import own_namespaces
 
 EXIT_INTERRUPTED = 130
 

@@ -25,7 +25,7 @@ from phpdyno.commands.watch.options import watch
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, parse_peer
 from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
-from phpdyno.host.network import NO_BOTTLE, allow, decline
+from phpdyno.host.sockets.network import NO_BOTTLE, allow, decline
 
 app = App(
     name="phpdyno",

@@ -13,7 +13,7 @@ from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import RESPONSE_TIMEOUT_NS
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import LEAST_SLOT_NS, ScriptDriver, ScriptReply, ScriptSamples
-from phpdyno.host.channel import Channel
+from phpdyno.host.sockets.channel import Channel
 
 _CODE = {name: code for code, name in enumerate(OUTCOMES)}
 _HEAD = struct.Struct("<4Q")

@@ -12,7 +12,7 @@ from phpdyno.config.requests import filled
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.workload import SAFE_METHODS, Target, Workload
-from phpdyno.render.fastcgi import http_request, request_params
+from phpdyno.server_files.fastcgi import http_request, request_params
 
 _UNBOUNDED = 2**62
 LENGTH_TOLERANCE = 0.05

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import MAX_FAILURES_PER_SLOT, RESPONSE_TIMEOUT_NS
 from phpdyno.drive.requests import LengthClass
-from phpdyno.host.channel import Channel
+from phpdyno.host.sockets.channel import Channel
 
 FLUSH_NS = 1_000_000_000
 """The host tells of finished operations after this long at the latest, so silence is that of one operation."""

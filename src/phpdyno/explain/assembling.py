@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from phpdyno.model.explained import Figure, Reading, Section, SectionKey, Unit
+from phpdyno.model.inside.explained import Figure, Reading, Section, SectionKey, Unit
 from phpdyno.stats.spread import spread_of
 
 Values = Mapping[str, float]

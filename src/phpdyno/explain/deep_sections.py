@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from phpdyno.explain.hot_functions import Samples
-from phpdyno.model.counters import CounterReading, HardwareCounters
-from phpdyno.model.explained import Figure, Reading, Section, Unit
-from phpdyno.model.instructions import Instructions
-from phpdyno.model.stacks import PhpProfile
+from phpdyno.explain.functions.native import Samples
+from phpdyno.model.inside.counters import CounterReading, HardwareCounters
+from phpdyno.model.inside.explained import Figure, Reading, Section, Unit
+from phpdyno.model.inside.instructions import Instructions
+from phpdyno.model.inside.stacks import PhpProfile
 
 WHOLE = "all of it"
 MOST_ROWS = 25

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from phpdyno.model.explained import Figure
+from phpdyno.model.inside.explained import Figure
 
 FILE_CALLS = ("fstat", "open", "openat", "mmap", "munmap", "newfstatat", "read", "close", "lseek")
 """What PHP asks of the kernel to load a script: opened, measured, mapped or read, let go."""

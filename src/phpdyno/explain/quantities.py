@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from phpdyno.experiment.slot import SharedMeters, SlotReading
-from phpdyno.explain.userstat import UserStat
-from phpdyno.model.explained import ON_CPU, Unit
+from phpdyno.experiment.common.slot import SharedMeters, SlotReading
+from phpdyno.explain.counting.userstat import UserStat
 from phpdyno.model.facts import OpcacheFacts
-from phpdyno.model.memory_map import MapKind, MemoryMap
-from phpdyno.model.study import SyscallCount
-from phpdyno.model.waits import Wait, WaitsSeen
+from phpdyno.model.inside.explained import ON_CPU, Unit
+from phpdyno.model.inside.memory_map import MapKind, MemoryMap
+from phpdyno.model.inside.waits import Wait, WaitsSeen
+from phpdyno.model.runs.study import SyscallCount
 
 PHP, WEB, DATABASE, ALL_CPU = "PHP", "web server", "database", "all of it"
 QUEUED, IN_WORKER, AT_CLIENT = "waiting for a core", "all of it, in the worker", "as the client sees it"

@@ -2,8 +2,8 @@
 
 from msgspec import structs
 
-from phpdyno.model.explained import Explained
-from phpdyno.model.stacks import PhpProfile, Stack, StackProfile
+from phpdyno.model.inside.explained import Explained
+from phpdyno.model.inside.stacks import PhpProfile, Stack, StackProfile
 
 MOST_STACKS = 1000
 RARE = "rare stacks"

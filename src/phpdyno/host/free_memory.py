@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from phpdyno.host.files.small_files import Tree
 from phpdyno.host.surroundings import groups_of
-from phpdyno.host.tree import Tree
 
 _NO_LIMIT = 1 << 60
 _GIVEN_UP = frozenset({"active_file", "inactive_file", "slab_reclaimable"})

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from phpdyno.errors import DynoError
-from phpdyno.host.file_lock import POLL_S
-from phpdyno.host.network import outside
+from phpdyno.host.files.file_lock import POLL_S
+from phpdyno.host.sockets.network import outside
 
 _NAME = "\0phpdyno-measuring"
 

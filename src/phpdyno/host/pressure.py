@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from phpdyno.host.files.small_files import Tree, whole
 from phpdyno.host.surroundings import Group
-from phpdyno.host.tree import Tree, whole
 
 
 class GroupUse(Struct, frozen=True):

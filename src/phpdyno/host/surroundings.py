@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from phpdyno.host.tree import Tree, whole
+from phpdyno.host.files.small_files import Tree, whole
 
 # Names as systemd-detect-virt uses them, by what the firmware says of the machine.
 _MAKERS = {

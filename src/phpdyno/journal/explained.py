@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
-from phpdyno.model.explained import Explained
+from phpdyno.model.inside.explained import Explained
 
 EXPLAIN_FILE = "explain.json"
 EXPLAIN_SCHEMA = 1

@@ -7,8 +7,8 @@ from msgspec import Struct, field
 from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.build import Build
-from phpdyno.model.hot import HotPass
-from phpdyno.model.ladder import Step
+from phpdyno.model.inside.hot import HotPass
+from phpdyno.model.runs.ladder import Step
 
 LADDER_FILE = "ladder.json"
 LADDER_SCHEMA = 1

@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from phpdyno.model.explained import Explained
 from phpdyno.model.facts import HostFacts, WorkerFacts
+from phpdyno.model.inside.explained import Explained
+from phpdyno.model.inside.reach import Reached
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan, Unit
-from phpdyno.model.reach import Reached
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
 SCHEMA = 4

@@ -8,7 +8,7 @@ from msgspec import Struct, field, structs
 from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.build import Build
-from phpdyno.model.study import Study, SyscallCounts
+from phpdyno.model.runs.study import Study, SyscallCounts
 
 STUDY_FILE = "study.json"
 STUDY_SCHEMA = 1

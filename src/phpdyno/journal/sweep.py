@@ -12,7 +12,7 @@ from phpdyno.errors import DynoError
 from phpdyno.journal.reader import decode_lines, there
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.facts import HostFacts, WorkerFacts
-from phpdyno.model.sweep import Point, SweepPlan, Visit
+from phpdyno.model.runs.sweep import Point, SweepPlan, Visit
 
 SWEEP_FILE = "sweep.jsonl"
 SWEEP_SCHEMA = 2

@@ -13,7 +13,7 @@ from phpdyno.journal.records import ExplainedArms, ReachedFor
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.tune import Asked, Found
+from phpdyno.model.runs.tune import Asked, Found
 
 TUNE_FILE = "tune.json"
 TUNE_SCHEMA = 1

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 
 from phpdyno.errors import one_line
+from phpdyno.model.inside.reach import Connection, Deed, Outcome, Program, Reached, Write
 from phpdyno.model.plan import Unit
-from phpdyno.model.reach import Connection, Deed, Outcome, Program, Reached, Write
 from phpdyno.report.known_services import MAIL, SERVICE_NAMES, kind_of
 
 MOST_FILES = 3

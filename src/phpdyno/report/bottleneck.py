@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from phpdyno.experiment.bottleneck import FULL
-from phpdyno.model.bottleneck import Bottleneck, Kind
+from phpdyno.experiment.common.bottleneck import FULL
+from phpdyno.model.runs.bottleneck import Bottleneck, Kind
 
 EDGE = 1.05
 PHP = "php-fpm"

@@ -1,6 +1,6 @@
 """A ratio of a build or a change in words; never without its interval, or that there is none yet."""
 
-from phpdyno.model.tune import Ratio
+from phpdyno.model.runs.tune import Ratio
 from phpdyno.report.words import digits_for
 
 

@@ -8,9 +8,9 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import UNIT, Metric, Plan, Transport
 from phpdyno.model.workload import Workload
-from phpdyno.render.apache import is_apache, of_both_kinds
 from phpdyno.report.view_parts import EnvironmentRow, TargetRow
 from phpdyno.report.words import count, metric_words, percent
+from phpdyno.server_files.apache import is_apache, of_both_kinds
 
 MOST_SENT, MOST_PLACES = 8, 2
 TRANSPORT = {

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from phpdyno.model.explained import Explained
+from phpdyno.model.inside.explained import Explained
 from phpdyno.model.plan import Unit
 
 

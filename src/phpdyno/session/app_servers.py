@@ -7,19 +7,19 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.apps.source import App
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.slot import SharedMeters
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.host.cores import split_cores
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
 from phpdyno.paths import cache_dir
-from phpdyno.render.apache import of_both_kinds
+from phpdyno.server_files.apache import of_both_kinds
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.services.running import RunningService
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.environment import start_shared
 from phpdyno.session.provenance import refuse_other_version
 from phpdyno.session.source import prepare_commits
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.services.running import RunningService
-from phpdyno.stack.supervise import Supervisor
 
 
 class Stand(Struct, frozen=True):

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from phpdyno.apps.source import App
-from phpdyno.build.workshop import finished_builds
 from phpdyno.errors import UsageError
 from phpdyno.knobs.judge import metric_for
 from phpdyno.model.arm import AA, Arm, names_apache
 from phpdyno.model.build import PROGRAM, stock_of
 from phpdyno.model.plan import Metric
-from phpdyno.render.apache import is_apache
+from phpdyno.php_build.workshop import finished_builds
+from phpdyno.server_files.apache import is_apache
 from phpdyno.session.specs import CONTROL_OPTION, SpecReader
 
 CONTROL = "control"

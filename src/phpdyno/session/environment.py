@@ -5,12 +5,12 @@ from contextlib import ExitStack
 
 from msgspec import Struct
 
-from phpdyno.apps.databases import database_socket, live_datadir
-from phpdyno.apps.services import component_of, start_services, versions_of_services
+from phpdyno.apps.data.databases import database_socket, live_datadir
+from phpdyno.apps.data.services import component_of, start_services, versions_of_services
 from phpdyno.errors import DynoError
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.slot import SharedMeters
-from phpdyno.experiment.stage import Stage
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import SharedMeters
+from phpdyno.experiment.common.stage import Stage
 from phpdyno.host.cgroup import CpuGroups, cpu_source, find_cpu_groups
 from phpdyno.host.cores import Cores, split_cores
 from phpdyno.host.preflight import read_host, warnings_for
@@ -20,16 +20,16 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.notices import first_of, open_words, through_words
 from phpdyno.model.plan import Transport
-from phpdyno.render.apache import is_apache, of_both_kinds
-from phpdyno.stack.apache import apache_version
-from phpdyno.stack.bench import Bench, component_cgroup, component_meter
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.meter import Meter, host_meter
-from phpdyno.stack.programs import nginx_version
-from phpdyno.stack.script import ScriptBench
-from phpdyno.stack.services.addresses import addresses_of
-from phpdyno.stack.services.running import RunningService
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.server_files.apache import is_apache, of_both_kinds
+from phpdyno.servers.apache import apache_version
+from phpdyno.servers.bench import Bench, component_cgroup, component_meter
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.facts.meter import Meter, host_meter
+from phpdyno.servers.programs.finding import nginx_version
+from phpdyno.servers.script import ScriptBench
+from phpdyno.servers.services.addresses import addresses_of
+from phpdyno.servers.services.running import RunningService
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 
 class Ground(Struct, frozen=True):

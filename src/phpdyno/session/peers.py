@@ -6,7 +6,7 @@ from msgspec import structs
 
 from phpdyno.config.peers import ALLOW_NETWORK, parse_peer
 from phpdyno.errors import UsageError
-from phpdyno.host import network
+from phpdyno.host.sockets import network
 from phpdyno.model.plan import AppSource
 
 

@@ -14,8 +14,8 @@ from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.records import BlockDone
 from phpdyno.journal.study import Ground, StudyRecord
 from phpdyno.model.arm import PhpBuild
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.programs import nginx_version
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.programs.finding import nginx_version
 
 
 def read_ground(builds: Iterable[PhpBuild]) -> Ground:

@@ -9,24 +9,24 @@ import numpy as np
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import ScriptDriver
 from phpdyno.errors import DynoError
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.stage import Stage
-from phpdyno.explain.strace import CannotTrace
-from phpdyno.explain.watching import watch_requests, watching_from_start
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.stage import Stage
+from phpdyno.explain.tracing.strace import CannotTrace
+from phpdyno.explain.tracing.watching import watch_requests, watching_from_start
 from phpdyno.host.cores import on_cores
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
+from phpdyno.model.inside.reach import Reached
 from phpdyno.model.plan import Panel, Unit
-from phpdyno.model.reach import Reached
 from phpdyno.model.workload import Workload
 from phpdyno.package import APP_FILES
 from phpdyno.report.reached import lines_of, reach_view
-from phpdyno.stack.bench import OWN_INI, Bench
-from phpdyno.stack.instance import ArmFailed
-from phpdyno.stack.script import ScriptBench
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.bench import OWN_INI, Bench
+from phpdyno.servers.instance import ArmFailed
+from phpdyno.servers.script import ScriptBench
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 ROUNDS = 2
 """So often every target is asked: what is done once a worker, or once for the first of them, is told from what every request does."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
-from phpdyno.render.apache import is_apache
-from phpdyno.render.nginx import MOST_THROUGH_NGINX
-from phpdyno.stack.apache import require_apache
-from phpdyno.stack.programs import find_program
+from phpdyno.server_files.apache import is_apache
+from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
+from phpdyno.servers.apache import require_apache
+from phpdyno.servers.programs.finding import find_program
 
 
 def require_servers(transport: Transport, arms: Sequence[Arm]) -> None:

@@ -5,20 +5,20 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.apps.files.revisions import prepare_commit
 from phpdyno.apps.registry import open_app
-from phpdyno.apps.revisions import prepare_commit
 from phpdyno.apps.script import ScriptApp
 from phpdyno.apps.source import App
 from phpdyno.errors import DynoError
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import AppSource, Plan
-from phpdyno.model.sweep import SweepPlan
+from phpdyno.model.runs.sweep import SweepPlan
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
-from phpdyno.stack.extensions import extension_digests
-from phpdyno.stack.php import inspect_php
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.programs.extensions import extension_digests
+from phpdyno.servers.programs.php import inspect_php
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 
 def prepare_commits(

@@ -5,13 +5,10 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from phpdyno.apps.files.revisions import repository_of
 from phpdyno.apps.folder import FolderApp
-from phpdyno.apps.revisions import repository_of
 from phpdyno.apps.source import App
-from phpdyno.build.dropin import settings_of
-from phpdyno.build.package_texts import packaged_fpm
-from phpdyno.build.workshop import finished_builds, named_build
-from phpdyno.bundle.live_place import basis_of_live
+from phpdyno.bundle.write.live_place import basis_of_live
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
@@ -19,13 +16,16 @@ from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, p
 from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import STOCK_OF, Build, series_of
-from phpdyno.render.php import SPARES, without_unfit_spares
-from phpdyno.stack.extensions import extension_digests
-from phpdyno.stack.host_settings import refuse_host_settings
-from phpdyno.stack.live_drift import drift_notes
-from phpdyno.stack.live_pool import LivePool, import_pool
-from phpdyno.stack.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
-from phpdyno.stack.placement import ini_options, loading
+from phpdyno.php_build.compile.dropin import settings_of
+from phpdyno.php_build.package.texts import packaged_fpm
+from phpdyno.php_build.workshop import finished_builds, named_build
+from phpdyno.server_files.php import SPARES, without_unfit_spares
+from phpdyno.servers.host_settings import refuse_host_settings
+from phpdyno.servers.live.drift import drift_notes
+from phpdyno.servers.live.pool import LivePool, import_pool
+from phpdyno.servers.placement import ini_options, loading
+from phpdyno.servers.programs.extensions import extension_digests
+from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
 
 CONTROL_OPTION = "--control"
 ARM_OPTION = "--arm"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from phpdyno.stats.sequence import confidence_sequence, least_blocks
+from phpdyno.stats.comparison.sequence import confidence_sequence, least_blocks
 
 MIXTURE = 1.0
 """g for a handful of rounds: finite from 5 on at 5 %."""

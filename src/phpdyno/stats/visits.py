@@ -15,8 +15,8 @@ import numpy as np
 from msgspec import Struct
 
 from phpdyno._native import Histogram
-from phpdyno.model.bottleneck import Load
-from phpdyno.model.sweep import Point, TargetTimes, Visit
+from phpdyno.model.runs.bottleneck import Load
+from phpdyno.model.runs.sweep import Point, TargetTimes, Visit
 from phpdyno.stats.service_time import has_beyond
 from phpdyno.stats.student import quantile
 

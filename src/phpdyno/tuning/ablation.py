@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct, structs
 
 from phpdyno.model.verdict import Relevance, VerdictKind
-from phpdyno.stats.judge import judge, margin_log
-from phpdyno.stats.sequence import MIXTURE, Interval, contrast
+from phpdyno.stats.comparison.judge import judge, margin_log
+from phpdyno.stats.comparison.sequence import MIXTURE, Interval, contrast
 from phpdyno.tuning.factors import Entry, Factor, entry
 
 HELPED = "it stays: the screening showed that it helps, and this is open"

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, structs
 
 from phpdyno.errors import BudgetTooSmall, UsageError
-from phpdyno.model.tune import StageName
-from phpdyno.stats.allocation import Allocation, Shape, allocate
-from phpdyno.stats.factorial import Design, designs
-from phpdyno.stats.judge import margin_log
-from phpdyno.stats.noise import Noise
-from phpdyno.stats.racing import pair_alpha
-from phpdyno.stats.screening_power import resolvable
+from phpdyno.model.runs.tune import StageName
+from phpdyno.stats.comparison.allocation import Allocation, Shape, allocate
+from phpdyno.stats.comparison.judge import margin_log
+from phpdyno.stats.comparison.noise import Noise
+from phpdyno.stats.screening.factorial import Design, designs
+from phpdyno.stats.screening.power import resolvable
+from phpdyno.stats.screening.racing import pair_alpha
 
 STAGES: tuple[StageName, ...] = ("screen", "race", "numeric", "confirm", "ablate", "again", "throughput")
 SHARES: Mapping[StageName, float] = {

@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from phpdyno.knobs.catalogue.host import with_room
 from phpdyno.knobs.knob import Knob, with_needs
-from phpdyno.stats.factorial import CONTROL, Design, Levels
+from phpdyno.stats.screening.factorial import CONTROL, Design, Levels
 
 MOST_LEVELS = 3
 """A level is tried in one row out of twice the number of its factor's levels; with more, each is seen too seldom to be judged."""

@@ -6,10 +6,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from phpdyno.model.tune import Goal
+from phpdyno.model.runs.tune import Goal
+from phpdyno.stats.comparison.judge import margin_log
+from phpdyno.stats.comparison.sequence import confidence_sequence
 from phpdyno.stats.exact import share_interval
-from phpdyno.stats.judge import margin_log
-from phpdyno.stats.sequence import confidence_sequence
 from phpdyno.stats.service_time import has_beyond
 
 GOAL_WORDS: dict[Goal, str] = {

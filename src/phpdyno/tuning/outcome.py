@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from phpdyno.model.tune import ChangeEffect, PartFound, Race, Racer, Ratio, Together
-from phpdyno.stats.racing import Racer as Running
-from phpdyno.stats.racing import Standing
-from phpdyno.stats.screening import Estimate, Screened
-from phpdyno.stats.sequence import Interval, confidence_sequence
+from phpdyno.model.runs.tune import ChangeEffect, PartFound, Race, Racer, Ratio, Together
+from phpdyno.stats.comparison.sequence import Interval, confidence_sequence
+from phpdyno.stats.screening.effects import Estimate, Screened
+from phpdyno.stats.screening.racing import Racer as Running
+from phpdyno.stats.screening.racing import Standing
 from phpdyno.tuning.ablation import Part
 from phpdyno.tuning.factors import Entry, Factor
 from phpdyno.tuning.race_entries import certain, judged

@@ -8,7 +8,7 @@ from phpdyno.errors import DynoError
 from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.paths import cache_dir
-from phpdyno.render.preload import render_preload
+from phpdyno.server_files.preload import render_preload
 from phpdyno.tuning.safe import Subset
 
 PRELOAD = "ini.opcache.preload"

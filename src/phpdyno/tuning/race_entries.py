@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from phpdyno.model.tune import ChangeStanding
-from phpdyno.stats.factorial import Levels
-from phpdyno.stats.judge import margin_log
-from phpdyno.stats.screening import Estimate, Interaction, LevelEffect, Screened
+from phpdyno.model.runs.tune import ChangeStanding
+from phpdyno.stats.comparison.judge import margin_log
+from phpdyno.stats.screening.effects import Estimate, Interaction, LevelEffect, Screened
+from phpdyno.stats.screening.factorial import Levels
 from phpdyno.tuning.factors import Entry, Factor, entry
 
 MOST_MIXED = 0.5

@@ -5,9 +5,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.tune import Goal, Side
-from phpdyno.stats.noise import Noise, telling
-from phpdyno.stats.screening import Reading
+from phpdyno.model.runs.tune import Goal, Side
+from phpdyno.stats.comparison.noise import Noise, telling
+from phpdyno.stats.screening.effects import Reading
 from phpdyno.stats.service_time import service_ms
 from phpdyno.tuning.goals import Measured, gain
 

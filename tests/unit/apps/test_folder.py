@@ -6,12 +6,14 @@ from typing import cast
 
 import pytest
 
-from phpdyno.apps import copies, databases, folder
+from phpdyno.apps import folder
+from phpdyno.apps.data import databases
+from phpdyno.apps.files import copies
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError
-from phpdyno.stack.supervise import Supervisor
-from tests.unit.apps.test_links import copied, duplicate
+from phpdyno.servers.supervision.supervisor import Supervisor
+from tests.unit.apps.files.test_links import copied, duplicate
 
 TOML = """name = "shop"
 docroot = "../shop/public"

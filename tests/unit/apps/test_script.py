@@ -12,11 +12,11 @@ from phpdyno.answers.check import fault, require_valid
 from phpdyno.apps import script as module
 from phpdyno.apps.script import ScriptApp
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.planning import base_requests
+from phpdyno.experiment.comparison.planning import base_requests
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.workload import OPERATION_DONE, OPERATION_FAILED, Target, Workload
-from phpdyno.stack.script import HostCommand
+from phpdyno.servers.script import HostCommand
 
 CONTROL = Arm("control", PhpBuild("/usr/bin/php8.2", "8.2.36"))
 OPERATION = Target("main", status=OPERATION_DONE)

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from phpdyno.bundle.applying import apply
-from phpdyno.bundle.checking import Checker
+from phpdyno.bundle.apply.applying import apply
+from phpdyno.bundle.apply.checking import Checker
+from phpdyno.bundle.apply.tree import Disk, Tree, digest
 from phpdyno.bundle.manifest import MANIFEST, PhpPlace
 from phpdyno.bundle.places import mode_bits, unusual
 from phpdyno.bundle.reading import Bundle, read_bundle
-from phpdyno.bundle.tree import Disk, Tree, digest
 from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError
 from tests.support.bundles import FPM, JIT, PHP, SETTINGS, FakeServers, bundle, image, photograph

@@ -10,7 +10,7 @@ from phpdyno.cli.app import run
 from phpdyno.config.app_toml import load_app_toml
 from phpdyno.config.peers import distinct, parse_peer
 from phpdyno.errors import UsageError
-from phpdyno.host import network
+from phpdyno.host.sockets import network
 from phpdyno.model.service import Tcp
 from phpdyno.session.peers import go_on_with, named_peers
 

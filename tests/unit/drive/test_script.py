@@ -13,7 +13,7 @@ from phpdyno._native import OUTCOMES
 from phpdyno.drive import script
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import ScriptDriver, ScriptSamples
-from phpdyno.host.channel import Channel
+from phpdyno.host.sockets.channel import Channel
 from tests.support.fake_script_host import FakeScriptHost, told
 
 ANY = LengthClass()

@@ -4,13 +4,13 @@ import pytest
 
 from phpdyno.errors import DynoError
 from phpdyno.explain.assembling import Gathered, names_of, sections_of
+from phpdyno.explain.counting.userstat import stat_in
 from phpdyno.explain.patterns import vanished
 from phpdyno.explain.quantities import ALL_CPU, AT_CLIENT, IN_WORKER, map_values, opcache_values, stat_unit, stat_values, wait_values
-from phpdyno.explain.userstat import stat_in
-from phpdyno.model.explained import ON_CPU, Figure, Reading
 from phpdyno.model.facts import JitFacts, OpcacheFacts
-from phpdyno.model.memory_map import Mapped
-from phpdyno.model.waits import Wait, WaitsSeen
+from phpdyno.model.inside.explained import ON_CPU, Figure, Reading
+from phpdyno.model.inside.memory_map import Mapped
+from phpdyno.model.inside.waits import Wait, WaitsSeen
 from phpdyno.stats.spread import spread_of
 
 

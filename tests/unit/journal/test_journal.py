@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.state import FAILED, RunState
+from phpdyno.experiment.comparison.state import FAILED, RunState
 from phpdyno.journal.reader import drop_cut_off_line, find_journal, read_journal
 from phpdyno.journal.records import SCHEMA, BlockDone, Concluded, Ended, Header, Incident, Planned, Record
 from phpdyno.journal.writer import JournalWriter

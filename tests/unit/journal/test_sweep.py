@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, CrossChecked, Lengths, SweepEnded, SweepHeader, SweepHost, Visited, read_sweep
-from phpdyno.model.sweep import Point, Visit
+from phpdyno.model.runs.sweep import Point, Visit
 from tests.support.journals import preflight
 from tests.support.sweeps import arm, plan_of, visit
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phpdyno.experiment.block import BlockReading
-from phpdyno.experiment.samples import save_samples
+from phpdyno.experiment.common.samples import save_samples
+from phpdyno.experiment.comparison.block import BlockReading
 from phpdyno.journal.unbroken import unbroken
 
 

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from phpdyno.model.reach import Connection, Deed, Family, Lookup, Outcome, Program, Protocol, Reached, Write
+from phpdyno.model.inside.reach import Connection, Deed, Family, Lookup, Outcome, Program, Protocol, Reached, Write
 from phpdyno.report.advice import Advice, Watched, advise, often
 from phpdyno.report.known_services import SERVICE_NAMES, kind_of
 

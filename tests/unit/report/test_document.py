@@ -14,7 +14,7 @@ from phpdyno.commands.measure.view.shape import SweepView
 from phpdyno.commands.selfcheck.view import ChecksView
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.commands.tune.view import TuneView
-from phpdyno.model.explained import Explained
+from phpdyno.model.inside.explained import Explained
 from phpdyno.report.document import text
 from tests.support.journals import JIT, finished, opening, plan
 

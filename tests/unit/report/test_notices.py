@@ -33,7 +33,7 @@ from tests.support.journals import finished
 from tests.support.studies import counts, journals_of, record_of, small_study
 from tests.support.sweep_runs import full_sweep
 from tests.support.tunes import record
-from tests.unit.commands.ladder.test_report import view as ladder_of_a_run
+from tests.unit.commands.ladder.render.test_report import view as ladder_of_a_run
 from tests.unit.commands.matrix.test_report import view as matrix_of_a_run
 
 THROUGH = through_words([Tcp("api.example.com", 443), Tcp("::1", 80)])

@@ -12,7 +12,7 @@ from phpdyno.commands.measure.render.page import render_sweep
 from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.journal.records import ReachedFor, Record
 from phpdyno.journal.sweep import SWEEP_SCHEMA, Sweep, SweepHeader
-from phpdyno.model.reach import Reached, Write
+from phpdyno.model.inside.reach import Reached, Write
 from phpdyno.report.reached import MOST_LINES, lines_of, reach_view
 from tests.support.journals import REACHED, finished, reaching
 from tests.support.sweeps import plan_of

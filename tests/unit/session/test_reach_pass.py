@@ -8,18 +8,18 @@ import pytest
 
 from phpdyno.commands.compare import run as comparing
 from phpdyno.errors import DynoError
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.cores import split_cores
 from phpdyno.journal.records import ReachedFor
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.reach import Connection, Reached
+from phpdyno.model.inside.reach import Connection, Reached
 from phpdyno.model.workload import Target, Workload
 from phpdyno.package import APP_FILES
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.instance import ArmFailed
 from phpdyno.session import reach_pass
 from phpdyno.session.environment import Ground
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import ArmFailed
 from tests.support.journals import CONTROL, JIT, plan, preflight, reaching
 
 SHOP = Workload((Target("/"), Target("/cart")))

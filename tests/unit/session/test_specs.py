@@ -9,11 +9,11 @@ from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.registry import open_app
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
+from phpdyno.servers.live.pool import LivePool
+from phpdyno.servers.programs.php import IniFiles
 from phpdyno.session import specs
 from phpdyno.session.arms import make_arms
 from phpdyno.session.specs import SpecReader, overlaid
-from phpdyno.stack.live_pool import LivePool
-from phpdyno.stack.php import IniFiles
 
 FPM = "/usr/sbin/php-fpm8.2"
 INI = ("memory_limit", "precision", "opcache.enable")

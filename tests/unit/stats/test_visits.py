@@ -5,8 +5,8 @@ import pytest
 from msgspec import structs
 from scipy.stats import t as student
 
-from phpdyno.model.readings import QueueLevels
-from phpdyno.model.sweep import Point, VisitCpu
+from phpdyno.model.runs.readings import QueueLevels
+from phpdyno.model.runs.sweep import Point, VisitCpu
 from phpdyno.stats.visits import (
     busy_workers,
     cpu_per_request,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from phpdyno.model.verdict import Relevance, VerdictKind
-from phpdyno.stats.sequence import Interval
+from phpdyno.stats.comparison.sequence import Interval
 from phpdyno.tuning.ablation import Part, Trial, ablate, remaining, settled, too_much_lost, without_each
 from phpdyno.tuning.factors import Candidate, Factor, entry
 

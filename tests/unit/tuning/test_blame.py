@@ -1,4 +1,4 @@
-from phpdyno.stats.factorial import design_for
+from phpdyno.stats.screening.factorial import design_for
 from phpdyno.tuning.blame import blamed, without
 from phpdyno.tuning.factors import Candidate, Entry, Factor, factors_of, row_entries
 

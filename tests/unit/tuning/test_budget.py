@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.errors import BudgetTooSmall, UsageError
-from phpdyno.stats.noise import Noise
+from phpdyno.stats.comparison.noise import Noise
 from phpdyno.tuning.budget import (
     LEAST_FACTORS,
     USEFUL_ALONE,

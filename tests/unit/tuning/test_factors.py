@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phpdyno.knobs.catalogue import knob_for
-from phpdyno.stats.factorial import CONTROL, Design, design_for
+from phpdyno.stats.screening.factorial import CONTROL, Design, design_for
 from phpdyno.tuning.factors import Candidate, Factor, batches, candidates_of, entry, factors_of, narrowed, row_entries
 
 JIT, BUFFER, HOT = "ini.opcache.jit", "ini.opcache.jit_buffer_size", "ini.opcache.jit_hot_loop"

@@ -3,7 +3,7 @@ import math
 import pytest
 from msgspec import structs
 
-from phpdyno.model.tune import Goal
+from phpdyno.model.runs.tune import Goal
 from phpdyno.tuning.goals import RAILS, Measured, Rails, breaches, gain, spent_elsewhere
 
 PLAIN = Measured(requests=1000, failed=0, cpu_ns=30_000_000_000, drive_ns=40_000_000_000, p99_ns=50_000_000, memory_kib=20_000)

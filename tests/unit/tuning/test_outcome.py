@@ -1,6 +1,6 @@
 """What was found, as it is recorded."""
 
-from phpdyno.model.tune import PartFound, Ratio
+from phpdyno.model.runs.tune import PartFound, Ratio
 from phpdyno.tuning.outcome import all_stay
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from phpdyno.model.tune import ChangeStanding
-from phpdyno.stats.screening import Estimate, Interaction, LevelEffect, Screened
+from phpdyno.model.runs.tune import ChangeStanding
+from phpdyno.stats.screening.effects import Estimate, Interaction, LevelEffect, Screened
 from phpdyno.tuning.factors import Candidate, Factor, entry
 from phpdyno.tuning.race_entries import certain, judged, predicted, race_entries, without_common
 

@@ -4,8 +4,8 @@ import pytest
 from msgspec import structs
 
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.stats.noise import Noise
-from phpdyno.stats.screening import Reading
+from phpdyno.stats.comparison.noise import Noise
+from phpdyno.stats.screening.effects import Reading
 from phpdyno.tuning.goals import Measured
 from phpdyno.tuning.readings import by_block, goal_ratio, measured, noise_of, screen_readings, side_of, sides
 

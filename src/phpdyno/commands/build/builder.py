@@ -8,30 +8,30 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.build.bolt import bolt_version, require_bolt
-from phpdyno.build.native import NATIVE, native_machine
-from phpdyno.build.order import Ground, Order
-from phpdyno.build.pipeline import Pipeline, earlier_tests
-from phpdyno.build.requests import keep_requests, kept_requests, traffic_digest
-from phpdyno.build.school import School
-from phpdyno.build.training import Course
-from phpdyno.build.workshop import Workshop
 from phpdyno.commands.build.sources import Foundation, find_ground
 from phpdyno.commands.build.training_stack import StackSchool
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.recipe import Recipe
-from phpdyno.model.study import spec_of
+from phpdyno.model.runs.study import spec_of
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
+from phpdyno.php_build.compile.native import NATIVE, native_machine
+from phpdyno.php_build.order import Ground, Order
+from phpdyno.php_build.pipeline import Pipeline, earlier_tests
+from phpdyno.php_build.train.bolt import bolt_version, require_bolt
+from phpdyno.php_build.train.requests import keep_requests, kept_requests, traffic_digest
+from phpdyno.php_build.train.stack import School
+from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.workshop import Workshop
+from phpdyno.servers.programs.finding import find_program, told
+from phpdyno.servers.supervision.supervisor import BASE_PATH, Supervisor
 from phpdyno.session.app_servers import app_stand
 from phpdyno.session.arms import make_arms
 from phpdyno.session.environment import notices_of
 from phpdyno.session.source import workload_for
-from phpdyno.stack.programs import find_program, told
-from phpdyno.stack.supervise import BASE_PATH, Supervisor
 
 WEIGHTS = range(1, 1001)
 """What an app may weigh beside others: profiles are added up so many times."""

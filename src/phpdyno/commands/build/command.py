@@ -9,10 +9,6 @@ from msgspec import Struct, json, structs
 from rich.console import Console
 from rich.table import Table
 
-from phpdyno.build.added import parse_added
-from phpdyno.build.package_texts import unhardened
-from phpdyno.build.training import Course
-from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.bundle.manifest import PROGRAM
 from phpdyno.commands.build.builder import LOGS, Trainee, parse_trainee
 from phpdyno.commands.build.refresh import refresh
@@ -30,11 +26,15 @@ from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.lock import holding_on
 from phpdyno.model.build import Build, Check
+from phpdyno.php_build.package.texts import unhardened
+from phpdyno.php_build.source.added_extensions import parse_added
+from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.workshop import finished_builds, named_build
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
+from phpdyno.servers.placement import ini_options, loading
 from phpdyno.session.run_directory import check_place
 from phpdyno.session.specs import settings_of_build
-from phpdyno.stack.placement import ini_options, loading
 
 NO_EXTENSIONS = "none"
 

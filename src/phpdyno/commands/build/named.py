@@ -5,16 +5,16 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.build.training import Course
-from phpdyno.build.workshop import named_build
 from phpdyno.commands.build.builder import Trainee, open_site
 from phpdyno.commands.build.sources import Foundation
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.model.build import Build, stock_of
-from phpdyno.model.ladder import STOCK
-from phpdyno.model.study import Study
+from phpdyno.model.runs.ladder import STOCK
+from phpdyno.model.runs.study import Study
+from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.workshop import named_build
 
 LAYER = "build"
 STAND_IN = "env.PHPDYNO_BUILD"

@@ -5,17 +5,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.build.installed import find_fpm, why_outdated
-from phpdyno.build.training import Course
-from phpdyno.build.workshop import finished_builds, named_build
 from phpdyno.commands.build.builder import open_site
 from phpdyno.commands.build.run import Made
 from phpdyno.commands.build.sources import Foundation
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.recipe import Recipe
-from phpdyno.stack.php import inspect_php
+from phpdyno.php_build.source.installed import find_fpm, why_outdated
+from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.workshop import finished_builds, named_build
+from phpdyno.servers.programs.php import inspect_php
 
 
 class _Renewal(Struct, frozen=True):

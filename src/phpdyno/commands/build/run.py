@@ -5,23 +5,23 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.build.installed import why_outdated
-from phpdyno.build.package import make_package
-from phpdyno.build.package_texts import package_name, refuse_unpackable
-from phpdyno.build.pipeline import earlier_tests
-from phpdyno.build.training import Course
 from phpdyno.commands.build.builder import Trainee, open_site, refuse_unknown
 from phpdyno.commands.build.sources import Foundation
 from phpdyno.commands.build.training_stack import PLACES
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build
 from phpdyno.model.recipe import Recipe
-from phpdyno.stack.php import inspect_php
-from phpdyno.stack.programs import find_program, told
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.php_build.package.debian import make_package
+from phpdyno.php_build.package.texts import package_name, refuse_unpackable
+from phpdyno.php_build.pipeline import earlier_tests
+from phpdyno.php_build.source.installed import why_outdated
+from phpdyno.php_build.train.training import Course
+from phpdyno.servers.programs.finding import find_program, told
+from phpdyno.servers.programs.php import inspect_php
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 Made = tuple[Path, Build]
 """A finished build and its directory."""

@@ -6,29 +6,29 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.apps.packages import fetch_packages, versions_built_of
-from phpdyno.build.added import OPTION, Added, packages_of, read_added
-from phpdyno.build.bolt import PACKAGES as BOLT
-from phpdyno.build.bolt import bolt_version
-from phpdyno.build.debian_source import SourceArchive, candidates
-from phpdyno.build.dropin import modules_in
-from phpdyno.build.elf import libraries_of
-from phpdyno.build.given_source import Given, read_source, wants_parsers
-from phpdyno.build.installed import Installed, built_in_source, configured, find_fpm, look_at, modules_besides, modules_of
-from phpdyno.build.needs import HEADERS, OF_A_CHECKOUT, READY, installed_of, needed, require_packages
-from phpdyno.build.options import drop_in_options, linked_options
-from phpdyno.build.order import Ground
-from phpdyno.build.package_texts import series_beside
-from phpdyno.build.standalone import IN_SOURCE, not_in_source, of_source, packages_for, standalone_options
-from phpdyno.build.versions import is_below
-from phpdyno.build.workshop import Workshop, digest_of
+from phpdyno.apps.built_in.packages import fetch_packages, versions_built_of
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.model.build import Origin, series_of
 from phpdyno.paths import cache_dir
-from phpdyno.stack.php import ini_files, inspect_php
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.php_build.compile.dropin import modules_in
+from phpdyno.php_build.compile.elf import libraries_of
+from phpdyno.php_build.compile.options import drop_in_options, linked_options
+from phpdyno.php_build.compile.standalone import IN_SOURCE, not_in_source, of_source, packages_for, standalone_options
+from phpdyno.php_build.order import Ground
+from phpdyno.php_build.package.texts import series_beside
+from phpdyno.php_build.source.added_extensions import OPTION, Added, packages_of, read_added
+from phpdyno.php_build.source.debian import SourceArchive, candidates
+from phpdyno.php_build.source.given import Given, read_source, wants_parsers
+from phpdyno.php_build.source.installed import Installed, built_in_source, configured, find_fpm, look_at, modules_besides, modules_of
+from phpdyno.php_build.source.needs import HEADERS, OF_A_CHECKOUT, READY, installed_of, needed, require_packages
+from phpdyno.php_build.source.versions import is_below
+from phpdyno.php_build.train.bolt import PACKAGES as BOLT
+from phpdyno.php_build.train.bolt import bolt_version
+from phpdyno.php_build.workshop import Workshop, digest_of
+from phpdyno.servers.programs.php import ini_files, inspect_php
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 MOST_TRIED = 4
 UPGRADE = "sudo apt-get update && sudo apt-get upgrade"

@@ -7,22 +7,22 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.build.beside import Beside
-from phpdyno.build.installed import modules_of
-from phpdyno.build.order import Expected
-from phpdyno.build.school import EXAMINED, TRAINED, Found
-from phpdyno.build.training import NO_COURSE, Course, Trained, Trainer
-from phpdyno.build.tree import MODULE
-from phpdyno.build.tree_commands import Tell
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import BESIDE_FPM, Check
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.workload import Workload
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import ArmFailed
-from phpdyno.stack.php import Traits, ini_files, inspect_php, read_build_id, read_traits
-from phpdyno.stack.placement import ini_options, loading
+from phpdyno.php_build.compile.tree import MODULE
+from phpdyno.php_build.compile.tree_commands import Tell
+from phpdyno.php_build.order import Expected
+from phpdyno.php_build.source.installed import modules_of
+from phpdyno.php_build.train.beside import Beside
+from phpdyno.php_build.train.stack import EXAMINED, TRAINED, Found
+from phpdyno.php_build.train.training import NO_COURSE, Course, Trained, Trainer
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.instance import ArmFailed
+from phpdyno.servers.placement import ini_options, loading
+from phpdyno.servers.programs.php import Traits, ini_files, inspect_php, read_build_id, read_traits
 
 OF_THE_SERVER = "cgi-fcgi"
 """What php-fpm and php-cgi call themselves among their extensions."""

@@ -5,19 +5,19 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from phpdyno.bundle.applying import Outcome, apply, rollback
-from phpdyno.bundle.checking import Ask, Checker, ask_program
-from phpdyno.bundle.commands import Follow, commands_after, commands_back, follow_of
-from phpdyno.bundle.edits import Edited
-from phpdyno.bundle.live import read_live
+from phpdyno.bundle.apply.applying import Outcome, apply, rollback
+from phpdyno.bundle.apply.checking import Ask, Checker, ask_program
+from phpdyno.bundle.apply.commands import Follow, commands_after, commands_back, follow_of
+from phpdyno.bundle.apply.edits import Edited
+from phpdyno.bundle.apply.live import read_live
+from phpdyno.bundle.apply.record import Record, read_record
+from phpdyno.bundle.apply.tree import Disk, Tree
+from phpdyno.bundle.apply.verifying import Verified, verify
 from phpdyno.bundle.reading import Bundle, read_bundle, shown
-from phpdyno.bundle.readme import effect_in_words
-from phpdyno.bundle.record import Record, read_record
-from phpdyno.bundle.tree import Disk, Tree
-from phpdyno.bundle.verifying import Verified, verify
+from phpdyno.bundle.write.readme import effect_in_words
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.report.words import count, visible
-from phpdyno.stack.programs import find_program
+from phpdyno.servers.programs.finding import find_program
 
 EXIT_REFUTED = 1
 UNKNOWN_SERVICES = "an earlier phpdyno made its record, which does not say what reads these files: restart php-fpm, and reload nginx"

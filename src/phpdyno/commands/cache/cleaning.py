@@ -15,7 +15,7 @@ from phpdyno.commands.cache.kinds import REMOVING, lock_of, markers_of
 from phpdyno.commands.cache.listing import Item
 from phpdyno.commands.cache.looking import at_work
 from phpdyno.errors import DynoError
-from phpdyno.host.file_lock import lock_where_free
+from phpdyno.host.files.file_lock import lock_where_free
 
 STAYS = "it stays unless it is named"
 

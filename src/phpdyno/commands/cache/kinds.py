@@ -11,13 +11,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps.debian import PACKAGE
+from phpdyno.apps.built_in.debian import PACKAGE
 from phpdyno.apps.store import COMPLETE, PARTIAL
-from phpdyno.build.requests import FOLDER as REQUESTS
-from phpdyno.build.workshop import DONE, LOCK, read_build
 from phpdyno.commands.cache.listing import Kind
 from phpdyno.errors import DynoError
 from phpdyno.model.build import BUILD_FILE
+from phpdyno.php_build.train.requests import FOLDER as REQUESTS
+from phpdyno.php_build.workshop import DONE, LOCK, read_build
 from phpdyno.report.words import count
 from phpdyno.tuning.preloading import FOLDER as PRELOAD
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from phpdyno.commands.cache.kinds import APPS, Entry, Known, folders, is_frame, known, lock_of, markers_of
 from phpdyno.commands.cache.listing import Item, Listing, listing_of
 from phpdyno.errors import DynoError
-from phpdyno.host.file_lock import is_held
+from phpdyno.host.files.file_lock import is_held
 
 PREPARED = "another phpdyno prepares it"
 BUILT = "another phpdyno builds in this cache"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from phpdyno.commands.cache.cleaning import Cleaned
 from phpdyno.commands.cache.listing import Item, Listing
-from phpdyno.host.room import size_in_words
+from phpdyno.host.files.room import size_in_words
 
 HEADS = ("size", "made", "entry")
 

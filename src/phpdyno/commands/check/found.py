@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from phpdyno.model.reach import Reached
+from phpdyno.model.inside.reach import Reached
 
 
 class TargetFound(Struct, frozen=True, kw_only=True):

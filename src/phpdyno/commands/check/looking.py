@@ -14,19 +14,19 @@ from phpdyno.apps.source import App
 from phpdyno.commands.check.found import Found, TargetFound
 from phpdyno.drive.driver import Response
 from phpdyno.errors import DynoError
-from phpdyno.experiment.gate import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S, answer_of
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.slot import Lane
+from phpdyno.experiment.common.answer_check import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S, answer_of
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import Lane
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Target, Workload
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.instance import WEB_FAULT
 from phpdyno.session.app_servers import app_stand
 from phpdyno.session.reach_pass import watch_app
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import WEB_FAULT
 
 MOST_WARNINGS = 20
 _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")

@@ -11,8 +11,8 @@ from msgspec import structs
 from phpdyno.commands.compare.run import Question, compare, planned_records, resume
 from phpdyno.commands.explain.passes import BUDGET_S, Wanted, explain
 from phpdyno.errors import DynoError, Interrupted
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.explain.slim import slim
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import FILE, read_journal

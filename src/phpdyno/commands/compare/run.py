@@ -6,13 +6,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from phpdyno import __version__
-from phpdyno.apps.original import change_of
+from phpdyno.apps.files.original import change_of
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import BudgetTooSmall, DynoError, UsageError
-from phpdyno.experiment.kept import check_kept
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.kept import check_kept
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.runner import Runner
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import FILE, begun_in, drop_cut_off_line, read_journal
 from phpdyno.journal.records import SCHEMA, Header, Incident, Planned, Record
@@ -22,7 +22,8 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import MAX_LAG_OF_CPU, AppRequest, Metric, Plan, Settle, Transport
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
-from phpdyno.render.apache import is_apache
+from phpdyno.server_files.apache import is_apache
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import Arms, make_arms
 from phpdyno.session.ending import ending
 from phpdyno.session.environment import open_ground, refuse_another_host, tell_first
@@ -31,7 +32,6 @@ from phpdyno.session.reach_pass import look_before
 from phpdyno.session.requirements import check_nginx, loaded_concurrency, require_servers
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
-from phpdyno.stack.supervise import Supervisor
 
 MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
 """Smallest effects worth acting on, by default. Throughput scatters more, and hangs on more than the change."""

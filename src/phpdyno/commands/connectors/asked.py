@@ -11,7 +11,7 @@ from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_P
 from phpdyno.commands.connectors.study import ConnectorStudy
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, Row
 
 _Name = TypeVar("_Name", bound=str)
 

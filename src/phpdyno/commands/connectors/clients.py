@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct, structs
 
-from phpdyno.model.connector import CEILING, Engine, Packer, Row, Through
+from phpdyno.model.runs.connector import CEILING, Engine, Packer, Row, Through
 
 OWN, TARANTOOL_PHP, PECL = "own", "tarantool-php", "pecl"
 ENGINES: tuple[Engine, ...] = get_args(Engine)

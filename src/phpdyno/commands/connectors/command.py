@@ -17,8 +17,8 @@ from phpdyno.commands.connectors.present import divided_zts, look_around
 from phpdyno.commands.connectors.render.page import check_page, page_view, write_page, write_study_page
 from phpdyno.commands.connectors.study import load_connector_study
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import CEILING
-from phpdyno.stack.php import default_cli
+from phpdyno.model.runs.connector import CEILING
+from phpdyno.servers.programs.php import default_cli
 
 EXIT_NO_FIGURE = 1
 

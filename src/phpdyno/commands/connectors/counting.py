@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from phpdyno.commands.connectors.operations import MOST_IN_FLIGHT
 from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.slot import Lane
-from phpdyno.explain.strace import CannotTrace, find_strace
-from phpdyno.explain.syscalls import tracing
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import Lane
+from phpdyno.explain.tracing.strace import CannotTrace, find_strace
+from phpdyno.explain.tracing.syscalls import tracing
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.arm import Arm
-from phpdyno.model.connector import CEILING, Row
 from phpdyno.model.plan import Panel, Plan
-from phpdyno.stack.connectors import ConnectorBench, ConnectorInstance
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.servers.instance import ArmFailed
+from phpdyno.servers.tarantool.connectors import ConnectorBench, ConnectorInstance
 
 FILE = "syscalls.json"
 SCHEMA = 1

@@ -5,29 +5,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno import __version__
-from phpdyno.apps.copies import tree_digest
+from phpdyno.apps.files.copies import tree_digest
 from phpdyno.commands.connectors.asked import Asked, rows_in
 from phpdyno.commands.connectors.counting import is_counted
 from phpdyno.commands.connectors.measuring import Lab, measure, plan_of
 from phpdyno.commands.connectors.program import find_server
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, read_lab, write_lab
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
 from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import Header, Incident, Planned
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
-from phpdyno.model.connector import Row
+from phpdyno.model.runs.connector import Row
 from phpdyno.package import PACKAGE
 from phpdyno.paths import cache_dir
+from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.servers.tarantool.server import ServerSettings
 from phpdyno.session.ending import ending
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.specs import SpecReader
-from phpdyno.stack.supervise import Supervisor
-from phpdyno.stack.tarantool import ServerSettings
 
 COMMAND = "connectors"
 OWN_CONNECTOR = PACKAGE.parents[1] / "php" / "tarantool" / "src"

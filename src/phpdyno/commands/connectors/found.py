@@ -9,14 +9,14 @@ from msgspec import Meta, Struct, structs
 
 from phpdyno.commands.connectors.counting import SyscallsFound, read_syscalls
 from phpdyno.commands.connectors.record import read_lab
-from phpdyno.experiment.state import FAILED, RunState
+from phpdyno.experiment.comparison.state import FAILED, RunState
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Incident, Planned, Record
-from phpdyno.model.connector import CEILING, Row
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
+from phpdyno.model.runs.connector import CEILING, Row
 from phpdyno.model.verdict import Verdict
-from phpdyno.stats.sequence import Interval, contrast
+from phpdyno.stats.comparison.sequence import Interval, contrast
 
 SERVER = "tarantool"
 DOCUMENT: Literal["phpdyno.connectors/1"] = "phpdyno.connectors/1"

@@ -8,10 +8,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.commands.connectors.counting import count_syscalls
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.slot import SharedMeters
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import SharedMeters
+from phpdyno.experiment.comparison.runner import Runner
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.cgroup import cpu_source, find_cpu_groups
 from phpdyno.host.cores import split_cores
 from phpdyno.host.preflight import read_host, warnings_for
@@ -19,15 +19,15 @@ from phpdyno.journal.records import Preflight
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.connector import Row
 from phpdyno.model.plan import FixedBlocks, Plan
+from phpdyno.model.runs.connector import Row
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
+from phpdyno.servers.bench import component_cgroup, component_meter
+from phpdyno.servers.facts.meter import host_meter
+from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.servers.tarantool.connectors import ConnectorBench
+from phpdyno.servers.tarantool.server import Program, ServerSettings, Tarantool
 from phpdyno.session.environment import refuse_another_host
-from phpdyno.stack.bench import component_cgroup, component_meter
-from phpdyno.stack.connectors import ConnectorBench
-from phpdyno.stack.meter import host_meter
-from phpdyno.stack.supervise import Supervisor
-from phpdyno.stack.tarantool import Program, ServerSettings, Tarantool
 
 SERVER = "tarantool"
 """The component that the server's CPU is told of as."""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from phpdyno.build.installed import modules_of
 from phpdyno.commands.connectors.clients import THREADS, Here
 from phpdyno.errors import UsageError
+from phpdyno.php_build.source.installed import modules_of
+from phpdyno.servers.placement import ini_options, loading
+from phpdyno.servers.programs.php import inspect_php, read_traits
 from phpdyno.session.specs import place_of_build
-from phpdyno.stack.php import inspect_php, read_traits
-from phpdyno.stack.placement import ini_options, loading
 
 CLI_BESIDE = "php"
 """The command-line PHP of a finished build, beside its php-fpm."""

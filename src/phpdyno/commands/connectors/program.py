@@ -5,14 +5,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from phpdyno.apps.debian import Recipe, prepared
-from phpdyno.apps.packages import fetch_packages
+from phpdyno.apps.built_in.debian import Recipe, prepared
+from phpdyno.apps.built_in.packages import fetch_packages
 from phpdyno.apps.source import Progress
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.checkup.check import install
-from phpdyno.stack.programs import find_program, told
-from phpdyno.stack.supervise import Supervisor
-from phpdyno.stack.tarantool import Program
+from phpdyno.servers.programs.finding import find_program, told
+from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.servers.tarantool.server import Program
 
 PACKAGES = ("tarantool", "libicu72", "libreadline8", "libunwind8", "libyaml-0-2", "libzstd1")
 """The server, and libraries of its that a host may be without."""

@@ -8,10 +8,10 @@ from msgspec import Meta, Struct, field
 
 from phpdyno.commands.connectors.clients import CLIENTS, can
 from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_PROCESSES
-from phpdyno.config.kinds import read_kind
 from phpdyno.config.nearest import suggestion
+from phpdyno.config.study.kinds import read_kind
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import CEILING, Engine, Packer, Row, Through
+from phpdyno.model.runs.connector import CEILING, Engine, Packer, Row, Through
 
 KIND = "connectors"
 """What such a file says in `kind`."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
-from phpdyno.model.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, Row
 
 HEADS = ("row", "operations/s", "speed over the control", "of the ceiling", "client CPU", "server CPU", "median", "99 %", "syscalls")
 US = 1_000.0

@@ -8,9 +8,9 @@ from msgspec import Meta, Struct
 
 from phpdyno.apps.source import App
 from phpdyno.errors import DynoError
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.runner import Runner
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.cores import split_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Calibrated
@@ -18,11 +18,11 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan, Transport
 from phpdyno.paths import cache_path
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.programs.inventory import find_tool
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import Arms, make_arms
 from phpdyno.session.environment import start_shared
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.inventory import find_tool
-from phpdyno.stack.supervise import Supervisor
 
 BUDGET_S = 60.0
 """Calibration takes a share of the budget it is told: this is worth about five seconds for two A/A blocks, or four where instances start

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from phpdyno import __version__
-from phpdyno.apps.packages import candidate_versions
+from phpdyno.apps.built_in.packages import candidate_versions
 from phpdyno.commands.doctor.estimate import Estimate
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
@@ -22,10 +22,10 @@ from phpdyno.host.checkup.sample import Sample, take_sample
 from phpdyno.host.checkup.trials import try_clock, try_cycles, try_steal, wall_clock_synchronised
 from phpdyno.host.cores import split_cores
 from phpdyno.paths import ServiceUser, cache_path, live_root, service_user
-from phpdyno.stack.inventory import find_clis, find_fpms, find_tool, try_account, try_strace
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.programs import nginx_version
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.programs.finding import nginx_version
+from phpdyno.servers.programs.inventory import find_clis, find_fpms, find_tool, try_account, try_strace
+from phpdyno.servers.supervision.supervisor import Supervisor
 
 DATABASE_PROGRAMS = ("mariadbd", "mariadb-install-db", "mariadb")
 WITH_DATABASE = frozenset({"wordpress"})

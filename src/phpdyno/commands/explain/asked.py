@@ -9,7 +9,7 @@ from phpdyno.apps.source import App
 from phpdyno.commands.explain.passes import Wanted
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import PLAIN, Arm
-from phpdyno.model.explained import SectionKey
+from phpdyno.model.inside.explained import SectionKey
 from phpdyno.session.arms import make_arms
 from phpdyno.session.requirements import check_nginx, require_servers
 

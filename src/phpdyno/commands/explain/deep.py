@@ -7,16 +7,16 @@ from msgspec import Struct, structs
 
 from phpdyno.commands.explain.hot_pass import PROGRAM, WITH_SYMBOLS, sampled_in_turns
 from phpdyno.errors import DynoError
-from phpdyno.experiment.progress import Progress
-from phpdyno.explain.counters import count_events, need_counters
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.explain.counting.counters import count_events, need_counters
+from phpdyno.explain.counting.instructions import count_instructions
 from phpdyno.explain.deep_sections import counters_section, instructions_section, native_section, php_section
-from phpdyno.explain.hot_functions import find_perf
-from phpdyno.explain.instructions import count_instructions
-from phpdyno.explain.php_functions import refuse_unreadable, sample_functions
+from phpdyno.explain.functions.native import find_perf
+from phpdyno.explain.functions.php import refuse_unreadable, sample_functions
 from phpdyno.model.arm import Arm
-from phpdyno.model.explained import Section, SectionKey
-from phpdyno.model.instructions import Instructions
-from phpdyno.model.stacks import PhpProfile
+from phpdyno.model.inside.explained import Section, SectionKey
+from phpdyno.model.inside.instructions import Instructions
+from phpdyno.model.inside.stacks import PhpProfile
 from phpdyno.session.app_servers import Stand
 
 NATIVE_S = 3.0

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from phpdyno.commands.explain.folded import folded_text, speedscope
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.model.explained import Explained
-from phpdyno.model.stacks import PhpProfile
+from phpdyno.model.inside.explained import Explained
+from phpdyno.model.inside.stacks import PhpProfile
 
 FOLDED, SPEEDSCOPE = "--export-folded", "--export-speedscope"
 

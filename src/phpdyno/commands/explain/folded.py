@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from phpdyno import __version__
-from phpdyno.model.stacks import StackProfile
+from phpdyno.model.inside.stacks import StackProfile
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _SEPARATORS = str.maketrans({";": ":", "\n": " ", "\r": " ", "\0": " "})

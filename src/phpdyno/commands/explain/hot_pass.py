@@ -8,23 +8,23 @@ import numpy as np
 from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.schedule import deal
-from phpdyno.experiment.slot import measure_slot
-from phpdyno.experiment.warmup import warm_up
-from phpdyno.explain.hot_functions import CannotSample, Sampled, find_perf, hot_pass, sampling
-from phpdyno.explain.jit_symbols import told_to_perf
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import measure_slot
+from phpdyno.experiment.common.warm_up import warm_up
+from phpdyno.experiment.comparison.schedule import deal
+from phpdyno.explain.functions.jit_symbols import told_to_perf
+from phpdyno.explain.functions.native import CannotSample, Sampled, find_perf, hot_pass, sampling
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.arm import Arm
-from phpdyno.model.hot import HotPass
+from phpdyno.model.inside.hot import HotPass
 from phpdyno.model.plan import Panel, Plan
 from phpdyno.model.workload import Workload
+from phpdyno.servers.facts.meter import children_of
+from phpdyno.servers.instance import ArmFailed
 from phpdyno.session.app_servers import Stand, app_stand
 from phpdyno.session.arms import make_arms
-from phpdyno.stack.instance import ArmFailed
-from phpdyno.stack.meter import children_of
 
 SECONDS = 6.0
 """Of CPU for each arm: ten thousand samples, of which a function that takes 1 % has a hundred."""

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from phpdyno.apps.source import App
 from phpdyno.commands.explain.passes import Wanted, explain
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.arm import Arm
-from phpdyno.model.explained import Explained
+from phpdyno.model.inside.explained import Explained
 
 
 def look_inside(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path, progress: Progress) -> Explained:

@@ -10,22 +10,22 @@ from msgspec import Struct, structs
 from phpdyno.apps.source import App
 from phpdyno.commands.explain.deep import Deep, look_deep
 from phpdyno.commands.explain.start import Looked, Start, look_at_start
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.explain.assembling import Gathered, names_of, sections_of
 from phpdyno.explain.patterns import vanished
 from phpdyno.explain.quantities import ALL_CPU, AT_CLIENT, IN_WORKER, OPCACHE_UNITS, PRIVATE, PSS, RSS, stat_unit
 from phpdyno.host.cores import on_cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.explained import Explained, Section, SectionKey
+from phpdyno.model.inside.explained import Explained, Section, SectionKey
 from phpdyno.model.plan import Transport
 from phpdyno.model.service import Kind
 from phpdyno.model.workload import Workload
-from phpdyno.render.apache import is_apache
+from phpdyno.server_files.apache import is_apache
+from phpdyno.servers.bench import Bench
 from phpdyno.session.app_servers import Stand, app_stand
 from phpdyno.session.environment import notices_of
 from phpdyno.session.source import workload_for
-from phpdyno.stack.bench import Bench
 
 LEAST_STARTS, MOST_STARTS = 4, 8
 BUDGET_S = 40.0

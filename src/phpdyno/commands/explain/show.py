@@ -6,7 +6,7 @@ from rich.console import RenderableType
 
 from phpdyno.commands.common.show import PAGE, show_run
 from phpdyno.journal.explained import read_explained
-from phpdyno.model.explained import Explained
+from phpdyno.model.inside.explained import Explained
 
 
 def report_explained(run: Path, *, json: bool = False) -> Explained:

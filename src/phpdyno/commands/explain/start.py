@@ -11,29 +11,29 @@ from numpy.typing import NDArray
 
 from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
-from phpdyno.experiment.gate import Gate
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.schedule import deal
-from phpdyno.experiment.slot import Lane, SlotReading, measure_slot, service_ns
-from phpdyno.experiment.stage import RequestFailed
-from phpdyno.experiment.warmup import Warm, warm_up
+from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import Lane, SlotReading, measure_slot, service_ns
+from phpdyno.experiment.common.stage import RequestFailed
+from phpdyno.experiment.common.warm_up import Warm, warm_up
+from phpdyno.experiment.comparison.schedule import deal
 from phpdyno.explain.assembling import Gathered, Values
-from phpdyno.explain.ends import known_ends
+from phpdyno.explain.counting.userstat import counted
 from phpdyno.explain.quantities import cpu_values, map_values, opcache_values, stat_values, syscall_values, wait_values
-from phpdyno.explain.syscalls import count_syscalls
-from phpdyno.explain.userstat import counted
-from phpdyno.explain.wait_sampler import CannotSeeWaits, sampling_waits
-from phpdyno.host.memory import MemoryUnreadable
-from phpdyno.host.memory_map import read_map_of
+from phpdyno.explain.tracing.syscalls import count_syscalls
+from phpdyno.explain.waits.ends import known_ends
+from phpdyno.explain.waits.sampler import CannotSeeWaits, sampling_waits
+from phpdyno.host.processes.memory import MemoryUnreadable
+from phpdyno.host.processes.memory_map import read_map_of
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
-from phpdyno.model.explained import SectionKey
+from phpdyno.model.inside.explained import SectionKey
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Workload
+from phpdyno.servers.facts.pool_memory import workers_of
+from phpdyno.servers.instance import ArmFailed, Instance
 from phpdyno.session.app_servers import Stand
-from phpdyno.stack.instance import ArmFailed, Instance
-from phpdyno.stack.pool_memory import workers_of
 
 SLOTS = 5
 SLOT_S = 0.1

@@ -9,24 +9,24 @@ from numpy.typing import NDArray
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.schedule import deal
-from phpdyno.experiment.slot import SharedMeters
-from phpdyno.experiment.warmup import warm_up
-from phpdyno.explain.strace import find_strace
-from phpdyno.explain.syscalls import Traced, count_syscalls
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import SharedMeters
+from phpdyno.experiment.common.warm_up import warm_up
+from phpdyno.experiment.comparison.schedule import deal
+from phpdyno.explain.tracing.strace import find_strace
+from phpdyno.explain.tracing.syscalls import Traced, count_syscalls
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Panel
-from phpdyno.model.study import Study, StudyPass, SyscallCounts, spec_of
+from phpdyno.model.runs.study import Study, StudyPass, SyscallCounts, spec_of
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.instance import ArmFailed
 from phpdyno.session.app_servers import app_stand
 from phpdyno.session.arms import make_arms
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.instance import ArmFailed
 
 
 def count_pass(

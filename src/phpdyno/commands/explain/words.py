@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from phpdyno.model.explained import ON_CPU, Explained, Figure, Reading, Section, Unit
+from phpdyno.model.inside.explained import ON_CPU, Explained, Figure, Reading, Section, Unit
 from phpdyno.report.words import NOTHING, milliseconds
 
 UNIT_WORDS: dict[Unit, str] = {

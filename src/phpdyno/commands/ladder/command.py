@@ -6,8 +6,6 @@ from pathlib import Path
 from msgspec import Struct
 from rich.console import Console
 
-from phpdyno.build.rungs import RUNGS
-from phpdyno.build.training import Course
 from phpdyno.commands.build.command import foundation_of
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.endings import ended
@@ -22,6 +20,8 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
+from phpdyno.php_build.rungs import RUNGS
+from phpdyno.php_build.train.training import Course
 
 USUAL_BUDGET = "15m"
 

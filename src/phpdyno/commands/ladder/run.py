@@ -6,9 +6,6 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.build.bolt import require_bolt
-from phpdyno.build.rungs import steps_of
-from phpdyno.build.training import Course
 from phpdyno.commands.build.builder import LOGS, Trainee, open_site, refuse_unknown
 from phpdyno.commands.build.named import refuse_rebuilt
 from phpdyno.commands.build.sources import Foundation
@@ -17,15 +14,18 @@ from phpdyno.commands.explain.hot_pass import look_for_hot_functions
 from phpdyno.commands.ladder.steps import best_of, found_steps, measured_in
 from phpdyno.commands.ladder.top import find_top
 from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.lock import holding_on
 from phpdyno.journal.ladder import KNOBS, LADDER_SCHEMA, LadderRecord, read_ladder, write_ladder
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.model.build import Build, stock_of
-from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.model.plan import Plan
 from phpdyno.model.recipe import Recipe
+from phpdyno.model.runs.ladder import STOCK, Step, StepFound
+from phpdyno.php_build.rungs import steps_of
+from phpdyno.php_build.train.bolt import require_bolt
+from phpdyno.php_build.train.training import Course
 from phpdyno.session.peers import go_on_with
 from phpdyno.session.run_directory import check_place
 from phpdyno.session.source import refuse_changed

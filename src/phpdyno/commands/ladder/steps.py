@@ -8,11 +8,11 @@ from phpdyno.commands.compare.view.gather import Gathered, gather
 from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Record
-from phpdyno.model.ladder import STOCK, Step, StepFound
 from phpdyno.model.observation import Observation
-from phpdyno.model.tune import Ratio
-from phpdyno.stats.judge import judge
-from phpdyno.stats.sequence import confidence_sequence, contrast
+from phpdyno.model.runs.ladder import STOCK, Step, StepFound
+from phpdyno.model.runs.tune import Ratio
+from phpdyno.stats.comparison.judge import judge
+from phpdyno.stats.comparison.sequence import confidence_sequence, contrast
 from phpdyno.tuning.outcome import ratio_of
 from phpdyno.tuning.readings import by_block
 

@@ -6,20 +6,20 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.apps.registry import open_app
-from phpdyno.build.beside import Beside, WrongAnswer
-from phpdyno.build.elf import code_kib
-from phpdyno.build.rungs import JIT_KIB, knob_steps
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.knobs.catalogue.host import MOST_SHARE_OF_MEMORY, PAGE_KIB
 from phpdyno.knobs.catalogue.opcache import pages_for
 from phpdyno.model.facts import WorkerFacts
-from phpdyno.model.ladder import Step
 from phpdyno.model.plan import Plan
+from phpdyno.model.runs.ladder import Step
+from phpdyno.php_build.compile.elf import code_kib
+from phpdyno.php_build.rungs import JIT_KIB, knob_steps
+from phpdyno.php_build.train.beside import Beside, WrongAnswer
+from phpdyno.servers.host_settings import PAGES, can_set
+from phpdyno.servers.instance import ArmFailed
 from phpdyno.session.app_servers import app_stand
 from phpdyno.session.arms import make_arms
-from phpdyno.stack.host_settings import PAGES, can_set
-from phpdyno.stack.instance import ArmFailed
 from phpdyno.tuning.preloading import LEAST_SCRIPTS, MOST_TESTS, PRELOAD, can_preload, left_out_words, name_of, place
 from phpdyno.tuning.safe import Subset, safe_subset
 

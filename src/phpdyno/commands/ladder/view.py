@@ -9,8 +9,8 @@ from phpdyno.commands.build.view import BuildView, build_view
 from phpdyno.commands.compare.view.rows import doubts
 from phpdyno.commands.ladder.steps import Measured, best_of, found_steps, on_top_of
 from phpdyno.journal.ladder import LadderRecord
-from phpdyno.model.hot import HotPass
-from phpdyno.model.ladder import STOCK, StepFound
+from phpdyno.model.inside.hot import HotPass
+from phpdyno.model.runs.ladder import STOCK, StepFound
 from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.words import percent
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from msgspec import Struct
 from rich.console import Console
 
-from phpdyno.build.training import Course
 from phpdyno.commands.build.command import foundation_of, trainees_of
 from phpdyno.commands.common.endings import ended
 from phpdyno.commands.common.live import LiveProgress
@@ -16,6 +15,7 @@ from phpdyno.commands.matrix.run import Wish, matrix, resume_matrix
 from phpdyno.commands.matrix.show import report_matrix
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
+from phpdyno.php_build.train.training import Course
 
 USUAL_BUDGET = "10m"
 

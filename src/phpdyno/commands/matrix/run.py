@@ -9,8 +9,6 @@ from msgspec import Struct, structs
 
 from phpdyno import __version__
 from phpdyno.apps.registry import open_app
-from phpdyno.build.requests import traffic_digest
-from phpdyno.build.training import Course
 from phpdyno.commands.build.builder import LOGS, Trainee, open_site
 from phpdyno.commands.build.named import refuse_rebuilt
 from phpdyno.commands.build.sources import Foundation
@@ -18,15 +16,17 @@ from phpdyno.commands.build.words import missing_words
 from phpdyno.commands.compare.run import Question, compare_in, why_missing
 from phpdyno.config.recipe import untrained
 from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock, holding_on
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
 from phpdyno.journal.study import Ground
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.build import Build
-from phpdyno.model.matrix import ALL
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
+from phpdyno.model.runs.matrix import ALL
+from phpdyno.php_build.train.requests import traffic_digest
+from phpdyno.php_build.train.training import Course
 from phpdyno.session.arms import make_arms
 from phpdyno.session.peers import go_on_with, named_peers
 from phpdyno.session.provenance import read_ground, refuse_changed

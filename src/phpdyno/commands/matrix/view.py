@@ -12,8 +12,8 @@ from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import tone
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.build import Build
-from phpdyno.model.matrix import Cell, ProfileFound
-from phpdyno.model.tune import Ratio
+from phpdyno.model.runs.matrix import Cell, ProfileFound
+from phpdyno.model.runs.tune import Ratio
 from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.scope import repeat
 from phpdyno.report.words import count, percent

@@ -17,7 +17,7 @@ from phpdyno.commands.measure.show import report_sweep
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrivals
 from phpdyno.model.plan import Transport
-from phpdyno.model.sweep import Point, points_of
+from phpdyno.model.runs.sweep import Point, points_of
 
 MOST_POINTS = 20
 MOST_ARMS = 10

@@ -10,10 +10,10 @@ from phpdyno.commands.measure.session import SweepSession
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.drive.rivals import Rival
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.cross_check import find_rival
-from phpdyno.experiment.kept import check_kept
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.sweep_plan import closed_points
+from phpdyno.experiment.common.kept import check_kept
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.sweep.cross_check import find_rival
+from phpdyno.experiment.sweep.plan import closed_points
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.reader import drop_cut_off_line
 from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, SweepHeader, read_sweep
@@ -22,15 +22,15 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import PLAIN, Arm
 from phpdyno.model.arrival import Arrivals
 from phpdyno.model.plan import AppRequest, Transport
-from phpdyno.model.sweep import Point, SweepPlan, points_of
+from phpdyno.model.runs.sweep import Point, SweepPlan, points_of
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.peers import go_on_with, with_named_peers
 from phpdyno.session.requirements import check_nginx, require_servers
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
 from phpdyno.session.specs import ARM_OPTION, CONTROL_OPTION, SpecReader
-from phpdyno.stack.supervise import Supervisor
 
 CLOSED = (1, 3, 5, 10, 20, 30, 40, 50, 100)
 OPEN_SHARE = 0.7

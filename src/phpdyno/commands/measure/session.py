@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from phpdyno.drive.rivals import Rival
 from phpdyno.errors import DynoError, Interrupted
-from phpdyno.experiment.cross_check import Scene, checkable, cross_check
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.sweep import Begun, SweepClock, SweepRunner
-from phpdyno.experiment.sweep_plan import busy_workers, closed_points
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.sweep.cross_check import Scene, checkable, cross_check
+from phpdyno.experiment.sweep.plan import busy_workers, closed_points
+from phpdyno.experiment.sweep.rounds import Begun, SweepClock, SweepRunner
 from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import on_cores, split_cores
 from phpdyno.host.preflight import read_host, warnings_for
@@ -20,13 +20,13 @@ from phpdyno.journal.sweep import Sweep, SweepEnded, SweepHost, read_sweep
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.sweep import Point, SweepPlan, Visit
-from phpdyno.render.apache import of_both_kinds
+from phpdyno.model.runs.sweep import Point, SweepPlan, Visit
+from phpdyno.server_files.apache import of_both_kinds
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.ending import last_line
 from phpdyno.session.environment import notices_of, refuse_another_host, start_shared, tell_first, versions_of, workers_pass
 from phpdyno.session.reach_pass import look_before
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.supervise import Supervisor
 from phpdyno.stats.visits import throughput, visits_of
 
 ROUGH_CPU = "workers of this pool come and go, and without a cgroup (which needs root) what an ended one had used is known to a tick only"

@@ -14,10 +14,10 @@ from phpdyno.apps.registry import open_app
 from phpdyno.commands.selfcheck.loop_cost import SPIN, Loop
 from phpdyno.commands.selfcheck.schedule import Job
 from phpdyno.errors import DynoError
-from phpdyno.experiment.gate import Gate
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.runner import Runner
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import split_cores
 from phpdyno.host.preflight import read_host, warnings_for
@@ -31,13 +31,13 @@ from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource, Plan
 from phpdyno.model.verdict import Verdict
 from phpdyno.package import PHP_FILES
 from phpdyno.paths import cache_dir
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import Arms, make_arms
 from phpdyno.session.environment import start_shared
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.mariadb import Database
-from phpdyno.stack.supervise import Supervisor
-from phpdyno.stats.pooled_lag import lag_about
-from phpdyno.stats.sequence import least_blocks
+from phpdyno.stats.comparison.pooled_lag import lag_about
+from phpdyno.stats.comparison.sequence import least_blocks
 
 SPIN_FILE = PHP_FILES / "spin.php"
 NOTHING = "env.PHPDYNO_NOTHING=1"

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, structs
 
 from phpdyno.journal.checks import CheckKind, Checks, Compared
+from phpdyno.stats.comparison.pooled_lag import pooled_lag
+from phpdyno.stats.comparison.sequence import confidence_sequence
 from phpdyno.stats.exact import median_interval, share_interval
-from phpdyno.stats.pooled_lag import pooled_lag
-from phpdyno.stats.sequence import confidence_sequence
 
 Unit = Literal["share", "s", "log ratio", "ratio", "correlation"]
 Outcome = Literal["reached", "open", "not reached", "–"]

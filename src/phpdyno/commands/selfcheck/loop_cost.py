@@ -9,12 +9,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from phpdyno.errors import DynoError
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.schedule import deal
-from phpdyno.experiment.slot import Lane, SharedMeters, measure_slot
-from phpdyno.experiment.stage import Stage
-from phpdyno.experiment.warmup import warm_up
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.stage import Stage
+from phpdyno.experiment.common.warm_up import warm_up
+from phpdyno.experiment.comparison.schedule import deal
 from phpdyno.host.cores import on_cores
 from phpdyno.journal.checks import Ground, Wish
 from phpdyno.model.arm import Arm

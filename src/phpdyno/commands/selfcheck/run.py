@@ -14,7 +14,7 @@ from phpdyno.commands.selfcheck.loop_cost import measure_ground
 from phpdyno.commands.selfcheck.schedule import Job, jobs_of
 from phpdyno.commands.selfcheck.words import ground_in_words
 from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.checks import CHECKS_FILE, CHECKS_SCHEMA, Checks, ChecksHeader, Compared, Ground, SessionBegan, Wish, read_checks
 from phpdyno.journal.reader import drop_cut_off_line

@@ -8,7 +8,7 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.domain import size_bytes
 from phpdyno.model.plan import AppSource, Transport
 from phpdyno.model.workload import Workload
-from phpdyno.render.nginx import MOST_THROUGH_NGINX
+from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 
 AHEAD = 64
 """Requests in flight beyond the workers, at most: enough that each worker always finds the next one waiting."""

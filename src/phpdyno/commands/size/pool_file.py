@@ -4,16 +4,16 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from phpdyno.bundle.live_place import place_of_live
-from phpdyno.bundle.making import Findings, write_bundle
 from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
-from phpdyno.bundle.texts import pool_text
+from phpdyno.bundle.write.live_place import place_of_live
+from phpdyno.bundle.write.making import Findings, write_bundle
+from phpdyno.bundle.write.texts import pool_text
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.record import SizeHeader
 from phpdyno.errors import DynoError
 from phpdyno.model.facts import HostFacts
+from phpdyno.servers.programs.finding import told
 from phpdyno.session.specs import Imported, site_fpm
-from phpdyno.stack.programs import told
 
 BUNDLE = "bundle"
 

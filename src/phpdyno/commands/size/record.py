@@ -11,9 +11,9 @@ from phpdyno.errors import DynoError
 from phpdyno.journal.reader import decode_lines, there
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.arm import Arm
-from phpdyno.model.bottleneck import Bottleneck
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.sweep import Visit
+from phpdyno.model.runs.bottleneck import Bottleneck
+from phpdyno.model.runs.sweep import Visit
 from phpdyno.model.workload import Workload
 
 SIZE_FILE = "size.jsonl"

@@ -11,10 +11,12 @@ from phpdyno.commands.measure.view.points import estimate, memory_row
 from phpdyno.commands.measure.view.shape import Estimate
 from phpdyno.commands.size import words
 from phpdyno.commands.size.asked import Asked
-from phpdyno.commands.size.caps import caps_of
-from phpdyno.commands.size.confirmation import failed_share, open_visits, over, p99_of, saturated_visits
-from phpdyno.commands.size.costs import target_costs
-from phpdyno.commands.size.formulas import formula_rows
+from phpdyno.commands.size.decision.caps import caps_of
+from phpdyno.commands.size.decision.confirmation import failed_share, open_visits, over, p99_of, saturated_visits
+from phpdyno.commands.size.decision.costs import target_costs
+from phpdyno.commands.size.decision.formulas import formula_rows
+from phpdyno.commands.size.decision.models import Models, models_of, saturated, searched, visit_at
+from phpdyno.commands.size.decision.settings import pool_settings
 from phpdyno.commands.size.found import (
     SCHEMA,
     ConfirmedRow,
@@ -26,7 +28,6 @@ from phpdyno.commands.size.found import (
     SizeFound,
     Summary,
 )
-from phpdyno.commands.size.models import Models, models_of, saturated, searched, visit_at
 from phpdyno.commands.size.record import (
     Concluded,
     Foretold,
@@ -40,10 +41,9 @@ from phpdyno.commands.size.record import (
     TargetMeasured,
     cores_of,
 )
-from phpdyno.commands.size.settings import pool_settings
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.plan import AppSource
-from phpdyno.model.sweep import Visit
+from phpdyno.model.runs.sweep import Visit
 from phpdyno.report import scope
 from phpdyno.report.bottleneck import bottleneck_sentence
 from phpdyno.report.reached import reach_view

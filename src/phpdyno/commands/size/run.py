@@ -12,9 +12,11 @@ from phpdyno import __version__
 from phpdyno.apps.source import App
 from phpdyno.commands.measure.session import refuse_other_cores
 from phpdyno.commands.size.asked import Asked, check_asked
-from phpdyno.commands.size.limits import read_limits
+from phpdyno.commands.size.measuring.limits import read_limits
+from phpdyno.commands.size.measuring.pools import Pools, connections_for
+from phpdyno.commands.size.measuring.running_pools import neighbours_of
+from phpdyno.commands.size.measuring.stages import measure_all
 from phpdyno.commands.size.pool_file import BUNDLE, make_size_bundle
-from phpdyno.commands.size.pools import Pools, connections_for
 from phpdyno.commands.size.record import (
     SIZE_FILE,
     SIZE_SCHEMA,
@@ -27,12 +29,10 @@ from phpdyno.commands.size.record import (
     read_size,
 )
 from phpdyno.commands.size.result import found_of
-from phpdyno.commands.size.running_pools import neighbours_of
-from phpdyno.commands.size.stages import measure_all
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.sweep import SweepClock
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.sweep.rounds import SweepClock
 from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import Cores, on_cores, split_cores
 from phpdyno.host.lock import MeasuringLock
@@ -42,9 +42,11 @@ from phpdyno.journal.records import ReachedFor
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT, SweepPlan
+from phpdyno.model.runs.sweep import MAX_STEAL_OF_A_VISIT, SweepPlan
 from phpdyno.paths import cache_dir
-from phpdyno.render.apache import is_apache
+from phpdyno.server_files.apache import is_apache
+from phpdyno.servers.bench import Bench
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.ending import last_line
 from phpdyno.session.environment import notices_of, refuse_another_host, start_shared, tell_first, versions_of
 from phpdyno.session.peers import go_on_with, with_named_peers
@@ -53,8 +55,6 @@ from phpdyno.session.requirements import require_servers
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
 from phpdyno.session.specs import CONTROL_OPTION, SpecReader
-from phpdyno.stack.bench import Bench
-from phpdyno.stack.supervise import Supervisor
 
 COMMAND = "size"
 HELPERS = 4

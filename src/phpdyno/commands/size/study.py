@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct, field
 
-from phpdyno.config.kinds import read_kind
+from phpdyno.config.study.kinds import read_kind
 
 KIND = "size"
 """What such a file says in `kind`."""

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from phpdyno.commands.measure.view.shape import Estimate
 from phpdyno.commands.size.asked import Asked
-from phpdyno.commands.size.confirmation import open_visits
+from phpdyno.commands.size.decision.confirmation import open_visits
 from phpdyno.commands.size.found import ConfirmedRow, ManagerRow, RecommendedPool, SizeFound
 from phpdyno.commands.size.record import Concluded, LimitsRead, ManagerFailed, SizeHost, SizeRun, Stopped, TargetsChosen
 from phpdyno.report.words import NOTHING, count

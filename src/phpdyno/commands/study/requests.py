@@ -6,8 +6,8 @@ from collections.abc import Collection
 from phpdyno.commands.compare.run import Question
 from phpdyno.commands.measure.run import Question as Sweeping
 from phpdyno.model.plan import AppSource
-from phpdyno.model.study import Study, StudyComparison, StudyPass, StudySweep, spec_of
-from phpdyno.model.sweep import points_of
+from phpdyno.model.runs.study import Study, StudyComparison, StudyPass, StudySweep, spec_of
+from phpdyno.model.runs.sweep import points_of
 
 LEAST_PASS_REQUESTS = 20
 

@@ -18,17 +18,17 @@ from phpdyno.commands.measure.run import check_question, measure, pool_arms
 from phpdyno.commands.measure.run import resume as resume_sweep
 from phpdyno.commands.study.requests import enough, pass_requests, question_of, sweep_question
 from phpdyno.config.nearest import suggestion
-from phpdyno.config.study_toml import load_study
+from phpdyno.config.study.file import load_study
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.state import RunState
-from phpdyno.explain.strace import CannotTrace
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.state import RunState
+from phpdyno.explain.tracing.strace import CannotTrace
 from phpdyno.host.lock import MeasuringLock, holding_on
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.model.arm import PhpBuild
-from phpdyno.model.study import Study, SyscallCounts
+from phpdyno.model.runs.study import Study, SyscallCounts
 from phpdyno.session.arms import make_arms
 from phpdyno.session.peers import go_on_with, named_peers
 from phpdyno.session.provenance import read_ground, refuse_changed, refuse_other_version, version_of

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from phpdyno.build.installed import why_outdated
-from phpdyno.build.workshop import finished_builds
 from phpdyno.bundle.manifest import PROGRAM
-from phpdyno.bundle.rebuilt import Rebuilt
+from phpdyno.bundle.write.rebuilt import Rebuilt
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.build import STOCK_OF, Build
+from phpdyno.php_build.source.installed import why_outdated
+from phpdyno.php_build.workshop import finished_builds
 from phpdyno.session.specs import place_of_build, settings_of_build
 from phpdyno.tuning.factors import Candidate
 

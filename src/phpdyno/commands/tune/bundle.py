@@ -5,13 +5,13 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.bundle.live_place import place_of_live
-from phpdyno.bundle.making import Findings, write_bundle
 from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
+from phpdyno.bundle.write.live_place import place_of_live
+from phpdyno.bundle.write.making import Findings, write_bundle
 from phpdyno.commands.tune.builds import rebuilt_in
 from phpdyno.commands.tune.words import confirmed_words, part_words
 from phpdyno.journal.tune import TuneRecord
-from phpdyno.model.tune import Confirmed, Found, Goal, PartFound, Ratio
+from phpdyno.model.runs.tune import Confirmed, Found, Goal, PartFound, Ratio
 from phpdyno.session.specs import Imported, site_fpm
 
 

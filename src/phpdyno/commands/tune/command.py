@@ -16,7 +16,7 @@ from phpdyno.commands.tune.explained import resume_and_explain_tune, tune_and_ex
 from phpdyno.commands.tune.show import report_tune
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
-from phpdyno.model.tune import Asked, Goal
+from phpdyno.model.runs.tune import Asked, Goal
 from phpdyno.session.requirements import loaded_concurrency
 
 LEAST_BUDGET_S = 60.0

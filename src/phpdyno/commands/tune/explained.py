@@ -9,12 +9,12 @@ from phpdyno.commands.explain.passes import Wanted, explain
 from phpdyno.commands.tune.run import COMMAND, resume_tune, tune
 from phpdyno.commands.tune.session import subject_of
 from phpdyno.errors import DynoError, Interrupted
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.explain.slim import slim
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import ExplainedArms
 from phpdyno.journal.tune import TuneRecord, read_tune, write_tune
-from phpdyno.model.tune import Asked
+from phpdyno.model.runs.tune import Asked
 from phpdyno.session.peers import go_on_with
 from phpdyno.session.run_directory import check_place
 

@@ -7,22 +7,22 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from phpdyno.commands.tune.parts import Clock, Parts
-from phpdyno.experiment.calibration import INSTANCE_KIB, instance_kib, that_fit
-from phpdyno.experiment.schedule import OPENING
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.comparison.calibration import INSTANCE_KIB, instance_kib, that_fit
+from phpdyno.experiment.comparison.schedule import OPENING
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.journal.records import Calibrated
 from phpdyno.knobs.judge import all_fit
 from phpdyno.model.arm import AA, Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, FixedBlocks, Metric, Plan
-from phpdyno.model.tune import Asked
+from phpdyno.model.runs.tune import Asked
 from phpdyno.model.workload import Workload
 from phpdyno.session.arms import CONTROL, LOADED_CONTROL
 from phpdyno.session.specs import Imported, SpecReader
-from phpdyno.stats.allocation import Allocation
-from phpdyno.stats.judge import margin_log
-from phpdyno.stats.noise import Noise
+from phpdyno.stats.comparison.allocation import Allocation
+from phpdyno.stats.comparison.judge import margin_log
+from phpdyno.stats.comparison.noise import Noise
 from phpdyno.tuning.budget import SMALLEST_EFFECT, Costs, plan_blocks
 from phpdyno.tuning.factors import Candidate, Clash
 

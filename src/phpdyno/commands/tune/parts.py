@@ -6,11 +6,11 @@ from pathlib import Path
 
 from phpdyno import __version__
 from phpdyno.errors import DynoError
-from phpdyno.experiment.gate import Gate
-from phpdyno.experiment.lanes import make_lane
-from phpdyno.experiment.progress import Progress
-from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.comparison.runner import Runner
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
 from phpdyno.journal.records import SCHEMA, Ended, Header, Incident, Planned, ReachedFor, Record
 from phpdyno.journal.tune import TunePart
@@ -18,10 +18,10 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Plan
 from phpdyno.model.workload import Workload
+from phpdyno.servers.instance import Instance
 from phpdyno.session.ending import last_line
 from phpdyno.session.environment import Ground
 from phpdyno.session.reach_pass import look_before
-from phpdyno.stack.instance import Instance
 
 
 class Changed(DynoError):  # noqa: N818 (it names what is the matter)

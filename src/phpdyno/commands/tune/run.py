@@ -20,11 +20,11 @@ from phpdyno.commands.tune.stages.proof import Proof
 from phpdyno.commands.tune.stages.screen import screen_all
 from phpdyno.commands.tune.stages.search import Search, Winner
 from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Preflight, ReachedFor
 from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
-from phpdyno.model.tune import Asked, Found
+from phpdyno.model.runs.tune import Asked, Found
 from phpdyno.session.ending import Outcome
 from phpdyno.session.environment import refuse_another_host
 from phpdyno.session.peers import go_on_with, with_named_peers

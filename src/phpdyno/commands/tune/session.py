@@ -12,24 +12,24 @@ from phpdyno.commands.tune.parts import Clock, Parts
 from phpdyno.config.nearest import suggestion
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import UsageError
-from phpdyno.experiment.gate import Gate
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.cores import on_cores
-from phpdyno.host.tree import Tree
+from phpdyno.host.files.small_files import Tree
 from phpdyno.journal.records import Preflight
 from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.knobs.judge import check_values
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import MAX_STEAL
-from phpdyno.model.tune import Asked
+from phpdyno.model.runs.tune import Asked
 from phpdyno.paths import cache_dir
-from phpdyno.render.apache import is_apache
+from phpdyno.server_files.apache import is_apache
+from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import CONTROL, LOADED_CONTROL
 from phpdyno.session.environment import open_ground, tell_first
 from phpdyno.session.requirements import check_nginx, require_servers
 from phpdyno.session.source import open_source, prepare_commits, workload_for
 from phpdyno.session.specs import CONTROL_OPTION, SpecReader
-from phpdyno.stack.supervise import Supervisor
 
 
 class Subject(Struct, frozen=True):

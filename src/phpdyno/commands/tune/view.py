@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from phpdyno.commands.tune.words import BETTER, outcome_words
 from phpdyno.journal.tune import TuneRecord
-from phpdyno.model.tune import Change, Found, Goal
+from phpdyno.model.runs.tune import Change, Found, Goal
 from phpdyno.report.reached import reach_view
 from phpdyno.report.view_parts import ExplainedRow, ReachView
 from phpdyno.report.words import count, duration, percent

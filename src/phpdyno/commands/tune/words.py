@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from phpdyno.model.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, Ratio, StageName
+from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, Ratio, StageName
 from phpdyno.report.ratio_words import _digits, ratio_words, span_words
 from phpdyno.report.words import count, milliseconds, percent
 

@@ -14,11 +14,11 @@ from phpdyno.commands.common.live import print_line
 from phpdyno.commands.common.units import optional_seconds, seconds
 from phpdyno.commands.watch import view
 from phpdyno.commands.watch.found import Advice, Event, HostMoment, Line, PoolMoment
-from phpdyno.commands.watch.keeping import Keeper
-from phpdyno.commands.watch.recording import Recorder, read_recorded
-from phpdyno.commands.watch.screen import Screen
-from phpdyno.commands.watch.serving import Served, parse_address
-from phpdyno.commands.watch.watcher import Watcher
+from phpdyno.commands.watch.judging.keeping import Keeper
+from phpdyno.commands.watch.reading.watcher import Watcher
+from phpdyno.commands.watch.render.recording import Recorder, read_recorded
+from phpdyno.commands.watch.render.screen import Screen
+from phpdyno.commands.watch.render.serving import Served, parse_address
 from phpdyno.errors import UsageError
 from phpdyno.report.terminal_parts import inert
 

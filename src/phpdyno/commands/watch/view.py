@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from phpdyno.commands.watch.found import Advice, Event, HostMoment, Limit, PoolMoment
-from phpdyno.commands.watch.limit import blocked_share
+from phpdyno.commands.watch.judging.limit import blocked_share
 
 DETAILED = 3
 """So many pools have a block each; more are rows of a table."""

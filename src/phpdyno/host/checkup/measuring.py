@@ -7,7 +7,7 @@ from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
 from phpdyno.host.cores import split_cores
 from phpdyno.host.surroundings import Limits
 from phpdyno.model.plan import MAX_STEAL
-from phpdyno.model.sweep import MAX_STEAL_OF_A_VISIT
+from phpdyno.model.runs.sweep import MAX_STEAL_OF_A_VISIT
 
 SOME_STEAL = 0.02
 OTHERS_CORES = 0.10

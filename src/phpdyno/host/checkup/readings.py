@@ -5,8 +5,8 @@ import resource
 
 from msgspec import Struct
 
+from phpdyno.host.files.small_files import Tree, core_list, selected, whole
 from phpdyno.host.surroundings import Limits, cgroup_limits, container, virtual_machine
-from phpdyno.host.tree import Tree, core_list, selected, whole
 
 _CPU = "/sys/devices/system/cpu"
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"

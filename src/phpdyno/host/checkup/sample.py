@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.host.clock import HostCpu, read_host_cpu, stolen_share
-from phpdyno.host.tree import Tree, whole
+from phpdyno.host.files.small_files import Tree, whole
 
 SAMPLE_S = 1.5
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Settings of the host; stack/host_settings.py sets and restores them."""
+"""Settings of the host; servers/host_settings.py sets and restores them."""
 
 from collections.abc import Mapping
 

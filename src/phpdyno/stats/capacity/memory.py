@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from phpdyno.model.readings import PoolMemory
+from phpdyno.model.runs.readings import PoolMemory
 
 HEAVY = 1.5
 """A target whose worker has so many times the private memory of the lightest target's suggests a pool of its own."""

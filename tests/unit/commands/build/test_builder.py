@@ -9,9 +9,6 @@ from typing import cast
 import pytest
 from msgspec import json, structs
 
-from phpdyno.build.order import Ground, Order
-from phpdyno.build.training import Course
-from phpdyno.build.workshop import DONE, Workshop
 from phpdyno.commands.build import builder as build_site
 from phpdyno.commands.build.builder import Site, Trainee
 from phpdyno.commands.build.sources import Foundation
@@ -20,11 +17,14 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Build, Check, Teaching
 from phpdyno.model.service import Tcp
 from phpdyno.model.workload import Target, Workload
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.php_build.order import Ground, Order
+from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.workshop import DONE, Workshop
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 from tests.support.locks import noting_lock
-from tests.unit.build.test_order import GROUND
+from tests.unit.php_build.test_order import GROUND
 
 PGO = parse_recipe("pgo")
 CART = Target("/cart", name="cart", cookies={"session": "{env.SESSION}"})

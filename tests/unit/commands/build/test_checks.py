@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.build.dropin import interpreter
-from phpdyno.build.order import Expected
 from phpdyno.commands.build.training_stack import check_of_places, check_of_programs, checks_of, checks_of_traits, places_of
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Check
-from phpdyno.stack.php import Traits, traits_in
+from phpdyno.php_build.compile.dropin import interpreter
+from phpdyno.php_build.order import Expected
+from phpdyno.servers.programs.php import Traits, traits_in
 from tests.support.facts import PLAIN
 
 CONTROL = structs.replace(PLAIN, extensions=("Core", "mbstring", "mysqli"), php_version="8.2.36")

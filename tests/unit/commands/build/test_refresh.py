@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.build import installed
-from phpdyno.build.training import Course
 from phpdyno.commands.build import refresh as workflow
 from phpdyno.commands.build.builder import Trainee
 from phpdyno.commands.build.sources import Foundation
@@ -17,6 +15,8 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.model.recipe import Recipe
+from phpdyno.php_build.source import installed
+from phpdyno.php_build.train.training import Course
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 

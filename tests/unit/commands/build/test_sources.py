@@ -8,14 +8,14 @@ from typing import cast
 import pytest
 from msgspec import structs
 
-from phpdyno.build.given_source import PARSER
-from phpdyno.build.installed import Installed
-from phpdyno.build.order import Ground
-from phpdyno.build.workshop import Workshop
 from phpdyno.commands.build import sources as build_ground
 from phpdyno.commands.build.sources import Foundation, find_ground
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.stack.supervise import Supervisor
+from phpdyno.php_build.order import Ground
+from phpdyno.php_build.source.given import PARSER
+from phpdyno.php_build.source.installed import Installed
+from phpdyno.php_build.workshop import Workshop
+from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.extension import extension_source
 from tests.support.fake_study import FakeProgress
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.bundle.commands import commands_after, follow_of, services
+from phpdyno.bundle.apply.commands import commands_after, follow_of, services
 from phpdyno.cli.app import run
 from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError

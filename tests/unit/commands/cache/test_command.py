@@ -12,7 +12,7 @@ from phpdyno.commands.cache import command
 from phpdyno.commands.cache.cleaning import Cleaned
 from phpdyno.commands.cache.listing import Listing
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.host.file_lock import file_lock
+from phpdyno.host.files.file_lock import file_lock
 from phpdyno.host.lock import MeasuringLock
 from tests.support.caches import APP, FOREIGN, OURS, SCRIPT, SEED, make_cache
 

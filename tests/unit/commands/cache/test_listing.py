@@ -11,8 +11,8 @@ from phpdyno.commands.cache import view
 from phpdyno.commands.cache.listing import Item, chosen
 from phpdyno.commands.cache.looking import look_at_cache
 from phpdyno.errors import UsageError
-from phpdyno.host.file_lock import file_lock
-from phpdyno.host.room import size_in_words
+from phpdyno.host.files.file_lock import file_lock
+from phpdyno.host.files.room import size_in_words
 from tests.support.caches import (
     APP,
     ARCHIVES,

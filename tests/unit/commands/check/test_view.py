@@ -2,7 +2,7 @@
 
 from phpdyno.commands.check import view
 from phpdyno.commands.check.found import Found
-from phpdyno.model.reach import Connection, Reached
+from phpdyno.model.inside.reach import Connection, Reached
 
 ROW = Connection("api.example.com", 443, "", "inet", "tcp", "refused", "ECONNREFUSED", 5)
 

@@ -13,9 +13,9 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import APACHE, Arm, PhpBuild
 from phpdyno.model.plan import MAX_LAG, MAX_LAG_OF_CPU, AppSource
-from phpdyno.model.tune import Asked
+from phpdyno.model.runs.tune import Asked
 from phpdyno.model.workload import Target, Workload
-from phpdyno.render.nginx import MOST_THROUGH_NGINX
+from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 from phpdyno.session.arms import Arms
 from phpdyno.session.requirements import loaded_concurrency
 

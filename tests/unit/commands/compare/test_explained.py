@@ -15,7 +15,7 @@ from phpdyno.commands.tune.explained import NOTHING_FOUND, is_left, winner_insid
 from phpdyno.commands.tune.render.page import render_tune
 from phpdyno.commands.tune.render.terminal import tune_summary
 from phpdyno.commands.tune.view import tune_view
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.journal.records import ExplainedArms, Planned, Record
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.verdict import Verdict

@@ -9,7 +9,7 @@ from phpdyno.commands.connectors.asked import SWEEP, check_operation, divided, o
 from phpdyno.commands.connectors.clients import Here, equipped
 from phpdyno.commands.connectors.operations import OPERATIONS
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, Row
 
 
 def names(

@@ -15,15 +15,15 @@ from phpdyno.commands.connectors.measuring import plan_of
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.commands.connectors.render.page import check_page, page_view, write_page
 from phpdyno.errors import UsageError
-from phpdyno.experiment.state import FAILED
+from phpdyno.experiment.comparison.state import FAILED
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import BlockDone, Concluded, Header, Incident, Planned, Record
 from phpdyno.journal.replacing import replace_record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.connector import CEILING, Row
 from phpdyno.model.observation import Cost, Observation
+from phpdyno.model.runs.connector import CEILING, Row
 from phpdyno.model.verdict import Effect, Verdict
 
 SYNC, FIBERS, TCP, MOST = Row("own"), Row("own", "fibers", 128), Row("own", transport="tcp"), Row(CEILING, "window", 512)

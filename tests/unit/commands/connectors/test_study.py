@@ -11,7 +11,7 @@ from phpdyno.commands.connectors.render.study_page import study_page
 from phpdyno.commands.connectors.study import ConnectorStudy, load_connector_study
 from phpdyno.commands.study import command as cli_study
 from phpdyno.errors import UsageError
-from phpdyno.model.connector import CEILING
+from phpdyno.model.runs.connector import CEILING
 from tests.support.places import ROOT
 
 OURS = ROOT / "studies" / "connectors.toml"

@@ -7,12 +7,12 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.doctor.estimate import Decidable, estimate_plan, in_words
-from phpdyno.experiment import block as block_file
-from phpdyno.experiment import gate as gate_file
-from phpdyno.experiment import runner as runner_file
-from phpdyno.experiment.runner import Runner
-from phpdyno.experiment.slot import Lane, SharedMeters
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.common import answer_check as gate_file
+from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.comparison import block as block_file
+from phpdyno.experiment.comparison import runner as runner_file
+from phpdyno.experiment.comparison.runner import Runner
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.clock import HostCpu
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Calibrated

@@ -7,7 +7,7 @@ from rich.console import Console
 from phpdyno.commands.explain.render.page import inside_figures
 from phpdyno.commands.explain.render.terminal import MOST_ROWS, explained_summary
 from phpdyno.commands.explain.words import amount, answer, heads, rows, signed, title_of
-from phpdyno.model.explained import Explained, Figure, Reading, Section
+from phpdyno.model.inside.explained import Explained, Figure, Reading, Section
 from phpdyno.report.view_parts import ExplainedRow
 
 

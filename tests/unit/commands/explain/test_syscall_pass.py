@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from phpdyno.commands.explain import syscall_pass
-from phpdyno.explain.syscalls import Traced
+from phpdyno.explain.tracing.syscalls import Traced
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import WorkerFacts
-from phpdyno.model.study import Study, StudyArm, StudyComparison, StudyPass, SyscallCount
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.model.runs.study import Study, StudyArm, StudyComparison, StudyPass, SyscallCount
+from phpdyno.servers.instance import ArmFailed
 from tests.support.facts import PLAIN, with_ini
 
 CALLS = (SyscallCount("read", 3, 0),)

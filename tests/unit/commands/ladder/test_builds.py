@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.build.training import Course
 from phpdyno.commands.build.builder import Trainee
 from phpdyno.commands.compare.run import Question
 from phpdyno.commands.ladder import run as workflow
@@ -18,6 +17,7 @@ from phpdyno.journal.ladder import LadderRecord
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
+from phpdyno.php_build.train.training import Course
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 from tests.support.ladders import TEACHING

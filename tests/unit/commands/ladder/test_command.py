@@ -7,13 +7,13 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from phpdyno.build.rungs import RUNGS
 from phpdyno.commands.common.options import NO_REQUESTS, TRAINING, GroundOptions
 from phpdyno.commands.ladder import command
 from phpdyno.commands.ladder import run as workflow
 from phpdyno.commands.ladder.command import Options, climb_of, run
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
+from phpdyno.php_build.rungs import RUNGS
 
 
 def asked(tmp_path: Path, **changed: object) -> Options:

@@ -18,9 +18,9 @@ from phpdyno.journal.records import Concluded, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.build import Build
-from phpdyno.model.hot import HotPass
-from phpdyno.model.ladder import Step
+from phpdyno.model.inside.hot import HotPass
 from phpdyno.model.plan import AppSource
+from phpdyno.model.runs.ladder import Step
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Workload
 from tests.support.ladders import knob_journal, ladder_journal, ladder_record

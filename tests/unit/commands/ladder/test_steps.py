@@ -6,8 +6,8 @@ import random
 import pytest
 
 from phpdyno.commands.ladder.steps import climbed
-from phpdyno.model.ladder import STOCK, Step
 from phpdyno.model.observation import Cost, Observation
+from phpdyno.model.runs.ladder import STOCK, Step
 
 COST = Cost(10, 30_000, 1, 1, 1, 60_000, 3_000, 7_000)
 STEPS = (Step("o2", "build=o2"), Step("pgo", "build=pgo", "o2"), Step("lto", "build=lto", "o2"), Step("bolt", "build=pgo+bolt", "pgo"))

@@ -9,14 +9,14 @@ from typing import Any, cast
 import pytest
 from msgspec import structs
 
-from phpdyno.build.beside import WrongAnswer
 from phpdyno.commands.ladder import top as module
 from phpdyno.commands.ladder.top import Seen, look_at, top_of
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import WorkerFacts
-from phpdyno.model.ladder import Step
 from phpdyno.model.plan import AppSource, Plan
-from phpdyno.stack.instance import ArmFailed
+from phpdyno.model.runs.ladder import Step
+from phpdyno.php_build.train.beside import WrongAnswer
+from phpdyno.servers.instance import ArmFailed
 from phpdyno.tuning.preloading import PRELOAD
 from phpdyno.tuning.safe import Subset
 from tests.support.facts import NO_OPCACHE, OPCACHE, PLAIN

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.build.training import Course
 from phpdyno.commands.build.builder import Trainee
 from phpdyno.commands.build.sources import Foundation
 from phpdyno.commands.matrix import run as workflow
@@ -15,8 +14,9 @@ from phpdyno.commands.matrix.run import Wish
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, Teaching
-from phpdyno.model.matrix import ALL
 from phpdyno.model.recipe import Recipe
+from phpdyno.model.runs.matrix import ALL
+from phpdyno.php_build.train.training import Course
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeProgress
 from tests.support.ladders import TEACHING, matrix_record

@@ -12,8 +12,8 @@ from phpdyno.commands.matrix.render.page import matrix_figures, render_matrix
 from phpdyno.commands.matrix.render.terminal import matrix_summary
 from phpdyno.commands.matrix.view import NOT_MEASURED, MatrixView, matrix_view, outcome_words, profile_found, safest, warmth
 from phpdyno.journal.matrix import MatrixRecord
-from phpdyno.model.matrix import ALL, Cell
-from phpdyno.model.tune import Ratio
+from phpdyno.model.runs.matrix import ALL, Cell
+from phpdyno.model.runs.tune import Ratio
 from tests.support.ladders import journal, matrix_record
 
 RECORD = matrix_record()

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from phpdyno.build.requests import traffic_digest
-from phpdyno.build.workshop import write_build
 from phpdyno.commands.compare import run as comparing
 from phpdyno.commands.matrix import run as workflow
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
@@ -20,6 +18,8 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Binary, Build
 from phpdyno.model.workload import Target, Workload
+from phpdyno.php_build.train.requests import traffic_digest
+from phpdyno.php_build.workshop import write_build
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import CONTROL, JIT, opening, plan
 from tests.support.journals import blocks as measured

@@ -8,7 +8,7 @@ from msgspec import structs
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.measure.command import MOST_ARMS, Options, asked_points, question_of, refuse_another_plan
 from phpdyno.errors import UsageError
-from phpdyno.model.sweep import Point, points_of
+from phpdyno.model.runs.sweep import Point, points_of
 
 TYPED = Options(
     reference="hello",

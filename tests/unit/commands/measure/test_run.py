@@ -22,15 +22,15 @@ from phpdyno.commands.measure.run import (
 )
 from phpdyno.commands.measure.session import best_point, ending, refuse_other_cores
 from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.sweep import SweepClock
+from phpdyno.experiment.sweep.rounds import SweepClock
 from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, SweepEnded, SweepHeader, read_sweep
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import AppSource
-from phpdyno.model.sweep import Point
+from phpdyno.model.runs.sweep import Point
 from phpdyno.model.workload import Target, Workload
-from phpdyno.render.nginx import MOST_THROUGH_NGINX
+from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 from tests.support.journals import preflight
 from tests.support.sweeps import plan_of, visit
 

@@ -18,7 +18,7 @@ from phpdyno.journal.reader import drop_cut_off_line
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.verdict import Effect, Verdict, VerdictKind
 from phpdyno.session.provenance import code_digest
-from phpdyno.stats.pooled_lag import lag_about
+from phpdyno.stats.comparison.pooled_lag import lag_about
 from tests.support.checks import GROUND, WISH, compared, header, session
 
 

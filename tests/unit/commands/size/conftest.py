@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from phpdyno.commands.size import models
+from phpdyno.commands.size.decision import models
 from phpdyno.stats.capacity import replications
 
 

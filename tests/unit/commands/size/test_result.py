@@ -5,14 +5,14 @@ import pytest
 from rich.console import Console
 
 from phpdyno.commands.measure.view.shape import Estimate
-from phpdyno.commands.size.costs import target_costs
+from phpdyno.commands.size.decision.costs import target_costs
+from phpdyno.commands.size.decision.settings import SOMAXCONN, pool_settings
 from phpdyno.commands.size.found import ManagerRow, SizeFound
-from phpdyno.commands.size.pools import BACKLOG
+from phpdyno.commands.size.measuring.pools import BACKLOG
 from phpdyno.commands.size.record import Concluded, ManagerFailed, PoolMeasured, SizeHost, SizeRun, Stopped, TargetsChosen
 from phpdyno.commands.size.render.page import render_size
 from phpdyno.commands.size.render.terminal import size_summary
 from phpdyno.commands.size.result import _agree, found_of
-from phpdyno.commands.size.settings import SOMAXCONN, pool_settings
 from phpdyno.commands.size.words import mib, ms, part, span
 from tests.support import sizes
 

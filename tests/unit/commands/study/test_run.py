@@ -8,7 +8,7 @@ from msgspec import structs
 
 from phpdyno.commands.study import run as workflow
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
-from phpdyno.explain.strace import CannotTrace
+from phpdyno.explain.tracing.strace import CannotTrace
 from phpdyno.journal.study import StudyRecord, read_study, write_study
 from tests.support.builds import BUILD
 from tests.support.fake_study import FakeMeasuring, FakeProgress

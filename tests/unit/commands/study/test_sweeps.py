@@ -12,12 +12,12 @@ from phpdyno.commands.measure.run import Question
 from phpdyno.commands.study import run as workflow
 from phpdyno.commands.study.command import view_of_study
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted
-from phpdyno.experiment.progress import Progress
+from phpdyno.experiment.common.progress import Progress
 from phpdyno.journal.study import Ground, StudyRecord, read_study, write_study
 from phpdyno.journal.sweep import SWEEP_FILE, SweepEnded
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.sweep import Point
+from phpdyno.model.runs.sweep import Point
 from phpdyno.model.workload import Target, Workload
 from tests.support.fake_study import FakeProgress
 from tests.support.study_sweeps import SPECS, TOML, study_sweep

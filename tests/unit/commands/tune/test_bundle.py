@@ -8,7 +8,7 @@ from msgspec import structs
 from phpdyno.bundle.manifest import Evidence
 from phpdyno.commands.tune.bundle import evidence, make_tune_bundle
 from phpdyno.model.plan import AppSource
-from phpdyno.model.tune import Asked, Found
+from phpdyno.model.runs.tune import Asked, Found
 from phpdyno.session import specs
 from tests.support.builds import BUILD
 from tests.support.tunes import BOTH, FOUND, JIT, STAMPS, confirmed, record

@@ -8,7 +8,7 @@ from msgspec import structs
 from phpdyno.commands.tune.lab import App, Bases, Lab, Maker
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource
-from phpdyno.model.tune import Asked, Goal
+from phpdyno.model.runs.tune import Asked, Goal
 from phpdyno.model.workload import Target, Workload
 from phpdyno.tuning.factors import Candidate
 from tests.support.facts import OPCACHE, PLAIN

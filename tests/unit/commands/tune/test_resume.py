@@ -18,11 +18,11 @@ from phpdyno.journal.records import Preflight
 from phpdyno.journal.tune import read_tune, write_tune
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Plan
-from phpdyno.model.tune import Found
+from phpdyno.model.runs.tune import Found
 from phpdyno.model.workload import Target, Workload
+from phpdyno.servers.live.pool import LivePool
+from phpdyno.servers.programs.php import IniFiles
 from phpdyno.session.specs import Imported
-from phpdyno.stack.live_pool import LivePool
-from phpdyno.stack.php import IniFiles
 from tests.support.bundles import HOST
 from tests.support.fake_study import FakeProgress
 from tests.support.journals import JIT, TIMESTAMPS, arm, blocks, conclusion, opening, plan

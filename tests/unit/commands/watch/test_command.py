@@ -8,10 +8,10 @@ from rich.console import Console
 
 from phpdyno.commands.watch import command as watch
 from phpdyno.commands.watch.found import Limit, StuckWorker
-from phpdyno.commands.watch.screen import Screen
+from phpdyno.commands.watch.render.screen import Screen
 from phpdyno.errors import DynoError, UsageError
 from tests.support.moments import host, pool
-from tests.unit.commands.watch.test_told import ADVICE
+from tests.unit.commands.watch.render.test_told import ADVICE
 
 LIMIT = Limit(
     kind="workers-waiting", because="all 5 workers were busy for 90% of the time, 4.0 in the queue; they wait for 84% of it, on no core"

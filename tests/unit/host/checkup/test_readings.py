@@ -7,8 +7,8 @@ import pytest
 
 from phpdyno.host.checkup.readings import read_cpu, read_host_files, read_memory
 from phpdyno.host.checkup.sample import take_sample
+from phpdyno.host.files.small_files import Tree, core_list, selected, whole
 from phpdyno.host.surroundings import Limits, cgroup_limits, container, virtual_machine
-from phpdyno.host.tree import Tree, core_list, selected, whole
 from tests.support.hosts import made_up
 
 CPU = "/sys/devices/system/cpu"

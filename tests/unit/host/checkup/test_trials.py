@@ -11,7 +11,7 @@ import pytest
 from phpdyno.host.checkup.disk import SOCKET_TAIL, look_at, nearest, try_socket
 from phpdyno.host.checkup.trials import try_clock, try_cycles, try_steal, wall_clock_synchronised
 from phpdyno.paths import cache_dir, cache_path, service_user
-from phpdyno.stack.live_directory import LIVE_PREFIX
+from phpdyno.servers.supervision.live_directory import LIVE_PREFIX
 
 
 def open_files() -> list[str]:

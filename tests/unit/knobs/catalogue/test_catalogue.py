@@ -12,7 +12,7 @@ from phpdyno.knobs.domain import BITS, BUFFERS, WEB_SIZE, buffers_bytes
 from phpdyno.knobs.judge import check_values, not_effective, prove
 from phpdyno.knobs.page import knobs_page
 from phpdyno.model.facts import KernelFacts, OpcacheFacts, WorkerFacts
-from phpdyno.stack.host_settings import refuse_host_settings
+from phpdyno.servers.host_settings import refuse_host_settings
 from tests.support.facts import HOST, JIT_ON, NO_OPCACHE, OPCACHE, PLAIN, with_ini, with_jit, with_kernel, with_opcache, with_servers
 from tests.support.places import ROOT
 
@@ -256,11 +256,11 @@ def test_host_settings_are_checked_and_refused_where_they_may_not_be_written(mon
     assert frozenset({"vm.nr_hugepages", "thp", "net.core.somaxconn"}) == OS_NAMES
     with pytest.raises(UsageError, match="it takes a whole number"):
         check_values({"os.vm.nr_hugepages": "many"}, where="x")
-    monkeypatch.setattr("phpdyno.stack.host_settings.os.access", lambda *_: False)
+    monkeypatch.setattr("phpdyno.servers.host_settings.os.access", lambda *_: False)
     with pytest.raises(UsageError, match=r"os\.vm\.nr_hugepages cannot be set here; run as root"):
         refuse_host_settings({"ini.opcache.jit": "off", "os.vm.nr_hugepages": "64"}, where="x")
     refuse_host_settings({"ini.opcache.jit": "off", "os.thp": "never"}, where="x")
-    monkeypatch.setattr("phpdyno.stack.host_settings.os.access", lambda *_: True)
+    monkeypatch.setattr("phpdyno.servers.host_settings.os.access", lambda *_: True)
     refuse_host_settings({"os.vm.nr_hugepages": "64"}, where="x")
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.model.readings import PoolMemory
+from phpdyno.model.runs.readings import PoolMemory
 from phpdyno.stats.capacity.memory import PoolCost, Tenant, apart_saves_kib, cost_of, fit_cost, heavy_targets, share
 
 MIB = 1024

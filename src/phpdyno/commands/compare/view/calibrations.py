@@ -9,8 +9,8 @@ from phpdyno.journal.records import Calibrated
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import REQUESTS_PER_FLIGHT, UNIT, Metric, Plan
 from phpdyno.report.words import count, draining, duration, metric_words, percent
-from phpdyno.stats.allocation import MIXTURES
-from phpdyno.stats.sequence import least_blocks
+from phpdyno.stats.comparison.allocation import MIXTURES
+from phpdyno.stats.comparison.sequence import least_blocks
 
 _NS_PER_MS = 1e6
 

@@ -12,7 +12,7 @@ from phpdyno.commands.compare.view.shape import Row
 from phpdyno.commands.compare.view.words import carried
 from phpdyno.model.plan import CARRY_OVER_LENGTHS, UNIT, Unit
 from phpdyno.report.words import count
-from phpdyno.stats.sequence import least_blocks
+from phpdyno.stats.comparison.sequence import least_blocks
 
 
 def checked(gathered: Gathered, row: Row) -> tuple[Row, CarryOverRow | None]:

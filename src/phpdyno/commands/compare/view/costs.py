@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from phpdyno.commands.compare.view.shape import ArmCost, Ratio
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.stats.comparison.sequence import confidence_sequence
+from phpdyno.stats.comparison.whole_stack import stack_log_ratios
 from phpdyno.stats.service_time import service_ms
-from phpdyno.stats.whole_stack import stack_log_ratios
 
 _NS_PER_MS = 1e6
 _LARGEST_LOG = 700.0

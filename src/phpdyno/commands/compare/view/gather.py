@@ -26,7 +26,7 @@ from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
-from phpdyno.stats.sequence import MIXTURE
+from phpdyno.stats.comparison.sequence import MIXTURE
 
 
 class Seen(Struct, frozen=True):

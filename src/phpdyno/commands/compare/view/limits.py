@@ -4,15 +4,15 @@ in PHP may not show, and a PHP that ran elsewhere than where it is measured. Pur
 from collections.abc import Sequence
 
 from phpdyno.commands.compare.view.gather import Gathered
-from phpdyno.experiment.bottleneck import find_bottleneck
+from phpdyno.experiment.common.bottleneck import find_bottleneck
 from phpdyno.model.arm import Arm
-from phpdyno.model.bottleneck import Bottleneck, Kind, Load
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Plan
-from phpdyno.render.apache import is_apache, of_both_kinds
-from phpdyno.render.php import most_workers
+from phpdyno.model.runs.bottleneck import Bottleneck, Kind, Load
 from phpdyno.report.bottleneck import beside_php_words
+from phpdyno.server_files.apache import is_apache, of_both_kinds
+from phpdyno.server_files.php import most_workers
 
 BESIDE_PHP: frozenset[Kind] = frozenset({"database", "web", "generator", "helpers"})
 """Findings in which nginx, database or generator was full, and PHP's cores were not."""

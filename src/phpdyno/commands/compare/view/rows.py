@@ -15,8 +15,8 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Unit
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
-from phpdyno.stats.conclusion import conclude
-from phpdyno.stats.sequence import least_blocks
+from phpdyno.stats.comparison.conclusion import conclude
+from phpdyno.stats.comparison.sequence import least_blocks
 
 NOT_CONCLUDED = "not concluded"
 """Reason of a verdict that the runner had no time to write."""

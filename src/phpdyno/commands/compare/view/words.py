@@ -6,8 +6,8 @@ from typing import get_args
 
 from phpdyno.commands.compare.view.measuring import AaRow, CarriedEffect
 from phpdyno.commands.compare.view.shape import ArmCost, ProofRow, Row, RunView
-from phpdyno.model.matrix import Cell
 from phpdyno.model.plan import Metric
+from phpdyno.model.runs.matrix import Cell
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.words import QUOTIENT, count, digits_for, metric_words, percent
 

@@ -16,7 +16,7 @@ from phpdyno.commands.connectors.study import ConnectorStudy
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Ended, Header, Preflight
-from phpdyno.model.connector import Row
+from phpdyno.model.runs.connector import Row
 from phpdyno.report.frame import render_frame
 from phpdyno.report.plots import Figure
 from phpdyno.report.words import duration

@@ -3,7 +3,7 @@
 from typing import Any
 
 from phpdyno.commands.explain.words import UNIT_WORDS, amount, whole_of
-from phpdyno.model.explained import Section
+from phpdyno.model.inside.explained import Section
 from phpdyno.report.plots import LINE_PX, Figure, caption, hover, inert, layout, note
 
 _KNOWN = {

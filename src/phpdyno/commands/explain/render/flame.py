@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from phpdyno.model.stacks import StackProfile
+from phpdyno.model.inside.stacks import StackProfile
 from phpdyno.report import words
 
 NARROWEST = 0.003

@@ -10,7 +10,7 @@ from phpdyno.commands.explain import words
 from phpdyno.commands.explain.render.figures import parts_of
 from phpdyno.commands.explain.render.flame import flame
 from phpdyno.journal.explained import ExplainRecord
-from phpdyno.model.explained import Explained
+from phpdyno.model.inside.explained import Explained
 from phpdyno.report.frame import render_frame
 from phpdyno.report.plots import Figure
 from phpdyno.report.view_parts import ExplainedRow

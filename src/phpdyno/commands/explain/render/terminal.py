@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phpdyno.commands.explain.words import answer, arm_lines, greatest, heads, reading_by, rows, scope, title_of, unit_of
-from phpdyno.model.explained import Explained, Section
+from phpdyno.model.inside.explained import Explained, Section
 from phpdyno.report.terminal_parts import headed, inert
 
 MOST_ROWS = 16

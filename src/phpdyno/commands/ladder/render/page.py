@@ -1,7 +1,7 @@
 """The report of a ladder as one HTML page that needs no network."""
 
 from phpdyno.commands.ladder.view import LadderView, standing
-from phpdyno.model.tune import Ratio
+from phpdyno.model.runs.tune import Ratio
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words

@@ -5,8 +5,8 @@ from rich.text import Text
 
 from phpdyno.commands.build.words import missing_words
 from phpdyno.commands.ladder.view import LadderView, standing
-from phpdyno.model.ladder import STOCK
 from phpdyno.model.notices import rest_of
+from phpdyno.model.runs.ladder import STOCK
 from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.terminal_parts import STYLE, headed, inert, labelled
 from phpdyno.report.words import duration, percent, visible

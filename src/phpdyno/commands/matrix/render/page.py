@@ -2,8 +2,8 @@
 
 from phpdyno.commands.compare.view.words import tone
 from phpdyno.commands.matrix.view import MatrixView, cell_name, cell_words, decided_words, reasons, short_words, warmth
-from phpdyno.model.matrix import Cell
-from phpdyno.model.tune import Ratio
+from phpdyno.model.runs.matrix import Cell
+from phpdyno.model.runs.tune import Ratio
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words, span_words

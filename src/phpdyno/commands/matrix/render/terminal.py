@@ -6,8 +6,8 @@ from rich.text import Text
 
 from phpdyno.commands.compare.view.words import tone
 from phpdyno.commands.matrix.view import MatrixView, decided_words, reasons, short_words
-from phpdyno.model.matrix import Cell
 from phpdyno.model.notices import rest_of
+from phpdyno.model.runs.matrix import Cell
 from phpdyno.report.terminal_parts import STYLE, headed, inert, labelled
 from phpdyno.report.words import duration, visible
 

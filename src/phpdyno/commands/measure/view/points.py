@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from phpdyno.commands.measure.view.shape import CpuSplit, Estimate, MemoryRow, PercentileRow, PointRow, QueueRow, TargetPercentiles
-from phpdyno.experiment.bottleneck import find_bottleneck
-from phpdyno.experiment.sweep_plan import largest
-from phpdyno.experiment.visiting import LATE_OPEN
+from phpdyno.experiment.common.bottleneck import find_bottleneck
+from phpdyno.experiment.sweep.plan import largest
+from phpdyno.experiment.sweep.visiting import LATE_OPEN
 from phpdyno.model.arm import Arm
-from phpdyno.model.bottleneck import Kind
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
-from phpdyno.model.sweep import Point, SweepPlan, TargetTimes, Visit
-from phpdyno.render.apache import is_apache, of_both_kinds
-from phpdyno.render.php import most_workers
+from phpdyno.model.runs.bottleneck import Kind
+from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
+from phpdyno.model.runs.sweep import Point, SweepPlan, TargetTimes, Visit
 from phpdyno.report.bottleneck import bottleneck_sentence
+from phpdyno.server_files.apache import is_apache, of_both_kinds
+from phpdyno.server_files.php import most_workers
 from phpdyno.stats.visits import (
     PERCENTS,
     CpuPart,

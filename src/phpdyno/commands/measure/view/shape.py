@@ -7,8 +7,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 
-from phpdyno.model.bottleneck import Kind
 from phpdyno.model.plan import Transport
+from phpdyno.model.runs.bottleneck import Kind
 from phpdyno.report.view_parts import EnvironmentRow, Outcome, ReachView, TargetRow, says
 
 SCHEMA: Final = "phpdyno.measure/1"

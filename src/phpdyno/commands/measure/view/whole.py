@@ -11,12 +11,12 @@ from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import Arm
 from phpdyno.model.arrival import Arrivals
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.sweep import SweepPlan, Visit
-from phpdyno.render.php import most_workers
+from phpdyno.model.runs.sweep import SweepPlan, Visit
 from phpdyno.report import scope
 from phpdyno.report.reached import reach_view
 from phpdyno.report.view_parts import EnvironmentRow, Outcome
 from phpdyno.report.words import duration, percent
+from phpdyno.server_files.php import most_workers
 from phpdyno.stats.visits import figure_of, throughput_of, visits_of
 
 NEAR = 0.95

@@ -15,8 +15,8 @@ from phpdyno.commands.study.view.shape import ArmFigures, ComparisonFigures
 from phpdyno.journal.study import Part
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Plan
-from phpdyno.model.study import Study, StudyComparison
-from phpdyno.stats.sequence import least_blocks
+from phpdyno.model.runs.study import Study, StudyComparison
+from phpdyno.stats.comparison.sequence import least_blocks
 
 
 def comparison_figures(study: Study, wanted: StudyComparison, part: Part, gathered: Gathered | None) -> ComparisonFigures:

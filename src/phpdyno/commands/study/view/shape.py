@@ -14,7 +14,7 @@ from phpdyno.commands.measure.view.shape import ArmRow, PointRow
 from phpdyno.journal.study import PartState
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import Metric, Settle
-from phpdyno.model.study import Reference, Side
+from phpdyno.model.runs.study import Reference, Side
 from phpdyno.report.view_parts import says
 
 

@@ -19,7 +19,7 @@ from phpdyno.commands.study.view.shape import StudyView, SweepArm, SweepFigures
 from phpdyno.journal.study import Part
 from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import PLAIN
-from phpdyno.model.study import Study, StudySweep, spec_of
+from phpdyno.model.runs.study import Study, StudySweep, spec_of
 from phpdyno.report.markdown import plain, table
 from phpdyno.report.words import NOTHING, count, percent
 

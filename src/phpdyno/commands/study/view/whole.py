@@ -16,7 +16,7 @@ from phpdyno.journal.study import StudyRecord
 from phpdyno.journal.sweep import Sweep
 from phpdyno.model.build import Build
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.study import Note, Reference, Side, Study, SyscallCounts
+from phpdyno.model.runs.study import Note, Reference, Side, Study, SyscallCounts
 
 SCHEMA: Final = "phpdyno.study/1"
 PER = 1000

@@ -4,7 +4,7 @@ from phpdyno.commands.explain.render.page import FILTERS, TEMPLATES, inside, ins
 from phpdyno.commands.tune.view import TuneView, left_out
 from phpdyno.commands.tune.words import STAGES, before_after, confirmed_words, part_words, settings_words, standing_words
 from phpdyno.model.notices import rest_of
-from phpdyno.model.tune import Ratio
+from phpdyno.model.runs.tune import Ratio
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words

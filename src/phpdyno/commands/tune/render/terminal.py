@@ -10,7 +10,7 @@ from phpdyno.commands.explain.render.terminal import looked_into
 from phpdyno.commands.tune.view import TuneView, left_out
 from phpdyno.commands.tune.words import before_after, confirmed_words, settings_words, standing_words
 from phpdyno.model.notices import rest_of
-from phpdyno.model.tune import Confirmed, Found
+from phpdyno.model.runs.tune import Confirmed, Found
 from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.terminal_parts import headed, inert, labelled, reached
 from phpdyno.report.words import count, duration

@@ -8,7 +8,7 @@ from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.errors import BudgetTooSmall, UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
-from phpdyno.model.tune import Confirmed, Ratio
+from phpdyno.model.runs.tune import Confirmed, Ratio
 from phpdyno.model.verdict import Verdict
 from phpdyno.tuning.factors import Candidate, Clash, entry, factors_of, nothing_clashes
 from phpdyno.tuning.goals import breaches

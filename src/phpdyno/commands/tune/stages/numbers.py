@@ -7,8 +7,8 @@ from phpdyno.commands.tune.stages.search import Ground, Search, Winner
 from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.knobs.judge import in_control
 from phpdyno.knobs.knob import OFF, Knob
-from phpdyno.model.tune import NumberTried
-from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.model.runs.tune import NumberTried
+from phpdyno.stats.comparison.sequence import confidence_sequence
 from phpdyno.tuning import numeric
 from phpdyno.tuning.factors import Candidate, Entry, Factor
 from phpdyno.tuning.factors import entry as entry_of

@@ -8,11 +8,11 @@ from phpdyno.commands.tune.lab import Heat, Heats, Lab, Measured, run_heats
 from phpdyno.commands.tune.stages.search import Search, Winner
 from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.model.arm import AA
-from phpdyno.model.tune import Confirmed, Decision, Goal, PartFound, StageTime, Step
+from phpdyno.model.runs.tune import Confirmed, Decision, Goal, PartFound, StageTime, Step
 from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.report.words import count
-from phpdyno.stats.judge import decided, judge
-from phpdyno.stats.sequence import Interval, confidence_sequence, contrast, least_blocks
+from phpdyno.stats.comparison.judge import decided, judge
+from phpdyno.stats.comparison.sequence import Interval, confidence_sequence, contrast, least_blocks
 from phpdyno.tuning.ablation import Part, Trial, ablate, remaining, settled, too_much_lost, without_each
 from phpdyno.tuning.factors import Entry, Factor, changes_at, entry
 from phpdyno.tuning.goals import breaches, spent_elsewhere

@@ -9,10 +9,10 @@ from phpdyno.commands.tune.parts import Changed
 from phpdyno.commands.tune.stages.search import OTHER_CHANGES, Ground, Search, shape_of
 from phpdyno.commands.tune.words import screened_words
 from phpdyno.model.observation import Observation
-from phpdyno.model.tune import Screening
+from phpdyno.model.runs.tune import Screening
 from phpdyno.model.verdict import Verdict
-from phpdyno.stats.factorial import Design, designs
-from phpdyno.stats.screening import Screened, screen
+from phpdyno.stats.screening.effects import Screened, screen
+from phpdyno.stats.screening.factorial import Design, designs
 from phpdyno.tuning.blame import blamed, without
 from phpdyno.tuning.budget import plan_screen
 from phpdyno.tuning.factors import Entry, batches, row_entries

@@ -14,19 +14,19 @@ from phpdyno.commands.tune.lab import Heat, Heats, Lab, Measured, run_heats, sam
 from phpdyno.commands.tune.parts import Changed
 from phpdyno.commands.tune.words import raced_words, tried_words
 from phpdyno.errors import BudgetTooSmall, DynoError
-from phpdyno.experiment.state import RunState
+from phpdyno.experiment.comparison.state import RunState
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.knobs.judge import candidates, in_control
 from phpdyno.model.arm import AA, Arm
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.plan import FixedBlocks, Plan
-from phpdyno.model.tune import Change, Found, Screening, StageName, StageTime
-from phpdyno.model.tune import Race as RaceFound
-from phpdyno.stack.host_settings import can_set
-from phpdyno.stats.noise import Noise
-from phpdyno.stats.racing import Racer as Running
-from phpdyno.stats.racing import Standing, least_race_blocks, pair_alpha, race
-from phpdyno.stats.screening import Screened
+from phpdyno.model.runs.tune import Change, Found, Screening, StageName, StageTime
+from phpdyno.model.runs.tune import Race as RaceFound
+from phpdyno.servers.host_settings import can_set
+from phpdyno.stats.comparison.noise import Noise
+from phpdyno.stats.screening.effects import Screened
+from phpdyno.stats.screening.racing import Racer as Running
+from phpdyno.stats.screening.racing import Standing, least_race_blocks, pair_alpha, race
 from phpdyno.tuning.budget import LEAST_PAIRS, ScreenPlan, Wanted, plan_budget, racers
 from phpdyno.tuning.factors import Candidate, Entry, Factor, candidates_of, factors_of, narrowed
 from phpdyno.tuning.goals import breaches

@@ -87,7 +87,7 @@ def test_a_run_of_one_disaster() -> None:
 def test_importing_the_report_loads_nothing_slow() -> None:
     code = (
         "import sys, phpdyno.commands.compare.view.whole, phpdyno.commands.compare.render.page\n"
-        "import phpdyno.report.document, phpdyno.stats.conclusion\n"
+        "import phpdyno.report.document, phpdyno.stats.comparison.conclusion\n"
         "print([name for name in ('numpy', 'scipy', 'plotly', 'jinja2', 'rich') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

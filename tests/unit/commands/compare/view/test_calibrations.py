@@ -14,8 +14,8 @@ from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Calibrated, Record
 from phpdyno.model.plan import Plan
-from phpdyno.stats.allocation import MIXTURES
-from phpdyno.stats.sequence import confidence_sequence
+from phpdyno.stats.comparison.allocation import MIXTURES
+from phpdyno.stats.comparison.sequence import confidence_sequence
 from tests.support.journals import AA, JIT, blocks, opening, plan
 from tests.support.protocol import STATIC, aa_blocks, calibrated, full
 

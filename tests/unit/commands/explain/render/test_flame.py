@@ -9,8 +9,8 @@ import pytest
 
 from phpdyno.commands.explain.folded import SCHEMA, folded_text, speedscope
 from phpdyno.commands.explain.render.flame import MOST_FRAMES, NARROWEST, flame, flame_page, tree_of
-from phpdyno.explain.stacks import profile_of
-from phpdyno.model.stacks import StackProfile
+from phpdyno.explain.functions.stacks import profile_of
+from phpdyno.model.inside.stacks import StackProfile
 from phpdyno.package import PACKAGE
 
 STACKS = {("index.php", "f", "g"): 60, ("index.php", "f"): 20, ("index.php", "h"): 19, ("index.php",): 1}

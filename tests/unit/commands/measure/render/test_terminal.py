@@ -10,7 +10,7 @@ from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.commands.measure.view.words import cross_words, estimate_words
 from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import Arm
-from phpdyno.model.sweep import Point
+from phpdyno.model.runs.sweep import Point
 from phpdyno.model.workload import Target, Workload
 from tests.support.journals import PHP
 from tests.support.sweep_runs import ENDED, empty_sweep, full_sweep, short_sweep, sweep_of, sweep_plan, visits

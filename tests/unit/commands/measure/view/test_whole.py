@@ -7,8 +7,8 @@ from phpdyno.commands.measure.view.points import LEAST_BEYOND, all_reached, chil
 from phpdyno.commands.measure.view.shape import ArmRow, PointRow, SweepView
 from phpdyno.commands.measure.view.whole import best_of, knee_of, sweep_view
 from phpdyno.journal.sweep import Lengths, SweepEnded, SweepHost
-from phpdyno.model.readings import PoolMemory, PoolStatus, QueueLevels
-from phpdyno.model.sweep import Point, Visit, VisitCpu
+from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
+from phpdyno.model.runs.sweep import Point, Visit, VisitCpu
 from tests.support.journals import preflight
 from tests.support.sweep_runs import STATIC, empty_sweep, full_sweep, made_visit, short_sweep, sweep_of, sweep_plan, visits
 from tests.support.sweeps import times_of, visit

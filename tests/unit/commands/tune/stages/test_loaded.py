@@ -7,9 +7,9 @@ from msgspec import structs
 from phpdyno.commands.tune.parts import Changed
 from phpdyno.commands.tune.stages.loaded import Loaded, best_of_each, of_verdict
 from phpdyno.model.observation import Observation
-from phpdyno.model.tune import Confirmed, Ratio
-from phpdyno.stats.conclusion import conclude
-from phpdyno.stats.sequence import MIXTURE
+from phpdyno.model.runs.tune import Confirmed, Ratio
+from phpdyno.stats.comparison.conclusion import conclude
+from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, nothing_clashes
 from tests.support.journals import blocks
 from tests.support.tunes import confirmed

@@ -1,5 +1,5 @@
 from phpdyno.commands.tune.stages.proof import ladder_steps
-from phpdyno.model.tune import PartFound, Ratio
+from phpdyno.model.runs.tune import PartFound, Ratio
 from phpdyno.tuning.factors import Candidate, Factor, entry
 
 FACTORS = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in ("a", "b", "c"))

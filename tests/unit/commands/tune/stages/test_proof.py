@@ -12,8 +12,8 @@ from phpdyno.commands.tune.stages import proof as tune_proof
 from phpdyno.commands.tune.stages.proof import ABLATE, AGAIN, CONFIRM, Proof
 from phpdyno.commands.tune.stages.search import Winner
 from phpdyno.model.observation import Observation
-from phpdyno.model.tune import Found, StageTime
-from phpdyno.stats.sequence import MIXTURE
+from phpdyno.model.runs.tune import Found, StageTime
+from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, Factor, entry
 from tests.support.journals import blocks
 

@@ -9,8 +9,8 @@ import pytest
 from phpdyno.commands.tune.lab import Heats
 from phpdyno.commands.tune.stages import search as tune_search
 from phpdyno.commands.tune.stages.search import RACE, RACE_AGAIN, Search
-from phpdyno.model.tune import Found
-from phpdyno.stats.sequence import MIXTURE
+from phpdyno.model.runs.tune import Found
+from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, Entry, Factor, entry
 from tests.unit.commands.tune.stages.test_proof import heats
 

@@ -8,7 +8,7 @@ from phpdyno.commands.tune.parts import Changed
 from phpdyno.commands.tune.stages import search as tune_search
 from phpdyno.commands.tune.stages.search import CANNOT_SET, NOT_FOR_MEMORY, Ground, Search, asked_values, set_aside
 from phpdyno.model.plan import AppSource
-from phpdyno.model.tune import Asked, Found, Goal, Screening, StageTime
+from phpdyno.model.runs.tune import Asked, Found, Goal, Screening, StageTime
 from phpdyno.tuning.factors import Candidate, Factor, nothing_clashes
 from tests.support.bundles import HOST
 from tests.support.facts import PLAIN

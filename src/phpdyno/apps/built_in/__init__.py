@@ -1,0 +1,1 @@
+"""The built-in apps, made of Debian's packages."""

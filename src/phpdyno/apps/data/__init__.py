@@ -1,0 +1,1 @@
+"""An app's databases and services: prepared once in the cache, copied for each run."""

@@ -1,0 +1,1 @@
+"""Copies and overlays of an app's files: nothing of the original is changed."""

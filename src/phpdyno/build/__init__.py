@@ -1,1 +1,0 @@
-"""PHP, compiled: recipe → source → compile → train → code layout → cache."""

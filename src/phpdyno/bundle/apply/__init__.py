@@ -1,0 +1,1 @@
+"""A bundle applied to a tree, verified on live workers, rolled back."""

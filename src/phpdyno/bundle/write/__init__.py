@@ -1,0 +1,1 @@
+"""A bundle written from what was accepted."""

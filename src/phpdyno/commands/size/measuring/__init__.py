@@ -1,0 +1,1 @@
+"""The stages of a run of `size`, and the fresh pools that they measure."""

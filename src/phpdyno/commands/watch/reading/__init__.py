@@ -1,0 +1,1 @@
+"""Running pools read: sources of workers and requests, queues, times, memory."""

@@ -1,0 +1,1 @@
+"""A study file: factors, arms, comparisons, sweeps, and the reference's figures."""

@@ -1,0 +1,202 @@
+"""Equal answers: learnt from the control before any timing, asked of every arm before and after each block."""
+
+import time
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from phpdyno._native import OUTCOMES
+from phpdyno.answers.answer import Answer
+from phpdyno.answers.check import Comparison, Expectation, expect
+from phpdyno.answers.mask import WideMaskError
+from phpdyno.drive.driver import Response
+from phpdyno.drive.requests import LengthClass, length_class
+from phpdyno.errors import DynoError
+from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.stage import RequestFailed
+from phpdyno.journal.records import TargetAnswer
+from phpdyno.model.workload import Workload
+
+LEARNING_FETCHES = 5
+LEARNING_PAUSE_S = 1.1
+ASKED_AGAIN = 4
+"""How often arm and control are asked once more, in turn, for what differed after a block."""
+COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
+
+
+class Differing(Struct, frozen=True):
+    """What is wrong with one answer. `lasting`: it is no page of the app's, by its status, text or length, or the arm differs again."""
+
+    what: str
+    lasting: bool
+
+
+class Gate:
+    """Knows what the control answers. `lengths` holds the length class of each target's label once it is learnt; `contended` says what
+    went wrong with first requests because several instances made theirs at once, '' while nothing did.
+
+    A page may have a rare variant (a banner, a notice) that was not among the answers learnt, and any arm may be the first to show it: a
+    single answer that differs, and does not again, is told (`passing`) and blamed on nobody.
+    """
+
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        self._expectation: Expectation | None = None
+        self.lengths: dict[str, LengthClass] = {}
+        self.contended = ""
+        self._passing: list[str] = []
+        self._once: set[tuple[str, int]] = set()
+
+    def passing(self) -> list[str]:
+        """Answers that differed once and not again, since this was asked last."""
+        told, self._passing = self._passing, []
+        return told
+
+    @property
+    def learnt(self) -> bool:
+        """Whether `learn` was called."""
+        return self._expectation is not None
+
+    @property
+    def _known(self) -> Expectation:
+        if self._expectation is None:
+            raise RuntimeError("nothing was learnt from the control yet")
+        return self._expectation
+
+    def learn(self, control: Lane) -> tuple[TargetAnswer, ...]:
+        """Fetch every target several times from the control, over more than a second so that a clock shows.
+
+        Raises DynoError for an answer that may not be timed.
+        """
+        targets = self._workload.targets
+        answers: list[list[Answer]] = [[] for _ in targets]
+        for turn in range(LEARNING_FETCHES):
+            if turn == LEARNING_FETCHES - 1:
+                time.sleep(LEARNING_PAUSE_S)
+            for index in range(len(targets)):
+                answers[index].append(_fetch(control, index, targets[index].label))
+        try:
+            self._expectation = expect(targets, answers)
+        except WideMaskError:
+            raise
+        except DynoError as error:
+            # The page does not say what its server knows.
+            why = control.instance.complaint()
+            if not why or why in error.what:
+                raise
+            raise DynoError(f"{error.what}: {why}", where=error.where, next_step=error.next_step) from error
+        for index, target in enumerate(targets):
+            self.lengths[target.label] = length_class(self._expectation.length_range(index))
+        return self._known.compare([several[0] for several in answers]).targets
+
+    def check(self, lane: Lane, control: Lane, given: Sequence[Response], *, at_once: bool) -> Comparison:
+        """What one arm has answered to every target once, compared with the control's answers.
+
+        `at_once`: it was asked while others were. An answer that differs only then is noted in `contended`, and the arm is asked again; as
+        first requests are made one at a time from then on, an arm whose first answer always differs is found when it has differed in two
+        blocks one after the other. Raises RequestFailed where it gave no answer.
+        """
+        answers = [self._judged(lane, control, index, response, at_once=at_once) for index, response in enumerate(given)]
+        return self._known.compare(answers)  # not before: asking may extend what is known
+
+    def _judged(self, lane: Lane, control: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
+        first = self.complete(lane, index, response, at_once=at_once)
+        found = self._known.differs(index, first)
+        here = (lane.instance.arm.name, index)
+        if not found:
+            self._once.discard(here)
+            return first
+        before = self._known
+        alone = self._ask(lane, control, index)
+        if self._known is not before or self._known.differs(index, alone):
+            return alone
+        if at_once:
+            self.contended = f"{self._workload.targets[index].label} differs when it is asked for while others are, and not alone: {found}"
+            return alone
+        # Where the control by now differs as well, the mask learns that instead of blaming the arm.
+        if self._relearn(control, index):
+            return self._ask(lane, control, index)
+        if here in self._once:
+            return first
+        self._once.add(here)
+        self._passing.append(f"{self._workload.targets[index].label} differed in a first answer, and not when it was asked again: {found}")
+        return alone
+
+    def complete(self, lane: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
+        """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended` too."""
+        try:
+            return _complete(lane, self._workload.targets[index].label, response)
+        except RequestFailed as failure:
+            if at_once:
+                self.contended = failure.what
+            raise
+
+    def still_differs(self, lane: Lane, control: Lane, turn: int) -> str:
+        """One target, another at every turn, asked of an arm that was equal before; what differs again and again, or ''."""
+        index = turn % len(self._workload.targets)
+        label = self._workload.targets[index].label
+        answer = self._ask(lane, control, index)  # first: it may extend what is known
+        found = self._known.differs(index, answer)
+        if not found:
+            return ""
+        for _ in range(ASKED_AGAIN):
+            again = self._known.differs(index, self._ask(lane, control, index))
+            if again and self._known.differs(index, answer):
+                return f"{label}: {again}"
+        if self._known.differs(index, answer):
+            self._passing.append(f"{label} differed once in {ASKED_AGAIN + 1} answers after a block: {found}")
+        return ""
+
+    def differing(self, lane: Lane, control: Lane, index: int) -> Differing | None:
+        """Ask an arm for one target; what is wrong with that very answer, None where nothing is. Raises RequestFailed where it gives
+        none."""
+        answer = _fetch(lane, index, self._workload.targets[index].label)
+        found = self._known.differs(index, answer)
+        if found and self._relearn(control, index):
+            found = self._known.differs(index, answer)
+        if not found:
+            return None
+        if invalid := self._known.fault(index, answer) or self._outside(index, answer):
+            return Differing(invalid, lasting=True)
+        again = self._known.differs(index, self._ask(lane, control, index))
+        return Differing(again or found, lasting=again is not None)
+
+    def _outside(self, index: int, answer: Answer) -> str:
+        """Says that an answer is too short or too long to be a page that has something to announce; '' for any other."""
+        bounds, size = self.lengths[self._workload.targets[index].label], len(answer.body)
+        return "" if bounds.least <= size <= bounds.most else f"{size} bytes where {bounds.least} to {bounds.most} are expected"
+
+    def _ask(self, lane: Lane, control: Lane, index: int) -> Answer:
+        """One answer. Where it differs and the control by now differs from itself as well (a clock, a counter), the mask learns that."""
+        label = self._workload.targets[index].label
+        answer = _fetch(lane, index, label)
+        if self._known.differs(index, answer) and self._relearn(control, index):
+            answer = _fetch(lane, index, label)
+        return answer
+
+    def _relearn(self, control: Lane, index: int) -> bool:
+        """Ask the control once; whether it differs by now from what is known, which is then extended."""
+        label = self._workload.targets[index].label
+        now = _fetch(control, index, label)
+        if not self._known.differs(index, now):
+            return False
+        self._expectation = self._known.relearn(index, [now])
+        self.lengths[label] = length_class(self._expectation.length_range(index))
+        return True
+
+
+def _fetch(lane: Lane, index: int, label: str) -> Answer:
+    return _complete(lane, label, lane.driver.fetch(index))
+
+
+def _complete(lane: Lane, label: str, response: Response) -> Answer:
+    if OUTCOMES[response.outcome] not in COMPLETE:
+        detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
+        raise RequestFailed(lane.instance, f"{label} gets no answer: {detail}")
+    return answer_of(response)
+
+
+def answer_of(response: Response) -> Answer:
+    """A whole response as data to compare."""
+    headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
+    return Answer(response.status, headers, response.body)

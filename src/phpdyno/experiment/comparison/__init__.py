@@ -1,0 +1,1 @@
+"""The measuring loop of a comparison: schedule, calibration, blocks, runner."""

@@ -1,0 +1,182 @@
+"""A crew: one live instance of the control and of every open treatment; brought up, checked, warmed up and proved together."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from phpdyno.drive.driver import Response
+from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.first_requests import wake
+from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.stage import LiveInstance, RequestFailed
+from phpdyno.experiment.common.warm_up import CAP_S, Warm, warm_up
+from phpdyno.experiment.comparison.findings import Findings
+from phpdyno.experiment.comparison.logbook import Logbook
+from phpdyno.experiment.comparison.schedule import draw_order
+from phpdyno.host.cores import Cores
+from phpdyno.journal.records import Answers, Proved
+from phpdyno.knobs.judge import not_effective, prove
+from phpdyno.model.arm import Arm
+from phpdyno.model.plan import Panel
+from phpdyno.model.verdict import ProofOutcome
+from phpdyno.server_files.php import most_workers
+from phpdyno.servers.instance import ArmFailed
+
+
+class Crew(Struct, frozen=True):
+    """The lanes of one block after warm-up, what each arm's worker showed, and how long that took."""
+
+    control: Lane
+    treatments: dict[str, Lane]
+    warm: dict[str, Warm]
+    took_s: float
+
+    @property
+    def lanes(self) -> dict[str, Lane]:
+        """All lanes by arm."""
+        return {self.control.instance.arm.name: self.control, **self.treatments}
+
+
+class Muster:
+    """Brings crews of one panel up. A treatment that fails on the way is left out and concluded invalid; a failed request alone is
+    counted as if it had happened while measuring."""
+
+    def __init__(
+        self,
+        panel: Panel,
+        log: Logbook,
+        findings: Findings,
+        shared: SharedMeters,
+        *,
+        gate: Gate,
+        cores: Cores,
+        lane: Callable[[LiveInstance], Lane],
+    ) -> None:
+        self.panel = panel
+        self.gate = gate
+        self.log = log
+        self._findings = findings
+        self._shared = shared
+        self._cores = cores
+        self._make_lane = lane
+        self._journaled: set[str] = set()
+
+    def lane(self, instance: LiveInstance) -> Lane:
+        """The lane of an instance under the panel's load."""
+        return self._make_lane(instance)
+
+    def muster(self, instances: Sequence[LiveInstance]) -> Crew:
+        """The first instance is the control's. Raises RequestFailed when one of its requests does, DynoError when it cannot be measured."""
+        control, *rest = instances
+        block = self.log.state.next_block
+        learnt = self.gate.learnt
+        if not learnt:
+            self.log.phase("learning the control's answers")
+            targets = self.gate.learn(self.lane(control))
+            self.log.record(Answers(control.arm.name, equal=True, detail="reference", targets=targets))
+            self.log.phase("warming up")
+        start = time.monotonic()
+        lane = self.lane(control)
+        lanes = {each.arm.name: self.lane(each) for each in rest if each.arm.name not in self.log.state.verdicts}
+        at_once = not self.gate.contended
+        woken = [*([lane] if learnt else []), *lanes.values()]
+        answers = {each.instance.arm.name: given for each, given in zip(woken, self.wake(woken), strict=True)}
+        warm = {control.arm.name: self.warm(lane, asked=True)}
+        if control.arm.name not in self.log.state.proofs:
+            self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
+        for name in tuple(lanes):
+            try:
+                known = dict(self.gate.lengths)
+                self._check_answers(lanes[name], lane, answers[name], at_once=at_once)
+                if self.gate.lengths != known:
+                    # The mask has learnt more: what counts as a valid length changed for everybody.
+                    lane = self.lane(control)
+                    lanes = {held: self.lane(each.instance) for held, each in lanes.items()}
+                warm[name] = self.warm(lanes[name], asked=True)
+                self._prove(lanes[name].instance.arm, warm[control.arm.name], warm[name])
+            except RequestFailed as failure:
+                if failure.instance is not lanes[name].instance:
+                    # The control is asked as well: its failure is its own.
+                    raise
+                lanes.pop(name)
+                self._findings.count_failure(block, failure)
+            except ArmFailed as failure:
+                self._findings.invalidate(failure.arm, failure.what, block=block)
+                lanes.pop(name, None)
+        return Crew(lane, lanes, warm, time.monotonic() - start)
+
+    def wake(self, lanes: Sequence[Lane]) -> list[list[Response]]:
+        """The first answers of fresh instances, by lane and target, asked for in an order that is drawn. Raises RequestFailed when the
+        control gives none."""
+        at_once = not self.gate.contended
+        order = draw_order(len(lanes), seed=self.log.plan.seed, block=self.log.state.next_block, stage=1)
+        asked = wake([lanes[place] for place in order], len(self.log.plan.workload.targets), self._cores, at_once=at_once)
+        given_to = dict(zip(order, asked, strict=True))
+        answers = [given_to[place] for place in range(len(lanes))]
+        for lane, given in zip(lanes, answers, strict=True):
+            if lane.instance.arm.name == self.panel.control.name:
+                for index, response in enumerate(given):
+                    self.gate.complete(lane, index, response, at_once=at_once)
+        return answers
+
+    def warm(self, lane: Lane, *, asked: bool = False) -> Warm:
+        """Warm one instance up; `asked`: for its answers to every target, one request at a time. Raises ArmFailed when requests fail."""
+        plan = self.log.plan
+        self.log.tick()
+        workers = max(self.panel.concurrency, most_workers(lane.instance.arm))
+        names = tuple(key.removeprefix("env.") for arm in plan.treatments for key in arm.settings if key.startswith("env."))
+        warm = warm_up(
+            lane,
+            self._shared,
+            metric=self.panel.metric,
+            weights=[target.weight for target in plan.workload.targets],
+            env_names=names,
+            workers=workers,
+            served=asked and workers == 1,
+        )
+        if not warm.steady:
+            self.log.incident(lane.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
+        return warm
+
+    def recheck(self, crew: Crew, block: int, turn: int, failed: Sequence[str]) -> None:
+        """After the slots: every arm must still answer as the control; one target a block, all of them in turn."""
+        for name, lane in crew.treatments.items():
+            if name in failed or name in self.log.state.verdicts:
+                continue
+            try:
+                differs = self.gate.still_differs(lane, crew.control, turn)
+            except RequestFailed as failure:
+                self._findings.require_database()
+                self._findings.count_failure(block, failure)
+                continue
+            self._tell_passing(name, block)
+            if differs:
+                self._findings.invalidate(lane.instance.arm, f"it answers differently from the control after the block: {differs}")
+
+    def _check_answers(self, lane: Lane, control: Lane, given: Sequence[Response], *, at_once: bool) -> None:
+        known = self.gate.contended
+        outcome = self.gate.check(lane, control, given, at_once=at_once)
+        if self.gate.contended and not known:
+            self.log.incident(lane.instance.arm.name, "first requests one at a time from now on", self.gate.contended)
+        self._tell_passing(lane.instance.arm.name)
+        if not outcome.equal:
+            self._findings.require_database()
+        name = lane.instance.arm.name
+        if name not in self._journaled or not outcome.equal:
+            self._journaled.add(name)
+            self.log.record(Answers(name, equal=outcome.equal, detail=outcome.detail, targets=outcome.targets))
+        if not outcome.equal:
+            raise ArmFailed(lane.instance.arm, f"it answers differently from the control: {outcome.detail}")
+
+    def _tell_passing(self, name: str, block: int | None = None) -> None:
+        for words in self.gate.passing():
+            self.log.incident(name, "one answer differed", words, block=block)
+
+    def _prove(self, arm: Arm, control: Warm, warm: Warm) -> None:
+        outcomes: tuple[ProofOutcome, ...] = prove(arm.changed, control.facts, warm.facts, self.panel.control.settings)
+        idle = not_effective(outcomes)
+        if arm.name not in self.log.state.proofs or idle:
+            self.log.record(Proved(arm.name, warm.facts, outcomes))
+        if idle:
+            raise ArmFailed(arm, idle)

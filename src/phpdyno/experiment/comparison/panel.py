@@ -1,0 +1,332 @@
+"""The measuring loop of one panel: waves of live crews, a block on each, one observation per treatment and block."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import NoReturn
+
+from msgspec.structs import replace
+
+from phpdyno.errors import BudgetTooSmall
+from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.samples import save_samples
+from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.stage import LiveInstance, RequestFailed, Stage
+from phpdyno.experiment.comparison.block import (
+    BlockReading,
+    estimate_pairs,
+    excluded_for,
+    is_measurable,
+    lag_fraction,
+    measure_block,
+    observe,
+)
+from phpdyno.experiment.comparison.budget import Demand, enough_s, least_s, most_requests
+from phpdyno.experiment.comparison.calibration import MOST_ALIVE, Calibration, Calibrator
+from phpdyno.experiment.comparison.findings import Findings
+from phpdyno.experiment.comparison.instance_set import Crew, Muster
+from phpdyno.experiment.comparison.logbook import Logbook
+from phpdyno.experiment.comparison.planning import Wish, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
+from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
+from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
+from phpdyno.model.arm import Arm
+from phpdyno.model.observation import Observation
+from phpdyno.model.plan import UNIT, Panel
+from phpdyno.servers.instance import ArmFailed
+from phpdyno.stats.comparison.judge import decided
+from phpdyno.stats.comparison.sequence import least_blocks
+
+DEFAULT_MARGIN = 0.01
+"""Blocks are planned for this effect where the margin is 0 (an A/A that is to run to its end)."""
+RECENT_BLOCKS = 3
+"""The median of so many is the forecast of the next."""
+CARRY_OVER_SEED = 2_000_003
+
+
+class PanelRunner:
+    """Measures the treatments of one panel."""
+
+    def __init__(
+        self,
+        panel: Panel,
+        *,
+        log: Logbook,
+        findings: Findings,
+        bench: Stage,
+        shared: SharedMeters,
+        run: Path,
+        gate: Gate,
+        lane: Callable[[LiveInstance], Lane],
+    ) -> None:
+        self.panel = panel
+        self.log = log
+        self.spent_s = log.state.seconds_of(panel)
+        self._findings = findings
+        self._bench = bench
+        self._shared = shared
+        self._run = run
+        self._muster = Muster(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
+        self._recent_s: list[float] = []
+        self._at_once = MOST_ALIVE
+        self.found: Calibration | None = None
+        self._demand: Demand | None = None
+
+    def open_treatments(self) -> list[str]:
+        """Names of its treatments without a verdict."""
+        return [arm.name for arm in self.panel.treatments if arm.name not in self.log.state.verdicts]
+
+    @property
+    def share(self) -> float:
+        """Its part of the budget: that of its open treatments among all open ones."""
+        return len(self.open_treatments()) / max(1, len(self.log.state.open_treatments()))
+
+    @property
+    def turn(self) -> int:
+        """How many blocks its treatments have had."""
+        names = {arm.name for arm in self.panel.treatments}
+        return len({seen.block for seen in self.log.state.observations if seen.treatment in names})
+
+    @property
+    def calibrated(self) -> Calibrated | None:
+        """Its plan, once there is one."""
+        return self.log.state.calibrated.get(self.panel.metric)
+
+    def calibrate(self) -> None:
+        """Start one crew, and measure what the plan of the blocks rests on; once, and only while something is open. Raises BudgetTooSmall
+        where that of two crews says that nothing can be decided."""
+        if self.calibrated or self.log.plan.fixed or not self.open_treatments():
+            return
+        while self.found is None and self.open_treatments():
+            self.log.phase("starting the control and the treatments")
+            began = time.monotonic()
+            with self._live_crews(1) as (instances,), self._chances():
+                up_s = time.monotonic() - began
+                crew = self._muster.muster(instances)
+                # One that a chance failure kept out comes along next time: the plan needs to know what its requests take.
+                if crew.treatments and set(crew.treatments) == set(self.open_treatments()):
+                    self.found = self._calibrate(crew, up_s)
+
+    def _calibrate(self, crew: Crew, up_s: float) -> Calibration | None:
+        """None where it does not fit by a first look at what starts and requests take: another crew has the last word."""
+        plan, arms = self.log.plan, len(crew.lanes)
+        first = self._demand is None
+        demand = Demand(
+            metric=self.panel.metric,
+            concurrency=self.panel.concurrency,
+            alpha=plan.alpha,
+            control=self.panel.control.name,
+            request_wall_ns={name: crew.warm[name].request_wall_ns for name in crew.lanes},
+            up_s=up_s / arms,
+            warm_s=crew.took_s / arms,
+            overhead_s=up_s + crew.took_s,
+            slot_requests=plan.slot_requests,
+            least_slot_ns=crew.control.driver.least_slot_ns,
+        )
+        self._demand = demand = demand if self._demand is None else demand.at_best(self._demand)
+        budget_s, left_s = self.share * plan.budget_s, self.share * self.log.left_s()
+        if least_s(demand, budget_s) > left_s and not plan.trial:
+            if first:
+                # One reading: a start or a request that a busy host held up.
+                return None
+            self._refuse("not even the fewest and shortest blocks fit", demand, self.log.spent_s())
+        blocks, most = demand.aa_blocks(budget_s), most_requests(demand, budget_s, left_s)
+        return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s, most).calibrate(crew)
+
+    @contextmanager
+    def _chances(self) -> Iterator[None]:
+        """A request that fails outside of the slots counts like one in them; any other failure of an arm is final."""
+        block = self.log.state.next_block
+        try:
+            yield
+        except RequestFailed as failure:
+            self._findings.require_database()
+            self._findings.count_failure(block, failure)
+        except ArmFailed as failure:
+            self._findings.invalidate(failure.arm, failure.what)
+
+    def _refuse(self, why: str, demand: Demand, spent_s: float) -> NoReturn:
+        enough = enough_s(demand, spent_s=spent_s, share=self.share)
+        raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self.log.plan.budget_s, enough_s=enough)
+
+    def plan(self) -> None:
+        """Plan the blocks, journal and tell it. Raises BudgetTooSmall where nothing can be decided in what is left."""
+        found, log = self.found, self.log
+        if self.calibrated or not self.open_treatments():
+            return
+        if log.plan.fixed:
+            log.record(fixed_plan(log.plan.fixed, self.panel))
+            return
+        if found is None or self._demand is None:
+            return
+        margin = log.plan.margin_of(self.panel.treatments[0].name)
+        plan = self.forecast(found, margin or DEFAULT_MARGIN, log.left_s(), self.share)
+        least = least_blocks(log.plan.alpha, plan.mixture)
+        if plan.blocks < least and not log.plan.trial:
+            log.note(plan.note)
+            known = replace(self._demand, request_wall_ns=found.request_wall_ns, overhead_s=found.timing.overhead_s)
+            self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", known, log.spent_s() - found.took_s)
+        log.record(plan)
+        if not log.plan.trial:
+            log.note(plan.note)
+
+    def forecast(self, found: Calibration, effect: float, budget_s: float, share: float = 1.0) -> Calibrated:
+        """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel gets `share`."""
+        plan, panel = self.log.plan, self.panel
+        return make_plan(
+            Wish(panel.metric, math.log1p(effect), plan.alpha, budget_s, panel.concurrency, UNIT[plan.transport], share),
+            slot=found.slot,
+            request_wall_ns=found.request_wall_ns,
+            control=panel.control.name,
+            control_cpu_ns=found.control_cpu_ns,
+            aa=found.aa,
+            timing=found.timing,
+            took_s=found.took_s,
+        )
+
+    def fits(self) -> bool:
+        """Whether another block is wanted and fits in the budget."""
+        plan, fixed = self.calibrated, self.log.plan.fixed
+        if plan is None or self.log.plan.trial or (fixed and self.turn >= fixed.blocks):
+            return False
+        # What blocks took is the better forecast: treatments get settled, and not all that a block takes is in the plan.
+        forecast_s = median(self._recent_s[-RECENT_BLOCKS:]) if self._recent_s else plan.block_s + plan.overhead_s
+        return forecast_s <= self.log.left_s()
+
+    def wave(self) -> None:
+        """One block on each of the crews that are started together."""
+        began = time.monotonic()
+        count = self._crews()
+        self.log.phase(f"block {self.log.state.next_block + 1}: starting")
+        with self._live_crews(count) as crews:
+            up_s = (time.monotonic() - began) / len(crews)
+            for instances in crews:
+                if not self.open_treatments() or not self.fits():
+                    break
+                with self._chances():
+                    self._one_block(instances, up_s)
+        self.spent_s += time.monotonic() - began
+
+    def _crews(self) -> int:
+        """How many crews to start at once: as planned, and no more than there is time for."""
+        plan = self.calibrated
+        if plan is None:
+            return 1
+        return max(1, min(plan.alive, self._at_once, int(self.log.left_s() / (plan.block_s + plan.overhead_s))))
+
+    def _one_block(self, instances: Sequence[LiveInstance], up_s: float) -> None:
+        block = self.log.state.next_block
+        started = time.monotonic()
+        self.log.phase(f"block {block + 1}: warming up")
+        crew = self._muster.muster(instances)
+        plan = self.calibrated
+        if not crew.treatments or plan is None:
+            return
+        self.log.phase(f"block {block + 1}: measuring")
+        began = self.log.spent_s()
+        reading = self._measure(crew, block, plan.pairs, plan.slot_requests)
+        self._findings.take_failures(block, reading.failed, crew.lanes)
+        turn = self.turn
+        self._muster.recheck(crew, block, turn, list(reading.failed))
+        self._take_block(block, began, reading, tuple(crew.treatments))
+        if not reading.failed:
+            self._recent_s.append(up_s + time.monotonic() - started)
+            self._carry_over(crew, plan, block, turn)
+
+    def _measure(self, crew: Crew, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0) -> BlockReading:
+        plan = self.log.plan
+        schedule = schedule_block(
+            seed=plan.seed + more_seed,
+            block=block,
+            pairs={name: pairs[name] for name in crew.treatments if name not in self.log.state.verdicts},
+            weights=[target.weight for target in plan.workload.targets],
+            slot_requests=slot_requests,
+            concurrency=crew.control.driver.concurrency,
+        )
+        reading = measure_block(
+            schedule,
+            control=crew.control,
+            treatments=crew.treatments,
+            shared=self._shared,
+            metric=self.panel.metric,
+            cores=self._bench.cores.measured,
+            tick=self.log.tick,
+        )
+        self.log.take_clock(reading.clock_step_s, block=block)
+        return reading
+
+    def _carry_over(self, crew: Crew, plan: Calibrated, block: int, turn: int) -> None:
+        """The effects again at other slot lengths, on the same instances: what switching between arms costs."""
+        if self.panel.concurrency > 1 or self.log.plan.fixed:
+            return
+        for length in carries_over(plan, turn):
+            names = [name for name in crew.treatments if name not in self.log.state.verdicts]
+            too_short = length * plan.request_wall_ns < crew.control.driver.least_slot_ns
+            if too_short or not names or carry_over_s(plan, length, names) > self.log.left_s():
+                continue
+            pairs = dict.fromkeys(names, carry_over_pairs(plan, length))
+            reading = self._measure(crew, block, pairs, length, CARRY_OVER_SEED + length)
+            self._findings.take_failures(block, reading.failed, crew.lanes)
+            for name in names:
+                held = reading.of(name)
+                if reading.failed or not is_measurable(held, self.panel.metric):
+                    continue
+                if not excluded_for(self.log.plan.limits_of(self.panel.metric), "", reading.steal_fraction, lag_fraction(held)):
+                    found = estimate_pairs(held, self.panel.metric)
+                    self.log.record(CarriedOver(block, name, length, found.log_ratio, found.pairs))
+
+    @contextmanager
+    def _live_crews(self, count: int) -> Iterator[list[Sequence[LiveInstance]]]:
+        """`count` crews of the control and every open treatment, or one where so many do not start; a treatment that does not start then is
+        concluded invalid."""
+        by_name = {arm.name: arm for arm in self.panel.treatments}
+        drawn = True
+        while True:
+            arms = [self.panel.control, *(by_name[name] for name in self.open_treatments())]
+            try:
+                instances = self._started(arms * count, drawn=drawn)
+            except ArmFailed as failure:
+                if count > 1:
+                    # Memory or huge pages for one may be there, and not for several: no fault of the arm's.
+                    self.log.incident(failure.arm.name, f"{count} crews do not start at once", failure.what)
+                    self._at_once = count = 1
+                elif drawn:
+                    # Where there is no room for all, the last one fails. The control comes first where one is to be blamed.
+                    drawn = False
+                else:
+                    self._findings.invalidate(failure.arm, failure.what)
+                continue
+            break
+        try:
+            yield [instances[at : at + len(arms)] for at in range(0, len(instances), len(arms))]
+        finally:
+            self._bench.stop(instances)
+
+    def _started(self, arms: Sequence[Arm], *, drawn: bool) -> list[LiveInstance]:
+        """An instance of each, started in an order that is drawn, or in this one. Raises ArmFailed."""
+        if not drawn:
+            return list(self._bench.start(arms))
+        order = draw_order(len(arms), seed=self.log.plan.seed, block=self.log.state.next_block, stage=0)
+        started = dict(zip(order, self._bench.start([arms[place] for place in order]), strict=True))
+        return [started[place] for place in range(len(arms))]
+
+    def _take_block(self, block: int, began_s: float, reading: BlockReading, treatments: tuple[str, ...]) -> None:
+        state = self.log.state
+        control_failed = reading.failed.get(self.panel.control.name, "")
+        observations: list[Observation] = []
+        for name in treatments:
+            failure = control_failed or reading.failed.get(name, "")
+            seen = observe(block, name, reading, plan=self.log.plan, metric=self.panel.metric, failure=failure)
+            if seen is not None and name not in state.verdicts:
+                observations.append(seen)
+        samples = save_samples(self._run, block, reading, treatments)
+        self.log.record(BlockDone(block, began_s, self.log.spent_s(), tuple(observations), samples))
+        if self.log.plan.fixed or self.log.plan.settle == "never":
+            return
+        for name in self.open_treatments():
+            verdict = self._findings.verdict(name)
+            direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}
+            if direction or decided(verdict.kind, verdict.relevance):
+                self._findings.conclude(name)

@@ -1,0 +1,110 @@
+"""Measures one plan on one bench: its panels in turn, until every treatment has a verdict or the budget is spent."""
+
+import contextlib
+from pathlib import Path
+
+from phpdyno.errors import BudgetTooSmall, DynoError
+from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.progress import Progress
+from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.stage import LiveInstance, Stage
+from phpdyno.experiment.comparison.findings import Findings
+from phpdyno.experiment.comparison.logbook import Logbook
+from phpdyno.experiment.comparison.panel import PanelRunner
+from phpdyno.experiment.comparison.state import RunState
+from phpdyno.host.cores import on_cores
+from phpdyno.journal.records import Calibrated, Spent
+from phpdyno.journal.writer import JournalWriter
+from phpdyno.model.plan import Panel
+
+
+class Runner:
+    """The only measuring loop; all of it is journaled."""
+
+    def __init__(
+        self,
+        state: RunState,
+        bench: Stage,
+        shared: SharedMeters,
+        journal: JournalWriter,
+        *,
+        run: Path,
+        progress: Progress,
+        gate: Gate | None = None,
+    ) -> None:
+        """`gate` may have learnt the control's answers already."""
+        self.state = state
+        self.bench = bench
+        self.log = Logbook(state, journal, progress)
+        self.findings = Findings(self.log, bench.database, run / "logs")
+        self.gate = gate or Gate(state.plan.workload)
+        self._panels = [self._panel(panel, shared, run) for panel in state.plan.panels()]
+
+    def _panel(self, panel: Panel, shared: SharedMeters, run: Path) -> PanelRunner:
+        plan = self.state.plan
+
+        def lane(instance: LiveInstance) -> Lane:
+            return make_lane(
+                instance,
+                self.bench,
+                panel,
+                workload=plan.workload,
+                transport=plan.transport,
+                lengths=self.gate.lengths,
+                keep_conn=plan.keep_conn,
+            )
+
+        return PanelRunner(panel, log=self.log, findings=self.findings, bench=self.bench, shared=shared, run=run, gate=self.gate, lane=lane)
+
+    def calibrate(self) -> None:
+        """Measure what the plan of the blocks rests on."""
+        with on_cores(self.bench.cores.helpers):
+            for panel in self._panels:
+                panel.calibrate()
+
+    def forecast(self, effect: float, budget_s: float) -> Calibrated | None:
+        """The blocks of the first panel that find `effect` (a fraction) soonest within a budget; None before it is calibrated."""
+        first = self._panels[0]
+        return first.forecast(first.found, effect, budget_s) if first.found else None
+
+    def measure(self) -> None:
+        """Calibrate all panels, say what can be decided, then blocks until every treatment has a verdict or the budget is spent.
+
+        What is open then is concluded as it stands.
+        """
+        try:
+            self.calibrate()
+            with on_cores(self.bench.cores.helpers):
+                self._plan()
+                while going := [panel for panel in self._panels if panel.open_treatments() and panel.fits()]:
+                    min(going, key=lambda panel: panel.spent_s / panel.share).wave()
+        finally:
+            self._note_spent()
+        reason = self._why_it_ends()
+        for name in self.state.open_treatments():
+            self.findings.conclude(name, reason=reason)
+
+    def _plan(self) -> None:
+        """Plan the blocks of all panels. Where several refuse, the one that asks for most speaks: with less the other would refuse next."""
+        refused = []
+        for panel in self._panels:
+            try:
+                panel.plan()
+            except BudgetTooSmall as refusal:
+                refused.append(refusal)
+        if refused:
+            raise max(refused, key=lambda refusal: refusal.enough_s)
+
+    def _why_it_ends(self) -> str:
+        plan = self.state.plan
+        if plan.trial:
+            return "it was tried, not measured"
+        if plan.fixed and all(panel.turn >= plan.fixed.blocks for panel in self._panels):
+            return "all planned blocks were measured"
+        return "the budget is spent"
+
+    def _note_spent(self) -> None:
+        """For a resumed session. Where even this cannot be written (a full disk) the fault that is under way says so."""
+        with contextlib.suppress(DynoError):
+            self.log.record(Spent(self.log.spent_s()))

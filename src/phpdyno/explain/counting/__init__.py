@@ -1,0 +1,1 @@
+"""What is counted exactly: instructions, the processor's counters, the database's own statistics."""

@@ -1,0 +1,1 @@
+"""Functions in which time goes: PHP's by a worker's memory, the server's by perf."""

@@ -1,0 +1,1 @@
+"""What strace shows of running processes: calls counted, and what they reached for."""

@@ -1,0 +1,1 @@
+"""What a worker waits for, sampled without a tracer."""

@@ -1,0 +1,1 @@
+"""Files and trees that others may change meanwhile, and files of /proc and /sys."""

@@ -1,0 +1,1 @@
+"""What the kernel says of a process: CPU time, memory, what it waits on."""

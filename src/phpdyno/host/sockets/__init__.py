@@ -1,0 +1,1 @@
+"""Sockets and networks of the host: queues, namespaces, framed messages."""

@@ -1,0 +1,1 @@
+"""What the commands ask for and find, as data: studies, sweeps, tunes, ladders, matrices, the connector lab."""

@@ -1,0 +1,1 @@
+"""PHP, compiled: recipe, source, compile, train, code layout, cache."""

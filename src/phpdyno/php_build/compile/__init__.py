@@ -1,0 +1,1 @@
+"""A source tree configured and compiled, and what came out of it."""

@@ -1,0 +1,1 @@
+"""A build as a Debian package."""

@@ -1,0 +1,73 @@
+"""nginx.conf of an arm: one server in front of one pool."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from phpdyno.server_files.fastcgi import nginx_params
+
+ACCESS_LOG = "access.log"
+"""nginx's own in its directory, where an arm asks for one."""
+UPSTREAM = "phpdyno"
+CONNECTIONS = 1024
+MOST_THROUGH_NGINX = 500
+"""Each request in flight takes two of nginx's connections: its client's and php-fpm's."""
+
+
+def render_nginx(
+    *, listen: str, fastcgi: str, docroot: Path, front_controller: str, prefix: Path, marker: str, web: Mapping[str, str]
+) -> str:
+    """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or ADDRESS:PORT; `prefix` holds nginx's own files.
+
+    `marker` is the path below /.phpdyno/ that only this server answers with 204: a stranger on our port is not taken for it.
+    The buffer for a request's body holds the largest that nginx takes: one that does not fit is written to a file, with a line in the log.
+    """
+    temporary = "\n".join(f"    {kind}_temp_path {prefix}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params())
+    kept = int(web.get("fastcgi_keepalive", "0"))
+    upstream = f"\n    upstream {UPSTREAM} {{ server {fastcgi}; keepalive {kept}; }}" if kept else ""
+    return f"""worker_processes {web.get("workers", "1")};
+pid {prefix}/nginx.pid;
+error_log stderr warn;
+events {{ worker_connections {CONNECTIONS}; }}
+http {{
+{temporary}
+    types {{ text/html html; text/css css; application/javascript js; image/png png; image/jpeg jpg jpeg; image/svg+xml svg; }}
+    default_type application/octet-stream;
+    access_log {_access_log(prefix, web)};
+    server_tokens off;
+    sendfile on;
+    client_body_buffer_size 1m;
+    keepalive_timeout 3600s;
+    keepalive_requests 1000000;{upstream}
+    server {{
+        listen {listen};
+        root {_quoted(docroot)};
+        index {front_controller} index.html;
+        location = /.phpdyno/{marker} {{ return 204; }}
+        location / {{ try_files $uri $uri/ /{front_controller}$is_args$args; }}
+        location ~ \\.php$ {{
+            try_files $uri =404;
+            fastcgi_pass {UPSTREAM if kept else fastcgi};{_fastcgi_lines(web, kept=bool(kept))}
+{params}
+        }}
+    }}
+}}
+"""
+
+
+def _access_log(prefix: Path, web: Mapping[str, str]) -> str:
+    wanted = web.get("access_log", "off").strip().lower()
+    # Buffered lines are written when 64 KiB are together or five seconds old, as nginx's documentation has it in its example.
+    return "off" if wanted == "off" else f"{prefix}/{ACCESS_LOG} combined{' buffer=64k flush=5s' if wanted == 'buffered' else ''}"
+
+
+def _fastcgi_lines(web: Mapping[str, str], *, kept: bool) -> str:
+    """Lines for the location of PHP, each after a line break; none where the arm says nothing of it."""
+    lines = ["fastcgi_keep_conn on;"] if kept else []
+    lines += [f"{name} {web[name].strip()};" for name in ("fastcgi_buffers", "fastcgi_buffer_size") if name in web]
+    return "".join(f"\n            {line}" for line in lines)
+
+
+def _quoted(path: Path) -> str:
+    """A path as nginx takes it literally. A dollar sign would start a variable and cannot be escaped: our copies have none."""
+    return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

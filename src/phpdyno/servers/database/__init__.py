@@ -1,0 +1,1 @@
+"""MariaDB as an app's private database, and questions to one that runs."""

@@ -1,0 +1,1 @@
+"""The programs that are installed: found, asked what they are and what they can do."""

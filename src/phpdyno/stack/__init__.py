@@ -1,1 +1,0 @@
-"""Running arms: supervision with a guardian; nginx, php-fpm, MariaDB; what their workers tell of themselves."""

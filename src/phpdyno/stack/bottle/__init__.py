@@ -1,4 +1,0 @@
-"""The bottle: the mount, network, PID and IPC namespaces in which all that is measured lives.
-
-Standard library only: the guardian uses it.
-"""

@@ -1,0 +1,34 @@
+"""On how many threads the generator drives."""
+
+import pytest
+
+from phpdyno.experiment.common.threads import MOST_THREADS, threads_for
+from phpdyno.model.runs.bottleneck import Load
+from tests.support.loads import load
+
+
+def full(helpers: int, *, database: int | None = None, php: int = 30) -> Load:
+    """The generator's thread is full, nginx uses 5 % of a core; php-fpm has core 1."""
+    used = 110 + (database or 0)
+    return load(generator=95, database=database, helper_cores=used, php=php, php_cores=php + 1, helpers_on=tuple(range(2, 2 + helpers)))
+
+
+@pytest.mark.parametrize(
+    ("made", "threads"),
+    [
+        (load(generator=95, helper_cores=97), 1),
+        (full(3), 2),
+        (full(8), MOST_THREADS),
+        (full(3, database=125), 1),
+        (load(generator=60, helper_cores=80, helpers_on=(2, 3, 4)), 1),
+        (full(3, php=97), 1),
+    ],
+)
+def test_more_than_one_only_where_its_thread_is_the_limit_and_cores_are_idle(made: Load, threads: int) -> None:
+    assert threads_for([made]) == threads
+
+
+def test_all_points_share_what_the_tightest_leaves() -> None:
+    assert threads_for([full(4)]) == 3
+    assert threads_for([full(4), full(4, database=125), load()]) == 2
+    assert threads_for([]) == 1
