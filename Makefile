@@ -41,6 +41,7 @@ lint: venv
 	ruff format --check .
 	mypy
 	lint-imports
+	$(PYTHON) -m tools.house
 	@if cargo clippy --version >/dev/null 2>&1 && cargo fmt --version >/dev/null 2>&1; then set -x; \
 	  cargo fmt --check && cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings; \
 	else echo 'lint: cargo fmt and clippy are not installed here (Debian has none for cargo-web); Rust is not linted'; fi

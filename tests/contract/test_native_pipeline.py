@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from phpdyno._native import OUTCOMES, Frame, Pipeline, Samples
 from tests.contract.fake_servers import FakeServer, hang
-from tests.support.iproto import EMPTY, GREETING, OK, PING, SYNC_OFFSET, answer, read_packet, request
+from tests.support.real.iproto import EMPTY, GREETING, OK, PING, SYNC_OFFSET, answer, read_packet, request
 
 MS = 1_000_000
 

@@ -12,8 +12,8 @@ from phpdyno.errors import DynoError
 from phpdyno.experiment.common import answer_check as gate
 from phpdyno.experiment.common.slot import Lane
 from phpdyno.model.workload import Target, Workload
-from tests.support.command import COMMAND, phpdyno, site
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.command import COMMAND, phpdyno, site
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import traces_of
 
 pytestmark = pytest.mark.integration

@@ -16,9 +16,9 @@ from phpdyno.paths import live_root
 from phpdyno.servers import bench as bench_module
 from phpdyno.servers.facts.meter import children_of
 from tests.faults import kill_loop
-from tests.support.command import FEWEST, await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.pages import page_that
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.command import FEWEST, await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

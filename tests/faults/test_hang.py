@@ -17,7 +17,7 @@ from phpdyno.servers.bench import Bench
 from phpdyno.servers.facts.meter import host_meter
 from phpdyno.servers.instance import Instance
 from tests.support.pages import page_that
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

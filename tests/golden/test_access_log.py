@@ -6,7 +6,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from phpdyno.access_log.tally import Tally
 from phpdyno.access_log.words import summary_text
-from tests.support.access_logs import START_S, combined, json_line
+from tests.support.made_up.access_logs import START_S, combined, json_line
 
 
 def test_everything_that_can_be_left_out(snapshot: SnapshotAssertion) -> None:

@@ -13,8 +13,8 @@ from phpdyno.commands.compare.view.document import document
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Ended, Record
-from tests.support.journals import JIT, TIMESTAMPS, blocks, finished, opening, plan, reaching
-from tests.support.protocol import full, script
+from tests.support.made_up.journals import JIT, TIMESTAMPS, blocks, finished, opening, plan, reaching
+from tests.support.made_up.protocol import full, script
 from tests.unit.commands.compare.view.test_old_journal import OLD
 
 STARTED = blocks({JIT.name: 1.07, TIMESTAMPS.name: 1.0}, 5)

@@ -12,7 +12,7 @@ from phpdyno.commands.study.render.terminal import study_summary
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.commands.study.view.whole import study_view
 from phpdyno.journal.study import PartState
-from tests.support.studies import counts, journals_of, record_of, small_study
+from tests.support.made_up.studies import counts, journals_of, record_of, small_study
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from phpdyno.commands.study.render.terminal import study_summary
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.commands.study.view.whole import study_view
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord
-from tests.support.study_sweeps import study_sweep, sweep_study
+from tests.support.made_up.sweeps.study_sweeps import study_sweep, sweep_study
 
 
 def view(folder: Path) -> StudyView:

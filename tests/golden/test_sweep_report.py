@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from phpdyno.commands.measure.render.terminal import sweep_summary
 from phpdyno.commands.measure.view.whole import sweep_view
 from tests.golden.test_report import rounded
-from tests.support.sweep_runs import empty_sweep, full_sweep, short_sweep
+from tests.support.made_up.sweeps.sweep_runs import empty_sweep, full_sweep, short_sweep
 
 NAME = "20260102-030405-measure-hello"
 SWEEPS = {"full": full_sweep, "short": short_sweep, "empty": empty_sweep}

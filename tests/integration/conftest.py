@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.services import free_port, refused
+from tests.support.real.services import free_port, refused
 from tests.support.traces import wait_for_no_traces
 
 

@@ -14,7 +14,7 @@ from phpdyno.access_log.words import summary_text
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.drive.requests import script_for
 from phpdyno.model.workload import Target
-from tests.support.access_logs import combined, json_line
+from tests.support.made_up.access_logs import combined, json_line
 
 patient = settings(deadline=None)  # the machine is shared
 TOKENS = st.text(st.sampled_from("abcXYZ019/?&=%._-~;:@#\\\"' \x00\x1b\xffé"), max_size=30)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from phpdyno.stats.student import quantile
 from phpdyno.stats.visits import Figure, figure_of, times_at
-from tests.support.sweeps import times_of, visit
+from tests.support.made_up.sweeps.sweeps import times_of, visit
 
 values = st.lists(st.floats(1e-3, 1e9), min_size=3, max_size=30)
 confidences = st.floats(0.5, 0.999)

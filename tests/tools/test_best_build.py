@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from tools.bench.best_build import TARGETS, figures_of
+from tools.bench.builds.best_build import TARGETS, figures_of
 from tools.bench.figures import measured_text
 from tools.bench.results import QUICK, Sizes
 from tools.bench.stamp import ROOT
 
 from phpdyno.commands.study.view.whole import study_view
 from phpdyno.config.study.file import load_study
-from tests.support.studies import cpu_journal, record_of, small_study
+from tests.support.made_up.studies import cpu_journal, record_of, small_study
 
 
 def test_every_arm_has_a_figure_against_the_control_and_every_contrast_one(tmp_path: Path) -> None:

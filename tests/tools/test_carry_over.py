@@ -2,7 +2,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from tools.bench.carry_over import figures_of
+from tools.bench.sections.carry_over import figures_of
 
 from phpdyno.commands.compare.view.measuring import CarriedEffect, CarryOverRow
 from phpdyno.commands.compare.view.shape import RunView

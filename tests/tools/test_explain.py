@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tools.bench.explain import compare_starts
 from tools.bench.figures import measured_text, reached
 from tools.bench.results import QUICK, Room
+from tools.bench.sections.explain import compare_starts
 
 from tests.support.optional import needs
 from tests.support.traces import wait_for_no_traces

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 from tools.bench.figures import ALPHA, Figure, Target, measured_text, median_figure, median_interval, ratio_figure, reached, share_figure
-from tools.bench.load_core import ALPHA_ASIDE, ALPHA_EACH, WITH_TARGET, WITHOUT_TARGET
+from tools.bench.load.load_core import ALPHA_ASIDE, ALPHA_EACH, WITH_TARGET, WITHOUT_TARGET
 from tools.bench.results import Sizes
 
 AT_MOST_ONE = Target("≤ 1.0×", at_most=1.0)

@@ -1,11 +1,11 @@
 """Section `ladder` without servers: how a ladder becomes figures."""
 
+from tools.bench.builds.ladder import IN_ALL, figures_of
 from tools.bench.figures import measured_text, reached
-from tools.bench.ladder import IN_ALL, figures_of
 
 from phpdyno.commands.ladder.steps import measured_in
 from phpdyno.commands.ladder.view import ladder_view
-from tests.support.ladders import knob_journal, ladder_journal, ladder_record
+from tests.support.made_up.ladders import knob_journal, ladder_journal, ladder_record
 
 
 def test_a_step_has_a_figure_against_its_own_and_one_in_all_with_the_target() -> None:

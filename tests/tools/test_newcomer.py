@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.bench.newcomer import STEPS, _run, measure
 from tools.bench.results import QUICK, Sizes, Store
+from tools.bench.sections.newcomer import STEPS, _run, measure
 from tools.bench.stamp import ROOT
 
 from phpdyno.errors import DynoError

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tools.bench.generator import Load
-from tools.bench.load_core import cost_logs, rate_logs
-from tools.bench.rivals import find_rival, read_ab, read_wrk
-from tools.bench.runner_share import share_of
+from tools.bench.load.generator import Load
+from tools.bench.load.load_core import cost_logs, rate_logs
+from tools.bench.load.rivals import find_rival, read_ab, read_wrk
+from tools.bench.load.runner_share import share_of
 
 from phpdyno.errors import DynoError
 
@@ -68,7 +68,7 @@ def test_errors_in_the_report_of_ab_are_errors(old: str, new: str, why: str) -> 
 
 
 def test_a_rival_that_is_missing_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.bench.rivals.program_path", lambda: "/no/such/place")
+    monkeypatch.setattr("tools.bench.load.rivals.program_path", lambda: "/no/such/place")
     with pytest.raises(DynoError, match="ab is not installed; sudo apt-get install --no-install-recommends apache2-utils"):
         find_rival("ab")
 

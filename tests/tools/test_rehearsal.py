@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from tools.bench.load_core import CALLED
-from tools.bench.rivals import INSTALLS
+from tools.bench.load.load_core import CALLED
+from tools.bench.load.rivals import INSTALLS
 from tools.bench.stamp import ROOT
 
 from tests.support.traces import wait_for_no_traces

@@ -7,7 +7,7 @@ from tools.bench.figures import Figure, Target
 from tools.bench.page import render_page
 from tools.bench.results import QUICK, Part, SectionResult, Sizes, Stamp, Store, still_holds
 
-from tests.support.checks import HOST
+from tests.support.made_up.checks import HOST
 
 STAMP = Stamp("0.1.0", "0123456789abcdef", False, "c0de", "Test CPU", 2, 8 * 2**20, "6.1.0", "d1ge57")
 FIGURES = (

@@ -9,7 +9,7 @@ from tools.bench.figures import Figure
 from tools.bench.results import Part, Room, Sizes, Stamp
 
 from phpdyno.errors import DynoError
-from tests.support.checks import HOST
+from tests.support.made_up.checks import HOST
 
 STAMP = Stamp("0.1.0", "0123456789abcdef", False, "c0de", "Test CPU", 2, 8 * 2**20, "6.1.0")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from tools.bench import truth
 from tools.bench.figures import measured_text, reached
 from tools.bench.results import QUICK, Store
+from tools.bench.sections import truth
 
 from phpdyno.commands.selfcheck.run import Changed
 from phpdyno.commands.selfcheck.view import checks_view
@@ -15,7 +15,7 @@ from phpdyno.errors import DynoError
 from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.session.provenance import code_digest
-from tests.support.checks import GROUND, HOST, WISH, checks, compared, header, numberless, session
+from tests.support.made_up.checks import GROUND, HOST, WISH, checks, compared, header, numberless, session
 
 
 def silent(_: str) -> None:

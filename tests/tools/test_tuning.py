@@ -3,12 +3,12 @@ from itertools import product
 import pytest
 from msgspec import structs
 from tools.bench.figures import reached
-from tools.bench.tuning import KNOBS, Truth, figures_of, levels_of, modelled, terms, truth_of
+from tools.bench.sections.tuning import KNOBS, Truth, figures_of, levels_of, modelled, terms, truth_of
 
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.tune import Asked, Found
-from tests.support.tunes import record
+from tests.support.made_up.sweeps.tunes import record
 
 EVERY = list(product((0, 1), repeat=len(KNOBS)))
 MAINS = (0.10, 0.0, -0.03, 0.005, 0.0)

@@ -20,28 +20,13 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.programs.finding import nginx_version
-from tools.bench import (
-    best_build,
-    bottle,
-    builds,
-    carry_over,
-    connectors,
-    everyday,
-    explain,
-    ladder,
-    load_core,
-    newcomer,
-    runner_share,
-    sizing,
-    speed,
-    truth,
-    tuning,
-    watching,
-)
+from tools.bench.builds import best_build, builds, ladder
 from tools.bench.figures import Figure, measured_text, reached
+from tools.bench.load import load_core, runner_share, speed
+from tools.bench.load.rivals import INSTALLS, rival_version
 from tools.bench.page import render_page
 from tools.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, Store, still_holds
-from tools.bench.rivals import INSTALLS, rival_version
+from tools.bench.sections import bottle, carry_over, connectors, everyday, explain, newcomer, sizing, truth, tuning, watching
 from tools.bench.stamp import ROOT, take_background, take_host, take_stamp
 from tools.bench.stand import control_arm
 

@@ -14,7 +14,7 @@ from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.apps import fetch, served
+from tests.support.real.apps import fetch, served
 
 pytestmark = pytest.mark.integration
 

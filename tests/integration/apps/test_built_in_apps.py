@@ -19,8 +19,8 @@ from phpdyno.journal.records import Answers
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.programs.finding import find_program
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.apps import ask, check_read_only, fetch, need_packages, on_the_bench, served, written
-from tests.support.command import FEWEST, phpdyno, records_of, row
+from tests.support.real.apps import ask, check_read_only, fetch, need_packages, on_the_bench, served, written
+from tests.support.real.command import FEWEST, phpdyno, records_of, row
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

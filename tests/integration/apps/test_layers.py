@@ -19,8 +19,8 @@ from phpdyno.model.app import AppSetting
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.command import phpdyno, records_of, row
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.command import phpdyno, records_of, row
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

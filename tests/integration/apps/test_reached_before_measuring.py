@@ -10,9 +10,9 @@ from phpdyno.commands.measure.view.shape import SweepView
 from phpdyno.journal.records import BlockDone, Calibrated, ReachedFor
 from phpdyno.journal.sweep import read_sweep
 from phpdyno.servers.programs.finding import program_path
-from tests.support.command import FEWEST, document, phpdyno, records_of, site, the_run
 from tests.support.optional import needs
-from tests.support.scripts import script
+from tests.support.real.command import FEWEST, document, phpdyno, records_of, site, the_run
+from tests.support.real.scripts import script
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, needs(shutil.which("strace", path=program_path()), "strace is not installed")]

@@ -12,7 +12,7 @@ from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import Transport
 from phpdyno.model.workload import Target, Workload
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 

@@ -22,7 +22,7 @@ from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.programs.php import default_cli, inspect_php
 from phpdyno.servers.script import ScriptBench, ScriptInstance
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.scripts import script
+from tests.support.real.scripts import script
 
 pytestmark = pytest.mark.integration
 

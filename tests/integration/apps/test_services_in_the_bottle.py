@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from phpdyno.servers.programs.finding import program_path
-from tests.support.command import FEWEST, fault_of, phpdyno
 from tests.support.optional import needs
+from tests.support.real.command import FEWEST, fault_of, phpdyno
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, needs(shutil.which("redis-server", path=program_path()), "redis-server is not installed")]

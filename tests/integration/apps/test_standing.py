@@ -18,7 +18,7 @@ from phpdyno.errors import UsageError
 from phpdyno.model.app import PreparedApp
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.integration.apps.test_layers import git
-from tests.support.command import FEWEST, await_journal, start
+from tests.support.real.command import FEWEST, await_journal, start
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ import pytest
 
 from phpdyno.php_build.train.beside import Beside, WrongAnswer
 from phpdyno.php_build.train.training import Course, Trainer
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 REQUESTS = 200

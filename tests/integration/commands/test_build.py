@@ -20,9 +20,9 @@ from phpdyno.paths import cache_path
 from phpdyno.php_build.compile.flags import USE
 from phpdyno.php_build.source.needs import TOOLS, missing_of
 from phpdyno.php_build.train.profiles import refuse_unread
-from tests.support.command import await_journal, document, fault_of, phpdyno, start
-from tests.support.extension import extension_source
 from tests.support.optional import absent, needs
+from tests.support.real.command import await_journal, document, fault_of, phpdyno, start
+from tests.support.real.extension import extension_source
 
 BOLT = ("bolt-19", "libbolt-19-dev")
 MISSING = missing_of((*TOOLS, *BOLT))

@@ -19,8 +19,8 @@ from phpdyno.errors import DynoError
 from phpdyno.servers.live.pool import import_pool
 from phpdyno.servers.placement import ini_options
 from phpdyno.servers.programs.php import ini_files, inspect_php
-from tests.support.bundles import bundle, photograph
-from tests.support.live import LivePhp, live_php
+from tests.support.made_up.bundles import bundle, photograph
+from tests.support.real.live import LivePhp, live_php
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="the pools run as another account")]
 SETTINGS = {

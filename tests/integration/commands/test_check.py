@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from phpdyno.commands.check.found import Found
-from tests.support.command import fault_of, phpdyno
+from tests.support.real.command import fault_of, phpdyno
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

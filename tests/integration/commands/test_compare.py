@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver, Concluded, Ended, Header, Planned, Proved, Record
-from tests.support.command import FEWEST, await_journal, compared, document, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.real.command import FEWEST, await_journal, compared, document, fault_of, phpdyno, records_of, row, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from phpdyno.journal.records import BlockDone, Planned, Proved
-from tests.support.command import FEWEST, await_journal, document, fault_of, phpdyno, records_of, row, start, the_run
-from tests.support.scripts import SPIN, script
+from tests.support.real.command import FEWEST, await_journal, document, fault_of, phpdyno, records_of, row, start, the_run
+from tests.support.real.scripts import SPIN, script
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

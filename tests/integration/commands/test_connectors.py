@@ -17,8 +17,8 @@ from phpdyno.apps.source import silent
 from phpdyno.commands.connectors.operations import KNOWN
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.command import await_journal, fault_of, phpdyno, start
 from tests.support.places import ROOT
+from tests.support.real.command import await_journal, fault_of, phpdyno, start
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

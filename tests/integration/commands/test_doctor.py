@@ -17,7 +17,7 @@ from phpdyno.commands.doctor.run import CheckUp
 from phpdyno.host.checkup.check import Check
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.paths import live_root
-from tests.support.command import COMMAND, fault_of, phpdyno, start
+from tests.support.real.command import COMMAND, fault_of, phpdyno, start
 from tests.support.traces import traces_of, wait_for_no_traces
 
 pytestmark = pytest.mark.integration

@@ -12,8 +12,8 @@ import pytest
 from phpdyno.model.inside.explained import Explained, Figure, SectionKey
 from phpdyno.servers.programs.finding import find_program
 from tests.integration.commands.test_doctor import programs_but
-from tests.support.command import FEWEST, await_journal, fault_of, phpdyno, site, start, the_run
 from tests.support.optional import needs
+from tests.support.real.command import FEWEST, await_journal, fault_of, phpdyno, site, start, the_run
 from tests.support.traces import traces_of, wait_for_no_traces
 
 pytestmark = pytest.mark.integration

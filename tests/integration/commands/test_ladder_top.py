@@ -11,7 +11,7 @@ from phpdyno.model.plan import AppSource, Plan
 from phpdyno.model.runs.ladder import STOCK, Step
 from phpdyno.model.workload import Target, Workload
 from phpdyno.session.arms import make_arms
-from tests.support.fake_study import FakeProgress
+from tests.support.fakes.fake_study import FakeProgress
 
 pytestmark = pytest.mark.integration
 LONG_AGO = 1_700_000_000

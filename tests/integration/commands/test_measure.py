@@ -31,8 +31,8 @@ from phpdyno.stats.visits import (
     times_at,
     visits_of,
 )
-from tests.support.command import fault_of, phpdyno, site, start, the_run
 from tests.support.optional import needs
+from tests.support.real.command import fault_of, phpdyno, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

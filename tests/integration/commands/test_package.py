@@ -17,7 +17,7 @@ from phpdyno.php_build.package.texts import HOME, INI, package_name
 from phpdyno.php_build.workshop import write_build
 from phpdyno.servers.programs.php import ini_files, inspect_php
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 from tests.support.optional import needs
 
 FPM = Path(BUILD.like)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.journal.checks import CHECKS_FILE, Checks, read_checks
-from tests.support.command import document, fault_of, phpdyno, start, the_run
+from tests.support.real.command import document, fault_of, phpdyno, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -19,8 +19,8 @@ from phpdyno.commands.size.record import PoolMeasured, Stopped, read_size
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
 from phpdyno.servers.programs.php import default_fpm
-from tests.support.command import fault_of, phpdyno, site, start, the_run
-from tests.support.fake_study import FakeProgress
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.real.command import fault_of, phpdyno, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

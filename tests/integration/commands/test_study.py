@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.journal.study import STUDY_FILE, read_study, write_study
-from tests.support.command import fault_of, phpdyno, site, start, the_run
+from tests.support.real.command import fault_of, phpdyno, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ import pytest
 
 from phpdyno.bundle.reading import read_bundle
 from phpdyno.journal.tune import TuneRecord, read_tune
-from tests.support.command import fault_of, phpdyno, site, start, the_run
+from tests.support.real.command import fault_of, phpdyno, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

@@ -19,7 +19,7 @@ from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.supervision.processes import descendants
 from phpdyno.servers.supervision.supervisor import THROUGH_LOG, Supervisor
 from tests.integration.host.test_ordinary_user import home, python, run_as_nobody
-from tests.support.command import FEWEST, fault_of, phpdyno, the_run
+from tests.support.real.command import FEWEST, fault_of, phpdyno, the_run
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

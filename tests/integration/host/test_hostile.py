@@ -1,7 +1,7 @@
 """An app that tries everything it can think of against its host: nothing of it may be reached, changed or left behind.
 
-The app is tests/support/hostile, what it aims at tests/support/decoys.py. An attempt that succeeds says so in the log of `prepare` or of
-php-fpm; what only the host can judge is judged here.
+The app is tests/support/hostile, what it aims at tests/support/real/decoys.py. An attempt that succeeds says so in the log of
+`prepare` or of php-fpm; what only the host can judge is judged here.
 """
 
 import contextlib
@@ -28,8 +28,8 @@ from phpdyno.apps.files.standing import MOST_COPIED_BYTES
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.servers.supervision.live_directory import LIVE_PREFIX
 from phpdyno.servers.supervision.processes import descendants
-from tests.support.decoys import Decoys, Namespaces, Watch, decoys, mounts_naming, processes_naming
 from tests.support.places import ROOT
+from tests.support.real.decoys import Decoys, Namespaces, Watch, decoys, mounts_naming, processes_naming
 from tests.support.traces import SESSION_PREFIX, wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="decoys lie in places that only root may write")]

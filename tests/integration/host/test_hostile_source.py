@@ -16,8 +16,8 @@ from phpdyno.php_build.compile.tree import ADDED, PROGRAMS, Built, Tree
 from phpdyno.php_build.pipeline import _keep
 from phpdyno.php_build.train.profiles import merge
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.command import fault_of, phpdyno
-from tests.support.extension import extension_source
+from tests.support.real.command import fault_of, phpdyno
+from tests.support.real.extension import extension_source
 
 pytestmark = pytest.mark.integration
 

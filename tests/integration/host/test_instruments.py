@@ -32,9 +32,9 @@ from phpdyno.servers.facts.meter import HostMeter, children_of
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.app_servers import app_stand
-from tests.support.fake_study import FakeProgress
+from tests.support.fakes.fake_study import FakeProgress
 from tests.support.optional import needs
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

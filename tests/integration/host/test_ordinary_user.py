@@ -16,8 +16,8 @@ from phpdyno.commands.doctor.run import CheckUp
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import BlockDone, Preflight
 from phpdyno.model.inside.explained import Explained
-from tests.support.command import FEWEST, site, the_run
 from tests.support.places import ROOT
+from tests.support.real.command import FEWEST, site, the_run
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user already")]
 

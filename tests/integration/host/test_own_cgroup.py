@@ -12,7 +12,7 @@ import pytest
 
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.servers.supervision.live_directory import LIVE_PREFIX
-from tests.support.command import COMMAND, await_journal, site
+from tests.support.real.command import COMMAND, await_journal, site
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a unit's cgroup")]

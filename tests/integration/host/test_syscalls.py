@@ -19,8 +19,8 @@ from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.instance import ArmFailed, Instance
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.integration.apps.test_layers import git
-from tests.support.fake_study import FakeProgress
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

@@ -11,10 +11,10 @@ from phpdyno.commands.compare.render.page import figures_of, render_page
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Record
-from tests.support.browser import Browser, browser, find_chromium
-from tests.support.journals import JIT, finished, opening, plan, reaching
+from tests.support.made_up.journals import JIT, finished, opening, plan, reaching
+from tests.support.made_up.protocol import full
 from tests.support.optional import absent
-from tests.support.protocol import full
+from tests.support.real.browser import Browser, browser, find_chromium
 from tests.unit.commands.compare.render.test_page import SHOWN, hostile_run
 from tests.unit.commands.compare.view.test_old_journal import OLD
 

@@ -9,9 +9,9 @@ from phpdyno.commands.measure.render.page import render_sweep, sweep_figures
 from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.journal.sweep import Sweep
 from tests.integration.pages.test_report_page import DRAWN, PHONE, TEXT_OVERLAPS, TOO_WIDE, brightness, colours
-from tests.support.browser import Browser, browser, find_chromium
+from tests.support.made_up.sweeps.sweep_runs import empty_sweep, full_sweep, short_sweep
 from tests.support.optional import absent
-from tests.support.sweep_runs import empty_sweep, full_sweep, short_sweep
+from tests.support.real.browser import Browser, browser, find_chromium
 from tests.unit.commands.measure.render.test_terminal import hostile_sweep
 
 pytestmark = pytest.mark.integration

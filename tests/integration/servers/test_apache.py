@@ -24,9 +24,9 @@ from phpdyno.servers.bench import Bench
 from phpdyno.servers.facts.meter import children_of, host_meter
 from phpdyno.servers.instance import ArmFailed, Instance
 from phpdyno.servers.programs.finding import program_path
-from tests.support.command import FEWEST, document, phpdyno, row, site
 from tests.support.optional import needs
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.command import FEWEST, document, phpdyno, row, site
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [

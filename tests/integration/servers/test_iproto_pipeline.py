@@ -13,7 +13,7 @@ from phpdyno.commands.connectors.program import find_server
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.tarantool.server import ServerSettings, Tarantool
-from tests.support.iproto import EMPTY, PING, SYNC_OFFSET, ask_number, evaluate, request, rows, select, string, uint
+from tests.support.real.iproto import EMPTY, PING, SYNC_OFFSET, ask_number, evaluate, request, rows, select, string, uint
 
 pytestmark = pytest.mark.integration
 

@@ -7,8 +7,8 @@ import pytest
 
 from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
-from tests.support.command import fault_of, phpdyno, site
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.command import fault_of, phpdyno, site
+from tests.support.real.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 

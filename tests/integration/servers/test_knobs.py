@@ -9,7 +9,7 @@ from phpdyno.knobs.judge import prove
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.verdict import ProofOutcome
 from phpdyno.server_files.fastcgi import http_request
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 

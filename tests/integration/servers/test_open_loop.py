@@ -10,7 +10,7 @@ from phpdyno.drive.arrivals import constant, evenly
 from phpdyno.drive.open_samples import lag_ns, queued, response_ns
 from phpdyno.drive.requests import native_targets
 from phpdyno.model.plan import Transport
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 

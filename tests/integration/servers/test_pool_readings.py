@@ -26,8 +26,8 @@ from phpdyno.servers.facts.pool_memory import read_pool_memory, workers_of
 from phpdyno.servers.facts.pool_status import read_pool_status
 from phpdyno.servers.instance import Instance
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.command import site
-from tests.support.stack import plain_arm
+from tests.support.real.command import site
+from tests.support.real.stack import plain_arm
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

@@ -24,7 +24,7 @@ from phpdyno.servers.services.running import RunningService
 from phpdyno.servers.services.smtp_sink import Mails, mails_of
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.optional import needs
-from tests.support.services import ADDRESS, at, free_port, refused, running
+from tests.support.real.services import ADDRESS, at, free_port, refused, running
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

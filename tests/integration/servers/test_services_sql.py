@@ -11,7 +11,7 @@ from phpdyno.model.service import Service
 from phpdyno.servers.services import postgresql
 from phpdyno.servers.services.postgresql import VERSIONS, postgres_program
 from tests.support.optional import needs
-from tests.support.services import ADDRESS, at, free_port, running, told
+from tests.support.real.services import ADDRESS, at, free_port, running, told
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

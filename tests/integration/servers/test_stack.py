@@ -18,7 +18,7 @@ from phpdyno.servers.facts.meter import host_meter
 from phpdyno.servers.instance import Instance
 from phpdyno.servers.programs.php import inspect_php
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

@@ -11,7 +11,7 @@ from phpdyno.drive.requests import native_targets
 from phpdyno.experiment.common.first_requests import wake
 from phpdyno.experiment.common.slot import Lane
 from phpdyno.servers.facts.meter import children_of
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
 

@@ -17,8 +17,8 @@ from phpdyno.knobs.catalogue import pool_ini
 from phpdyno.servers.live.masters import live_masters
 from phpdyno.servers.live.pool import import_pool
 from phpdyno.servers.programs.php import default_cli, default_fpm, fpm_prefix, ini_files, inspect_php
-from tests.support.command import FEWEST, await_journal, compared, fault_of, phpdyno, records_of, row, site, start, the_run
-from tests.support.live import LICENSE, SECRET, LivePhp, live_php
+from tests.support.real.command import FEWEST, await_journal, compared, fault_of, phpdyno, records_of, row, site, start, the_run
+from tests.support.real.live import LICENSE, SECRET, LivePhp, live_php
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="another account's php-fpm can be read by root only")]

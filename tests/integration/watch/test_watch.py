@@ -14,10 +14,10 @@ import pytest
 
 from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.programs.php import default_fpm
-from tests.support.command import phpdyno
-from tests.support.live import LivePhp, live_php
 from tests.support.optional import absent
-from tests.support.watched import WAIT_S, loaded, pool_text, watching
+from tests.support.real.command import phpdyno
+from tests.support.real.live import LivePhp, live_php
+from tests.support.real.watched import WAIT_S, loaded, pool_text, watching
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="another account's memory can be read by root only")]
 FAST = ("--interval", "0.3s")

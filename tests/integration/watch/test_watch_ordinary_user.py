@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.host.test_ordinary_user import NOBODY, home, python, run_as_nobody
-from tests.support.live import live_php
-from tests.support.watched import loaded, pool_text
+from tests.support.real.live import live_php
+from tests.support.real.watched import loaded, pool_text
 
 __all__ = ("home", "python")
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")]

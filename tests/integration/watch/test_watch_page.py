@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from tests.support.browser import Browser, browser, find_chromium
-from tests.support.live import LivePhp, live_php
 from tests.support.optional import absent
-from tests.support.watched import WAIT_S, Watching, loaded, pool_text, watching
+from tests.support.real.browser import Browser, browser, find_chromium
+from tests.support.real.live import LivePhp, live_php
+from tests.support.real.watched import WAIT_S, Watching, loaded, pool_text, watching
 
 CHROMIUM = find_chromium()
 pytestmark = [

@@ -19,7 +19,7 @@ from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.programs.php import default_cli
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.integration.host.test_syscalls import lane_of
-from tests.support.stack import plain_arm, plain_bench
+from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration

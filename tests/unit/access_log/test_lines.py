@@ -2,7 +2,7 @@ import pytest
 
 from phpdyno.access_log.lines import Hit, parse_line
 from phpdyno.access_log.times import Stamp
-from tests.support.access_logs import START_S, combined, json_line
+from tests.support.made_up.access_logs import START_S, combined, json_line
 
 
 def parsed(line: bytes) -> Hit:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.access_log.tally import read_access_log
-from tests.support.access_logs import combined, json_line
+from tests.support.made_up.access_logs import combined, json_line
 
 MOST_KIB = 160 * 1024
 """Of a whole process, interpreter and numpy (about 35 MiB) included."""

@@ -8,7 +8,7 @@ from phpdyno.access_log.tally import Tally, main_host, read_access_log
 from phpdyno.access_log.words import summary_text
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload
-from tests.support.access_logs import START_S, combined, json_line
+from tests.support.made_up.access_logs import START_S, combined, json_line
 
 
 def tallied(lines: Iterable[bytes | None], *, host: str = "", most: int = 50) -> LogSummary:

@@ -18,7 +18,7 @@ from phpdyno.bundle.places import mode_bits, unusual
 from phpdyno.bundle.reading import Bundle, read_bundle
 from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError
-from tests.support.bundles import FPM, JIT, PHP, SETTINGS, FakeServers, bundle, image, photograph
+from tests.support.made_up.bundles import FPM, JIT, PHP, SETTINGS, FakeServers, bundle, image, photograph
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
 HOSTILE_DIRS = ("/etc/cron.d", "/etc/ld.so.conf.d", "/etc/apt/apt.conf.d", "/root/.ssh", "/var/www/html", "/etc/supervisor/conf.d")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.support.command import HANGS_UP
+from tests.support.real.command import HANGS_UP
 
 AWAITED = """
 from phpdyno.cli.interrupts import end_in_order

@@ -10,7 +10,7 @@ import pytest
 
 from phpdyno.cli.app import run
 from phpdyno.errors import UsageError
-from tests.support.command import COMMAND, HANGS_UP
+from tests.support.real.command import COMMAND, HANGS_UP
 
 ENDING = """
 import sys

@@ -14,7 +14,7 @@ from phpdyno.drive import script
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import ScriptDriver, ScriptSamples
 from phpdyno.host.sockets.channel import Channel
-from tests.support.fake_script_host import FakeScriptHost, told
+from tests.support.fakes.fake_script_host import FakeScriptHost, told
 
 ANY = LengthClass()
 

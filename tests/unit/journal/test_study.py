@@ -8,7 +8,7 @@ from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.study import STUDY_FILE, STUDY_SCHEMA, Part, read_study, write_study
-from tests.support.studies import counts, record_of, small_study
+from tests.support.made_up.studies import counts, record_of, small_study
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

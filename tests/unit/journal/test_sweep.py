@@ -10,8 +10,8 @@ from msgspec import Struct
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, CrossChecked, Lengths, SweepEnded, SweepHeader, SweepHost, Visited, read_sweep
 from phpdyno.model.runs.sweep import Point, Visit
-from tests.support.journals import preflight
-from tests.support.sweeps import arm, plan_of, visit
+from tests.support.made_up.journals import preflight
+from tests.support.made_up.sweeps.sweeps import arm, plan_of, visit
 
 PLAN = plan_of([arm("five"), arm("ten")], (Point(1), Point(5)))
 HEADER = SweepHeader(SWEEP_SCHEMA, "0.1.0", "2026-11-21T20:00:00+0000", ("measure", "hello"), PLAN)

@@ -4,7 +4,7 @@ import pytest
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.tune import TUNE_FILE, read_tune, write_tune
-from tests.support.tunes import record
+from tests.support.made_up.sweeps.tunes import record
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from phpdyno.knobs.catalogue import CATALOGUE, knob_for
 from phpdyno.knobs.judge import candidates, check_together, in_control
 from phpdyno.knobs.knob import Whole, with_needs
 from phpdyno.model.facts import WorkerFacts
-from tests.support.facts import HOST, JIT_ON, NO_OPCACHE, PLAIN, with_ini, with_jit, with_opcache, with_servers
+from tests.support.made_up.facts import HOST, JIT_ON, NO_OPCACHE, PLAIN, with_ini, with_jit, with_opcache, with_servers
 
 
 def test_memory_is_tried_only_where_it_is_short() -> None:

@@ -8,7 +8,7 @@ from phpdyno.knobs.catalogue import CATALOGUE, knob_for
 from phpdyno.knobs.domain import BOOLEAN, JIT, SIZE, integer, size_bytes
 from phpdyno.knobs.judge import check_values, metric_for, not_effective, prove, risks_of
 from phpdyno.knobs.secrets import HIDDEN, is_secret, masked
-from tests.support.facts import JIT_OFF, JIT_ON, NO_OPCACHE, PLAIN, with_ini, with_jit
+from tests.support.made_up.facts import JIT_OFF, JIT_ON, NO_OPCACHE, PLAIN, with_ini, with_jit
 
 
 @pytest.mark.parametrize(

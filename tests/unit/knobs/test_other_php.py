@@ -3,7 +3,7 @@
 from msgspec import structs
 
 from phpdyno.knobs.other_php import besides_php
-from tests.support.facts import NO_OPCACHE, PLAIN, with_ini
+from tests.support.made_up.facts import NO_OPCACHE, PLAIN, with_ini
 
 OTHER = structs.replace(PLAIN, exe="/opt/php/sbin/php-fpm", build_id="cd" * 20, php_version="8.4.1")
 

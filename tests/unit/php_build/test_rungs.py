@@ -5,7 +5,7 @@ from msgspec import structs
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.model.runs.ladder import STOCK
 from phpdyno.php_build.rungs import BOTH, HUGE, JIT, PRELOAD, RUNGS, knob_steps, stands_on, steps_of
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 
 RECIPES = tuple(parse_recipe(text) for text in RUNGS)
 BUILDS = {each.name: structs.replace(BUILD, name=f"{each.name}-1", recipe=each) for each in RECIPES}

@@ -11,7 +11,7 @@ from msgspec import structs
 from phpdyno.errors import DynoError
 from phpdyno.model.build import BUILD_FILE, BUILD_SCHEMA
 from phpdyno.php_build.workshop import DONE, Workshop, digest_of, read_build, write_build
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 
 
 def silent(_: str) -> None:

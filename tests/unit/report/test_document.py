@@ -16,7 +16,7 @@ from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.commands.tune.view import TuneView
 from phpdyno.model.inside.explained import Explained
 from phpdyno.report.document import text
-from tests.support.journals import JIT, finished, opening, plan
+from tests.support.made_up.journals import JIT, finished, opening, plan
 
 
 @pytest.mark.parametrize("name", sorted(pages()))

@@ -29,10 +29,10 @@ from phpdyno.commands.tune.view import tune_view
 from phpdyno.journal.records import Preflight, Record
 from phpdyno.model.notices import first_of, open_words, rest_of, through_words
 from phpdyno.model.service import Tcp
-from tests.support.journals import finished
-from tests.support.studies import counts, journals_of, record_of, small_study
-from tests.support.sweep_runs import full_sweep
-from tests.support.tunes import record
+from tests.support.made_up.journals import finished
+from tests.support.made_up.studies import counts, journals_of, record_of, small_study
+from tests.support.made_up.sweeps.sweep_runs import full_sweep
+from tests.support.made_up.sweeps.tunes import record
 from tests.unit.commands.ladder.render.test_report import view as ladder_of_a_run
 from tests.unit.commands.matrix.test_report import view as matrix_of_a_run
 

@@ -14,8 +14,8 @@ from phpdyno.journal.records import ReachedFor, Record
 from phpdyno.journal.sweep import SWEEP_SCHEMA, Sweep, SweepHeader
 from phpdyno.model.inside.reach import Reached, Write
 from phpdyno.report.reached import MOST_LINES, lines_of, reach_view
-from tests.support.journals import REACHED, finished, reaching
-from tests.support.sweeps import plan_of
+from tests.support.made_up.journals import REACHED, finished, reaching
+from tests.support.made_up.sweeps.sweeps import plan_of
 from tests.unit.commands.compare.render.test_page import HOSTILE, Page
 from tests.unit.commands.compare.render.test_terminal import shown
 

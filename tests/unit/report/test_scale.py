@@ -9,7 +9,7 @@ from phpdyno.commands.compare.render.bar import bar, scale
 from phpdyno.commands.compare.view.shape import Row
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.report.scale import reach, ticks
-from tests.support.journals import JIT, OPCACHE_OFF, finished
+from tests.support.made_up.journals import JIT, OPCACHE_OFF, finished
 from tests.unit.commands.compare.view.test_words import ROW
 
 LIMIT = math.log(1.1)

@@ -11,7 +11,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.workload import Workload
 from phpdyno.servers.bench import Bench
 from phpdyno.servers.placement import Placement
-from tests.support.journals import PHP
+from tests.support.made_up.journals import PHP
 
 
 def test_values_of_a_running_pool_that_are_no_utf8_reach_php_as_they_are(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from phpdyno.servers.facts.meter import HostMeter
 from phpdyno.servers.facts.worker import MAY_LOOK
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.script import ScriptInstance
-from tests.support.fake_script_host import FakeScriptHost
+from tests.support.fakes.fake_script_host import FakeScriptHost
 
 ARM = Arm("control", PhpBuild("/usr/bin/php8.2", "8.2.36"))
 NO_TEXT = b'{"operations": ["\xff"], "php_version": "\xff", "jit_free_bytes": 0}'

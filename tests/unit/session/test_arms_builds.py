@@ -9,7 +9,7 @@ from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build
 from phpdyno.session import arms, specs
 from phpdyno.session.arms import make_arms
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 
 PGO = structs.replace(BUILD, name="pgo-1")
 PAIR = structs.replace(BUILD, name="o2-1", like="/cache/pair/php-fpm8.2", php_version="8.2.32", stock={"php": "/cache/pair/php-fpm8.2"})

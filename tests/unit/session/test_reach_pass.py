@@ -20,7 +20,7 @@ from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.session import reach_pass
 from phpdyno.session.environment import Ground
-from tests.support.journals import CONTROL, JIT, plan, preflight, reaching
+from tests.support.made_up.journals import CONTROL, JIT, plan, preflight, reaching
 
 SHOP = Workload((Target("/"), Target("/cart")))
 REDIS = Reached(4, (Connection("127.0.0.1", 6379, "", "inet", "tcp", "refused", "ECONNREFUSED", 4),))

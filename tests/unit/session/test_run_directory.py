@@ -20,7 +20,7 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.plan import AppSource
 from phpdyno.session.run_directory import check_place, make_run_dir, whose
-from tests.support.fake_study import FakeProgress
+from tests.support.fakes.fake_study import FakeProgress
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root is careful about where it writes")
 BOB = 12345

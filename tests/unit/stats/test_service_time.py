@@ -2,7 +2,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.stats.service_time import has_beyond, service_ms
-from tests.support.journals import cost
+from tests.support.made_up.journals import cost
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from phpdyno.stats.visits import (
     times_by_target,
     visits_of,
 )
-from tests.support.sweeps import MS, times_of, visit
+from tests.support.made_up.sweeps.sweeps import MS, times_of, visit
 
 
 def test_a_figure_is_the_geometric_mean_with_students_interval_of_the_logarithms() -> None:

@@ -50,8 +50,8 @@ from phpdyno.report.reached import reach_view
 from phpdyno.report.view_parts import EnvironmentRow, Outcome
 from phpdyno.report.words import duration, percent
 from phpdyno.stats.capacity.curve import Curve
-from phpdyno.stats.capacity.mgc import mgc
-from phpdyno.stats.capacity.queue import open_queue
+from phpdyno.stats.capacity.queueing.flow_equivalent import open_queue
+from phpdyno.stats.capacity.queueing.mgc import mgc
 from phpdyno.stats.capacity.usl import LEAST_POINTS, fit_usl
 from phpdyno.stats.visits import pooled_times, tally, throughput, throughput_of
 

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from phpdyno.stats.capacity.curve import Curve
 from phpdyno.stats.capacity.idle import NO_IDLE, IdleCost
-from phpdyno.stats.capacity.offered import Offered
-from phpdyno.stats.capacity.queue import open_queue
-from phpdyno.stats.capacity.simulation import Assessment, assess
-from phpdyno.stats.capacity.work import Work
+from phpdyno.stats.capacity.queueing.flow_equivalent import open_queue
+from phpdyno.stats.capacity.queueing.offered import Offered
+from phpdyno.stats.capacity.queueing.simulation import Assessment, assess
+from phpdyno.stats.capacity.queueing.work import Work
 
 Outcome = Literal["found", "unsure", "overload", "work", "no_wait", "most"]
 """Why a search ended. found: a pool passes. unsure: the percentile of one is within the objective, but its interval is not. overload: no

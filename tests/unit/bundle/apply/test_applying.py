@@ -14,7 +14,7 @@ from phpdyno.bundle.apply.record import RECORD, read_record
 from phpdyno.bundle.apply.tree import Disk, Tree
 from phpdyno.bundle.reading import Bundle
 from phpdyno.errors import DynoError, UsageError
-from tests.support.bundles import INI, OLD_INI, POOL, POOL_FILE, FakeFullDisk, FakeServers, bundle, image, photograph, put
+from tests.support.made_up.bundles import INI, OLD_INI, POOL, POOL_FILE, FakeFullDisk, FakeServers, bundle, image, photograph, put
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
 

@@ -11,7 +11,7 @@ from phpdyno.bundle.apply import checking
 from phpdyno.bundle.apply.checking import Checker
 from phpdyno.bundle.apply.tree import Tree
 from phpdyno.errors import DynoError, UsageError
-from tests.support.bundles import FPM, HOST, JIT, PHP, FakeServers, bundle, image
+from tests.support.made_up.bundles import FPM, HOST, JIT, PHP, FakeServers, bundle, image
 
 
 def test_the_images_own_programs_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

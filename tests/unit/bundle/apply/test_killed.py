@@ -13,7 +13,7 @@ from phpdyno.bundle.apply.checking import Checker
 from phpdyno.bundle.apply.tree import Disk, Tree
 from phpdyno.bundle.reading import Bundle
 from phpdyno.errors import DynoError
-from tests.support.bundles import FakeDisk, FakeServers, Killed, bundle, image, photograph
+from tests.support.made_up.bundles import FakeDisk, FakeServers, Killed, bundle, image, photograph
 
 STATE = "var/lib/phpdyno"
 

@@ -14,8 +14,8 @@ from phpdyno.bundle.reading import Bundle
 from phpdyno.bundle.write.division import MARK
 from phpdyno.errors import DynoError
 from phpdyno.model.facts import WorkerFacts
-from tests.support.bundles import SETTINGS, FakeServers, bundle, image
-from tests.support.facts import JIT_ON, PLAIN, with_ini, with_jit
+from tests.support.made_up.bundles import SETTINGS, FakeServers, bundle, image
+from tests.support.made_up.facts import JIT_ON, PLAIN, with_ini, with_jit
 
 LIBRARY = SETTINGS["env.LD_PRELOAD"]
 

@@ -14,7 +14,7 @@ from phpdyno.bundle.reading import Bundle
 from phpdyno.cli.app import run
 from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError
-from tests.support.bundles import INI, FakeServers, bundle, image, photograph
+from tests.support.made_up.bundles import INI, FakeServers, bundle, image, photograph
 
 Told = pytest.CaptureFixture[str]
 AFTER = "now type:\n  systemctl daemon-reload\n  systemctl restart php8.2-fpm\n  systemctl reload nginx\n  sysctl vm.nr_hugepages=0\n"

@@ -6,7 +6,7 @@ from msgspec import structs
 from phpdyno.bundle.write.division import MARK, divide, fragment_names, mark_of
 from phpdyno.config.fpm_conf import Variables, read_fpm_conf
 from phpdyno.errors import UsageError
-from tests.support.bundles import CONTROL, PHP, SETTINGS
+from tests.support.made_up.bundles import CONTROL, PHP, SETTINGS
 
 
 def test_every_setting_is_in_one_file_or_left_to_a_person() -> None:

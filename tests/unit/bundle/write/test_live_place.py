@@ -12,7 +12,7 @@ from phpdyno.errors import DynoError
 from phpdyno.servers.live.masters import LiveMaster
 from phpdyno.servers.live.pool import LivePool
 from phpdyno.servers.programs.php import IniFiles
-from tests.support.bundles import FPM
+from tests.support.made_up.bundles import FPM
 
 CONFIG = Path("/etc/php/8.2/fpm/php-fpm.conf")
 WWW = Path("/etc/php/8.2/fpm/pool.d/shop.conf")

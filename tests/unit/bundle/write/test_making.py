@@ -17,7 +17,7 @@ from phpdyno.bundle.reading import read_bundle
 from phpdyno.bundle.write.making import write_bundle
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.runs.tune import Goal
-from tests.support.bundles import EFFECT, FPM, HOST, JIT, POOL, POOL_FILE, SETTINGS, bundle, findings
+from tests.support.made_up.bundles import EFFECT, FPM, HOST, JIT, POOL, POOL_FILE, SETTINGS, bundle, findings
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
 

@@ -13,8 +13,8 @@ from phpdyno.bundle.write.rebuilt import Rebuilt
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.build import Build
-from tests.support.builds import BUILD
-from tests.support.bundles import FPM, JIT, PHP, bundle
+from tests.support.made_up.builds import BUILD
+from tests.support.made_up.bundles import FPM, JIT, PHP, bundle
 
 PGO = structs.replace(BUILD, name="pgo-1a2b3c4d", recipe=parse_recipe("pgo"))
 RUN_BY = {"php": "/cache/pgo/php-fpm", "php.extension_dir": "/cache/pgo/extensions"}

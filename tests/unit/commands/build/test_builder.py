@@ -21,9 +21,9 @@ from phpdyno.php_build.order import Ground, Order
 from phpdyno.php_build.train.training import Course
 from phpdyno.php_build.workshop import DONE, Workshop
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.builds import BUILD
-from tests.support.fake_study import FakeProgress
-from tests.support.locks import noting_lock
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.fakes.locks import noting_lock
+from tests.support.made_up.builds import BUILD
 from tests.unit.php_build.test_order import GROUND
 
 PGO = parse_recipe("pgo")

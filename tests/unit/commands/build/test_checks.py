@@ -11,7 +11,7 @@ from phpdyno.model.build import Check
 from phpdyno.php_build.compile.dropin import interpreter
 from phpdyno.php_build.order import Expected
 from phpdyno.servers.programs.php import Traits, traits_in
-from tests.support.facts import PLAIN
+from tests.support.made_up.facts import PLAIN
 
 CONTROL = structs.replace(PLAIN, extensions=("Core", "mbstring", "mysqli"), php_version="8.2.36")
 DEBIAN, UPSTREAM = Traits(threads=False, timezones="0.system"), Traits(threads=False, timezones="2024.2")

@@ -15,7 +15,7 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Check, Lesson, Teaching
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 
 WORKLOAD = '[[target]]\npath = "/asked"\nweight = 3\n\n[[target]]\npath = "/seldom"\nweight = 1\n'
 

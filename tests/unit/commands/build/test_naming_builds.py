@@ -15,7 +15,7 @@ from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.php_build.source import installed
 from phpdyno.php_build.workshop import Workshop, write_build
 from phpdyno.session.specs import place_of_build, without_build
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 from tests.unit.php_build.test_workshop import silent
 
 CONTROL = Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"))

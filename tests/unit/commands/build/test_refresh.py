@@ -17,8 +17,8 @@ from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.model.recipe import Recipe
 from phpdyno.php_build.source import installed
 from phpdyno.php_build.train.training import Course
-from tests.support.builds import BUILD
-from tests.support.fake_study import FakeProgress
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.builds import BUILD
 
 TEACHING = Teaching("wordpress", "6.1", (("/", 1.0),), 30.0, 500, 7, "wordpress", weight=3.0)
 O2 = structs.replace(BUILD, name="o2-1", recipe=parse_recipe("o2"), examined=(TEACHING,))

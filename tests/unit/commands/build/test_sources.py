@@ -16,8 +16,8 @@ from phpdyno.php_build.source.given import PARSER
 from phpdyno.php_build.source.installed import Installed
 from phpdyno.php_build.workshop import Workshop
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.extension import extension_source
-from tests.support.fake_study import FakeProgress
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.real.extension import extension_source
 
 INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1+b1", "8.2.36-1", "/usr/lib/php/20220829")
 Ask = Callable[[Foundation], Ground]

@@ -10,7 +10,7 @@ from phpdyno.bundle.apply.commands import commands_after, follow_of, services
 from phpdyno.cli.app import run
 from phpdyno.commands.bundle import command
 from phpdyno.errors import DynoError, UsageError
-from tests.support.bundles import INI, FakeServers, bundle, image
+from tests.support.made_up.bundles import INI, FakeServers, bundle, image
 
 
 def test_apply_verify_and_rollback_of_an_image(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

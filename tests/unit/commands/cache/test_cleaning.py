@@ -10,8 +10,22 @@ from phpdyno.commands.cache.cleaning import Cleaned, clean
 from phpdyno.commands.cache.listing import chosen
 from phpdyno.commands.cache.looking import look_at_cache
 from phpdyno.host.files.file_lock import file_lock
-from tests.support.bundles import photograph
-from tests.support.caches import APP, ARCHIVES, EMPTY, FINISHED, FOREIGN, OURS, PHP_CONFIG, REQUESTS, SCRIPT, SEED, SOURCE, TREE, make_cache
+from tests.support.made_up.bundles import photograph
+from tests.support.made_up.caches import (
+    APP,
+    ARCHIVES,
+    EMPTY,
+    FINISHED,
+    FOREIGN,
+    OURS,
+    PHP_CONFIG,
+    REQUESTS,
+    SCRIPT,
+    SEED,
+    SOURCE,
+    TREE,
+    make_cache,
+)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from phpdyno.commands.cache.listing import Listing
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.files.file_lock import file_lock
 from phpdyno.host.lock import MeasuringLock
-from tests.support.caches import APP, FOREIGN, OURS, SCRIPT, SEED, make_cache
+from tests.support.made_up.caches import APP, FOREIGN, OURS, SCRIPT, SEED, make_cache
 
 Told = pytest.CaptureFixture[str]
 

@@ -13,7 +13,7 @@ from phpdyno.commands.cache.looking import look_at_cache
 from phpdyno.errors import UsageError
 from phpdyno.host.files.file_lock import file_lock
 from phpdyno.host.files.room import size_in_words
-from tests.support.caches import (
+from tests.support.made_up.caches import (
     APP,
     ARCHIVES,
     EMPTY,

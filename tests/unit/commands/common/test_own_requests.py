@@ -13,7 +13,7 @@ from phpdyno.config.workload_toml import load_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload
 from phpdyno.session.source import workload_for
-from tests.support.access_logs import START_S, json_line
+from tests.support.made_up.access_logs import START_S, json_line
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from phpdyno.commands.compare.command import Options, _exit_code
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import BlockDone
 from phpdyno.model.verdict import VerdictKind
-from tests.support.journals import JIT, blocks, finished, opening, paid_by_the_database, plan
+from tests.support.made_up.journals import JIT, blocks, finished, opening, paid_by_the_database, plan
 
 TYPED = Options(
     reference="hello",

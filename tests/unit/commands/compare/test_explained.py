@@ -19,10 +19,10 @@ from phpdyno.experiment.comparison.state import RunState
 from phpdyno.journal.records import ExplainedArms, Planned, Record
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.verdict import Verdict
-from tests.support.fake_study import FakeProgress
-from tests.support.journals import AA as AA_ARM
-from tests.support.journals import JIT, TIMESTAMPS, finished, plan
-from tests.support.tunes import record
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.journals import AA as AA_ARM
+from tests.support.made_up.journals import JIT, TIMESTAMPS, finished, plan
+from tests.support.made_up.sweeps.tunes import record
 from tests.unit.commands.explain.test_explained_words import SLOWER
 
 LOOKED = (ExplainedArms(JIT.name, SLOWER), ExplainedArms(TIMESTAMPS.name, None, "it does not start"))

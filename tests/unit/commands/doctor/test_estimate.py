@@ -20,10 +20,10 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.session.arms import Arms
-from tests.support.fake_stage import FakeMeter, FakeStage
-from tests.support.fake_study import FakeProgress
-from tests.support.journals import AA, CONTROL
-from tests.support.protocol import LOADED
+from tests.support.fakes.fake_stage import FakeMeter, FakeStage
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.journals import AA, CONTROL
+from tests.support.made_up.protocol import LOADED
 
 FOUND = Calibrated(4, 130_000, 129_000, {"A/A": 40}, 1.0, 0.5, "", sigma_pair=0.237, sigma_start=0.00304)
 

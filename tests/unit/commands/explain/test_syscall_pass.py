@@ -15,7 +15,7 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.runs.study import Study, StudyArm, StudyComparison, StudyPass, SyscallCount
 from phpdyno.servers.instance import ArmFailed
-from tests.support.facts import PLAIN, with_ini
+from tests.support.made_up.facts import PLAIN, with_ini
 
 CALLS = (SyscallCount("read", 3, 0),)
 COMMIT = "c0ffee" * 6 + "abcd"

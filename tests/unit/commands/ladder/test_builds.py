@@ -18,9 +18,9 @@ from phpdyno.model.build import Build, Teaching
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
 from phpdyno.php_build.train.training import Course
-from tests.support.builds import BUILD
-from tests.support.fake_study import FakeProgress
-from tests.support.ladders import TEACHING
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.builds import BUILD
+from tests.support.made_up.ladders import TEACHING
 
 NO_BOLT = {"bolt": "BOLT is not installed"}
 

@@ -23,7 +23,7 @@ from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.ladder import Step
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Workload
-from tests.support.ladders import knob_journal, ladder_journal, ladder_record
+from tests.support.made_up.ladders import knob_journal, ladder_journal, ladder_record
 
 SILENT: Any = SimpleNamespace(phase=lambda _: None, note=lambda _: None, tick=lambda *_: None)
 HOT = HotPass("o2", "pgo+bolt", 10, 100, (), ())

@@ -19,7 +19,7 @@ from phpdyno.php_build.train.beside import WrongAnswer
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.tuning.preloading import PRELOAD
 from phpdyno.tuning.safe import Subset
-from tests.support.facts import NO_OPCACHE, OPCACHE, PLAIN
+from tests.support.made_up.facts import NO_OPCACHE, OPCACHE, PLAIN
 
 BELOW = Step("pgo+bolt", "build=pgo+bolt-1", "pgo", build="pgo+bolt-1")
 FACTS = structs.replace(PLAIN, opcache=structs.replace(OPCACHE, used_bytes=28 << 20, free_bytes=100 << 20))

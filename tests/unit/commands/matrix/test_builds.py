@@ -17,9 +17,9 @@ from phpdyno.model.build import Build, Teaching
 from phpdyno.model.recipe import Recipe
 from phpdyno.model.runs.matrix import ALL
 from phpdyno.php_build.train.training import Course
-from tests.support.builds import BUILD
-from tests.support.fake_study import FakeProgress
-from tests.support.ladders import TEACHING, matrix_record
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.builds import BUILD
+from tests.support.made_up.ladders import TEACHING, matrix_record
 
 CRASHED = {"bolt": "BOLT (optimise) failed: it crashed"}
 

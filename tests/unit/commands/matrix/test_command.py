@@ -12,7 +12,7 @@ from phpdyno.commands.matrix import run as workflow
 from phpdyno.commands.matrix.command import Options, run
 from phpdyno.errors import UsageError
 from phpdyno.journal.matrix import write_matrix
-from tests.support.ladders import matrix_record
+from tests.support.made_up.ladders import matrix_record
 
 APPS = ("hello", "symfony-hello")
 

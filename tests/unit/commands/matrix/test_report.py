@@ -14,7 +14,7 @@ from phpdyno.commands.matrix.view import NOT_MEASURED, MatrixView, matrix_view, 
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.runs.matrix import ALL, Cell
 from phpdyno.model.runs.tune import Ratio
-from tests.support.ladders import journal, matrix_record
+from tests.support.made_up.ladders import journal, matrix_record
 
 RECORD = matrix_record()
 TRUTH = {"wordpress": (1.09, 0.97, 1.08), "hello": (0.96, 1.06, 1.05)}

@@ -20,10 +20,10 @@ from phpdyno.model.build import Binary, Build
 from phpdyno.model.workload import Target, Workload
 from phpdyno.php_build.train.requests import traffic_digest
 from phpdyno.php_build.workshop import write_build
-from tests.support.fake_study import FakeProgress
-from tests.support.journals import CONTROL, JIT, opening, plan
-from tests.support.journals import blocks as measured
-from tests.support.ladders import TEACHING, matrix_record
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.journals import CONTROL, JIT, opening, plan
+from tests.support.made_up.journals import blocks as measured
+from tests.support.made_up.ladders import TEACHING, matrix_record
 
 GROUND = Ground("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
 

@@ -31,8 +31,8 @@ from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.sweep import Point
 from phpdyno.model.workload import Target, Workload
 from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
-from tests.support.journals import preflight
-from tests.support.sweeps import plan_of, visit
+from tests.support.made_up.journals import preflight
+from tests.support.made_up.sweeps.sweeps import plan_of, visit
 
 ASKED = Question(AppSource(reference="hello"))
 

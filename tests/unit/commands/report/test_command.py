@@ -10,8 +10,8 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.sweep import SWEEP_FILE
 from phpdyno.journal.writer import JournalWriter
-from tests.support.journals import finished
-from tests.support.sweep_runs import full_sweep, records_of
+from tests.support.made_up.journals import finished
+from tests.support.made_up.sweeps.sweep_runs import full_sweep, records_of
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.verdict import Effect, Verdict, VerdictKind
 from phpdyno.session.provenance import code_digest
 from phpdyno.stats.comparison.pooled_lag import lag_about
-from tests.support.checks import GROUND, WISH, compared, header, session
+from tests.support.made_up.checks import GROUND, WISH, compared, header, session
 
 
 class FakeProgress:

@@ -13,7 +13,7 @@ from phpdyno.commands.selfcheck.judged import CheckRow, outcome_of
 from phpdyno.commands.selfcheck.run import FULL, QUICK, is_wrong
 from phpdyno.commands.selfcheck.view import ChecksView, checks_view
 from phpdyno.journal.checks import CheckKind, Compared
-from tests.support.checks import GROUND, WISH, checks, compared, numberless, session
+from tests.support.made_up.checks import GROUND, WISH, checks, compared, numberless, session
 
 UP, DOWN = math.log(1.01), -math.log(1.01)
 

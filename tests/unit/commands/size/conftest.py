@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from phpdyno.commands.size.decision import models
-from phpdyno.stats.capacity import replications
+from phpdyno.stats.capacity.queueing import replications
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -6,7 +6,7 @@ import pytest
 from phpdyno.commands.report.command import SIZE_FILE as SHOWN
 from phpdyno.commands.size.record import SIZE_FILE, SIZE_SCHEMA, SizeEnded, SizeHeader, SizeRun, read_size
 from phpdyno.errors import DynoError, UsageError
-from tests.support import sizes
+from tests.support.made_up import sizes
 
 
 @pytest.fixture(scope="module")

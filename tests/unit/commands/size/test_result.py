@@ -14,7 +14,7 @@ from phpdyno.commands.size.render.page import render_size
 from phpdyno.commands.size.render.terminal import size_summary
 from phpdyno.commands.size.result import _agree, found_of
 from phpdyno.commands.size.words import mib, ms, part, span
-from tests.support import sizes
+from tests.support.made_up import sizes
 
 
 def found(rate: sizes.Rate, **ask: object) -> SizeFound:

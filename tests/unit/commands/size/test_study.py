@@ -7,7 +7,7 @@ from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.study import SizeStudy, load_size_study
 from phpdyno.commands.study.command import Options, run
 from phpdyno.errors import UsageError
-from tests.support import sizes
+from tests.support.made_up import sizes
 from tests.support.places import ROOT
 
 FILE = ROOT / "studies" / "fpm-sizing.toml"

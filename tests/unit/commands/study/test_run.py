@@ -10,9 +10,9 @@ from phpdyno.commands.study import run as workflow
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.explain.tracing.strace import CannotTrace
 from phpdyno.journal.study import StudyRecord, read_study, write_study
-from tests.support.builds import BUILD
-from tests.support.fake_study import FakeMeasuring, FakeProgress
-from tests.support.studies import TOML, counts
+from tests.support.fakes.fake_study import FakeMeasuring, FakeProgress
+from tests.support.made_up.builds import BUILD
+from tests.support.made_up.studies import TOML, counts
 
 
 @pytest.fixture

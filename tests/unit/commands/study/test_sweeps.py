@@ -19,9 +19,9 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.runs.sweep import Point
 from phpdyno.model.workload import Target, Workload
-from tests.support.fake_study import FakeProgress
-from tests.support.study_sweeps import SPECS, TOML, study_sweep
-from tests.support.sweep_runs import records_of
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.sweeps.study_sweeps import SPECS, TOML, study_sweep
+from tests.support.made_up.sweeps.sweep_runs import records_of
 
 GROUND = Ground("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
 

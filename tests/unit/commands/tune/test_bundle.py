@@ -10,8 +10,8 @@ from phpdyno.commands.tune.bundle import evidence, make_tune_bundle
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.tune import Asked, Found
 from phpdyno.session import specs
-from tests.support.builds import BUILD
-from tests.support.tunes import BOTH, FOUND, JIT, STAMPS, confirmed, record
+from tests.support.made_up.builds import BUILD
+from tests.support.made_up.sweeps.tunes import BOTH, FOUND, JIT, STAMPS, confirmed, record
 
 
 def names(found: Found) -> dict[str, Evidence]:

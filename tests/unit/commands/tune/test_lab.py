@@ -11,7 +11,7 @@ from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource
 from phpdyno.model.runs.tune import Asked, Goal
 from phpdyno.model.workload import Target, Workload
 from phpdyno.tuning.factors import Candidate
-from tests.support.facts import OPCACHE, PLAIN
+from tests.support.made_up.facts import OPCACHE, PLAIN
 
 GIB = 1 << 20
 """In KiB."""

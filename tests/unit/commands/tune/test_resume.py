@@ -23,10 +23,10 @@ from phpdyno.model.workload import Target, Workload
 from phpdyno.servers.live.pool import LivePool
 from phpdyno.servers.programs.php import IniFiles
 from phpdyno.session.specs import Imported
-from tests.support.bundles import HOST
-from tests.support.fake_study import FakeProgress
-from tests.support.journals import JIT, TIMESTAMPS, arm, blocks, conclusion, opening, plan
-from tests.support.tunes import record
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.bundles import HOST
+from tests.support.made_up.journals import JIT, TIMESTAMPS, arm, blocks, conclusion, opening, plan
+from tests.support.made_up.sweeps.tunes import record
 
 INI = "/etc/php/8.2/fpm/php.ini"
 

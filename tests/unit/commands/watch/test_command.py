@@ -10,7 +10,7 @@ from phpdyno.commands.watch import command as watch
 from phpdyno.commands.watch.found import Limit, StuckWorker
 from phpdyno.commands.watch.render.screen import Screen
 from phpdyno.errors import DynoError, UsageError
-from tests.support.moments import host, pool
+from tests.support.made_up.moments import host, pool
 from tests.unit.commands.watch.render.test_told import ADVICE
 
 LIMIT = Limit(

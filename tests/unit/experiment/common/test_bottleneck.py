@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from phpdyno.experiment.common.bottleneck import STOLEN, find_bottleneck, shares_of
 from phpdyno.model.runs.bottleneck import Bottleneck, Kind, Load
 from phpdyno.report.bottleneck import bottleneck_sentence
-from tests.support.loads import SECOND_NS, load
+from tests.support.made_up.loads import SECOND_NS, load
 
 
 @dataclass(frozen=True)

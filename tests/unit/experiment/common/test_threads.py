@@ -4,7 +4,7 @@ import pytest
 
 from phpdyno.experiment.common.threads import MOST_THREADS, threads_for
 from phpdyno.model.runs.bottleneck import Load
-from tests.support.loads import load
+from tests.support.made_up.loads import load
 
 
 def full(helpers: int, *, database: int | None = None, php: int = 30) -> Load:

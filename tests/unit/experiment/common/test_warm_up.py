@@ -15,7 +15,7 @@ from phpdyno.experiment.common.warm_up import Warm, warm_up
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Metric
 from phpdyno.servers.instance import ArmFailed
-from tests.support.facts import JIT_ON, NO_OPCACHE, OPCACHE, PLAIN, with_jit
+from tests.support.made_up.facts import JIT_ON, NO_OPCACHE, OPCACHE, PLAIN, with_jit
 
 MS = 1_000_000
 

@@ -17,7 +17,7 @@ from phpdyno.experiment.comparison.block import BlockReading, PairReading, fails
 from phpdyno.experiment.comparison.schedule import Pair
 from phpdyno.model.plan import Metric
 from phpdyno.servers.facts.meter import Meter
-from tests.support.journals import AA, plan
+from tests.support.made_up.journals import AA, plan
 
 MS = 1_000_000
 

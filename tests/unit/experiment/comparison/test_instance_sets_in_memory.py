@@ -9,7 +9,7 @@ from phpdyno.experiment.common.warm_up import Warm
 from phpdyno.experiment.comparison.calibration import INSTANCE_KIB, MOST_ALIVE, crews_that_fit, instance_kib, portions, that_fit
 from phpdyno.experiment.comparison.instance_set import Crew
 from phpdyno.model.arm import Arm, PhpBuild
-from tests.support.facts import NO_OPCACHE, with_opcache
+from tests.support.made_up.facts import NO_OPCACHE, with_opcache
 
 GIB = 1024 * 1024
 CACHED = with_opcache(used_bytes=64 << 20, free_bytes=64 << 20, wasted_bytes=0)

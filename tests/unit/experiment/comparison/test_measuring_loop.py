@@ -31,9 +31,9 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import FixedBlocks, Metric, Plan
 from phpdyno.servers.instance import ArmFailed
-from tests.support.fake_stage import MS, FakeInstance, FakeMeter, FakeStage
-from tests.support.fake_study import FakeProgress
-from tests.support.journals import AA, arm, opening, plan
+from tests.support.fakes.fake_stage import MS, FakeInstance, FakeMeter, FakeStage
+from tests.support.fakes.fake_study import FakeProgress
+from tests.support.made_up.journals import AA, arm, opening, plan
 
 SLOT = 7
 """Requests; nothing else that is driven has as many."""

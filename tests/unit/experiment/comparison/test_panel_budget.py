@@ -21,7 +21,7 @@ from phpdyno.experiment.comparison.planning import (
 from phpdyno.experiment.comparison.schedule import OPENING
 from phpdyno.model.plan import Metric, Panel
 from phpdyno.stats.comparison.sequence import least_blocks
-from tests.support.journals import AA, CONTROL
+from tests.support.made_up.journals import AA, CONTROL
 from tests.unit.experiment.comparison.test_planning import aa
 
 MS = 1_000_000

@@ -21,7 +21,7 @@ from phpdyno.experiment.comparison.planning import (
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Panel, Unit
-from tests.support.journals import AA, CONTROL, cost
+from tests.support.made_up.journals import AA, CONTROL, cost
 
 MS = 1_000_000
 EVEN = [1.0] * 256

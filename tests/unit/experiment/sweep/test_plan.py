@@ -26,7 +26,7 @@ from phpdyno.journal.sweep import Lengths
 from phpdyno.model.arrival import Arrivals
 from phpdyno.model.runs.sweep import Point
 from phpdyno.model.workload import Target, Workload
-from tests.support.sweeps import arm, plan_of
+from tests.support.made_up.sweeps.sweeps import arm, plan_of
 
 POINTS = (Point(1), Point(5), Point(10), Point(256, 0.7))
 PLAN = plan_of([arm("five"), arm("ten")], POINTS)

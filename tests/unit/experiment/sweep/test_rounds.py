@@ -16,8 +16,8 @@ from phpdyno.journal.sweep import ArmSeen, Lengths, Visited
 from phpdyno.model.arm import Arm
 from phpdyno.model.runs.sweep import Point, SweepPlan, Visit, VisitCpu
 from phpdyno.servers.instance import ArmFailed
-from tests.support.facts import PLAIN
-from tests.support.sweeps import arm, plan_of, visit
+from tests.support.made_up.facts import PLAIN
+from tests.support.made_up.sweeps.sweeps import arm, plan_of, visit
 
 POINTS = (Point(1), Point(5), Point(5, 0.5))
 PLAN = structs.replace(plan_of([arm("five"), arm("ten")], POINTS, budget_s=1000.0), visit_s=1.0)

@@ -16,8 +16,8 @@ from phpdyno.host.cores import split_cores
 from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevel
 from phpdyno.model.runs.sweep import Point, Visit
 from phpdyno.stats.visits import throughput_of
-from tests.support.fake_stage import fake_samples
-from tests.support.sweeps import MS, arm, plan_of
+from tests.support.fakes.fake_stage import fake_samples
+from tests.support.made_up.sweeps.sweeps import MS, arm, plan_of
 
 STATUS = PoolStatus(10, 0, 0, 0, idle=2, active=3, total=5, max_active=4, max_children_reached=1, slow_requests=0)
 MEMORY = PoolMemory(5, 100_000, 20_000.0, 9_000.0, 40_000, 15_000)

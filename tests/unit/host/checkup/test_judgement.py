@@ -13,7 +13,7 @@ from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
 from phpdyno.host.surroundings import Limits
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.model.runs.sweep import MAX_STEAL_OF_A_VISIT
-from tests.support.hosts import ALL_TOOLS, CLOCK, FPM, HOST, KERNEL, PLACE, SAMPLE, STEAL, host, named
+from tests.support.made_up.hosts import ALL_TOOLS, CLOCK, FPM, HOST, KERNEL, PLACE, SAMPLE, STEAL, host, named
 
 VISITS_VOIDED = f"a sweep's visits (phpdyno measure) above {MAX_STEAL_OF_A_VISIT:.0%}"
 

@@ -6,7 +6,7 @@ from msgspec import structs
 from phpdyno.host.checkup.check import Check
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import PhpFound, TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
-from tests.support.hosts import ALL_TOOLS, FPM, PLACE, named
+from tests.support.made_up.hosts import ALL_TOOLS, FPM, PLACE, named
 
 # ---- tools and servers ----------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from phpdyno.host.checkup.readings import read_cpu, read_host_files, read_memory
 from phpdyno.host.checkup.sample import take_sample
 from phpdyno.host.files.small_files import Tree, core_list, selected, whole
 from phpdyno.host.surroundings import Limits, cgroup_limits, container, virtual_machine
-from tests.support.hosts import made_up
+from tests.support.made_up.hosts import made_up
 
 CPU = "/sys/devices/system/cpu"
 X86 = "processor : 0\nflags\t\t: fpu tsc"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.host.checkup import sample
-from tests.support.hosts import made_up
+from tests.support.made_up.hosts import made_up
 
 STAT = "cpu  {busy} 0 0 {idle} 0 0 0 {steal} 0 0\n"
 PROCESS = "77 (php (8.2) fpm) S 1 77 77 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 5 0\n"

@@ -13,7 +13,18 @@ from phpdyno.knobs.judge import check_values, not_effective, prove
 from phpdyno.knobs.page import knobs_page
 from phpdyno.model.facts import KernelFacts, OpcacheFacts, WorkerFacts
 from phpdyno.servers.host_settings import refuse_host_settings
-from tests.support.facts import HOST, JIT_ON, NO_OPCACHE, OPCACHE, PLAIN, with_ini, with_jit, with_kernel, with_opcache, with_servers
+from tests.support.made_up.facts import (
+    HOST,
+    JIT_ON,
+    NO_OPCACHE,
+    OPCACHE,
+    PLAIN,
+    with_ini,
+    with_jit,
+    with_kernel,
+    with_opcache,
+    with_servers,
+)
 from tests.support.places import ROOT
 
 NAMED_BY_THE_ISSUE = [

@@ -20,7 +20,7 @@ from phpdyno.php_build.package.texts import HOME, Contents, package_name, packag
 from phpdyno.php_build.rungs import RUNGS
 from phpdyno.php_build.source.versions import is_below
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 
 AMD64 = Contents("amd64")
 BOLTED = structs.replace(BUILD, recipe=parse_recipe("pgo+bolt"))

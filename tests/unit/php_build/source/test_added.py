@@ -10,7 +10,7 @@ from phpdyno.php_build.compile.dropin import settings_of
 from phpdyno.php_build.source.added_extensions import Added, packages_of, parse_added, read_added
 from phpdyno.php_build.source.phpize import flag_words, php_config, phpize, refuse_without
 from phpdyno.php_build.workshop import Workshop
-from tests.support.extension import extension_source
+from tests.support.real.extension import extension_source
 from tests.unit.php_build.compile.test_leftovers import commands_in
 
 

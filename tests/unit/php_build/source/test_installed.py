@@ -14,7 +14,7 @@ from phpdyno.errors import DynoError
 from phpdyno.php_build.source import installed as module
 from phpdyno.php_build.source.installed import Installed, configured, find_fpm, look_at, modules_besides, modules_of, upgraded_to
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.builds import BUILD
+from tests.support.made_up.builds import BUILD
 
 MADE_FOR = structs.replace(BUILD, package="php8.4-fpm", package_version="8.4.11-1")
 INSTALLED = Installed("/usr/sbin/php-fpm8.4", "8.4.11", "php8.4-fpm", "php8.4", "8.4.11-1+b1", "8.4.11-1", "/usr/lib/php/20240924")

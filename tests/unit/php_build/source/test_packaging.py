@@ -12,8 +12,8 @@ from phpdyno.errors import DynoError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Check, Origin
 from phpdyno.php_build.source import installed
-from tests.support.builds import BUILD
-from tests.support.locks import noting_lock
+from tests.support.fakes.locks import noting_lock
+from tests.support.made_up.builds import BUILD
 
 LOOKED = (Check("places, wordpress", ok=True, seen="as in the control"),)
 O2 = structs.replace(BUILD, name="o2-1", recipe=parse_recipe("o2"))

@@ -24,7 +24,7 @@ from phpdyno.php_build.train.beside import WrongAnswer
 from phpdyno.php_build.train.training import FORGET, NO_COURSE, WRITE, Course, Trainer
 from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import ArmFailed
-from tests.support.fake_stage import PAGE, FakeInstance, FakeStage
+from tests.support.fakes.fake_stage import PAGE, FakeInstance, FakeStage
 
 ARM = Arm("training", PhpBuild("/made-up/php-fpm", "8.2.36"), {}, {})
 CONTROL = structs.replace(ARM, name="control")

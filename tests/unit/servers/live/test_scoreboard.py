@@ -8,8 +8,8 @@ import pytest
 
 from phpdyno.servers.live.scoreboard import LAYOUTS, SLOT_BYTES, Layout, busy_of, fault_of, head_of, holds_name, slots_of
 from phpdyno.servers.live.scoreboard_reader import NoScoreboard, ScoreboardReader
-from tests.support.hosts import made_up
-from tests.support.scoreboards import START, Laid, scoreboard
+from tests.support.made_up.hosts import made_up
+from tests.support.made_up.scoreboards import START, Laid, scoreboard
 
 NOW_S = 1_700_000_100.0
 WORKERS = [Laid(11, requests=5, stage=4), Laid(12, requests=2), None, None]

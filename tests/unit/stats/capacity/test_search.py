@@ -5,10 +5,10 @@ import pytest
 
 from phpdyno.stats.capacity.curve import Curve, CurvePoint, curve_of
 from phpdyno.stats.capacity.idle import IdleCost
-from phpdyno.stats.capacity.offered import Offered
+from phpdyno.stats.capacity.queueing.offered import Offered
+from phpdyno.stats.capacity.queueing.simulation import Assessment, assess
+from phpdyno.stats.capacity.queueing.work import work_of
 from phpdyno.stats.capacity.search import smallest_pool
-from phpdyno.stats.capacity.simulation import Assessment, assess
-from phpdyno.stats.capacity.work import work_of
 
 WORK = work_of(-np.log((np.arange(2_000) + 0.5) / 2_000) * 10_000_000)
 FIXED = work_of([10_000_000])

@@ -25,11 +25,11 @@ from phpdyno.commands.size.record import (
 )
 from phpdyno.errors import DynoError
 from phpdyno.stats.capacity.caps import Caps
-from phpdyno.stats.capacity.mgc import mgc
-from phpdyno.stats.capacity.offered import Offered
-from phpdyno.stats.capacity.queue import open_queue
+from phpdyno.stats.capacity.queueing.flow_equivalent import open_queue
+from phpdyno.stats.capacity.queueing.mgc import mgc
+from phpdyno.stats.capacity.queueing.offered import Offered
+from phpdyno.stats.capacity.queueing.simulation import Assessment, assess
 from phpdyno.stats.capacity.search import smallest_pool
-from phpdyno.stats.capacity.simulation import Assessment, assess
 from phpdyno.stats.visits import Figure
 
 FEW_WAIT = 0.05

@@ -11,9 +11,9 @@ from phpdyno.commands.size.record import PoolMeasured, SizeRun
 from phpdyno.model.runs.sweep import Visit
 from phpdyno.stats.capacity.curve import Curve, CurvePoint
 from phpdyno.stats.capacity.idle import NO_IDLE, IdleCost
-from phpdyno.stats.capacity.offered import Offered
-from phpdyno.stats.capacity.simulation import Assessment, assess
-from phpdyno.stats.capacity.work import Work, work_of
+from phpdyno.stats.capacity.queueing.offered import Offered
+from phpdyno.stats.capacity.queueing.simulation import Assessment, assess
+from phpdyno.stats.capacity.queueing.work import Work, work_of
 from phpdyno.stats.student import quantile
 from phpdyno.stats.visits import throughput_of
 

@@ -18,8 +18,8 @@ from phpdyno.model.plan import Metric
 from phpdyno.model.workload import Target
 from phpdyno.report.frame import embedded_json
 from phpdyno.report.words import visible
-from tests.support.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, paid_by_the_database, plan
-from tests.support.protocol import calibrated, carried, full, loaded_blocks
+from tests.support.made_up.journals import JIT, OPCACHE_OFF, PHP, blocks, finished, opening, paid_by_the_database, plan
+from tests.support.made_up.protocol import calibrated, carried, full, loaded_blocks
 
 HOSTILE = "</script><script>alert(1)</script>[red]<img src=x onerror=alert(2)>{{7*191}}\"'&lt;\u2028\u202egnp\u2066"
 SHOWN = visible(HOSTILE)

@@ -9,8 +9,8 @@ from phpdyno.commands.compare.render.terminal import summary
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Concluded, Ended, Record
 from phpdyno.model.verdict import Verdict
-from tests.support.journals import HUGE, JIT, OPCACHE_OFF, blocks, finished, opening, paid_by_the_database, plan, proved, tuned
-from tests.support.protocol import TCP, full
+from tests.support.made_up.journals import HUGE, JIT, OPCACHE_OFF, blocks, finished, opening, paid_by_the_database, plan, proved, tuned
+from tests.support.made_up.protocol import TCP, full
 from tests.unit.commands.compare.render.test_page import HOSTILE, hostile_run
 
 

@@ -10,8 +10,8 @@ from phpdyno.commands.compare.render.page import figures_of, render_page
 from phpdyno.commands.compare.render.terminal import summary
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Record
-from tests.support.journals import finished
-from tests.support.protocol import full, of_a_script, script
+from tests.support.made_up.journals import finished
+from tests.support.made_up.protocol import full, of_a_script, script
 from tests.unit.commands.compare.render.test_page import Page
 
 # The run of an app by both metrics, with failed requests: no script is measured so, but every text is in it.

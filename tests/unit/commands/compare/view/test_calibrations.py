@@ -16,8 +16,8 @@ from phpdyno.journal.records import Calibrated, Record
 from phpdyno.model.plan import Plan
 from phpdyno.stats.comparison.allocation import MIXTURES
 from phpdyno.stats.comparison.sequence import confidence_sequence
-from tests.support.journals import AA, JIT, blocks, opening, plan
-from tests.support.protocol import STATIC, aa_blocks, calibrated, full
+from tests.support.made_up.journals import AA, JIT, blocks, opening, plan
+from tests.support.made_up.protocol import STATIC, aa_blocks, calibrated, full
 
 MADE = plan(JIT)
 

@@ -11,8 +11,8 @@ from phpdyno.commands.compare.view.measuring import CarryOverRow
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Calibrated, Concluded, Record
 from phpdyno.model.verdict import Verdict
-from tests.support.journals import JIT, blocks, conclusion, opening, plan
-from tests.support.protocol import calibrated, carried
+from tests.support.made_up.journals import JIT, blocks, conclusion, opening, plan
+from tests.support.made_up.protocol import calibrated, carried
 
 MADE = plan(JIT)
 

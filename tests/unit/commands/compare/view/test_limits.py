@@ -12,8 +12,8 @@ from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Planned, Preflight, Record
 from phpdyno.model.arm import APACHE
 from phpdyno.model.observation import Cost
-from tests.support.journals import arm, opening, preflight
-from tests.support.protocol import STATIC, loaded_blocks, loaded_cost
+from tests.support.made_up.journals import arm, opening, preflight
+from tests.support.made_up.protocol import STATIC, loaded_blocks, loaded_cost
 from tests.unit.commands.compare.render.test_page import Page
 from tests.unit.commands.compare.render.test_terminal import shown
 from tests.unit.commands.compare.view.test_throughput import loaded_plan

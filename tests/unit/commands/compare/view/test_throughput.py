@@ -10,8 +10,8 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan
 from phpdyno.report.words import rate
-from tests.support.journals import CONTROL, JIT, blocks, opening, plan
-from tests.support.protocol import LOADED, STATIC, TCP, full, loaded_blocks, loaded_cost
+from tests.support.made_up.journals import CONTROL, JIT, blocks, opening, plan
+from tests.support.made_up.protocol import LOADED, STATIC, TCP, full, loaded_blocks, loaded_cost
 from tests.unit.commands.compare.view.test_words import ROW
 
 THROUGHPUT: Metric = "throughput"

@@ -9,7 +9,7 @@ from phpdyno.journal.records import Concluded, Ended, Incident, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Target
-from tests.support.journals import (
+from tests.support.made_up.journals import (
     AA,
     HUGE,
     JIT,

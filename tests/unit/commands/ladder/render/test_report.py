@@ -13,7 +13,7 @@ from phpdyno.commands.ladder.steps import measured_in
 from phpdyno.commands.ladder.view import LadderView, ladder_view, outcome_words, step_words
 from phpdyno.model.runs.ladder import Step, StepFound
 from phpdyno.model.runs.tune import Ratio
-from tests.support.ladders import knob_journal, ladder_journal, ladder_record
+from tests.support.made_up.ladders import knob_journal, ladder_journal, ladder_record
 
 
 def view() -> LadderView:

@@ -11,7 +11,7 @@ from phpdyno.commands.measure.render.page import render_sweep, sweep_figures
 from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.journal.sweep import Sweep
 from phpdyno.report.words import visible
-from tests.support.sweep_runs import empty_sweep, full_sweep, short_sweep
+from tests.support.made_up.sweeps.sweep_runs import empty_sweep, full_sweep, short_sweep
 from tests.unit.commands.compare.render.test_page import HOSTILE, Page
 from tests.unit.commands.measure.render.test_terminal import hostile_sweep
 

@@ -12,8 +12,8 @@ from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import Arm
 from phpdyno.model.runs.sweep import Point
 from phpdyno.model.workload import Target, Workload
-from tests.support.journals import PHP
-from tests.support.sweep_runs import ENDED, empty_sweep, full_sweep, short_sweep, sweep_of, sweep_plan, visits
+from tests.support.made_up.journals import PHP
+from tests.support.made_up.sweeps.sweep_runs import ENDED, empty_sweep, full_sweep, short_sweep, sweep_of, sweep_plan, visits
 from tests.unit.commands.compare.render.test_page import HOSTILE, LONG
 
 

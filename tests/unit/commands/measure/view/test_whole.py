@@ -9,9 +9,9 @@ from phpdyno.commands.measure.view.whole import best_of, knee_of, sweep_view
 from phpdyno.journal.sweep import Lengths, SweepEnded, SweepHost
 from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.runs.sweep import Point, Visit, VisitCpu
-from tests.support.journals import preflight
-from tests.support.sweep_runs import STATIC, empty_sweep, full_sweep, made_visit, short_sweep, sweep_of, sweep_plan, visits
-from tests.support.sweeps import times_of, visit
+from tests.support.made_up.journals import preflight
+from tests.support.made_up.sweeps.sweep_runs import STATIC, empty_sweep, full_sweep, made_visit, short_sweep, sweep_of, sweep_plan, visits
+from tests.support.made_up.sweeps.sweeps import times_of, visit
 
 
 @pytest.fixture(scope="module")

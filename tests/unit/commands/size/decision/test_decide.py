@@ -8,7 +8,7 @@ from phpdyno.commands.size.decision.decide import decide, revise
 from phpdyno.commands.size.decision.models import foretell, models_of, searched
 from phpdyno.commands.size.record import MOST_ROUNDS, LimitsRead, Recommended, SizeRun, Stopped
 from phpdyno.errors import DynoError
-from tests.support import sizes
+from tests.support.made_up import sizes
 
 
 def decided(rate: sizes.Rate, **ask: float) -> Recommended:

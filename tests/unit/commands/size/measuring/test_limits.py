@@ -17,8 +17,8 @@ from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.readings import WorkerMemory
 from phpdyno.servers.live.watched_masters import WatchedMaster, WatchedPool
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support import sizes
-from tests.support.hosts import made_up
+from tests.support.made_up import sizes
+from tests.support.made_up.hosts import made_up
 
 MEMINFO = "MemTotal: 4194304 kB\nMemFree: 100 kB\nMemAvailable: 2097152 kB\n"
 NOBODY = cast("Supervisor", None)

@@ -14,7 +14,7 @@ from phpdyno.commands.study.view.sweeps import loads_table, pool_table, throughp
 from phpdyno.commands.study.view.whole import study_view
 from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord
 from phpdyno.journal.sweep import Sweep
-from tests.support.study_sweeps import study_sweep, sweep_study
+from tests.support.made_up.sweeps.study_sweeps import study_sweep, sweep_study
 
 
 def record(folder: Path, *, done: bool = True) -> StudyRecord:

@@ -12,9 +12,9 @@ from phpdyno.commands.study.view.cells import against_control, contrast_cells, f
 from phpdyno.commands.study.view.shape import ComparisonFigures, StudyView
 from phpdyno.commands.study.view.whole import quotient, side_of, study_view
 from phpdyno.journal.records import BlockDone, Concluded, Record
-from tests.support.ladders import build
-from tests.support.protocol import carried
-from tests.support.studies import NO_OPCACHE, counts, cpu_journal, journals_of, loaded_journal, record_of, small_study
+from tests.support.made_up.ladders import build
+from tests.support.made_up.protocol import carried
+from tests.support.made_up.studies import NO_OPCACHE, counts, cpu_journal, journals_of, loaded_journal, record_of, small_study
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from phpdyno.commands.tune.view import TuneView, left_out, tune_view
 from phpdyno.commands.tune.words import before_after, confirmed_words
 from phpdyno.model.runs.tune import Change, Confirmed, Found, Ratio, Side
 from phpdyno.report.ratio_words import ratio_words
-from tests.support.tunes import BOTH, FOUND, confirmed, record
+from tests.support.made_up.sweeps.tunes import BOTH, FOUND, confirmed, record
 
 
 def shown(view: TuneView, width: int = 80) -> str:

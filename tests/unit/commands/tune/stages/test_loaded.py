@@ -11,8 +11,8 @@ from phpdyno.model.runs.tune import Confirmed, Ratio
 from phpdyno.stats.comparison.conclusion import conclude
 from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, nothing_clashes
-from tests.support.journals import blocks
-from tests.support.tunes import confirmed
+from tests.support.made_up.journals import blocks
+from tests.support.made_up.sweeps.tunes import confirmed
 
 TCP = Candidate("tcp", {"web.socket": "tcp"})
 TWO, FOUR = (Candidate(f"{number} workers", {"pool.pm.max_children": number}) for number in ("2", "4"))

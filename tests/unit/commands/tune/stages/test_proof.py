@@ -15,7 +15,7 @@ from phpdyno.model.observation import Observation
 from phpdyno.model.runs.tune import Found, StageTime
 from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, Factor, entry
-from tests.support.journals import blocks
+from tests.support.made_up.journals import blocks
 
 FACTORS = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in ("a", "b"))
 BOTH = entry(FACTORS, (1, 1))

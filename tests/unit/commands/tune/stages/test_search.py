@@ -10,8 +10,8 @@ from phpdyno.commands.tune.stages.search import CANNOT_SET, NOT_FOR_MEMORY, Grou
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.tune import Asked, Found, Goal, Screening, StageTime
 from phpdyno.tuning.factors import Candidate, Factor, nothing_clashes
-from tests.support.bundles import HOST
-from tests.support.facts import PLAIN
+from tests.support.made_up.bundles import HOST
+from tests.support.made_up.facts import PLAIN
 
 OFFERED = {"ini.opcache.jit": ("tracing", "function"), "ini.realpath_cache_ttl": ("600",)}
 

@@ -6,7 +6,7 @@ import pytest
 
 from phpdyno.commands.watch.found import StuckWorker
 from phpdyno.commands.watch.judging.limit import limit_of, limits_of
-from tests.support.moments import host, pool
+from tests.support.made_up.moments import host, pool
 
 FULL = {"active": 5.0, "most_active": 5, "all_busy": 1.0}
 STUCK = tuple(StuckWorker(pid=pid, age_s=900.0 - pid, waits_on="recv on db") for pid in range(3))

@@ -8,7 +8,7 @@ from phpdyno.commands.watch.judging.keeping import Keeper
 from phpdyno.commands.watch.judging.stuck import Running, Usual
 from phpdyno.commands.watch.reading.levels import Levels
 from phpdyno.model.runs.readings import QueueLevel
-from tests.support.moments import host, pool
+from tests.support.made_up.moments import host, pool
 
 
 def test_means_maxima_and_shares_of_an_interval() -> None:

@@ -16,7 +16,7 @@ from phpdyno.host.sockets.queue_of_process import QueueReader, connecting_at, li
 from phpdyno.host.surroundings import Group, limits_of
 from phpdyno.servers.live.systemd_status import parse_status_text, unit_of
 from phpdyno.servers.live.watched_masters import WatchedMaster, WatchedPool, address_of
-from tests.support.hosts import made_up
+from tests.support.made_up.hosts import made_up
 
 UNIX = b"""Num       RefCount Protocol Flags    Type St Inode Path
 0000000000000000: 00000002 00000000 00010000 0001 01 101 /run/php/www.sock

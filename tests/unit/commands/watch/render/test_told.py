@@ -14,7 +14,7 @@ from phpdyno.commands.watch.render.metrics import OF_A_POOL, PoolMetrics, labels
 from phpdyno.commands.watch.render.recording import Recorder, read_recorded
 from phpdyno.commands.watch.render.serving import Served, parse_address
 from phpdyno.errors import UsageError
-from tests.support.moments import AT, host, pool
+from tests.support.made_up.moments import AT, host, pool
 
 ADVICE = Advice(
     pool="www", master=100, low=4, high=8, confidence="medium", why_confidence="less than a day was seen", reasons=("of that",),

@@ -8,8 +8,8 @@ from phpdyno.commands.compare.render.figures.split import PARTS, cpu_split, part
 from phpdyno.commands.compare.render.figures.time import control_over_time, lag_over_time, steal_over_time
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.commands.compare.view.words import ordered
-from tests.support.journals import finished
-from tests.support.protocol import full
+from tests.support.made_up.journals import finished
+from tests.support.made_up.protocol import full
 
 VIEW = view_of(full(), "run")
 

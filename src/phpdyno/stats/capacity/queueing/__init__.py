@@ -1,0 +1,1 @@
+"""A pool as a queue: response times at a load, computed and simulated."""

@@ -1,0 +1,52 @@
+"""Rules of the house that `make lint` checks: each is broken on purpose, and holds for the tree as it is."""
+
+from pathlib import Path
+
+import pytest
+
+from tools import house
+
+
+def test_the_tree_keeps_its_rules() -> None:
+    assert list(house.faults()) == []
+
+
+def test_a_crowded_folder(tmp_path: Path) -> None:
+    for number in range(house.MOST_FILES):
+        (tmp_path / f"file{number}.py").touch()
+    (tmp_path / "__init__.py").touch()
+    assert list(house.crowded(tmp_path)) == []
+    (tmp_path / "one_more.py").touch()
+    assert [fault.split(": ")[1] for fault in house.crowded(tmp_path)] == [
+        "16 files are more than 15; give some of them a folder of their own"
+    ]
+
+
+def test_tests_without_what_they_test(tmp_path: Path) -> None:
+    (tmp_path / "unit" / "stats" / "gone").mkdir(parents=True)
+    (tmp_path / "unit" / "support").mkdir()
+    (tmp_path / "src" / "stats").mkdir(parents=True)
+    (fault,) = house.without_mirror(tmp_path / "unit", tmp_path / "src")
+    assert "stats/gone that it tests" in fault
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def six(a, b, c, d, e, f): ...", 0),
+        ("def seven(a, b, c, d, e, f, g): ...", 1),
+        ("def named(a, *, b, c, d, e, f, g): ...", 0),
+        ("class It:\n    def six(self, a, b, c, d, e, f): ...", 0),
+    ],
+)
+def test_long_signatures(tmp_path: Path, text: str, found: int) -> None:
+    path = tmp_path / "it.py"
+    path.write_text(text)
+    assert len(list(house.long_signatures(path))) == found
+
+
+def test_prose(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("Fine: `stats/exact.py`.\n" + "x" * 101 + "\nGone: `stats/never_was.py`.\n")
+    said = [fault.rsplit(": ", 1)[1] for fault in house.prose(page, most_lines=2)]
+    assert said == ["3 lines are more than 2", "101 columns are more than 100", "`stats/never_was.py` is not there"]

@@ -1,0 +1,1 @@
+"""Sections about builds of PHP."""

@@ -1,0 +1,1 @@
+"""Sections about the load core and the runner."""

@@ -1,0 +1,1 @@
+"""The other sections, a file each."""

@@ -1,0 +1,84 @@
+"""`python -m tools.house`: rules of the house that no other checker knows; each fault is a line, and the exit code is 1 with any."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "phpdyno"
+UNIT = ROOT / "tests" / "unit"
+NO_MIRROR = ("support",)
+"""Folders of tests/unit that are about tests themselves."""
+MOST_FILES = 15
+MOST_POSITIONAL = 6
+MOST_LINES = 150
+MOST_COLUMNS = 100
+_PATH = re.compile(r"`([\w./-]+/[\w.-]*\.(?:py|php|pyi|toml|md|rs|lua|j2))`")
+
+
+def faults() -> Iterator[str]:
+    """Every fault of the working tree, as `place: what is wrong`."""
+    yield from crowded(SOURCE, UNIT, ROOT / "tools", ROOT / "tests" / "support")
+    yield from without_mirror(UNIT, SOURCE)
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield from long_signatures(path)
+    yield from prose(ROOT / "ARCHITECTURE.md", most_lines=MOST_LINES)
+    for page in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        yield from prose(page)
+
+
+def crowded(*tops: Path) -> Iterator[str]:
+    """Folders with more files than one can look over."""
+    for folder in (each for top in tops for each in (top, *sorted(top.rglob("*"))) if each.is_dir() and each.name != "__pycache__"):
+        files = [each for each in folder.iterdir() if each.is_file() and each.name != "__init__.py" and each.suffix != ".so"]
+        if len(files) > MOST_FILES:
+            yield f"{_place(folder)}: {len(files)} files are more than {MOST_FILES}; give some of them a folder of their own"
+
+
+def without_mirror(tests: Path, source: Path) -> Iterator[str]:
+    """Folders of unit tests whose name no folder of the source has."""
+    for folder in sorted(each for each in tests.rglob("*") if each.is_dir() and each.name != "__pycache__"):
+        inside = folder.relative_to(tests)
+        if inside.parts[0] not in NO_MIRROR and not (source / inside).is_dir():
+            yield f"{_place(folder)}: there is no {_place(source / inside)} that it tests"
+
+
+def long_signatures(path: Path) -> Iterator[str]:
+    """Functions that take more by position than a reader can tell apart."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+            taken = len(names) - (names[:1] in (["self"], ["cls"]))
+            if taken > MOST_POSITIONAL:
+                yield f"{_place(path)}:{node.lineno}: {node.name} takes {taken} by position, more than {MOST_POSITIONAL}"
+
+
+def prose(page: Path, *, most_lines: int | None = None) -> Iterator[str]:
+    """Lines that are too long, links in backquotes that lead nowhere, and a page that is too long."""
+    lines = page.read_text().splitlines()
+    if most_lines is not None and len(lines) > most_lines:
+        yield f"{_place(page)}: {len(lines)} lines are more than {most_lines}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > MOST_COLUMNS and "](" not in line and not line.startswith("|"):
+            yield f"{_place(page)}:{number}: {len(line)} columns are more than {MOST_COLUMNS}"
+        for named in _PATH.findall(line):
+            if "*" not in named and not any((top / named).exists() for top in (SOURCE, ROOT)):
+                yield f"{_place(page)}:{number}: `{named}` is not there"
+
+
+def _place(path: Path) -> str:
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def main() -> int:
+    """Print the faults; the exit code."""
+    found = list(faults())
+    for fault in found:
+        print(fault)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
