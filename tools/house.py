@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,7 +22,9 @@ def faults() -> Iterator[str]:
     """Every fault of the working tree, as `place: what is wrong`."""
     yield from crowded(SOURCE, UNIT, ROOT / "tools", ROOT / "tests" / "support")
     yield from without_mirror(UNIT, SOURCE)
-    for path in sorted(SOURCE.rglob("*.py")):
+    sources = sorted(SOURCE.rglob("*.py"))
+    yield from namesakes(sources)
+    for path in sources:
         yield from long_signatures(path)
     yield from prose(ROOT / "ARCHITECTURE.md", most_lines=MOST_LINES)
     for page in sorted((ROOT / "docs" / "decisions").glob("*.md")):
@@ -43,6 +45,18 @@ def without_mirror(tests: Path, source: Path) -> Iterator[str]:
         inside = folder.relative_to(tests)
         if inside.parts[0] not in NO_MIRROR and not (source / inside).is_dir():
             yield f"{_place(folder)}: there is no {_place(source / inside)} that it tests"
+
+
+def namesakes(sources: Sequence[Path]) -> Iterator[str]:
+    """Public classes whose name another one has: one word, one meaning."""
+    places: dict[str, list[str]] = {}
+    for path in sources:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(_place(path))
+    for name, held in sorted(places.items()):
+        if len(held) > 1:
+            yield f"{held[0]}: class {name} is in {', '.join(held[1:])} as well; one word has one meaning"
 
 
 def long_signatures(path: Path) -> Iterator[str]:

@@ -10,7 +10,7 @@ from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common import answer_check as gate
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.model.workload import Target, Workload
 from tests.support.real.command import COMMAND, phpdyno, site
 from tests.support.real.stack import plain_arm, plain_bench
@@ -169,7 +169,7 @@ def test_targets_that_may_not_be_timed_are_refused_saying_what_they_answered(tmp
             targets = native_targets(workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
             driver = NativeDriver(instance.http, targets, keep_alive=True)
             with pytest.raises(DynoError) as caught:
-                gate.Gate(workload).learn(Lane(instance, driver))
+                gate.AnswerCheck(workload).learn(DrivenInstance(instance, driver))
             driver.close()
             assert all(word in str(caught.value) for word in (f"/{name}.php", *words)), str(caught.value)
 

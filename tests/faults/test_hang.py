@@ -9,7 +9,7 @@ import pytest
 
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.comparison.block import measure_block
 from phpdyno.experiment.comparison.schedule import Pair
 from phpdyno.host.cgroup import find_cpu_groups
@@ -28,12 +28,12 @@ WORKERS = 4
 RESPONSE_TIMEOUT_NS = 1_000_000_000
 
 
-def lane_of(bench: Bench, instance: Instance) -> Lane:
+def lane_of(bench: Bench, instance: Instance) -> DrivenInstance:
     targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
     driver = NativeDriver(
         instance.http or "", targets, keep_alive=True, concurrency=WORKERS, max_failures=2**62, response_timeout_ns=RESPONSE_TIMEOUT_NS
     )
-    return Lane(instance, driver)
+    return DrivenInstance(instance, driver)
 
 
 def test_a_pool_that_hangs_mid_slot_costs_one_time_out_and_fails_its_arm(tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ from random import Random
 
 from syrupy.assertion import SnapshotAssertion
 
-from phpdyno.access_log.tally import Tally
+from phpdyno.access_log.tally import LogTally
 from phpdyno.access_log.words import summary_text
 from tests.support.made_up.access_logs import START_S, combined, json_line
 
 
 def test_everything_that_can_be_left_out(snapshot: SnapshotAssertion) -> None:
-    rng, tally = Random(11), Tally("shop.example")
+    rng, tally = Random(11), LogTally("shop.example")
     time = float(START_S)
     for _ in range(3000):
         time += rng.expovariate(10)
@@ -37,18 +37,18 @@ def test_everything_that_can_be_left_out(snapshot: SnapshotAssertion) -> None:
 
 
 def test_a_plain_log(snapshot: SnapshotAssertion) -> None:
-    tally = Tally()
+    tally = LogTally()
     for second in range(3):
         tally.add(combined(second=second))
     assert summary_text(tally.summary("access\x1b[31m.log")) == snapshot
 
 
 def test_more_targets_than_are_counted_at_once(snapshot: SnapshotAssertion) -> None:
-    tally = Tally(capacity=3)
+    tally = LogTally(capacity=3)
     for number in range(40):
         tally.add(combined(f"GET /{number % 2 or number} HTTP/1.1", second=number))
     assert summary_text(tally.summary("access.log", 3)) == snapshot
 
 
 def test_an_empty_log(snapshot: SnapshotAssertion) -> None:
-    assert summary_text(Tally().summary("access.log")) == snapshot
+    assert summary_text(LogTally().summary("access.log")) == snapshot

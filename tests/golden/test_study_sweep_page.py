@@ -10,12 +10,12 @@ from phpdyno.commands.study.render.page import study_page
 from phpdyno.commands.study.render.terminal import study_summary
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.commands.study.view.whole import study_view
-from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord
+from phpdyno.journal.study import STUDY_SCHEMA, StudyPart, StudyRecord
 from tests.support.made_up.sweeps.study_sweeps import study_sweep, sweep_study
 
 
 def view(folder: Path) -> StudyView:
-    part = Part("shop-sweep", "sweep", "done", app_version="6.1.1")
+    part = StudyPart("shop-sweep", "sweep", "done", app_version="6.1.1")
     study, started = sweep_study(folder), "2026-01-02T03:04:05+0000"
     record = StudyRecord(STUDY_SCHEMA, "0.1.0", started, (), study, 1.0, (part,), file="studies/pools.toml")
     return study_view(record, {}, {"shop-sweep": study_sweep()})

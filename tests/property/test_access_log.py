@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from phpdyno.access_log.lines import parse_line
 from phpdyno.access_log.masks import masked_query
 from phpdyno.access_log.summary import LogSummary, workload_of
-from phpdyno.access_log.tally import Tally, read_access_log
+from phpdyno.access_log.tally import LogTally, read_access_log
 from phpdyno.access_log.targets import Clean, clean_target
 from phpdyno.access_log.words import summary_text
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
@@ -54,7 +54,7 @@ def test_any_bytes_are_a_request_or_none(line: bytes) -> None:
 @patient
 @given(LINES, st.integers(1, 5), st.integers(1, 4))
 def test_counts_add_up_and_the_text_is_printable(lines: list[bytes | None], most: int, capacity: int) -> None:
-    tally = Tally("a.example", capacity=capacity)
+    tally = LogTally("a.example", capacity=capacity)
     for line in lines:
         tally.add(line)
     summary = tally.summary("log", most)
@@ -97,7 +97,7 @@ def test_a_named_secret_never_stays(name: str, secret: str, rest: str) -> None:
 @patient
 @given(LINES)
 def test_what_is_kept_is_saved_and_read_back(lines: list[bytes | None]) -> None:
-    tally = Tally("a.example")
+    tally = LogTally("a.example")
     for line in [*lines, combined()]:
         tally.add(line)
     summary = tally.summary("log")

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phpdyno.stats.student import quantile
-from phpdyno.stats.visits import Figure, figure_of, times_at
+from phpdyno.stats.visits import VisitFigure, figure_of, times_at
 from tests.support.made_up.sweeps.sweeps import times_of, visit
 
 values = st.lists(st.floats(1e-3, 1e9), min_size=3, max_size=30)
 confidences = st.floats(0.5, 0.999)
 
 
-def known(figure: Figure | None) -> tuple[float, float, float]:
+def known(figure: VisitFigure | None) -> tuple[float, float, float]:
     assert figure is not None
     assert figure.low is not None
     assert figure.high is not None

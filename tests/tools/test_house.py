@@ -30,6 +30,17 @@ def test_tests_without_what_they_test(tmp_path: Path) -> None:
     assert "stats/gone that it tests" in fault
 
 
+def test_a_word_with_two_meanings(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.py", tmp_path / "other.py"
+    one.write_text("class Load: ...\nclass _Own: ...\n")
+    other.write_text("class _Own: ...\nclass Queue: ...\n")
+    assert list(house.namesakes([one, other])) == []
+    other.write_text("class Load: ...\n")
+    assert [fault.rsplit(": ", 1)[1] for fault in house.namesakes([one, other])] == [
+        f"class Load is in {other} as well; one word has one meaning"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -9,10 +9,10 @@ from tools.bench.figures import measured_text, reached
 from tools.bench.results import QUICK, Store
 from tools.bench.sections import truth
 
-from phpdyno.commands.selfcheck.run import Changed
+from phpdyno.commands.selfcheck.run import SelfcheckChanged
 from phpdyno.commands.selfcheck.view import checks_view
 from phpdyno.errors import DynoError
-from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
+from phpdyno.journal.checks import CHECKS_FILE, Checks, LoopCost, SelfcheckRequest, read_checks
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.session.provenance import code_digest
 from tests.support.made_up.checks import GROUND, HOST, WISH, checks, compared, header, numberless, session
@@ -43,7 +43,7 @@ def test_what_cannot_be_gone_on_with_is_started_anew(tmp_path: Path, monkeypatch
     def fake_resume(run: Path, progress: object) -> tuple[Path, Checks]:
         turns.append(len(read_checks(run).compared))
         if len(turns) == 1:
-            raise Changed("kernel changed")
+            raise SelfcheckChanged("kernel changed")
         return run, read_checks(run)
 
     monkeypatch.setattr(truth, "resume_selfcheck", fake_resume)
@@ -98,7 +98,7 @@ def test_one_wrong_sign_misses_a_target_that_no_interval_could_prove() -> None:
     assert reached(truth.figure_of(row, some)) == "no"
 
 
-def finished(run: Path, wish: Wish, ground: Ground) -> None:
+def finished(run: Path, wish: SelfcheckRequest, ground: LoopCost) -> None:
     run.mkdir(parents=True)
     with JournalWriter(run / CHECKS_FILE) as writer:
         writer.append(header(wish))
@@ -141,9 +141,9 @@ def test_where_a_part_comes_from_is_what_its_own_record_says() -> None:
 
 def test_a_part_is_measured_where_the_kept_one_is_unfinished_or_of_another_wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = Store(tmp_path / "work", tmp_path / "kept").room("truth", silent)
-    asked: list[Wish] = []
+    asked: list[SelfcheckRequest] = []
 
-    def fake_made(run: Path, wish: Wish, say: object) -> Checks:
+    def fake_made(run: Path, wish: SelfcheckRequest, say: object) -> Checks:
         asked.append(wish)
         finished(run, wish, GROUND)
         return read_checks(run)

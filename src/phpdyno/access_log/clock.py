@@ -13,7 +13,7 @@ _REORDER = 8192
 """A log is in the order of the requests' ends; within so many their starts are put in order."""
 
 
-class Clock:
+class LogClock:
     """Arrivals so far. `untimed` had no time, or one in an hour beyond the first 744 with traffic."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ class LogTarget(Struct, frozen=True):
     status: int
 
 
-class LeftOut(Struct, frozen=True):
+class LinesLeftOut(Struct, frozen=True):
     """Lines left out for one reason; `parts` are its most frequent kinds (methods, statuses, hosts), most frequent first."""
 
     reason: Reason
@@ -43,7 +43,7 @@ class LogSummary(Struct, frozen=True):
     json_lines: int
     host: str
     targets: tuple[LogTarget, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LinesLeftOut, ...]
     masked: int = 0
     rare_targets: int = 0
     runner_up: int = 0

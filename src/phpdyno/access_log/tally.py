@@ -8,11 +8,11 @@ from typing import get_args
 
 import msgspec
 
-from phpdyno.access_log.clock import Clock
+from phpdyno.access_log.clock import LogClock
 from phpdyno.access_log.files import lines_of
 from phpdyno.access_log.frequent import MOST_TARGETS, Frequent
 from phpdyno.access_log.lines import Hit, bare_host, parse_line
-from phpdyno.access_log.summary import LeftOut, LogSummary, LogTarget, Reason
+from phpdyno.access_log.summary import LinesLeftOut, LogSummary, LogTarget, Reason
 from phpdyno.access_log.targets import Clean, clean_target, split_absolute
 from phpdyno.config.app_toml import check_host
 from phpdyno.errors import UsageError
@@ -39,7 +39,7 @@ def read_access_log(path: Path, *, most_targets: int = DEFAULT_TARGETS, host: st
     chosen = main_host(islice(lines_of(path), _HEAD_LINES)) if host is None else bare_host(host)
     if chosen:
         check_host(chosen, where="host")
-    tally = Tally(chosen)
+    tally = LogTally(chosen)
     for line in lines_of(path):
         tally.add(line)
     return tally.summary(str(path), most_targets)
@@ -51,7 +51,7 @@ def main_host(lines: Iterable[bytes | None]) -> str:
     return min(hosts, key=lambda name: (-hosts[name], name)) if hosts else ""
 
 
-class Tally:
+class LogTally:
     """Counts so far; `host` '' takes every line that names none. At most about 70 MB, whatever the lines hold."""
 
     def __init__(self, host: str = "", *, capacity: int = MOST_TARGETS) -> None:
@@ -62,7 +62,7 @@ class Tally:
         self._frequent = Frequent(capacity)
         self._masked = 0
         self._usable = 0
-        self._clock = Clock()
+        self._clock = LogClock()
 
     def add(self, line: bytes | None) -> None:
         """One line; None for one that was too long to be read."""
@@ -87,9 +87,9 @@ class Tally:
         """What all lines so far came to."""
         targets, answers, others = self._targets(most_targets)
         rare = self._usable - sum(target.hits for target in targets) - answers
-        left_out = [LeftOut(reason, counter.total(), _parts(counter)) for reason, counter in self._out.items() if counter]
-        left_out += [LeftOut("answers", answers)] if answers else []
-        left_out += [LeftOut("rare", rare)] if rare else []
+        left_out = [LinesLeftOut(reason, counter.total(), _parts(counter)) for reason, counter in self._out.items() if counter]
+        left_out += [LinesLeftOut("answers", answers)] if answers else []
+        left_out += [LinesLeftOut("rare", rare)] if rare else []
         made = LogSummary(
             file=file,
             lines=self.lines,

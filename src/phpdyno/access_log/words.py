@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from phpdyno.access_log.summary import LeftOut, LogSummary, Reason
+from phpdyno.access_log.summary import LinesLeftOut, LogSummary, Reason
 from phpdyno.model.arrival import Arrival
 
 _REASONS: dict[Reason, str] = {
@@ -81,7 +81,7 @@ def _measures(arrival: Arrival) -> str:
     return ", ".join(f"{name} {value:.3g}" for name, value in named if value is not None)
 
 
-def _left_out(each: LeftOut, summary: LogSummary) -> str:
+def _left_out(each: LinesLeftOut, summary: LogSummary) -> str:
     least = "at least " if summary.undercount else ""
     more = f" ({least}{summary.rare_targets:,})" if each.reason == "rare" and summary.rare_targets else ""
     parts = ", ".join(f"{part} {count:,}" for part, count in each.parts)

@@ -16,7 +16,7 @@ from phpdyno.apps.data.services import kept_as_left, prepare_services, start_ser
 from phpdyno.apps.files.copies import copy_without, give_to_service, make_empty, require_room_for, tree_digest
 from phpdyno.apps.files.links import mend_links
 from phpdyno.apps.files.rights import copy_linked, copy_named, named_file, place_and_reader
-from phpdyno.apps.files.standing import LeftOut, is_large, stand_tree
+from phpdyno.apps.files.standing import FilesLeftOut, is_large, stand_tree
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.config.services import check_dumps
@@ -178,7 +178,7 @@ class FolderApp:
         read, reader = place_and_reader(source, self.described.author, supervisor)
         logs = supervisor.logs.resolve()
         gone = sorted(entry.name for entry in source.iterdir() if entry.name in NOT_COPIED or _is_ours(entry, logs))
-        left = LeftOut(tuple(gone), self.described.exclude)
+        left = FilesLeftOut(tuple(gone), self.described.exclude)
         seen_at = None if supervisor.no_bottle else supervisor.make_place(self.original)
         # Arms of one app have their files in one way: reading in an overlay is not quite as fast.
         if seen_at and (is_large(supervisor, read, reader) if shared is None else shared.written is not None):

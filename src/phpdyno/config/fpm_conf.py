@@ -34,7 +34,7 @@ _BINARY = {"|": operator.or_, "&": operator.and_, "^": operator.xor}
 EXAMPLE = "start without live, and give the pool's settings by hand (ini.NAME=…;env.NAME=…)"
 
 
-class Entry(Struct, frozen=True):
+class ConfEntry(Struct, frozen=True):
     """One line: `key = value`, or `key[index] = value` (index '' for none). `where` is FILE:LINE."""
 
     key: str
@@ -83,7 +83,7 @@ class OwnFiles:
 OWN_FILES = OwnFiles()
 
 
-def read_fpm_conf(path: Path, *, prefix: Path, variables: Variables, files: Files = OWN_FILES) -> dict[str, list[Entry]]:
+def read_fpm_conf(path: Path, *, prefix: Path, variables: Variables, files: Files = OWN_FILES) -> dict[str, list[ConfEntry]]:
     """The entries of every section, of all included files, in their order; `global` holds the master's own.
 
     `prefix` is where relative includes lie, `files` whose files they are. Raises UsageError with file and line, but without any value (it
@@ -103,7 +103,7 @@ class _Reader:
     """Goes through a file and what it includes. The section that is open when an include ends stays open, as in php-fpm."""
 
     def __init__(self, prefix: Path, variables: Variables, files: Files) -> None:
-        self.sections: dict[str, list[Entry]] = {}
+        self.sections: dict[str, list[ConfEntry]] = {}
         self._files = files
         self._prefix = prefix
         self._variables = variables
@@ -133,7 +133,7 @@ class _Reader:
             if is_open:
                 return  # PHP reads the rest of the file as a text that never ends, and leaves it out
 
-    def _include(self, entry: Entry, above: tuple[tuple[Path, str], ...]) -> None:
+    def _include(self, entry: ConfEntry, above: tuple[tuple[Path, str], ...]) -> None:
         """Every file that the line names."""
         for found in self._files.glob(str(self._prefix / entry.value)):
             if any(found == earlier for earlier, _ in above):
@@ -153,7 +153,7 @@ def _text(files: Files, path: Path, above: tuple[tuple[Path, str], ...]) -> str:
         raise UsageError(f"{name}cannot be read: {error.strerror}", where=where, next_step="was php-fpm's configuration moved?") from error
 
 
-def _entry(line: str, where: str, variables: Variables) -> tuple[Entry, bool]:
+def _entry(line: str, where: str, variables: Variables) -> tuple[ConfEntry, bool]:
     """An entry, and whether it ends in a quotation that its line does not close."""
     match = _ENTRY.fullmatch(line)
     if match is None:
@@ -161,7 +161,7 @@ def _entry(line: str, where: str, variables: Variables) -> tuple[Entry, bool]:
         raise UsageError(f"{f'the line of {named[0]}' if named else 'this line'} is not understood", where=where, next_step=EXAMPLE)
     key = f"{match[1]}[{match[2]}]" if match[2] else match[1]
     value, is_open = _value(match[3], where, key, variables)
-    return Entry(match[1], match[2] or "", value, where), is_open
+    return ConfEntry(match[1], match[2] or "", value, where), is_open
 
 
 def _value(text: str, where: str, key: str, variables: Variables) -> tuple[str, bool]:

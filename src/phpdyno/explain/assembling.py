@@ -12,7 +12,7 @@ Values = Mapping[str, float]
 """What one start of one arm showed, by the name of the quantity."""
 
 
-class Gathered(Struct):
+class GatheredValues(Struct):
     """What one section has so far: `starts` by start and then by arm.
 
     What an arm did not show it has none of: 0 where `absent_is_zero`, else nothing.
@@ -36,20 +36,20 @@ class Gathered(Struct):
         self.starts[start].append(values)
 
 
-def sections_of(gathered: Sequence[Gathered], arms: int) -> tuple[Section, ...]:
+def sections_of(gathered: Sequence[GatheredValues], arms: int) -> tuple[Section, ...]:
     """All sections, the intervals of all their differences holding together."""
     named = [(each, names_of(each)) for each in gathered]
     together = max(1, sum(len(names) for _, names in named))
     return tuple(_section(each, names, arms, together) for each, names in named)
 
 
-def names_of(gathered: Gathered) -> list[str]:
+def names_of(gathered: GatheredValues) -> list[str]:
     """The quantities that any start of any arm showed, in the order in which they were first seen, the wholes behind their parts."""
     seen = dict.fromkeys(name for start in gathered.starts for values in start for name in values)
     return sorted(seen, key=lambda name: name in gathered.wholes)
 
 
-def _section(gathered: Gathered, names: Sequence[str], arms: int, together: int) -> Section:
+def _section(gathered: GatheredValues, names: Sequence[str], arms: int, together: int) -> Section:
     figures = () if gathered.unread else tuple(_figure(gathered, name, arms, together) for name in names)
     return Section(
         key=gathered.key,
@@ -61,7 +61,7 @@ def _section(gathered: Gathered, names: Sequence[str], arms: int, together: int)
     )
 
 
-def _figure(gathered: Gathered, name: str, arms: int, together: int) -> Figure:
+def _figure(gathered: GatheredValues, name: str, arms: int, together: int) -> Figure:
     whole = [start for start in gathered.starts if len(start) == arms]
     per_arm = [[_value(gathered, start[arm], name) for start in whole] for arm in range(arms)]
     readings = tuple(reading_of([value for value in values if value is not None]) for values in per_arm)
@@ -75,7 +75,7 @@ def _figure(gathered: Gathered, name: str, arms: int, together: int) -> Figure:
     return Figure(name, unit, readings, difference, spread, name not in gathered.wholes)
 
 
-def _value(gathered: Gathered, values: Values, name: str) -> float | None:
+def _value(gathered: GatheredValues, values: Values, name: str) -> float | None:
     return values.get(name, 0.0 if gathered.absent_is_zero else None)
 
 

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.surroundings import groups_of
 
 _NO_LIMIT = 1 << 60
@@ -17,9 +17,9 @@ class Room(Struct, frozen=True):
     left_kib: int
 
 
-def rooms(tree: Tree | None = None) -> tuple[Room, ...]:
+def rooms(tree: SmallFiles | None = None) -> tuple[Room, ...]:
     """The host's memory and each limit of our own cgroups, as far as they can be read."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     total, available = tree.kib("/proc/meminfo", "MemTotal"), tree.kib("/proc/meminfo", "MemAvailable")
     found = [Room(total, available)] if total is not None and available is not None else []
     for group, kind in groups_of(tree):
@@ -30,12 +30,12 @@ def rooms(tree: Tree | None = None) -> tuple[Room, ...]:
     return tuple(found)
 
 
-def free_kib(tree: Tree | None = None) -> int | None:
+def free_kib(tree: SmallFiles | None = None) -> int | None:
     """KiB that processes of ours can still take before the host swaps or a cgroup's limit is met; None where nothing tells."""
     return min((room.left_kib for room in rooms(tree)), default=None)
 
 
-def _given_up(tree: Tree, group: str) -> int:
+def _given_up(tree: SmallFiles, group: str) -> int:
     """Bytes of the group's memory that the kernel gives up first: pages of files, and caches of its own."""
     total = 0
     for line in (tree.text(f"{group}/memory.stat") or "").splitlines():
@@ -45,6 +45,6 @@ def _given_up(tree: Tree, group: str) -> int:
     return total
 
 
-def _is_counted_twice(tree: Tree, group: str, name: str) -> bool:
+def _is_counted_twice(tree: SmallFiles, group: str, name: str) -> bool:
     """In v1 a group's own figure stands beside that of its whole tree, which is what its usage is of."""
     return not name.startswith("total_") and f"total_{name} " in (tree.text(f"{group}/memory.stat") or "")

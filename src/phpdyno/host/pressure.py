@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from phpdyno.host.files.small_files import Tree, whole
+from phpdyno.host.files.small_files import SmallFiles, whole
 from phpdyno.host.surroundings import Group
 
 
@@ -40,7 +40,7 @@ def numbers(text: str | None) -> dict[str, int]:
     return found
 
 
-def memory_used(tree: Tree, group: Group) -> int | None:
+def memory_used(tree: SmallFiles, group: Group) -> int | None:
     """KiB in use in the cgroup that sets a memory limit."""
     if not group.place:
         return None
@@ -53,7 +53,7 @@ def memory_used(tree: Tree, group: Group) -> int | None:
     return max(0, used - stat.get("total_inactive_file", stat.get("inactive_file", 0))) // 1024
 
 
-def throttled(tree: Tree, group: Group) -> Throttled:
+def throttled(tree: SmallFiles, group: Group) -> Throttled:
     """What a CPU limit has done so far."""
     if not group.place:
         return Throttled()
@@ -65,7 +65,7 @@ def throttled(tree: Tree, group: Group) -> Throttled:
     return Throttled(told.get("nr_periods"), told.get("nr_throttled"), stopped_s)
 
 
-def pressure_10s(tree: Tree, what: str, group: str = "") -> float | None:
+def pressure_10s(tree: SmallFiles, what: str, group: str = "") -> float | None:
     """Share of the last 10 s in which some task waited for `cpu`, `memory` or `io`, of a cgroup or the host; None where it is not told."""
     text = tree.text(f"{group}/{what}.pressure" if group else f"/proc/pressure/{what}") or ""
     for word in text.partition("\n")[0].split():
@@ -78,7 +78,7 @@ def pressure_10s(tree: Tree, what: str, group: str = "") -> float | None:
     return None
 
 
-def host_memory(tree: Tree) -> HostMemory:
+def host_memory(tree: SmallFiles) -> HostMemory:
     """Of all of the host."""
     memory, paging = tree.text("/proc/meminfo") or "", f"\n{tree.text('/proc/vmstat') or ''}"
     return HostMemory(

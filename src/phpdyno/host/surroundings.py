@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from phpdyno.host.files.small_files import Tree, whole
+from phpdyno.host.files.small_files import SmallFiles, whole
 
 # Names as systemd-detect-virt uses them, by what the firmware says of the machine.
 _MAKERS = {
@@ -32,14 +32,14 @@ _NO_LIMIT = 1 << 60
 """A memory limit of cgroup v1 above this is the kernel's way to say that there is none."""
 
 
-class Limits(Struct, frozen=True):
+class CgroupLimits(Struct, frozen=True):
     """What our cgroup and its parents leave us: cores of CPU time per second and KiB; None without a limit."""
 
     cpu_cores: float | None = None
     memory_kib: int | None = None
 
 
-def virtual_machine(tree: Tree) -> str | None:
+def virtual_machine(tree: SmallFiles) -> str | None:
     """The hypervisor's name, `unknown` when there is one without a name, '' on bare metal; None when nothing could be read."""
     cpuinfo = tree.text("/proc/cpuinfo")
     named = tree.text("/sys/hypervisor/type") or _by_clock(tree)
@@ -54,12 +54,12 @@ def virtual_machine(tree: Tree) -> str | None:
     return named or made or (None if cpuinfo is None else "")
 
 
-def _by_clock(tree: Tree) -> str:
+def _by_clock(tree: SmallFiles) -> str:
     sources = tree.text("/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
     return next((name for clock, name in _CLOCKS.items() if clock in sources), "")
 
 
-def container(tree: Tree) -> str:
+def container(tree: SmallFiles) -> str:
     """The container manager's name; '' outside a container or where nothing tells."""
     if named := tree.text("/run/systemd/container"):
         return named
@@ -91,15 +91,15 @@ class GroupLimits(Struct, frozen=True):
     memory: Group
 
 
-def cgroup_limits(tree: Tree) -> Limits | None:
+def cgroup_limits(tree: SmallFiles) -> CgroupLimits | None:
     """The tightest CPU and memory limits of our cgroup and those above it, in either version of cgroups; None where they are hidden."""
     if tree.text("/proc/self/cgroup") is None:
         return None
     found = limits_of(tree)
-    return Limits(found.cpu.value, None if found.memory.value is None else int(found.memory.value))
+    return CgroupLimits(found.cpu.value, None if found.memory.value is None else int(found.memory.value))
 
 
-def limits_of(tree: Tree, pid: int | str = "self") -> GroupLimits:
+def limits_of(tree: SmallFiles, pid: int | str = "self") -> GroupLimits:
     """The same of any process, each with the cgroup that sets it."""
     cores: list[tuple[float, str]] = []
     memory: list[tuple[float, str]] = []
@@ -130,13 +130,13 @@ def _tightest(found: Sequence[tuple[float, str]], hidden: str) -> Group:
 _FILES = {"cpu": ("cpu.max", "cpu.cfs_quota_us"), "memory": ("memory.max", "memory.high", "memory.limit_in_bytes")}
 
 
-def _unreadable(tree: Tree, group: str, names: tuple[str, ...]) -> str:
+def _unreadable(tree: SmallFiles, group: str, names: tuple[str, ...]) -> str:
     return next(
         (f"{group}/{name} cannot be read" for name in names if tree.text(f"{group}/{name}") is None and tree.has(f"{group}/{name}")), ""
     )
 
 
-def _quota(tree: Tree, group: str, kind: str) -> tuple[int | None, int | None]:
+def _quota(tree: SmallFiles, group: str, kind: str) -> tuple[int | None, int | None]:
     """Microseconds of CPU per period, and the period."""
     if kind == "cgroup2":
         quota, _, period = (tree.text(f"{group}/cpu.max") or "").partition(" ")
@@ -144,7 +144,7 @@ def _quota(tree: Tree, group: str, kind: str) -> tuple[int | None, int | None]:
     return tree.number(f"{group}/cpu.cfs_quota_us"), tree.number(f"{group}/cpu.cfs_period_us")
 
 
-def groups_of(tree: Tree, pid: int | str = "self") -> Iterator[tuple[str, str]]:
+def groups_of(tree: SmallFiles, pid: int | str = "self") -> Iterator[tuple[str, str]]:
     """Directory and file system type of a process's groups, up to the root of each mounted hierarchy."""
     ours: dict[str, str] = {}
     for line in (tree.text(f"/proc/{pid}/cgroup") or "").splitlines():

@@ -22,7 +22,7 @@ CheckKind = Literal["A/A", "long A/A", "zero", "planted"]
 that nothing reads. `planted`: turns of a busy loop in front of the app."""
 
 
-class Wish(Struct, frozen=True):
+class SelfcheckRequest(Struct, frozen=True):
     """What a selfcheck is to do: how many comparisons of each kind on which app, with which budgets (seconds).
 
     `long` of the `aa` A/A comparisons are long ones, whose budget follows from the calibration. `effect` is the planted difference as a
@@ -54,10 +54,10 @@ class ChecksHeader(Struct, frozen=True, tag="header"):
     code: str
     started: str
     argv: tuple[str, ...]
-    wish: Wish
+    wish: SelfcheckRequest
 
 
-class Ground(Struct, frozen=True, tag="ground"):
+class LoopCost(Struct, frozen=True, tag="ground"):
     """What the planted effect rests on: cost per request (ns) of every round at every number of turns, and the line through them.
 
     The cheaper arm has `turns`, the dearer `more_turns`; `effect` is log(cost dearer / cost cheaper) by the line.
@@ -129,14 +129,14 @@ class Compared(Struct, frozen=True, tag="comparison"):
         return self.verdict == "invalid" or self.ratio is None
 
 
-CheckRecord = ChecksHeader | Ground | SessionBegan | Compared
+CheckRecord = ChecksHeader | LoopCost | SessionBegan | Compared
 
 
 class Checks(Struct, frozen=True):
     """All that is known of a selfcheck."""
 
     header: ChecksHeader
-    ground: Ground | None
+    ground: LoopCost | None
     sessions: tuple[SessionBegan, ...]
     compared: tuple[Compared, ...]
 
@@ -162,6 +162,6 @@ def read_checks(run: Path) -> Checks:
     numbers = [record.number for record in compared]
     if len(set(numbers)) < len(numbers) or any(not 0 <= number < total for number in numbers):
         raise DynoError(f"this selfcheck cannot be used: its comparisons are not {total} different ones", where=str(path))
-    grounds = [record for record in records if isinstance(record, Ground)]
+    grounds = [record for record in records if isinstance(record, LoopCost)]
     sessions = tuple(record for record in records if isinstance(record, SessionBegan))
     return Checks(records[0], grounds[-1] if grounds else None, sessions, compared)

@@ -8,7 +8,7 @@ from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.build import Build
 from phpdyno.model.inside.hot import HotPass
-from phpdyno.model.runs.ladder import Step
+from phpdyno.model.runs.ladder import LadderStep
 
 LADDER_FILE = "ladder.json"
 LADDER_SCHEMA = 1
@@ -23,12 +23,12 @@ class LadderRecord(Struct, frozen=True):
     everything is measured; `not_hot` says why it is not known."""
 
     schema: int
-    steps: tuple[Step, ...]
+    steps: tuple[LadderStep, ...]
     builds: dict[str, Build] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     confidence: float = 0.95
     knob_budget_s: float = 0.0
-    knobs: tuple[Step, ...] = ()
+    knobs: tuple[LadderStep, ...] = ()
     hot: HotPass | None = None
     not_hot: str = ""
 

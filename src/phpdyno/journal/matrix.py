@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from phpdyno.journal.reader import there
 from phpdyno.journal.replacing import read_record, replace_record
-from phpdyno.journal.study import Ground
+from phpdyno.journal.study import Provenance
 from phpdyno.model.build import Build
 
 MATRIX_FILE = "matrix.json"
@@ -43,7 +43,7 @@ class MatrixRecord(Struct, frozen=True):
     confidence: float
     seed: int
     notes: tuple[str, ...] = ()
-    ground: Ground | None = None
+    ground: Provenance | None = None
     network: tuple[str, ...] = ()
 
     def with_app(self, app: MatrixApp) -> "MatrixRecord":

@@ -17,7 +17,7 @@ PartState = Literal["open", "done", "failed", "impossible"]
 """`failed`: a fault ended it, `--resume` tries again. `impossible`: this host forbids it, and the study is whole without it."""
 
 
-class Part(Struct, frozen=True):
+class StudyPart(Struct, frozen=True):
     """One comparison, sweep or syscall pass; `detail` says why it is not done, `app_version` on what it was measured.
 
     The run of a comparison or a sweep lies in the directory of its name.
@@ -30,7 +30,7 @@ class Part(Struct, frozen=True):
     app_version: str = ""
 
 
-class Ground(Struct, frozen=True):
+class Provenance(Struct, frozen=True):
     """What the finished parts were measured on: a digest of the code that measures, the host and the servers by what they are."""
 
     code: str
@@ -51,14 +51,14 @@ class StudyRecord(Struct, frozen=True):
     argv: tuple[str, ...]
     study: Study
     scale: float
-    parts: tuple[Part, ...]
+    parts: tuple[StudyPart, ...]
     counts: tuple[SyscallCounts, ...] = ()
     file: str = ""
-    ground: Ground | None = None
+    ground: Provenance | None = None
     builds: dict[str, Build] = field(default_factory=dict)
     network: tuple[str, ...] = ()
 
-    def with_part(self, part: Part, counts: tuple[SyscallCounts, ...] = ()) -> "StudyRecord":
+    def with_part(self, part: StudyPart, counts: tuple[SyscallCounts, ...] = ()) -> "StudyRecord":
         """The record after a part has ended; new counts replace those of the same app and arm."""
         new = {(each.app, each.arm) for each in counts}
         kept = tuple(each for each in self.counts if (each.app, each.arm) not in new)

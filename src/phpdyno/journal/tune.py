@@ -13,7 +13,7 @@ from phpdyno.journal.records import ExplainedArms, ReachedFor
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.runs.tune import Asked, Found
+from phpdyno.model.runs.tune import Found, TuneRequest
 
 TUNE_FILE = "tune.json"
 TUNE_SCHEMA = 1
@@ -40,7 +40,7 @@ class TuneRecord(Struct, frozen=True):
     phpdyno: str
     started: str
     argv: tuple[str, ...]
-    asked: Asked
+    asked: TuneRequest
     app: str
     app_version: str
     control: Arm

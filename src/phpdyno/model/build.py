@@ -93,7 +93,7 @@ class Lesson(Struct, frozen=True):
     profiles: int
 
 
-class Check(Struct, frozen=True):
+class BuildCheck(Struct, frozen=True):
     """Something that was looked at while building, and what was seen."""
 
     name: str
@@ -143,7 +143,7 @@ class Build(Struct, frozen=True):
     compiler: str
     vm_kind: str
     binaries: tuple[Binary, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[BuildCheck, ...]
     seconds: float
     made: str
     lessons: tuple[Lesson, ...] = ()

@@ -85,7 +85,7 @@ class FixedBlocks(Struct, frozen=True):
     sigma_start: float
 
 
-class Limits(Struct, frozen=True):
+class ExclusionLimits(Struct, frozen=True):
     """Declared beforehand: figures do not count beside a larger share of stolen time, or of driving for which the generator was late."""
 
     steal: float
@@ -146,10 +146,10 @@ class Plan(Struct, frozen=True):
         """The relevance margin of a treatment's metric."""
         return self.loaded_margin if self.metric_of(treatment) == "throughput" else self.margin
 
-    def limits_of(self, metric: Metric) -> Limits:
+    def limits_of(self, metric: Metric) -> ExclusionLimits:
         """Within which a block of this metric counts."""
         waits_only = metric == "cpu" and self.transport != "script"
-        return Limits(self.max_steal, self.max_lag_of_cpu if waits_only and self.max_lag_of_cpu is not None else self.max_lag)
+        return ExclusionLimits(self.max_steal, self.max_lag_of_cpu if waits_only and self.max_lag_of_cpu is not None else self.max_lag)
 
     def panels(self) -> tuple[Panel, ...]:
         """The treatments by metric, each group with its control and its load; CPU first."""

@@ -34,7 +34,7 @@ class Expected(Struct, frozen=True):
     as_packaged: bool = False
 
 
-class Ground(Struct, frozen=True):
+class BuildSource(Struct, frozen=True):
     """A source of PHP `version`, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's
     settings `stock`, and of a drop-in its version `beside`.
 
@@ -78,20 +78,20 @@ class Ground(Struct, frozen=True):
         return settings_of(place, alone=self.alone, ini=self.ini)
 
 
-class Order(Struct, frozen=True):
+class BuildOrder(Struct, frozen=True):
     """What to build on a ground, with these versions of the compiler and of BOLT. `teachings`: one for each app that it is trained on, in
     the user's order; it is examined on the stacks of all of them. `left_out`: steps of the recipe that did not come off, with
     the reason. `machine`: what march=native stands for here, '' where the recipe does not say it."""
 
     recipe: Recipe
-    ground: Ground
+    ground: BuildSource
     compiler: str
     teachings: tuple[Teaching, ...]
     bolt: str = ""
     machine: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
 
-    def without(self, steps: Mapping[str, str]) -> "Order":
+    def without(self, steps: Mapping[str, str]) -> "BuildOrder":
         """This order, compiled as it is, without these steps afterwards; the reasons do not make it another one."""
         return structs.replace(self, left_out=steps)
 

@@ -15,21 +15,21 @@ from msgspec import Struct, structs
 from phpdyno.apps.files.copies import NEXT_STEP, copy_without, file_digest, give_to_service, require_room_for, take_file
 from phpdyno.errors import DynoError
 from phpdyno.journal.replacing import replace_record
-from phpdyno.model.build import Binary, Build, Check, CodeSection, Lesson, Teaching
+from phpdyno.model.build import Binary, Build, BuildCheck, CodeSection, Lesson, Teaching
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.php_build.compile.dropin import EXTENSIONS, assemble, interpreter, vm_kind
 from phpdyno.php_build.compile.elf import code_sections, text_kib
 from phpdyno.php_build.compile.options import unknown_options
 from phpdyno.php_build.compile.own_tests import run_own_tests
-from phpdyno.php_build.compile.tree import MODULE, OPCACHE_HOME, PROGRAMS, Built, Tree
+from phpdyno.php_build.compile.tree import MODULE, OPCACHE_HOME, PROGRAMS, Built, SourceTree
 from phpdyno.php_build.compile.tree_commands import Tell
-from phpdyno.php_build.order import Key, Order
+from phpdyno.php_build.order import BuildOrder, Key
 from phpdyno.php_build.source.given import GIT
 from phpdyno.php_build.train import profiles
 from phpdyno.php_build.train.beside import WrongAnswer
 from phpdyno.php_build.train.bolt import BoltError, Moved
-from phpdyno.php_build.train.layout import Layout
-from phpdyno.php_build.train.stack import EXAMINED, TRAINED, Found, Schools
+from phpdyno.php_build.train.layout import CodeLayout
+from phpdyno.php_build.train.stack import EXAMINED, TRAINED, Schools, StackFound
 from phpdyno.php_build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.programs.php import read_build_id
@@ -63,7 +63,7 @@ class _Assembled(Struct, frozen=True):
 
     moved: dict[str, Moved]
     lessons: tuple[Lesson, ...]
-    found: Found
+    found: StackFound
 
 
 class Pipeline:
@@ -76,7 +76,7 @@ class Pipeline:
         self._tell = tell
         self._note = note
 
-    def build(self, order: Order) -> tuple[Path, Build]:
+    def build(self, order: BuildOrder) -> tuple[Path, Build]:
         """The finished build of an order, made now where it is not in the cache; without BOLT where that does not come off: another build
         then, in a directory of its own, and BOLT is tried again the next time. Raises DynoError."""
         try:
@@ -88,7 +88,7 @@ class Pipeline:
             place, made = self._finished(order.without(why))
             return place, structs.replace(made, skipped=why)
 
-    def _finished(self, order: Order) -> tuple[Path, Build]:
+    def _finished(self, order: BuildOrder) -> tuple[Path, Build]:
         began = time.monotonic()
 
         def make(place: Path) -> None:
@@ -97,7 +97,7 @@ class Pipeline:
         place = self._shop.made("finished", order.finished, make)
         return place, read_build(place)
 
-    def tested(self, order: Order, place: Path) -> Check:
+    def tested(self, order: BuildOrder, place: Path) -> BuildCheck:
         """What PHP's own tests say of a finished build in `place`; they are run until they pass once. Raises DynoError."""
 
         def make(kept: Path) -> None:
@@ -109,9 +109,9 @@ class Pipeline:
         kept = self._shop.made(TESTS, order.finished, make)
         if earlier is not None and not earlier.ok:
             make(kept)
-        return _read(kept / TESTED, Check)
+        return _read(kept / TESTED, BuildCheck)
 
-    def _finish(self, order: Order, place: Path, began: float) -> Build:
+    def _finish(self, order: BuildOrder, place: Path, began: float) -> Build:
         tree = self._tree(order)
         kind = vm_kind(tree.macros())
         _refuse_wrong([interpreter(kind, platform.machine())], order)
@@ -144,7 +144,7 @@ class Pipeline:
             places=dict(made.found.places),
         )
 
-    def _tree(self, order: Order) -> Tree:
+    def _tree(self, order: BuildOrder) -> SourceTree:
         """Sources of this order, configured; they belong to the servers' account, with whose rights all is compiled."""
         user = self._supervisor.user
 
@@ -160,7 +160,7 @@ class Pipeline:
             copied.mkdir(mode=0o700)
             copy_without(self._supervisor, source, copied, (GIT, DONE))
             give_to_service(self._supervisor, copied)
-            tree = Tree(copied, self._supervisor, self._tell)
+            tree = SourceTree(copied, self._supervisor, self._tell)
             tree.forget_compiling()
             packaged = order.ground.origin.kind == "debian"
             # Debian patches what configure is made of, and makes it anew itself.
@@ -171,14 +171,14 @@ class Pipeline:
             for each in order.ground.added:
                 tree.add(each.name, each.place)
 
-        return Tree(self._shop.made("trees", self._here(order.tree), make) / TREE, self._supervisor, self._tell)
+        return SourceTree(self._shop.made("trees", self._here(order.tree), make) / TREE, self._supervisor, self._tell)
 
     def _here(self, key: Key) -> Key:
         """Of what knows where it lies, as a Makefile and what counts do: in a cache that was copied it is made anew."""
         user = self._supervisor.user
         return {**key, "place": str(self._shop.home), "in": TREE, "account": user.uid if user.switch else ""}
 
-    def _compiled(self, order: Order, tree: Tree) -> tuple[Built, tuple[Lesson, ...]]:
+    def _compiled(self, order: BuildOrder, tree: SourceTree) -> tuple[Built, tuple[Lesson, ...]]:
         recipe = order.recipe
         taught, lessons = self._taught(order, tree) if recipe.pgo else (None, ())
 
@@ -189,7 +189,7 @@ class Pipeline:
 
         return _kept(self._shop.made("compiled", order.compiled, make)), lessons
 
-    def _taught(self, order: Order, tree: Tree) -> tuple[Path, tuple[Lesson, ...]]:
+    def _taught(self, order: BuildOrder, tree: SourceTree) -> tuple[Path, tuple[Lesson, ...]]:
         """Profiles of this order's trainings as one, by their place in the tree, and what was learnt in each."""
         places = [self._profile(order, each, tree) for each in order.teachings]
         read = [_read(place / LESSON, Lesson) for place in places]
@@ -204,7 +204,7 @@ class Pipeline:
 
         return self._shop.made("merged", order.profiles, make) / "gcda", lessons
 
-    def _profile(self, order: Order, teaching: Teaching, tree: Tree) -> Path:
+    def _profile(self, order: BuildOrder, teaching: Teaching, tree: SourceTree) -> Path:
         """Where the profile of one app's training lies, with what was learnt."""
 
         def make(place: Path) -> None:
@@ -224,7 +224,7 @@ class Pipeline:
 
         return self._shop.made("profiles", order.profile(teaching), make)
 
-    def _trainee(self, order: Order, tree: Tree) -> Path:
+    def _trainee(self, order: BuildOrder, tree: SourceTree) -> Path:
         """Binaries that count, compiled once for all apps."""
 
         def make(place: Path) -> None:
@@ -234,7 +234,7 @@ class Pipeline:
 
         return self._shop.made("trainees", self._here(order.trainee), make)
 
-    def _laid_out(self, order: Order, built: Built, place: Path) -> _Assembled:
+    def _laid_out(self, order: BuildOrder, built: Built, place: Path) -> _Assembled:
         """The build in its directory, laid out by BOLT. Raises NotLaidOut, and leaves that directory empty; DynoError for what is no fault
         of BOLT's or of what it made."""
         moved, trained = self._moved(order, built, place)
@@ -244,11 +244,11 @@ class Pipeline:
             empty(place)
             raise _of_bolt(error) from error
 
-    def _moved(self, order: Order, built: Built, place: Path) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
+    def _moved(self, order: BuildOrder, built: Built, place: Path) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
         """What BOLT laid out. Raises NotLaidOut, DynoError. What answers wrongly while it counts is compiled wrongly, unless it answers
         rightly without counting: that is tried in `place`."""
         try:
-            return Layout(self._supervisor, self._schools, self._tell).of(order, built)
+            return CodeLayout(self._supervisor, self._schools, self._tell).of(order, built)
         except (BoltError, ArmFailed) as error:
             raise _of_bolt(error) from error
         except WrongAnswer as error:
@@ -256,7 +256,7 @@ class Pipeline:
             empty(place)
             raise _of_bolt(error) from error
 
-    def _put_together(self, order: Order, built: Built, moved: dict[str, Moved], place: Path) -> Found:
+    def _put_together(self, order: BuildOrder, built: Built, moved: dict[str, Moved], place: Path) -> StackFound:
         """The build in its directory, examined on the stack of each app. Raises Unusable for one that may not be used, DynoError."""
         empty(place)
         programs = {name: moved[name].binary if name in moved else path for name, path in built.programs.items()}
@@ -265,7 +265,7 @@ class Pipeline:
             opcache = moved[opcache.name].binary
         assemble(Built(programs, opcache, built.added), place, order.ground.theirs)
         several = len(order.teachings) > 1
-        checks: list[Check] = []
+        checks: list[BuildCheck] = []
         places: dict[str, str] = {}
         for teaching in order.teachings:
             with self._schools(teaching.app) as school:
@@ -273,20 +273,20 @@ class Pipeline:
             checks += [structs.replace(each, name=f"{each.name}, {teaching.app}") if several else each for each in found.checks]
             places |= found.places
         _refuse_wrong(checks, order)
-        return Found(tuple(checks), places)
+        return StackFound(tuple(checks), places)
 
 
-def _known_before(order: Order, kind: str, lessons: Sequence[Lesson]) -> Iterator[Check]:
+def _known_before(order: BuildOrder, kind: str, lessons: Sequence[Lesson]) -> Iterator[BuildCheck]:
     """What was looked at before a build was put together: its interpreter, how much was counted, for which machine it is."""
     yield interpreter(kind, platform.machine())
     if order.recipe.pgo:
         counted = ", ".join(f"{each.profiles} by {each.teaching.app}" for each in lessons)
-        yield Check("profiles", ok=True, seen=f"files counted: {counted}; the compiler found all of them")
+        yield BuildCheck("profiles", ok=True, seen=f"files counted: {counted}; the compiler found all of them")
     if order.machine:
-        yield Check("processor", ok=True, seen=f"march=native is {order.machine}")
+        yield BuildCheck("processor", ok=True, seen=f"march=native is {order.machine}")
 
 
-def _refuse_wrong(checks: Sequence[Check], order: Order) -> None:
+def _refuse_wrong(checks: Sequence[BuildCheck], order: BuildOrder) -> None:
     """Raises Unusable for the first check that found something wrong."""
     wrong = next((check for check in checks if not check.ok), None)
     if wrong is not None:
@@ -300,10 +300,10 @@ def _of_bolt(error: DynoError) -> DynoError:
     return NotLaidOut(str(error))
 
 
-def earlier_tests(place: Path) -> Check | None:
+def earlier_tests(place: Path) -> BuildCheck | None:
     """What PHP's own tests said of the finished build in `place`, kept by the same key; None where they were not run. Raises DynoError."""
     kept = place.parents[1] / TESTS / place.name
-    return _read(kept / TESTED, Check) if (kept / DONE).is_file() else None
+    return _read(kept / TESTED, BuildCheck) if (kept / DONE).is_file() else None
 
 
 def _read(path: Path, kind: type[_Record]) -> _Record:

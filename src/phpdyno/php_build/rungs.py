@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from phpdyno.model.build import Build
 from phpdyno.model.recipe import Recipe
-from phpdyno.model.runs.ladder import STOCK, Step
+from phpdyno.model.runs.ladder import STOCK, LadderStep
 
 RUNGS = ("o2", "o3", "march=native", "lto", "pgo", "pgo+lto", "o3+pgo", "pgo+bolt")
 """The honest control of all others first: the same source with plain -O2 takes the credit for leaving out what the packager put in."""
@@ -28,15 +28,15 @@ def words_of(recipe: Recipe) -> frozenset[str]:
     return frozenset() if recipe.name == "o2" else frozenset(recipe.name.split("+"))
 
 
-def steps_of(recipes: Sequence[Recipe], builds: Mapping[str, Build], failed: Mapping[str, str]) -> tuple[Step, ...]:
+def steps_of(recipes: Sequence[Recipe], builds: Mapping[str, Build], failed: Mapping[str, str]) -> tuple[LadderStep, ...]:
     """A step for each recipe, in order; `builds` and `failed` by the recipes' names. One whose build failed, or is without a part of its
     recipe, carries no other."""
     whole = {name: build for name, build in builds.items() if not build.skipped}
     standing = [each for each in recipes if each.name in whole]
     return tuple(
-        Step(each.name, f"build={whole[each.name].name}", stands_on(each, standing), build=whole[each.name].name)
+        LadderStep(each.name, f"build={whole[each.name].name}", stands_on(each, standing), build=whole[each.name].name)
         if each.name in whole
-        else Step(each.name, "", stands_on(each, standing), failed=_why_not(each, builds, failed))
+        else LadderStep(each.name, "", stands_on(each, standing), failed=_why_not(each, builds, failed))
         for each in recipes
     )
 
@@ -47,7 +47,7 @@ def _why_not(recipe: Recipe, builds: Mapping[str, Build], failed: Mapping[str, s
     return failed.get(recipe.name, "it was not built")
 
 
-def knob_steps(below: Step, *, text_pages: int = 0, shared_pages: int = 0, preload: str = "") -> tuple[Step, ...]:
+def knob_steps(below: LadderStep, *, text_pages: int = 0, shared_pages: int = 0, preload: str = "") -> tuple[LadderStep, ...]:
     """What costs no compiling, on top of a step: huge pages for its text, the JIT, and on top of that a script that preloads (`preload`, ''
     without one) and huge pages.
 
@@ -56,12 +56,12 @@ def knob_steps(below: Step, *, text_pages: int = 0, shared_pages: int = 0, prelo
     """
     # The text's pages and no more: opcache's shared memory takes all that it needs or none, and is to take none.
     both = text_pages + shared_pages
-    preloading = Step(PRELOAD, f"{JIT_SPEC};ini.opcache.preload={preload}", JIT, build=below.build)
+    preloading = LadderStep(PRELOAD, f"{JIT_SPEC};ini.opcache.preload={preload}", JIT, build=below.build)
     return (
-        Step(HUGE, _huge(text_pages), below.name, build=below.build),
-        Step(JIT, JIT_SPEC, below.name, build=below.build),
+        LadderStep(HUGE, _huge(text_pages), below.name, build=below.build),
+        LadderStep(JIT, JIT_SPEC, below.name, build=below.build),
         *([preloading] if preload else []),
-        Step(BOTH, f"{JIT_SPEC};{_huge(both)}", JIT, build=below.build),
+        LadderStep(BOTH, f"{JIT_SPEC};{_huge(both)}", JIT, build=below.build),
     )
 
 

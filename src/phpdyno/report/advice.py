@@ -29,14 +29,14 @@ DEEDS: dict[Deed, str] = {
 }
 
 
-class Watched(Struct, frozen=True):
+class WatchedCount(Struct, frozen=True):
     """How many requests of an app, or operations of a script, were watched."""
 
     count: int
     unit: Unit = "request"
 
 
-class Advice(Struct, frozen=True):
+class ReachAdvice(Struct, frozen=True):
     """One thing that the app reached for."""
 
     calls: int
@@ -52,14 +52,14 @@ class Advice(Struct, frozen=True):
         return f"{self.often} {self.what}: {self.next_step}"
 
 
-def advise(reached: Reached, *, given: Collection[str] = (), unit: Unit = "request") -> tuple[Advice, ...]:
+def advise(reached: Reached, *, given: Collection[str] = (), unit: Unit = "request") -> tuple[ReachAdvice, ...]:
     """What to tell, most frequent first. `given`: peers that the run has itself (HOST:PORT, or the path of a socket), which are left out.
     `unit`: what was watched; a script's operations have no app.toml that could give it services.
 
     A peer that answered at least once is left out as well: the app has what it reached for.
     """
     names: Counter[str] | None = Counter() if unit == "request" else None
-    watched = Watched(reached.requests, unit)
+    watched = WatchedCount(reached.requests, unit)
     found = [
         *_peers(reached.connections, watched, frozenset(given), names),
         *_lookups(reached, watched),
@@ -69,7 +69,7 @@ def advise(reached: Reached, *, given: Collection[str] = (), unit: Unit = "reque
     return tuple(sorted(found, key=lambda each: -each.calls))
 
 
-def often(calls: int, watched: Watched) -> str:
+def often(calls: int, watched: WatchedCount) -> str:
     """`once a request`, `3 x a request`, else `12 x`."""
     if not watched.count or calls % watched.count:
         return f"{calls} x"
@@ -89,7 +89,7 @@ def service_snippet(kind: str, at: str, names: Counter[str]) -> str:
 # ---- the network ----------------------------------------------------------------------------------
 
 
-def _peers(rows: Sequence[Connection], watched: Watched, given: frozenset[str], names: Counter[str] | None) -> Iterable[Advice]:
+def _peers(rows: Sequence[Connection], watched: WatchedCount, given: frozenset[str], names: Counter[str] | None) -> Iterable[ReachAdvice]:
     groups: defaultdict[tuple[str, bool], list[Connection]] = defaultdict(list)
     for row in rows:
         groups[_same_peer(row), row.protocol == "udp"].append(row)
@@ -108,13 +108,13 @@ def _peers(rows: Sequence[Connection], watched: Watched, given: frozenset[str], 
         yield _peer(row, outcome, calls, watched, names)
 
 
-def _peer(row: Connection, outcome: str, calls: int, watched: Watched, names: Counter[str] | None) -> Advice:
+def _peer(row: Connection, outcome: str, calls: int, watched: WatchedCount, names: Counter[str] | None) -> ReachAdvice:
     at = _at(row)
     kind = "" if row.protocol == "udp" else kind_of(row.port, row.path)
     what = f"{one_line(at)}{' (udp)' if row.protocol == 'udp' else ''}, {outcome}"
     if kind and names is not None:
         snippet = service_snippet(kind, at, names)
-        return Advice(calls, often(calls, watched), what, f"{_inline(snippet)} gives it one", snippet)
+        return ReachAdvice(calls, often(calls, watched), what, f"{_inline(snippet)} gives it one", snippet)
     if row.path in SYSLOG:
         step = "what is written to the system's log is dropped in this run"
     elif row.path:
@@ -123,7 +123,7 @@ def _peer(row: Connection, outcome: str, calls: int, watched: Watched, names: Co
         step = "nobody reads it in this run"
     else:
         step = f"`--allow-network {one_line(at)}` lets it through, for this run"
-    return Advice(calls, often(calls, watched), what, step)
+    return ReachAdvice(calls, often(calls, watched), what, step)
 
 
 def _same_peer(row: Connection) -> str:
@@ -147,26 +147,26 @@ def _outcome(group: Sequence[Connection]) -> str:
     return min(ends, key=lambda end: (-ends[end], end))
 
 
-def _lookups(reached: Reached, watched: Watched) -> Iterable[Advice]:
+def _lookups(reached: Reached, watched: WatchedCount) -> Iterable[ReachAdvice]:
     for row in reached.lookups:
         if not row.resolved:
             name = one_line(row.name)
             step = f"`--allow-network {name}:PORT` lets it through, for this run"
-            yield Advice(row.calls, often(row.calls, watched), f"{name} was looked up, and no address found", step)
+            yield ReachAdvice(row.calls, often(row.calls, watched), f"{name} was looked up, and no address found", step)
     if reached.no_name_server:
         step = "a resolv.conf that names a server on loopback shows them, whether one answers or not"
-        yield Advice(0, "at times", "names were looked up that are not known, since no name server can be reached", step)
+        yield ReachAdvice(0, "at times", "names were looked up that are not known, since no name server can be reached", step)
 
 
 # ---- programs -------------------------------------------------------------------------------------
 
 
-def _programs(rows: Sequence[Program], watched: Watched, names: Counter[str] | None) -> Iterable[Advice]:
+def _programs(rows: Sequence[Program], watched: WatchedCount, names: Counter[str] | None) -> Iterable[ReachAdvice]:
     mails = sum(row.calls for row in rows if row.mail)
     if mails:
         snippet = service_snippet(MAIL, "", names) if names is not None else ""
         step = f"{_inline(snippet)} counts what is sent, and nothing leaves the machine" if snippet else "nothing leaves the machine"
-        yield Advice(mails, often(mails, watched), "mail() handed a message to sendmail", step, snippet)
+        yield ReachAdvice(mails, often(mails, watched), "mail() handed a message to sendmail", step, snippet)
     for row in rows:
         if not row.mail:
             step = (
@@ -174,13 +174,13 @@ def _programs(rows: Sequence[Program], watched: Watched, names: Counter[str] | N
                 if row.error
                 else "it runs as the app does, without network and with private files"
             )
-            yield Advice(row.calls, often(row.calls, watched), f"the program `{one_line(row.name)}`", step)
+            yield ReachAdvice(row.calls, often(row.calls, watched), f"the program `{one_line(row.name)}`", step)
 
 
 # ---- files ----------------------------------------------------------------------------------------
 
 
-def _writes(rows: Sequence[Write], watched: Watched) -> Iterable[Advice]:
+def _writes(rows: Sequence[Write], watched: WatchedCount) -> Iterable[ReachAdvice]:
     folders: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         folders[posixpath.dirname(row.path)].add(row.path)
@@ -194,7 +194,7 @@ def _writes(rows: Sequence[Write], watched: Watched) -> Iterable[Advice]:
     for (where, error), deeds in groups.items():
         what = f"{one_line(where)}, {_listed([DEEDS[deed] for deed in DEEDS if deed in deeds])}"
         calls = max(deeds.values())
-        found.append(Advice(calls, often(calls, watched), what, _of_write(error)))
+        found.append(ReachAdvice(calls, often(calls, watched), what, _of_write(error)))
     return sorted(found, key=lambda each: (-each.calls, each.what, each.next_step))
 
 

@@ -1,10 +1,10 @@
 """A ratio of a build or a change in words; never without its interval, or that there is none yet."""
 
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.words import digits_for
 
 
-def ratio_words(ratio: Ratio | None) -> str:
+def ratio_words(ratio: TunedRatio | None) -> str:
     """`1.073 (1.062 to 1.084)`, on the scale of control / treatment; no number where there is no interval, `–` without an estimate."""
     if ratio is None:
         return "–"
@@ -12,12 +12,12 @@ def ratio_words(ratio: Ratio | None) -> str:
     return ends if ratio.ratio is None else f"{ratio.value:.{_digits(ratio)}f} ({ends})"
 
 
-def span_words(ratio: Ratio) -> str:
+def span_words(ratio: TunedRatio) -> str:
     """`1.062 to 1.084`, or that there is no interval."""
     if ratio.low is None or ratio.high is None:
         return "no interval yet"
     return f"{ratio.low:.{_digits(ratio)}f} to {ratio.high:.{_digits(ratio)}f}"
 
 
-def _digits(ratio: Ratio) -> int:
+def _digits(ratio: TunedRatio) -> int:
     return digits_for(ratio.low or ratio.value, ratio.high or ratio.value)

@@ -51,7 +51,7 @@ TypesConfig /dev/null
 """Connections are kept as Debian has it. Links are made for the port that the app believes in, as behind our nginx."""
 
 
-class Processes(Struct, frozen=True):
+class PreforkProcesses(Struct, frozen=True):
     """How many processes there may be, how many are started, and of how many idle ones Apache keeps between so many and so many."""
 
     most: int
@@ -165,14 +165,14 @@ Alias {_quoted(probe_path)} {_quoted(probe)}
 {passed}{_own_ini(pool)}"""
 
 
-def processes_of(pool: Mapping[str, str]) -> Processes:
+def processes_of(pool: Mapping[str, str]) -> PreforkProcesses:
     """A worker of a pool is a process here: all of them from the start (static), or as many as are wanted (dynamic)."""
     values = {**POOL_DEFAULTS, **pool}
     most = int(values["pm.max_children"])
     if values["pm"] != "dynamic":
-        return Processes(most, most, most, most)
+        return PreforkProcesses(most, most, most, most)
     add_spares(values)
-    return Processes(most, int(values["pm.start_servers"]), int(values["pm.min_spare_servers"]), int(values["pm.max_spare_servers"]))
+    return PreforkProcesses(most, int(values["pm.start_servers"]), int(values["pm.min_spare_servers"]), int(values["pm.max_spare_servers"]))
 
 
 def _processes(pool: Mapping[str, str]) -> str:

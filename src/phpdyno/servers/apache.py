@@ -39,7 +39,7 @@ class ModPhp(Struct, frozen=True):
     module: Path
 
 
-class Place(Struct, frozen=True):
+class ApachePlace(Struct, frozen=True):
     """Where one Apache listens, where it answers for the probe, its configuration, and the directory that it may write to."""
 
     listen: str
@@ -85,7 +85,7 @@ def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: P
     placement = with_scanned(place_php(arm, files, directory, directory / "ini", bench.supervisor.user), files)
     resolved = structs.replace(arm, settings={**arm.settings, **real})  # never journaled
     originals = _write_ini(bench, resolved, directory, placement, texts_in(real))
-    place = Place(f"127.0.0.1:{free_port()}", f"/.phpdyno/{secrets.token_hex(16)}.php", directory / "httpd.conf", run)
+    place = ApachePlace(f"127.0.0.1:{free_port()}", f"/.phpdyno/{secrets.token_hex(16)}.php", directory / "httpd.conf", run)
     environment = bench.environment(resolved, placement)
     try:
         found = find_mod_php(arm)
@@ -126,7 +126,7 @@ def _write_ini(bench: "Bench", arm: Arm, directory: Path, placement: Placement, 
     return bench.write_ini(structs.replace(arm, settings=settings), directory, placement, texts | frozenset(early))
 
 
-def _configuration(bench: "Bench", arm: Arm, place: Place, *, mod_php: Path, php_ini: str, environment: Mapping[str, str]) -> str:
+def _configuration(bench: "Bench", arm: Arm, place: ApachePlace, *, mod_php: Path, php_ini: str, environment: Mapping[str, str]) -> str:
     app = bench.app_of(arm)
     return render_apache(
         listen=place.listen,

@@ -22,7 +22,7 @@ from phpdyno.session.provenance import refuse_other_version
 from phpdyno.session.source import prepare_commits
 
 
-class Stand(Struct, frozen=True):
+class AppServers(Struct, frozen=True):
     """Starts instances of an app, and what is metered and what runs beside them."""
 
     bench: Bench
@@ -40,7 +40,7 @@ def app_stand(
     version: str = "",
     transport: Transport = "http",
     workers: int = 1,
-) -> Iterator[Stand]:
+) -> Iterator[AppServers]:
     """Prepare an app, with the commits that some of `arms` serve, and start what its instances share; all of it ends with the block.
 
     `workers` of an instance are busy at once.
@@ -54,4 +54,4 @@ def app_stand(
         shared = start_shared(stack, app, supervisor, cores)
         apps = prepare_commits(definition, app, arms, supervisor, progress.phase)
         bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
-        yield Stand(bench, shared.meters, shared.services)
+        yield AppServers(bench, shared.meters, shared.services)

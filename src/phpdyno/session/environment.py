@@ -32,7 +32,7 @@ from phpdyno.servers.services.running import RunningService
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 
-class Ground(Struct, frozen=True):
+class Environment(Struct, frozen=True):
     """What the comparisons of one session stand on: the stage that starts their instances, shared meters, the host before the first."""
 
     stage: Stage
@@ -50,7 +50,7 @@ def open_ground(
     workers: int,
     max_steal: float,
     apps: Mapping[str, PreparedApp] | None = None,
-) -> Ground:
+) -> Environment:
     """Start what the instances of these arms share, for as long as `stack` lives, and look at the host; `workers` are busy at once.
 
     Raises DynoError.
@@ -67,7 +67,7 @@ def open_ground(
         else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
     )
     warnings = (*notices_of(supervisor, app), *warnings_for(host, max_steal))
-    return Ground(stage, shared.meters, Preflight(host, warnings))
+    return Environment(stage, shared.meters, Preflight(host, warnings))
 
 
 def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def workers_pass(arm: Arm) -> bool:
     return pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0
 
 
-class Shared(Struct, frozen=True):
+class SharedServers(Struct, frozen=True):
     """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters,
     running services."""
 
@@ -120,7 +120,7 @@ class Shared(Struct, frozen=True):
     services: tuple[RunningService, ...] = ()
 
 
-def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> Shared:
+def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> SharedServers:
     """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
     groups = find_cpu_groups()
     database, meter = _start_database(stack, app, supervisor, cores, groups)
@@ -136,7 +136,7 @@ def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cor
     whole = host_meter(groups)
     for each in (whole, *meters.values()):
         stack.callback(each.close)
-    return Shared(groups, database, SharedMeters(meter, whole, meters), services)
+    return SharedServers(groups, database, SharedMeters(meter, whole, meters), services)
 
 
 def _start_database(

@@ -12,13 +12,13 @@ from phpdyno.host.checkup.readings import read_host_files
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.journal.records import BlockDone
-from phpdyno.journal.study import Ground, StudyRecord
+from phpdyno.journal.study import Provenance, StudyRecord
 from phpdyno.model.arm import PhpBuild
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.programs.finding import nginx_version
 
 
-def read_ground(builds: Iterable[PhpBuild]) -> Ground:
+def read_ground(builds: Iterable[PhpBuild]) -> Provenance:
     """The code that measures, the host and the servers as they are now; `builds` are those of the arms. Raises DynoError."""
     host = read_host_files()
     servers = {"nginx": nginx_version()}
@@ -28,7 +28,7 @@ def read_ground(builds: Iterable[PhpBuild]) -> Ground:
     for build in builds:
         servers[f"PHP ({build.fpm})"] = f"{build.version}, build id {build.build_id[:12]}"
         servers |= {f"extension ({path})": digest for path, digest in build.extensions.items()}
-    return Ground(
+    return Provenance(
         code=code_digest(),
         host={
             "kernel": host.kernel.release,
@@ -40,7 +40,7 @@ def read_ground(builds: Iterable[PhpBuild]) -> Ground:
     )
 
 
-def refuse_changed(run: Path, record: StudyRecord | MatrixRecord, now: Ground) -> None:
+def refuse_changed(run: Path, record: StudyRecord | MatrixRecord, now: Provenance) -> None:
     """Where a part is finished, or blocks of it are measured, code, host and servers must be the same as then.
 
     Raises UsageError naming what changed.

@@ -33,7 +33,7 @@ CpuPart = Literal["php", "web", "database", "services", "generator", "network"]
 """Whose CPU: php-fpm, nginx, the database, the load generator, or the kernel in (soft) interrupts (part of the others' unless apart)."""
 
 
-class Figure(Struct, frozen=True):
+class VisitFigure(Struct, frozen=True):
     """A value over `rounds` rounds and its interval; None without one: fewer than 3 rounds, or a round whose value was 0."""
 
     value: float
@@ -49,7 +49,7 @@ class Times(NamedTuple):
     rounds: tuple[Histogram, ...]
 
 
-class Tally(Struct, frozen=True):
+class VisitTally(Struct, frozen=True):
     """What became of all visits of one arm at one point: `counted` of them count. Requests and failures are those of the visits that
     count; `excluded` says how many others there are, by reason, and `failed_apart` how many failed requests are in those."""
 
@@ -80,7 +80,7 @@ def counting(visits: Sequence[Visit]) -> tuple[Visit, ...]:
     return tuple(visit for visit in visits if not visit.excluded)
 
 
-def tally(visits: Sequence[Visit]) -> Tally:
+def tally(visits: Sequence[Visit]) -> VisitTally:
     """Requests, failures by kind and exclusions of one arm at one point. Reasons lose their figure: `steal 12.0%` is a `steal`."""
     counted = counting(visits)
     apart = [visit for visit in visits if visit.excluded]
@@ -88,7 +88,7 @@ def tally(visits: Sequence[Visit]) -> Tally:
     for visit in counted:
         kinds.update(visit.kinds)
     reasons = Counter(_FIGURE.split(visit.excluded)[0] for visit in apart)
-    return Tally(
+    return VisitTally(
         visits=len(visits),
         counted=len(counted),
         requests=sum(visit.requests for visit in counted),
@@ -102,7 +102,7 @@ def tally(visits: Sequence[Visit]) -> Tally:
 # ---- figures over the rounds ----------------------------------------------------------------------
 
 
-def figure_of(values: Sequence[float], confidence: float) -> Figure | None:
+def figure_of(values: Sequence[float], confidence: float) -> VisitFigure | None:
     """One value per round: their geometric mean and its interval. Values are 0 or more; None without any.
 
     A 0 has no logarithm: with one among them the value is the plain mean, and there is no interval. Raises ValueError: a value that is
@@ -116,17 +116,17 @@ def figure_of(values: Sequence[float], confidence: float) -> Figure | None:
     if not n:
         return None
     if min(values) == 0.0:
-        return Figure(math.fsum(values) / n, None, None, n)
+        return VisitFigure(math.fsum(values) / n, None, None, n)
     logs = [math.log(value) for value in values]
     mean = math.fsum(logs) / n
     if n < LEAST_ROUNDS:
-        return Figure(math.exp(mean), None, None, n)
+        return VisitFigure(math.exp(mean), None, None, n)
     sd = math.sqrt(math.fsum((each - mean) ** 2 for each in logs) / (n - 1))
     half = quantile((1.0 + confidence) / 2.0, n - 1) * sd / math.sqrt(n)
-    return Figure(math.exp(mean), math.exp(mean - half), _exp(mean + half), n)
+    return VisitFigure(math.exp(mean), math.exp(mean - half), _exp(mean + half), n)
 
 
-def throughput(visits: Sequence[Visit], confidence: float) -> Figure | None:
+def throughput(visits: Sequence[Visit], confidence: float) -> VisitFigure | None:
     """Valid completions per second; failed requests took their part of the time and are not completions."""
     return figure_of([throughput_of(visit) for visit in counting(visits)], confidence)
 
@@ -141,7 +141,7 @@ def clean(visits: Sequence[Visit]) -> tuple[Visit, ...]:
     return tuple(visit for visit in counting(visits) if visit.valid and visit.valid == visit.requests)
 
 
-def cpu_per_request(visits: Sequence[Visit], part: CpuPart, confidence: float) -> Figure | None:
+def cpu_per_request(visits: Sequence[Visit], part: CpuPart, confidence: float) -> VisitFigure | None:
     """CPU nanoseconds per valid request of one component; None where it could not be read or is not there.
 
     Over the clean visits, so a point that always fails some has none.
@@ -194,12 +194,12 @@ def times_over(visits: Sequence[Visit], target: int | None = None) -> Times:
     return Times(pooled_times(visits, target), tuple(each for each in rounds if each.count))
 
 
-def times_at(visits: Sequence[Visit], percent: float, confidence: float, target: int | None = None) -> Figure | None:
+def times_at(visits: Sequence[Visit], percent: float, confidence: float, target: int | None = None) -> VisitFigure | None:
     """A percentile in nanoseconds, of one target or of all; see `figure_at`."""
     return figure_at(times_over(visits, target), percent, confidence)
 
 
-def figure_at(times: Times, percent: float, confidence: float) -> Figure | None:
+def figure_at(times: Times, percent: float, confidence: float) -> VisitFigure | None:
     """A percentile in nanoseconds: pooled over the rounds, with the interval of the rounds' own percentiles.
 
     None where no answer lies beyond it (100 answers are needed for the 99th): it would be the greatest time. Without an interval where a
@@ -210,11 +210,11 @@ def figure_at(times: Times, percent: float, confidence: float) -> Figure | None:
         return None
     value = float(times.pooled.percentile(percent))
     if not all(has_beyond(each.count, percent) for each in times.rounds):
-        return Figure(value, None, None, len(times.rounds))
+        return VisitFigure(value, None, None, len(times.rounds))
     own = figure_of([float(each.percentile(percent)) for each in times.rounds], confidence)
     if own is None or own.low is None or own.high is None:
-        return Figure(value, None, None, len(times.rounds))
-    return Figure(value, min(own.low, value), max(own.high, value), own.rounds)
+        return VisitFigure(value, None, None, len(times.rounds))
+    return VisitFigure(value, min(own.low, value), max(own.high, value), own.rounds)
 
 
 def queue_share(visits: Sequence[Visit]) -> float | None:

@@ -25,7 +25,7 @@ class Trial(Struct, frozen=True):
     invalid: str = ""
 
 
-class Part(Struct, frozen=True):
+class WinnerPart(Struct, frozen=True):
     """What one part contributes to the winner (log ratio of the winner against the winner without it), and whether it stays."""
 
     factor: int
@@ -48,7 +48,7 @@ def without_each(factors: Sequence[Factor], winner: Entry) -> tuple[Entry, ...]:
 
 def ablate(
     trials: Sequence[Trial], *, alpha: float, margin: float, mixture: float = MIXTURE, helped: Collection[int] = ()
-) -> tuple[Part, ...]:
+) -> tuple[WinnerPart, ...]:
     """Which parts stay. Alpha is divided over them; each sequence holds however often one looks.
 
     A part stays when its contribution is certain to be above 0 and not certain to be below the margin: the bundle changes only what was
@@ -67,12 +67,12 @@ def ablate(
     return tuple(structs.replace(each, kept=True, reason=LOOKS) if each.factor in stay else each for each in parts)
 
 
-def settled(part: Part) -> bool:
+def settled(part: WinnerPart) -> bool:
     """Whether more blocks could not change the decision."""
     return part.kind in {"equivalent", "regressed", "invalid"} or part.relevance in {"relevant", "not relevant"}
 
 
-def remaining(factors: Sequence[Factor], winner: Entry, parts: Sequence[Part]) -> Entry:
+def remaining(factors: Sequence[Factor], winner: Entry, parts: Sequence[WinnerPart]) -> Entry:
     """The winner with the parts that stay."""
     gone = {each.factor for each in parts if not each.kept}
     return entry(factors, tuple(0 if number in gone else level for number, level in enumerate(winner.levels)))
@@ -85,22 +85,22 @@ def too_much_lost(loss: Interval, margin: float) -> bool:
     return kind == "improved" and relevance != "not relevant"
 
 
-def _looks(part: Part) -> float:
+def _looks(part: WinnerPart) -> float:
     return part.contribution.mean if part.contribution else -math.inf
 
 
-def _part(trial: Trial, alpha: float, margin: float, mixture: float, *, helped: bool) -> Part:
+def _part(trial: Trial, alpha: float, margin: float, mixture: float, *, helped: bool) -> WinnerPart:
     if trial.invalid:
-        return Part(trial.factor, None, "invalid", "", True, f"it stays: without it {trial.invalid}")
+        return WinnerPart(trial.factor, None, "invalid", "", True, f"it stays: without it {trial.invalid}")
     seen = contrast(trial.whole, trial.without, alpha, mixture)
     if seen is None:
         reason = HELPED if helped else "reverted: there was no time to look at it"
-        return Part(trial.factor, None, "inconclusive", "", helped, reason)
+        return WinnerPart(trial.factor, None, "inconclusive", "", helped, reason)
     kind, relevance = judge(seen, margin)
     if kind == "inconclusive" and helped:
-        return Part(trial.factor, seen, kind, relevance, True, HELPED)
+        return WinnerPart(trial.factor, seen, kind, relevance, True, HELPED)
     kept = kind == "improved" and relevance != "not relevant"
-    return Part(trial.factor, seen, kind, relevance, kept, _reason(kind, relevance))
+    return WinnerPart(trial.factor, seen, kind, relevance, kept, _reason(kind, relevance))
 
 
 def _reason(kind: VerdictKind, relevance: Relevance) -> str:

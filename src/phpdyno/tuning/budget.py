@@ -90,7 +90,7 @@ class BudgetPlan(Struct, frozen=True):
     """The whole tune, stage by stage, with one sentence for the user; `wanted` is what there is time for."""
 
     budget_s: float
-    wanted: "Wanted"
+    wanted: "BudgetRequest"
     stages: tuple[StagePlan, ...]
     screen: ScreenPlan
     sentence: str
@@ -100,7 +100,7 @@ class BudgetPlan(Struct, frozen=True):
         return sum(each.seconds for each in self.stages if each.name == name)
 
 
-class Wanted(Struct, frozen=True):
+class BudgetRequest(Struct, frozen=True):
     """What is to be tuned: the number of levels of each factor, the most promising first, whether there are numeric values to choose and
     throughput knobs to decide, the relevance margin (fraction), and the error probability of each stage."""
 
@@ -111,7 +111,7 @@ class Wanted(Struct, frozen=True):
     throughput: bool = False
 
 
-def plan_budget(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan:
+def plan_budget(budget_s: float, wanted: BudgetRequest, costs: Costs) -> BudgetPlan:
     """How the budget (what is left of it after the calibration) is used: for all that is wanted, or as much of it as there is time for.
 
     Raises BudgetTooSmall, which names a budget that is enough, when for the least of it (`narrower`) the screening could not decide 8 %,
@@ -137,7 +137,7 @@ def plan_budget(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan:
     raise BudgetTooSmall(f"that decides nothing about {knobs}", budget_s=budget_s, enough_s=enough, instead="fewer knobs")
 
 
-def narrower(wanted: Wanted) -> Iterator[Wanted]:
+def narrower(wanted: BudgetRequest) -> Iterator[BudgetRequest]:
     """What is wanted, then ever less of it: fewer values of each factor (the others may still race), no time set aside for numbers, none
     for throughput, ever fewer factors."""
     yield wanted
@@ -166,7 +166,7 @@ def racers(seconds: float, costs: Costs, *, effect: float, alpha: float) -> int:
     return RACERS[-1]
 
 
-def stage_seconds(budget_s: float, wanted: Wanted) -> dict[StageName, float]:
+def stage_seconds(budget_s: float, wanted: BudgetRequest) -> dict[StageName, float]:
     """The budget by stage, in their order."""
     idle = {name for name, needed in (("numeric", wanted.numeric), ("throughput", wanted.throughput)) if not needed}
     shares = {name: SHARES[name] for name in STAGES if name not in idle}
@@ -223,7 +223,7 @@ def plan_blocks(seconds: float, arms: int, costs: Costs, *, effect: float, alpha
 # ---- how it is found ------------------------------------------------------------------------------
 
 
-def _plan(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan | None:
+def _plan(budget_s: float, wanted: BudgetRequest, costs: Costs) -> BudgetPlan | None:
     """None when it decides nothing."""
     seconds = stage_seconds(budget_s, wanted)
     if any(seconds.get(name, least) < least for name, least in LEAST_S.items()):
@@ -251,7 +251,7 @@ def _plan(budget_s: float, wanted: Wanted, costs: Costs) -> BudgetPlan | None:
     return BudgetPlan(budget_s, wanted, stages, screen, _sentence(wanted, stages, screen))
 
 
-def _enough(budget_s: float, wanted: Wanted, costs: Costs) -> int | None:
+def _enough(budget_s: float, wanted: BudgetRequest, costs: Costs) -> int | None:
     """A budget that is enough, to the half minute; None beyond a week."""
     low = high = max(ROUNDED_S, budget_s)
     while _plan(high, wanted, costs) is None:
@@ -270,7 +270,7 @@ def _enough(budget_s: float, wanted: Wanted, costs: Costs) -> int | None:
     return int(rounded)
 
 
-def _sentence(wanted: Wanted, stages: Sequence[StagePlan], screen: ScreenPlan) -> str:
+def _sentence(wanted: BudgetRequest, stages: Sequence[StagePlan], screen: ScreenPlan) -> str:
     """What the user is told: `screening 14 knobs in 31 rows of 3 blocks (6 min) decides 1.8% each; racing the best ...`."""
     rows = _counted(len(screen.design.rows), "row")
     knobs, blocks = _counted(len(wanted.factors), "knob"), _counted(screen.blocks, "block")
@@ -288,7 +288,7 @@ def _sentence(wanted: Wanted, stages: Sequence[StagePlan], screen: ScreenPlan) -
     return text
 
 
-def _left_out(wanted: Wanted, less: Wanted) -> str:
+def _left_out(wanted: BudgetRequest, less: BudgetRequest) -> str:
     """What there is no time for, to be said behind the plan."""
     said = []
     if len(less.factors) < len(wanted.factors):

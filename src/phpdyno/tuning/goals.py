@@ -22,7 +22,7 @@ GOAL_WORDS: dict[Goal, str] = {
 RailName = Literal["memory", "p99", "errors"]
 
 
-class Measured(Struct, frozen=True):
+class GoalReadings(Struct, frozen=True):
     """One arm in one block: totals over its slots. None: was not read.
 
     `cpu_ns` is PHP's, `stack_ns` that of web server and database as well. `memory_kib` is the private memory of one worker, `p99_ns` the
@@ -59,7 +59,7 @@ class Breach(Struct, frozen=True):
     words: str
 
 
-def gain(goal: Goal, control: Measured, treated: Measured) -> float | None:
+def gain(goal: Goal, control: GoalReadings, treated: GoalReadings) -> float | None:
     """log of how many times better than the control an arm was in one block; None where it was not read or nothing was completed.
 
     For CPU only from blocks without a failed request: a failed one costs something else.
@@ -72,7 +72,9 @@ def gain(goal: Goal, control: Measured, treated: Measured) -> float | None:
     return math.log(before / after)
 
 
-def breaches(control: Sequence[Measured], treated: Sequence[Measured], rails: Rails = RAILS, *, alpha: float = 0.05) -> tuple[Breach, ...]:
+def breaches(
+    control: Sequence[GoalReadings], treated: Sequence[GoalReadings], rails: Rails = RAILS, *, alpha: float = 0.05
+) -> tuple[Breach, ...]:
     """The guard-rails that an arm broke; entry i of both is of the same block.
 
     Memory is judged by its mean over the blocks, since it hardly scatters; the percentile when it is certain to have grown by more than is
@@ -84,7 +86,7 @@ def breaches(control: Sequence[Measured], treated: Sequence[Measured], rails: Ra
     return tuple(each for each in found if each is not None)
 
 
-def spent_elsewhere(control: Sequence[Measured], treated: Sequence[Measured]) -> str:
+def spent_elsewhere(control: Sequence[GoalReadings], treated: Sequence[GoalReadings]) -> str:
     """In words that what PHP saves is spent by web server and database; '' where all of it together is cheaper, or was not read.
 
     By the mean over the blocks: what the whole stack saves is the smaller part of what it costs, so its interval would decide too seldom.
@@ -99,7 +101,7 @@ def spent_elsewhere(control: Sequence[Measured], treated: Sequence[Measured]) ->
     return "what PHP saves is spent elsewhere: PHP, web server and database together cost no less per request"
 
 
-def _cost(goal: Goal, seen: Measured) -> float | None:
+def _cost(goal: Goal, seen: GoalReadings) -> float | None:
     """What is to be small, per valid request where it is a total."""
     valid = seen.requests - seen.failed
     if goal == "p99":
@@ -111,7 +113,7 @@ def _cost(goal: Goal, seen: Measured) -> float | None:
     return (seen.cpu_ns if goal == "cpu" else seen.drive_ns) / valid
 
 
-def _memory(control: Sequence[Measured], treated: Sequence[Measured], rails: Rails) -> Breach | None:
+def _memory(control: Sequence[GoalReadings], treated: Sequence[GoalReadings], rails: Rails) -> Breach | None:
     pairs = [(one.memory_kib, other.memory_kib) for one, other in zip(control, treated, strict=True)]
     known = [(one, other) for one, other in pairs if one and other]
     if not known:
@@ -124,7 +126,7 @@ def _memory(control: Sequence[Measured], treated: Sequence[Measured], rails: Rai
     return Breach("memory", f"each worker holds {more:.1f} MiB ({after / before - 1.0:.0%}) more, {allowed:.0%} is allowed")
 
 
-def _p99(control: Sequence[Measured], treated: Sequence[Measured], allowed: float, alpha: float) -> Breach | None:
+def _p99(control: Sequence[GoalReadings], treated: Sequence[GoalReadings], allowed: float, alpha: float) -> Breach | None:
     pairs = [(one.p99_ns, other.p99_ns) for one, other in zip(control, treated, strict=True)]
     logs = [math.log(other / one) for one, other in pairs if one and other]
     if not logs:
@@ -139,7 +141,7 @@ def _p99(control: Sequence[Measured], treated: Sequence[Measured], allowed: floa
     return Breach("p99", f"{what} is {higher:.0%} higher (at least {least:.0%}), {allowed:.0%} is allowed")
 
 
-def _errors(control: Sequence[Measured], treated: Sequence[Measured], alpha: float) -> Breach | None:
+def _errors(control: Sequence[GoalReadings], treated: Sequence[GoalReadings], alpha: float) -> Breach | None:
     failed_before, of_before = sum(each.failed for each in control), sum(each.requests for each in control)
     failed, of = sum(each.failed for each in treated), sum(each.requests for each in treated)
     _, most_before = share_interval(failed_before, of_before, alpha)

@@ -30,7 +30,7 @@ class Number(Struct, frozen=True):
     unit: str = ""
 
 
-class Told(Struct, frozen=True):
+class NumericTrial(Struct, frozen=True):
     """What was measured at these values: log ratios against the control, one for each block."""
 
     values: Values
@@ -47,7 +47,7 @@ class Pooled(Struct, frozen=True):
     shrunk: float
 
 
-def propose(numbers: Sequence[Number], told: Sequence[Told], *, sigma_block: float, seed: int) -> Values:
+def propose(numbers: Sequence[Number], told: Sequence[NumericTrial], *, sigma_block: float, seed: int) -> Values:
     """The values to try next. The same arguments give the same values; each proposal has a seed of its own.
 
     `sigma_block` is the standard deviation of one block's log ratio. Values that were told already may be proposed again: they are worth
@@ -74,7 +74,7 @@ def settings_of(numbers: Sequence[Number], values: Values) -> dict[str, str]:
     return {each.name: f"{values[each.name]}{each.unit}" for each in numbers}
 
 
-def pool(told: Sequence[Told], sigma_block: float) -> tuple[Pooled, ...]:
+def pool(told: Sequence[NumericTrial], sigma_block: float) -> tuple[Pooled, ...]:
     """All that was told, by values in the order of their first telling; values without a block are left out.
 
     The shrunk mean is the empirical Bayes one (Efron and Morris 1973): the variance between values is what their means scatter by beyond
@@ -99,7 +99,7 @@ def pool(told: Sequence[Told], sigma_block: float) -> tuple[Pooled, ...]:
     )
 
 
-def best(told: Sequence[Told], sigma_block: float) -> Pooled | None:
+def best(told: Sequence[NumericTrial], sigma_block: float) -> Pooled | None:
     """The values with the highest shrunk mean, of several those with most blocks; None where nothing was told."""
     return max(pool(told, sigma_block), key=lambda each: (each.shrunk, each.blocks, each.mean), default=None)
 
@@ -110,7 +110,7 @@ def _trust(between: float, noise: float) -> float:
     return max(0.01, between / whole) if whole > 0.0 else 1.0
 
 
-def _check(numbers: Sequence[Number], told: Sequence[Told]) -> None:
+def _check(numbers: Sequence[Number], told: Sequence[NumericTrial]) -> None:
     if not numbers or any(each.low >= each.high or each.step < 1 for each in numbers):
         raise ValueError("proposing needs numbers, each with a range")
     if any((each.high - each.low) % each.step for each in numbers):

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from phpdyno.model.runs.tune import ChangeEffect, PartFound, Race, Racer, Ratio, Together
+from phpdyno.model.runs.tune import ChangeEffect, PartFound, Race, Racer, Together, TunedRatio
 from phpdyno.stats.comparison.sequence import Interval, confidence_sequence
-from phpdyno.stats.screening.effects import Estimate, Screened
-from phpdyno.stats.screening.racing import Racer as Running
+from phpdyno.stats.screening.effects import EffectEstimate, Screened
+from phpdyno.stats.screening.racing import RacingArm as Running
 from phpdyno.stats.screening.racing import Standing
-from phpdyno.tuning.ablation import Part
+from phpdyno.tuning.ablation import WinnerPart
 from phpdyno.tuning.factors import Entry, Factor
 from phpdyno.tuning.race_entries import certain, judged
 
@@ -18,9 +18,9 @@ LARGEST_LOG = 700.0
 """exp() of more does not fit a float."""
 
 
-def ratio_of(seen: Interval) -> Ratio:
+def ratio_of(seen: Interval) -> TunedRatio:
     """An interval of log ratios as a ratio."""
-    return Ratio(_exp(seen.mean), _end(seen.low), _end(seen.high), seen.n)
+    return TunedRatio(_exp(seen.mean), _end(seen.low), _end(seen.high), seen.n)
 
 
 def screened_effects(factors: Sequence[Factor], screened: Screened, margin: float) -> tuple[tuple[ChangeEffect, ...], tuple[Together, ...]]:
@@ -74,21 +74,21 @@ def all_stay(parts: Sequence[PartFound], why: str) -> tuple[PartFound, ...]:
     return tuple(each if each.kept else structs.replace(each, kept=True, reason=reason) for each in parts)
 
 
-def part_found(factors: Sequence[Factor], winner: Entry, part: Part) -> PartFound:
+def part_found(factors: Sequence[Factor], winner: Entry, part: WinnerPart) -> PartFound:
     """One part of the winner, by the change that it makes."""
     change = factors[part.factor].choices[winner.levels[part.factor] - 1]
     ratio = None if part.contribution is None else ratio_of(part.contribution)
     return PartFound(change.name, change.settings, ratio, part.kept, part.reason)
 
 
-def _of_estimate(effect: Estimate | None) -> Ratio | None:
+def _of_estimate(effect: EffectEstimate | None) -> TunedRatio | None:
     return None if effect is None else _known(effect)
 
 
-def _known(effect: Estimate | None) -> Ratio:
+def _known(effect: EffectEstimate | None) -> TunedRatio:
     if effect is None:
         raise ValueError("an effect that is certain has an estimate")
-    return Ratio(_exp(effect.value), _end(effect.low), _end(effect.high))
+    return TunedRatio(_exp(effect.value), _end(effect.low), _end(effect.high))
 
 
 def _end(value: float | None) -> float | None:

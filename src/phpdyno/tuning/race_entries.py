@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from phpdyno.model.runs.tune import ChangeStanding
 from phpdyno.stats.comparison.judge import margin_log
-from phpdyno.stats.screening.effects import Estimate, Interaction, LevelEffect, Screened
+from phpdyno.stats.screening.effects import EffectEstimate, Interaction, LevelEffect, Screened
 from phpdyno.stats.screening.factorial import Levels
 from phpdyno.tuning.factors import Entry, Factor, entry
 
@@ -22,7 +22,7 @@ class Judged(Struct, frozen=True):
     factor: int
     level: int
     standing: ChangeStanding
-    effect: Estimate | None
+    effect: EffectEstimate | None
 
 
 def judged(screened: Screened, margin: float) -> tuple[Judged, ...]:
@@ -123,5 +123,5 @@ def _with(levels: Levels, factor: int, level: int) -> Levels:
     return (*levels[:factor], level, *levels[factor + 1 :])
 
 
-def _value(effect: Estimate | None) -> float:
+def _value(effect: EffectEstimate | None) -> float:
     return 0.0 if effect is None else effect.value

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.runs.tune import Goal, Side
 from phpdyno.stats.comparison.noise import Noise, telling
-from phpdyno.stats.screening.effects import Reading
+from phpdyno.stats.screening.effects import RowReading
 from phpdyno.stats.service_time import service_ms
-from phpdyno.tuning.goals import Measured, gain
+from phpdyno.tuning.goals import GoalReadings, gain
 
 LEAST_SIGMA = 0.0005
 """Of anything measured: A/A blocks that happen to be equal do not promise certainty."""
@@ -40,12 +40,12 @@ def noise_of(goal: Goal, seen: Noise, aa: Sequence[Observation]) -> Noise:
     return Noise(LEAST_SIGMA, max(LEAST_SIGMA, start))
 
 
-def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: Mapping[str, int]) -> tuple[Reading, ...]:
+def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: Mapping[str, int]) -> tuple[RowReading, ...]:
     """The readings of a screening from its batches, which were comparisons of their own; `rows` says which arm is which row of the design.
 
     A block of one batch is no block of another. Arms that are no rows are left out.
     """
-    found: list[Reading] = []
+    found: list[RowReading] = []
     numbers: dict[tuple[int, int], int] = {}
     for batch, observations in enumerate(batches):
         for seen in observations:
@@ -53,7 +53,7 @@ def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: 
             if ratio is None:
                 continue
             block = numbers.setdefault((batch, seen.block), len(numbers))
-            found.append(Reading(rows[seen.treatment], block, ratio, seen.pairs))
+            found.append(RowReading(rows[seen.treatment], block, ratio, seen.pairs))
     return tuple(found)
 
 
@@ -71,9 +71,9 @@ def by_block(goal: Goal, heats: Sequence[Sequence[Observation]], treatment: str)
     return found
 
 
-def measured(cost: Cost) -> Measured:
+def measured(cost: Cost) -> GoalReadings:
     """One arm in one block, as goals and guard-rails see it."""
-    return Measured(
+    return GoalReadings(
         requests=cost.requests,
         failed=cost.failed,
         cpu_ns=cost.php_cpu_ns,
@@ -98,7 +98,7 @@ def side_of(costs: Sequence[Cost]) -> Side:
     )
 
 
-def sides(observations: Sequence[Observation], treatment: str) -> tuple[tuple[Measured, ...], tuple[Measured, ...]]:
+def sides(observations: Sequence[Observation], treatment: str) -> tuple[tuple[GoalReadings, ...], tuple[GoalReadings, ...]]:
     """The control and one arm in each block that counts, for `breaches`."""
     counted = [seen for seen in observations if seen.treatment == treatment and not seen.excluded]
     return tuple(measured(seen.control) for seen in counted), tuple(measured(seen.treated) for seen in counted)

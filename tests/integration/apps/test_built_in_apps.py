@@ -14,7 +14,7 @@ from phpdyno.apps.built_in import mediawiki, symfony_hello, wordpress
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.drive.driver import failures
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.journal.records import Answers
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.programs.finding import find_program
@@ -113,7 +113,7 @@ def test_every_target_over_fastcgi(tmp_path: Path, cache: Path, name: str) -> No
     with Supervisor(tmp_path / "logs") as supervisor:
         app = open_app(name).prepare(supervisor, cache=cache, progress=silent)
         with on_the_bench(supervisor, app) as lane:
-            rows = Gate(app.workload).learn(lane)
+            rows = AnswerCheck(app.workload).learn(lane)
             for index in range(len(app.workload.targets)):
                 assert not failures(lane.driver.drive(np.full(3, index, dtype=np.uint32)))
 

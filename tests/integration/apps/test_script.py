@@ -12,7 +12,7 @@ from phpdyno.apps.script import ScriptApp
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import ScriptDriver
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
 from phpdyno.host.cores import split_cores
 from phpdyno.model.arm import Arm
@@ -127,7 +127,7 @@ def test_an_operation_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.Mo
 def test_cpu_of_an_operation_is_metered_and_nothing_else(tmp_path: Path, groups: str | None) -> None:
     with bench(tmp_path, BURN, groups) as stage:
         (instance,) = stage.start([arm()])
-        lane = Lane(instance, ScriptDriver(instance.path, [LengthClass()]))
+        lane = DrivenInstance(instance, ScriptDriver(instance.path, [LengthClass()]))
         shared = SharedMeters(None, host_meter(None))
         readings = [measure_slot(lane, shared, np.zeros(3, dtype=np.uint32)) for _ in range(5)]
         for reading in readings:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.php_build.train.beside import Beside, WrongAnswer
-from phpdyno.php_build.train.training import Course, Trainer
+from phpdyno.php_build.train.training import Trainer, TrainingLength
 from tests.support.real.stack import plain_arm, plain_bench
 
 pytestmark = pytest.mark.integration
@@ -29,7 +29,7 @@ def train(place: Path, page: str) -> tuple[int, list[int]]:
     with plain_bench(place, index=page) as bench:
         counters = bench.supervisor.directory("counters", private=False)
         trainer = Trainer(Beside(bench, plain_arm("control"), bench.app.workload), bench.app.workload)
-        trained = trainer.train(plain_arm("training"), Course(seconds=1e-9, least=REQUESTS), lambda *_: None, by_signals=False)
+        trained = trainer.train(plain_arm("training"), TrainingLength(seconds=1e-9, least=REQUESTS), lambda *_: None, by_signals=False)
         return trained.requests, [each.stat().st_size for each in counters.iterdir()]
 
 

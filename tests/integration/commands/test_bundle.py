@@ -10,8 +10,8 @@ from phpdyno.bundle.apply import tree as tree_module
 from phpdyno.bundle.apply.applying import apply, rollback
 from phpdyno.bundle.apply.checking import Checker
 from phpdyno.bundle.apply.live import read_live
-from phpdyno.bundle.apply.proving import Proof
-from phpdyno.bundle.apply.tree import Disk, Tree
+from phpdyno.bundle.apply.proving import SettingProof
+from phpdyno.bundle.apply.tree import Disk, TargetTree
 from phpdyno.bundle.apply.verifying import verify
 from phpdyno.bundle.reading import Bundle
 from phpdyno.bundle.write.live_place import basis_of_live, place_of_live
@@ -52,8 +52,8 @@ def made(tmp_path: Path, **settings: str) -> Bundle:
     return bundle(tmp_path / "made", php=place, control=pool.settings, settings=changed, based_on=basis_of_live(pool, files))
 
 
-def proofs(found: Bundle) -> dict[str, Proof]:
-    return {each.setting: each for each in verify(found, Tree(Path("/")), lambda mark: read_live(found.manifest, mark)).proofs}
+def proofs(found: Bundle) -> dict[str, SettingProof]:
+    return {each.setting: each for each in verify(found, TargetTree(Path("/")), lambda mark: read_live(found.manifest, mark)).proofs}
 
 
 def configuration(live: LivePhp) -> tuple[object, ...]:
@@ -61,7 +61,7 @@ def configuration(live: LivePhp) -> tuple[object, ...]:
 
 
 def test_a_bundle_is_applied_proved_and_rolled_back(live: LivePhp, tmp_path: Path) -> None:
-    tree, found = Tree(Path("/")), made(tmp_path)
+    tree, found = TargetTree(Path("/")), made(tmp_path)
     before = configuration(live)
     assert apply(found, tree, Checker(found, tree), Disk()).replaced == ()
     old = proofs(found)
@@ -78,7 +78,7 @@ def test_a_bundle_is_applied_proved_and_rolled_back(live: LivePhp, tmp_path: Pat
 
 
 def test_what_php_fpm_refuses_changes_nothing(live: LivePhp, tmp_path: Path) -> None:
-    tree = Tree(Path("/"))
+    tree = TargetTree(Path("/"))
     found = made(tmp_path, pool__pm="dynamic", pool__pm__max_children="2", pool__pm__min_spare_servers="9")
     before = configuration(live)
     with pytest.raises(DynoError, match=r"php-fpm -t refuses the bundle: .*min_spare_servers.*nothing was changed"):
@@ -87,7 +87,7 @@ def test_what_php_fpm_refuses_changes_nothing(live: LivePhp, tmp_path: Path) -> 
 
 
 def test_an_edited_pool_is_noticed(live: LivePhp, tmp_path: Path) -> None:
-    tree, found = Tree(Path("/")), made(tmp_path)
+    tree, found = TargetTree(Path("/")), made(tmp_path)
     file = live.place / "pool.d" / "www2.conf"
     file.write_text(file.read_text().replace("pm.max_requests = 5000", "pm.max_requests = 50"))
     with pytest.raises(DynoError, match="edited since") as caught:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from phpdyno.commands.check.found import Found
+from phpdyno.commands.check.found import CheckFound
 from tests.support.real.command import fault_of, phpdyno
 from tests.support.traces import wait_for_no_traces
 
@@ -53,7 +53,7 @@ def test_what_cannot_be_measured_says_why_in_the_server_s_words(tmp_path: Path) 
     (tmp_path / "site/big.php").write_text("<?php header('X-Tags: ' . str_repeat('t', 6000)); echo 'big';")
     answer = phpdyno("check", "--docroot", tmp_path / "site", "--url", "/", "--url", "/big.php", "--json")
     assert answer.returncode == 1, answer.stderr
-    found = msgspec.json.decode(answer.stdout, type=Found)
+    found = msgspec.json.decode(answer.stdout, type=CheckFound)
     problems = {target.label: target.problem for target in found.targets}
     assert "status 500 instead of 200" in problems["/"]
     assert "Failed opening required" in problems["/"]

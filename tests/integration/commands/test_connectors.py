@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from phpdyno.apps.built_in.debian import Recipe, prepared
+from phpdyno.apps.built_in.debian import PackageRecipe, prepared
 from phpdyno.apps.built_in.packages import fetch_packages
 from phpdyno.apps.source import silent
 from phpdyno.commands.connectors.operations import KNOWN
@@ -128,7 +128,7 @@ def test_a_packer_by_an_extension_that_is_not_installed_answers_the_same(supervi
     def build(place: Path, versions: Mapping[str, str]) -> None:
         fetch_packages(supervisor, versions, place)
 
-    entry, _ = prepared(Recipe("php-msgpack", "PHP's msgpack", ("php8.2-msgpack",), {}, build), cache_dir(), silent)
+    entry, _ = prepared(PackageRecipe("php-msgpack", "PHP's msgpack", ("php8.2-msgpack",), {}, build), cache_dir(), silent)
     (module,) = (entry / "usr/lib/php").glob("*/msgpack.so")
     asked = ("--ops", "select,update", "--engines", "sync", "--packers", "pure,msgpack", "--with", f"msgpack={module}", "--budget", "16s")
     found = measured(tmp_path, *asked)

@@ -8,7 +8,7 @@ import pytest
 from phpdyno.apps.registry import open_app
 from phpdyno.commands.ladder.top import look_at, top_of
 from phpdyno.model.plan import AppSource, Plan
-from phpdyno.model.runs.ladder import STOCK, Step
+from phpdyno.model.runs.ladder import STOCK, LadderStep
 from phpdyno.model.workload import Target, Workload
 from phpdyno.session.arms import make_arms
 from tests.support.fakes.fake_study import FakeProgress
@@ -46,7 +46,7 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def test_what_is_preloaded_changes_no_answer(plan: Plan, tmp_path: Path) -> None:
-    bottom = Step(STOCK, "")
+    bottom = LadderStep(STOCK, "")
     seen = look_at(bottom, plan, logs=tmp_path / "logs", progress=FakeProgress())
     assert set(seen.loaded) == set(SCRIPTS)
     assert set(seen.safe.passed) == set(SCRIPTS) - {"declared.php"}

@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.measure.run import Question, measure
+from phpdyno.commands.measure.run import MeasureRequest, measure
 from phpdyno.drive.open_samples import MAX_LAG_SHARE
 from phpdyno.experiment.common.bottleneck import find_bottleneck
 from phpdyno.experiment.sweep.visiting import LATE_OPEN
@@ -44,7 +44,7 @@ LEVEL = 0.95
 OPEN = Point(OPEN_CONNECTIONS, 0.7)
 RIVALS = tuple(tool for tool in ("wrk", "ab") if shutil.which(tool))
 # A budget that is always too small, so that each sweep takes what three rounds need on this host, and no longer.
-ASKED = Question(AppSource(reference="hello"), budget_s=1.0, most_budget_s=300.0)
+ASKED = MeasureRequest(AppSource(reference="hello"), budget_s=1.0, most_budget_s=300.0)
 
 
 class Quiet:
@@ -65,7 +65,7 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def swept(runs: Path, asked: Question) -> Sweep:
+def swept(runs: Path, asked: MeasureRequest) -> Sweep:
     """The record of a sweep that ended well, with the rounds that its budget was for."""
     sweep = read_sweep(measure(asked, runs=runs, argv=("measure",), progress=Quiet()))
     assert sweep.finished

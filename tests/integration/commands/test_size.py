@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from phpdyno.commands.size import run as size_run
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.measuring import memory_guard
 from phpdyno.commands.size.measuring.pools import OutOfMemory
@@ -140,7 +140,7 @@ def test_a_pool_is_ended_before_memory_runs_out(tmp_path: Path, runs: Path, monk
     # More than any host has is to be left: the first pool is one too many.
     monkeypatch.setattr(memory_guard, "LEAST_KEPT_KIB", 1 << 50)
     site(tmp_path / "site", index=SLEEPS)
-    asked = Asked(AppSource(docroot=str(tmp_path / "site"), urls=("/",)), budget_s=20.0, managers=False)
+    asked = SizeRequest(AppSource(docroot=str(tmp_path / "site"), urls=("/",)), budget_s=20.0, managers=False)
     with pytest.raises(OutOfMemory, match="a pool of 1 workers was stopped"):
         size_run.size(asked, runs=runs, argv=("size",), progress=FakeProgress())
     assert read_size(the_run(runs)).last(Stopped) is not None

@@ -12,7 +12,7 @@ from phpdyno.apps.files.copies import give_to_service
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.php_build.compile.flags import flags_of
-from phpdyno.php_build.compile.tree import ADDED, PROGRAMS, Built, Tree
+from phpdyno.php_build.compile.tree import ADDED, PROGRAMS, Built, SourceTree
 from phpdyno.php_build.pipeline import _keep
 from phpdyno.php_build.train.profiles import merge
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -74,10 +74,10 @@ def hostile(place: Path, victim: Path, *, status: int = 0) -> Path:
     return place
 
 
-def tree_of(place: Path, supervisor: Supervisor) -> Tree:
+def tree_of(place: Path, supervisor: Supervisor) -> SourceTree:
     """Configured, as a build does it."""
     give_to_service(supervisor, place)
-    tree = Tree(place, supervisor, lambda *_: None)
+    tree = SourceTree(place, supervisor, lambda *_: None)
     tree.configure(())
     return tree
 

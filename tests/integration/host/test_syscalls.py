@@ -10,10 +10,10 @@ from msgspec import structs
 from phpdyno.commands.explain.syscall_pass import count_pass
 from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.explain.tracing.strace import CannotTrace
 from phpdyno.explain.tracing.syscalls import Traced, count_syscalls, tracing
-from phpdyno.model.runs.study import Load, Study, StudyArm, StudyPass
+from phpdyno.model.runs.study import Study, StudyArm, StudyLoad, StudyPass
 from phpdyno.servers.bench import Bench
 from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.instance import ArmFailed, Instance
@@ -31,9 +31,9 @@ ONE = "<?php function one(): void {}"
 TWO = "<?php function two(): void {}"
 
 
-def lane_of(bench: Bench, instance: Instance) -> Lane:
+def lane_of(bench: Bench, instance: Instance) -> DrivenInstance:
     targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
-    return Lane(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
+    return DrivenInstance(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
 
 
 def calls(traced: Traced) -> dict[str, int]:
@@ -124,7 +124,7 @@ def test_a_pass_counts_the_commit_that_an_arm_names(tmp_path: Path) -> None:
     off = {"ini.opcache.enable": "0"}
     arms = (StudyArm("now", {}, off), StudyArm("then", {}, {**off, "source": "HEAD"}), StudyArm("same", {}, {"ini.opcache.enable": "off"}))
     wanted = StudyPass("calls", "shop", ("now", "then"), REQUESTS)
-    study = Study("s", "S", "", 1, 0.95, {"shop": str(shop)}, Load(1, 1), {}, arms, (), (wanted,), (), None, ())
+    study = Study("s", "S", "", 1, 0.95, {"shop": str(shop)}, StudyLoad(1, 1), {}, arms, (), (wanted,), (), None, ())
     now, then = count_pass(study, wanted, requests=REQUESTS, logs=tmp_path / "logs", progress=FakeProgress())
     opened = {each.arm: {call.name: call.calls for call in each.syscalls}["openat"] for each in (now, then)}
     assert opened["then"] >= opened["now"] + 20 * REQUESTS

@@ -13,7 +13,7 @@ from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.lanes import make_lane
-from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import split_cores
 from phpdyno.model.plan import Panel
@@ -65,10 +65,10 @@ def fetched(bench: Bench, instance: Instance, targets: tuple[Target, ...]) -> li
     return [(answer.status, answer.body) for answer in answers]
 
 
-def lane_of(bench: Bench, instance: Instance, concurrency: int = 1) -> Lane:
+def lane_of(bench: Bench, instance: Instance, concurrency: int = 1) -> DrivenInstance:
     targets = native_targets(bench.app.workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
     driver = NativeDriver(instance.http, targets, keep_alive=True, concurrency=concurrency, release=instance.keeps_workers)
-    return Lane(instance, driver)
+    return DrivenInstance(instance, driver)
 
 
 def test_php_is_told_the_same_as_behind_nginx(tmp_path: Path) -> None:

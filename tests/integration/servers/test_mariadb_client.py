@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.apps.data.databases import database_socket
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.measuring.limits import read_limits
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
@@ -30,7 +30,7 @@ def test_mariadb_is_asked(tmp_path: Path) -> None:
             assert refused.value.where == str(database.socket)
             assert "ask-mariadb" in refused.value.next_step
             most = int(ask(supervisor, database.socket, "SELECT @@max_connections"))
-            limits = read_limits(Asked(AppSource("hello")), supervisor, database)
+            limits = read_limits(SizeRequest(AppSource("hello")), supervisor, database)
             # One is kept for the administrator.
             assert [limit.value for limit in limits.limits if limit.kind == "connections"] == [most - 1]
             assert limits.connections_here == most - 1

@@ -8,7 +8,7 @@ import pytest
 
 from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
-from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.model.arm import Arm
 from phpdyno.paths import service_user
@@ -34,9 +34,9 @@ echo str_repeat('x', 100);
 """
 
 
-def lane_of(bench: Bench, instance: Instance) -> Lane:
+def lane_of(bench: Bench, instance: Instance) -> DrivenInstance:
     targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
-    return Lane(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
+    return DrivenInstance(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
 
 
 def test_several_instances_of_several_arms_live_side_by_side(tmp_path: Path) -> None:

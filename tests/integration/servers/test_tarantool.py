@@ -13,18 +13,18 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.tarantool.iproto import Iproto
-from phpdyno.servers.tarantool.server import Program, ServerSettings, Tarantool
+from phpdyno.servers.tarantool.server import ServerSettings, Tarantool, TarantoolProgram
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def program(supervisor: Supervisor) -> Program:
+def program(supervisor: Supervisor) -> TarantoolProgram:
     return find_server(None, supervisor, cache=cache_dir(), progress=silent)
 
 
 @pytest.fixture
-def server(supervisor: Supervisor, program: Program) -> Iterator[Tarantool]:
+def server(supervisor: Supervisor, program: TarantoolProgram) -> Iterator[Tarantool]:
     with Tarantool.start(supervisor, program, ServerSettings(tuples=100)) as server:
         yield server
 
@@ -89,7 +89,7 @@ def test_a_server_that_is_none_is_refused(supervisor: Supervisor, tmp_path: Path
             find_server(binary, supervisor, cache=tmp_path, progress=silent)
 
 
-def test_a_setting_that_it_does_not_know_is_one_line(supervisor: Supervisor, program: Program) -> None:
+def test_a_setting_that_it_does_not_know_is_one_line(supervisor: Supervisor, program: TarantoolProgram) -> None:
     with (
         pytest.raises(DynoError, match=r"tarantool does not start: .*wal_mode"),
         Tarantool.start(supervisor, program, ServerSettings(wal_mode="sometimes")),
@@ -97,7 +97,7 @@ def test_a_setting_that_it_does_not_know_is_one_line(supervisor: Supervisor, pro
         pass
 
 
-def test_nothing_of_it_is_left(program: Program, tmp_path: Path) -> None:
+def test_nothing_of_it_is_left(program: TarantoolProgram, tmp_path: Path) -> None:
     with Supervisor(tmp_path / "more-logs") as supervisor, Tarantool.start(supervisor, program, ServerSettings(tuples=10)) as server:
         pid, path = server.child.pid, server.socket
     assert not path.exists()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.commands.compare.run import Question
+from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.journal.reader import FILE
-from phpdyno.journal.study import Ground
+from phpdyno.journal.study import Provenance
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.runs.study import Study, StudyPass, SyscallCounts
@@ -40,18 +40,18 @@ class FakeMeasuring:
     """Stands in for compare, resume and the syscall pass; `fails` maps a part to what it raises, once."""
 
     def __init__(self) -> None:
-        self.asked: list[Question] = []
+        self.asked: list[CompareRequest] = []
         self.done: list[str] = []
         self.argvs: list[tuple[str, ...]] = []
         self.fails: dict[str, BaseException] = {}
-        self.ground = Ground(
+        self.ground = Provenance(
             "c0de", {"kernel": "6.1", "CPU time from": "cgroup"}, {"nginx": "1.22.1", "PHP (/bin/fpm)": "8.2.1, build id aa"}
         )
         self.version = "6.1.1"
 
     def compare(
         self,
-        question: Question,
+        question: CompareRequest,
         *,
         runs: Path,
         argv: Sequence[str],

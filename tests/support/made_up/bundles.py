@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from phpdyno.bundle.apply.tree import Disk, Tree
+from phpdyno.bundle.apply.tree import Disk, TargetTree
 from phpdyno.bundle.manifest import Evidence, debian_place
 from phpdyno.bundle.reading import Bundle, read_bundle
-from phpdyno.bundle.write.making import Findings, write_bundle
+from phpdyno.bundle.write.making import BundleContents, write_bundle
 from phpdyno.model.facts import HostFacts
 
 FPM = "/usr/sbin/php-fpm8.2"
@@ -60,7 +60,7 @@ INI = "/etc/php/8.2/fpm/conf.d/99-phpdyno.ini"
 POOL_FILE = "/etc/php/8.2/fpm/pool.d/www.conf"
 
 
-def findings(**changed: object) -> Findings:
+def findings(**changed: object) -> BundleContents:
     """What a bundle is made of, with these differences."""
     made: dict[str, object] = {
         "run": "2026-tune-shop",
@@ -74,7 +74,7 @@ def findings(**changed: object) -> Findings:
         "together": EFFECT,
         **changed,
     }
-    return Findings(**made)  # type: ignore[arg-type]
+    return BundleContents(**made)  # type: ignore[arg-type]
 
 
 def bundle(place: Path, **changed: object) -> Bundle:
@@ -84,7 +84,7 @@ def bundle(place: Path, **changed: object) -> Bundle:
     return read_bundle(place / "bundle")
 
 
-def image(root: Path) -> Tree:
+def image(root: Path) -> TargetTree:
     """A tree as Debian's packages leave it, as far as a bundle is concerned; one of its targets is there already."""
     for name in ("etc/php/8.2/fpm/conf.d", "etc/php/8.2/fpm/pool.d", "etc/nginx/conf.d", "etc/sysctl.d", "etc/systemd/system", "var/lib"):
         (root / name).mkdir(parents=True)
@@ -92,7 +92,7 @@ def image(root: Path) -> Tree:
     put(root, FPM, "").chmod(0o755)
     put(root, POOL_FILE, POOL)
     put(root, INI, OLD_INI).chmod(0o640)
-    return Tree(root)
+    return TargetTree(root)
 
 
 def put(root: Path, target: str, text: str) -> Path:

@@ -4,20 +4,20 @@ import math
 
 from msgspec import structs
 
-from phpdyno.journal.checks import CHECKS_SCHEMA, CheckKind, Checks, ChecksHeader, Compared, Ground, SessionBegan, Wish
+from phpdyno.journal.checks import CHECKS_SCHEMA, CheckKind, Checks, ChecksHeader, Compared, LoopCost, SelfcheckRequest, SessionBegan
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.stats.line import Line
 
-WISH = Wish("hello", aa=4, zero=1, planted=4, effect=0.01)
+WISH = SelfcheckRequest("hello", aa=4, zero=1, planted=4, effect=0.01)
 HOST = HostFacts(
     "6.1.0", "Test CPU", 2, 8 * 2**20, "tsc", "performance", "madvise", 0, 0.1, 0.0, "cgroup", (1,), (0,), {"php (php-fpm8.2)": "8.2.36"}
 )
-GROUND = Ground(HOST, "v1", (0, 50, 100), ((1.0, 2.0, 3.0),), Line(80e3, 5.0, 0.001, -0.01, 0.012, 12), 0, 160, math.log(1.01))
+GROUND = LoopCost(HOST, "v1", (0, 50, 100), ((1.0, 2.0, 3.0),), Line(80e3, 5.0, 0.001, -0.01, 0.012, 12), 0, 160, math.log(1.01))
 
 
-def header(wish: Wish = WISH, code: str = "c0de") -> ChecksHeader:
+def header(wish: SelfcheckRequest = WISH, code: str = "c0de") -> ChecksHeader:
     return ChecksHeader(CHECKS_SCHEMA, "0.1.0", code, "2026-01-02T03:04:05+0000", ("selfcheck",), wish)
 
 
@@ -43,7 +43,9 @@ def numberless(number: int, kind: CheckKind = "planted", *, truth: float = math.
     return Compared(number, kind, number + 1, truth > 0, truth, "invalid", None, None, None, 0, 1.0, "it crashed")
 
 
-def checks(*made: Compared, wish: Wish | None = None, ground: Ground | None = GROUND, sessions: tuple[SessionBegan, ...] = ()) -> Checks:
+def checks(
+    *made: Compared, wish: SelfcheckRequest | None = None, ground: LoopCost | None = GROUND, sessions: tuple[SessionBegan, ...] = ()
+) -> Checks:
     """A selfcheck that was asked for just these, or for `wish`."""
     kinds = [each.kind for each in made]
     long = kinds.count("long A/A")

@@ -11,7 +11,7 @@ from phpdyno.journal.ladder import LADDER_SCHEMA, LadderRecord
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord
 from phpdyno.journal.records import SCHEMA, BlockDone, Ended, Header, Planned, Record
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import Binary, Build, Check, CodeSection, Counted, LaidOut, Lesson, Teaching
+from phpdyno.model.build import Binary, Build, BuildCheck, CodeSection, Counted, LaidOut, Lesson, Teaching
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan
 from phpdyno.model.runs.matrix import ALL
@@ -40,7 +40,7 @@ def build(recipe: str, *apps: str) -> Build:
         recipe=parsed,
         compiler="12.2.0",
         binaries=(Binary("php-cgi", "c0de", "", 4000, CODE), Binary("php-fpm", "c0de", "", 5000, CODE)),
-        checks=(Check("extensions", ok=True, seen="all 34 of them"),),
+        checks=(BuildCheck("extensions", ok=True, seen="all 34 of them"),),
         seconds=431.0,
         lessons=taught if parsed.trained else (),
         laid_out=LAID_OUT if parsed.bolt else (),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from phpdyno.servers.live.scoreboard import SLOT_BYTES, Layout
+from phpdyno.servers.live.scoreboard import SLOT_BYTES, ScoreboardLayout
 
 START = 0x7F00_0000_0000
 """Where the mapping lies."""
@@ -33,7 +33,7 @@ def slot_bytes(worker: Laid | None) -> bytes:
 
 
 def scoreboard(
-    layout: Layout,
+    layout: ScoreboardLayout,
     workers: Sequence[Laid | None],
     *,
     pool: str = "www",

@@ -6,20 +6,20 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from phpdyno.commands.size.asked import Asked, Limits, Objective
+from phpdyno.commands.size.asked import GivenLimits, Objective, SizeRequest
 from phpdyno.commands.size.decision.decide import decide, response_curve
 from phpdyno.commands.size.decision.search import next_pool
 from phpdyno.commands.size.measuring.confirm import open_load
-from phpdyno.commands.size.measuring.pools import Load, saturating
+from phpdyno.commands.size.measuring.pools import PoolLoad, saturating
 from phpdyno.commands.size.record import (
     SIZE_FILE,
-    Concluded,
-    Limit,
     LimitsRead,
     ManagerMeasured,
     MemoryStep,
+    PoolLimit,
     PoolMeasured,
     Recommended,
+    SizeConcluded,
     SizeEnded,
     SizeHeader,
     SizeHost,
@@ -67,7 +67,7 @@ def memory(workers: int, own_kib: int = OWN_KIB) -> PoolMemory:
     )
 
 
-def visit(rate: float, load: Load, *, workers: int, cpu_s: float, noise: float = 0.0, number: int = 1) -> Visit:
+def visit(rate: float, load: PoolLoad, *, workers: int, cpu_s: float, noise: float = 0.0, number: int = 1) -> Visit:
     """One visit whose service times scatter about their mean as an exponential does beyond a floor."""
     chance = np.random.default_rng(np.random.SeedSequence([number, workers, load.in_flight]))
     rate *= float(np.exp(noise * chance.standard_normal()))
@@ -89,13 +89,13 @@ def visit(rate: float, load: Load, *, workers: int, cpu_s: float, noise: float =
     )
 
 
-def header(asked: Asked | None = None, targets: Sequence[str] = ("/",)) -> SizeHeader:
+def header(asked: SizeRequest | None = None, targets: Sequence[str] = ("/",)) -> SizeHeader:
     return SizeHeader(
         schema=1,
         phpdyno="0.1.0",
         started="2026-01-01T00:00:00+0000",
         argv=("size", "hello"),
-        asked=asked or Asked(AppSource("hello")),
+        asked=asked or SizeRequest(AppSource("hello")),
         app="hello",
         app_version="1",
         workload=Workload(tuple(Target(each) for each in targets)),
@@ -105,11 +105,11 @@ def header(asked: Asked | None = None, targets: Sequence[str] = ("/",)) -> SizeH
 
 def asked(
     *, p99_s: float | None = None, rate_per_s: float | None = None, most: int = 400, confidence: float = 0.95, **limits: int
-) -> Asked:
-    return Asked(
+) -> SizeRequest:
+    return SizeRequest(
         AppSource("hello"),
         objective=Objective(p99_s, rate_per_s, "--rate" if rate_per_s else ""),
-        limits=Limits(**limits),
+        limits=GivenLimits(**limits),
         most=most,
         confidence=confidence,
     )
@@ -121,8 +121,8 @@ def searched(
     """The pools that a search measures; `idle` is what a doubling of the pool costs at equal requests in service."""
     made: dict[int, PoolMeasured] = {}
     while (workers := next_pool({size: throughput_of(each.visits[0]) for size, each in made.items()}, most=most)) is not None:
-        loads = [Load(saturating(workers, "http"), 400), Load(workers, 400)]
-        loads += [Load(workers // 2, 400)] if workers > 1 else []
+        loads = [PoolLoad(saturating(workers, "http"), 400), PoolLoad(workers, 400)]
+        loads += [PoolLoad(workers // 2, 400)] if workers > 1 else []
         visits = tuple(
             visit(
                 rate(min(load.in_flight, workers)) / (1.0 + idle * np.log2(workers / min(load.in_flight, workers))),
@@ -144,7 +144,7 @@ def confirmed(
     made = []
     for number in range(after + 1, after + rounds + 1):
         for workers in (decided.workers, *decided.beside):
-            loads = [Load(saturating(workers, "http"), 400)]
+            loads = [PoolLoad(saturating(workers, "http"), 400)]
             loads += [open_load(workers, decided.rate_per_s, "http")] if workers == decided.workers else []
             visits = tuple(
                 visit(rate(min(load.in_flight, workers)), load, workers=workers, cpu_s=cpu_s, noise=noise, number=number) for load in loads
@@ -163,7 +163,7 @@ def target(label: str = "/", *, own_kib: int = OWN_KIB, leak_kib: float = 0.0, c
 
 
 def manager(kind: str, *, p99_ms: float, forks: int = 0, idle_kib: int = 20_000) -> ManagerMeasured:
-    burst = visit(1000.0 / p99_ms, Load(100, 400, 50.0), workers=1, cpu_s=0.001)
+    burst = visit(1000.0 / p99_ms, PoolLoad(100, 400, 50.0), workers=1, cpu_s=0.001)
     return ManagerMeasured(
         manager=kind,  # type: ignore[arg-type]
         settings={"pm": kind},
@@ -179,12 +179,12 @@ def manager(kind: str, *, p99_ms: float, forks: int = 0, idle_kib: int = 20_000)
 
 
 def limits(memory_kib: int = 8 << 20, *, connections: int | None = None, others: int = 0) -> LimitsRead:
-    found = [Limit("memory", memory_kib, "this host's memory (9102 MiB), less 10 %")]
-    found += [Limit("connections", connections, "max_connections of the database")] if connections is not None else []
+    found = [PoolLimit("memory", memory_kib, "this host's memory (9102 MiB), less 10 %")]
+    found += [PoolLimit("connections", connections, "max_connections of the database")] if connections is not None else []
     return LimitsRead(tuple(found), 16 << 20, {"named with --others": others} if others else {})
 
 
-def begun(*records: SizeRecord, ask: Asked | None = None) -> SizeRun:
+def begun(*records: SizeRecord, ask: SizeRequest | None = None) -> SizeRun:
     """A run with a header, a host and these records."""
     head = header(ask)
     return SizeRun(head, (head, SizeHost(HOST, ()), *records))
@@ -205,7 +205,7 @@ def bottleneck(kind: str = "php") -> Bottleneck:
     return Bottleneck(kind, load, shares_of(load))  # type: ignore[arg-type]
 
 
-def whole(rate: Rate, *, ask: Asked | None = None, own_workers: int | None = None, noise: float = 0.01) -> SizeRun:
+def whole(rate: Rate, *, ask: SizeRequest | None = None, own_workers: int | None = None, noise: float = 0.01) -> SizeRun:
     """A finished run of an app of this throughput."""
     cpu_s = 0.0004
     run = begun(limits(), *searched(rate, cpu_s=cpu_s, noise=noise / 2), target(), ask=ask)
@@ -214,7 +214,7 @@ def whole(rate: Rate, *, ask: Asked | None = None, own_workers: int | None = Non
     decided = decide(run)
     run = added(run, decided)
     run = added(run, *confirmed(rate, decided, noise=noise, cpu_s=cpu_s))
-    run = added(run, response_curve(run), Concluded(bottleneck(), 4096))
+    run = added(run, response_curve(run), SizeConcluded(bottleneck(), 4096))
     managers = (
         manager("static", p99_ms=20.0),
         manager("dynamic", p99_ms=4000.0, forks=2, idle_kib=9_000),

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from phpdyno.config.study.file import load_study
 from phpdyno.journal.records import BlockDone, Ended, Record
-from phpdyno.journal.study import STUDY_SCHEMA, Part, PartState, StudyRecord
+from phpdyno.journal.study import STUDY_SCHEMA, PartState, StudyPart, StudyRecord
 from phpdyno.model.plan import Metric, Plan
 from phpdyno.model.runs.study import Study, StudyComparison, SyscallCount, SyscallCounts
 from tests.support.made_up.journals import arm, blocks, conclusion, opening, plan, tuned
@@ -122,8 +122,8 @@ def small_study(folder: Path) -> Study:
 def record_of(study: Study, states: dict[str, PartState] | None = None, counts: tuple[SyscallCounts, ...] = ()) -> StudyRecord:
     """A record whose parts are done unless `states` says otherwise."""
     said = states or {}
-    comparisons = [Part(each.name, "comparison", said.get(each.name, "done")) for each in study.comparisons]
-    passes = [Part(each.name, "syscalls", said.get(each.name, "done")) for each in study.passes]
+    comparisons = [StudyPart(each.name, "comparison", said.get(each.name, "done")) for each in study.comparisons]
+    passes = [StudyPart(each.name, "syscalls", said.get(each.name, "done")) for each in study.passes]
     parts = tuple(structs.replace(part, detail="the reason" if part.state not in {"done", "open"} else "") for part in comparisons + passes)
     argv = ("phpdyno", "study", "studies/small.toml")
     return StudyRecord(STUDY_SCHEMA, "0.1.0", "2026-01-02T03:04:05+0000", argv, study, 1.0, parts, counts)

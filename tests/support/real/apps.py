@@ -17,7 +17,7 @@ from phpdyno.apps.data.databases import live_datadir, serving
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import split_cores
 from phpdyno.model.app import PreparedApp
@@ -57,14 +57,14 @@ def served(supervisor: Supervisor, app: PreparedApp, env: Mapping[str, str] | No
 
 
 @contextlib.contextmanager
-def on_the_bench(supervisor: Supervisor, app: PreparedApp) -> Iterator[Lane]:
+def on_the_bench(supervisor: Supervisor, app: PreparedApp) -> Iterator[DrivenInstance]:
     """One instance of the distribution's PHP with the app, on phpdyno's own stack over FastCGI."""
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(serving(supervisor, live_datadir(supervisor, app.datadir))) if app.datadir else None
         bench = Bench(supervisor, app, cores=split_cores(), groups=find_cpu_groups(), transport="fastcgi", database=database)
         (instance,) = stack.enter_context(bench.running([plain_arm("control")]))
         targets = native_targets(app.workload, "fastcgi", docroot=app.docroot, front_controller=app.front_controller, lengths={})
-        yield Lane(instance, NativeDriver(instance.fastcgi, targets, keep_alive=False))
+        yield DrivenInstance(instance, NativeDriver(instance.fastcgi, targets, keep_alive=False))
 
 
 def fetch(port: int, app: PreparedApp) -> list[Answer]:

@@ -1,12 +1,12 @@
 import pytest
 
-from phpdyno.access_log.clock import MOST_HOURS, Clock
+from phpdyno.access_log.clock import MOST_HOURS, LogClock
 from phpdyno.access_log.times import Stamp
 from phpdyno.stats.arrivals import HOUR_S
 
 
 def test_gaps_of_starts_that_come_out_of_order() -> None:
-    clock = Clock()
+    clock = LogClock()
     for seconds in (3.0, 1.0, 2.0, 5.0):
         clock.add(Stamp(seconds, fine=True))
     gaps = clock.gaps()
@@ -17,7 +17,7 @@ def test_gaps_of_starts_that_come_out_of_order() -> None:
 
 
 def test_one_that_comes_hopelessly_late_makes_no_gap() -> None:
-    clock = Clock()
+    clock = LogClock()
     for number in range(10_000):
         clock.add(Stamp(1000.0 + number, fine=True))
     clock.add(Stamp(1.0, fine=True))
@@ -29,14 +29,14 @@ def test_one_that_comes_hopelessly_late_makes_no_gap() -> None:
 
 
 def test_whole_seconds_have_no_gaps() -> None:
-    clock = Clock()
+    clock = LogClock()
     clock.add(Stamp(1.5, fine=True))
     clock.add(Stamp(2.0))
     assert clock.gaps() is None
 
 
 def test_hours_are_bounded() -> None:
-    clock = Clock()
+    clock = LogClock()
     for hour in range(MOST_HOURS + 5):
         clock.add(Stamp(float(hour * HOUR_S)))
     clock.add(Stamp(0.0))

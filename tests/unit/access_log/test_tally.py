@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.access_log.summary import LogSummary, LogTarget, Reason, workload_of
-from phpdyno.access_log.tally import Tally, main_host, read_access_log
+from phpdyno.access_log.tally import LogTally, main_host, read_access_log
 from phpdyno.access_log.words import summary_text
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload
@@ -12,7 +12,7 @@ from tests.support.made_up.access_logs import START_S, combined, json_line
 
 
 def tallied(lines: Iterable[bytes | None], *, host: str = "", most: int = 50) -> LogSummary:
-    tally = Tally(host)
+    tally = LogTally(host)
     for line in lines:
         tally.add(line)
     summary = tally.summary("access.log", most)
@@ -97,7 +97,7 @@ def test_rare_targets_are_counted_and_their_share_said() -> None:
 
 @pytest.mark.parametrize(("names", "sure"), [("a" * 9 + "bc" + "defghi", True), ("aab" + "cdefghi", False)])
 def test_whether_the_most_frequent_are_surely_kept(names: str, sure: bool) -> None:
-    tally = Tally(capacity=3)
+    tally = LogTally(capacity=3)
     for name in names:
         tally.add(combined(f"GET /{name} HTTP/1.1"))
     summary = tally.summary("log", 1)

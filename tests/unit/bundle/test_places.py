@@ -12,7 +12,7 @@ from msgspec import structs
 
 from phpdyno.bundle.apply.applying import apply
 from phpdyno.bundle.apply.checking import Checker
-from phpdyno.bundle.apply.tree import Disk, Tree, digest
+from phpdyno.bundle.apply.tree import Disk, TargetTree, digest
 from phpdyno.bundle.manifest import MANIFEST, PhpPlace
 from phpdyno.bundle.places import mode_bits, unusual
 from phpdyno.bundle.reading import Bundle, read_bundle
@@ -212,7 +212,7 @@ def test_another_s_service_is_no_php_fpm(tmp_path: Path) -> None:
 
 def test_places_of_an_operator_s_own_are_those_of_the_pool_that_runs(tmp_path: Path) -> None:
     own = structs.replace(PHP, ini_dir="/srv/shop/ini", pool_dir="/srv/shop/pools", unit="shop", live="shop")
-    found, host = bundle(tmp_path / "made", php=own), Tree(Path("/"))
+    found, host = bundle(tmp_path / "made", php=own), TargetTree(Path("/"))
 
     def fake_gone(php: PhpPlace) -> PhpPlace:
         raise DynoError("no such pool runs")
@@ -230,11 +230,11 @@ def test_places_of_an_operator_s_own_are_those_of_the_pool_that_runs(tmp_path: P
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> TargetTree:
     return image(tmp_path / "root")
 
 
-def refused(found: Bundle, tree: Tree, servers: Callable[[Sequence[str]], "subprocess.CompletedProcess[bytes]"] | None = None) -> str:
+def refused(found: Bundle, tree: TargetTree, servers: Callable[[Sequence[str]], "subprocess.CompletedProcess[bytes]"] | None = None) -> str:
     """Why; nothing of the tree has changed then."""
     before = photograph(tree.root)
     with pytest.raises(UsageError) as caught:
@@ -243,7 +243,7 @@ def refused(found: Bundle, tree: Tree, servers: Callable[[Sequence[str]], "subpr
     return str(caught.value)
 
 
-def test_a_program_that_is_not_there_or_none(tree: Tree, tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_or_none(tree: TargetTree, tmp_path: Path) -> None:
     found = bundle(tmp_path / "made")
     program = tree.inside(FPM)
     program.chmod(0o644)
@@ -254,7 +254,7 @@ def test_a_program_that_is_not_there_or_none(tree: Tree, tmp_path: Path) -> None
     assert "which is not here" in refused(found, tree)
 
 
-def test_a_program_that_is_no_php_fpm(tree: Tree, tmp_path: Path) -> None:
+def test_a_program_that_is_no_php_fpm(tree: TargetTree, tmp_path: Path) -> None:
     def fake_cli(argv: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
         return subprocess.CompletedProcess(list(argv), 0, b"PHP 8.2.29 (cli) (built: today)\n", b"")
 
@@ -263,7 +263,7 @@ def test_a_program_that_is_no_php_fpm(tree: Tree, tmp_path: Path) -> None:
 
 @as_root
 @pytest.mark.parametrize("how", ["owner", "group", "others", "link"])
-def test_a_program_that_others_can_change_is_not_asked(tree: Tree, tmp_path: Path, how: str) -> None:
+def test_a_program_that_others_can_change_is_not_asked(tree: TargetTree, tmp_path: Path, how: str) -> None:
     program = tree.inside(FPM)
     if how == "owner":
         os.chown(program, 12345, 0)
@@ -281,7 +281,7 @@ def test_a_program_that_others_can_change_is_not_asked(tree: Tree, tmp_path: Pat
 
 @as_root
 @pytest.mark.parametrize("how", ["option", "scan_dir", "library", "sticky"])
-def test_what_others_can_change_is_not_read_by_a_php_fpm_that_root_asks(tree: Tree, tmp_path: Path, how: str) -> None:
+def test_what_others_can_change_is_not_read_by_a_php_fpm_that_root_asks(tree: TargetTree, tmp_path: Path, how: str) -> None:
     (tree.root / "tmp").mkdir()
     (tree.root / "tmp").chmod(0o1777)
     (tree.root / "tmp" / "own").write_text("")

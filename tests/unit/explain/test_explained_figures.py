@@ -3,7 +3,7 @@
 import pytest
 
 from phpdyno.errors import DynoError
-from phpdyno.explain.assembling import Gathered, names_of, sections_of
+from phpdyno.explain.assembling import GatheredValues, names_of, sections_of
 from phpdyno.explain.counting.userstat import stat_in
 from phpdyno.explain.patterns import vanished
 from phpdyno.explain.quantities import ALL_CPU, AT_CLIENT, IN_WORKER, map_values, opcache_values, stat_unit, stat_values, wait_values
@@ -14,8 +14,8 @@ from phpdyno.model.inside.waits import Wait, WaitsSeen
 from phpdyno.stats.spread import spread_of
 
 
-def gathered(*starts: tuple[dict[str, float], ...], absent_is_zero: bool = True) -> Gathered:
-    section = Gathered("cpu", "CPU", "a test", wholes=frozenset({ALL_CPU}), absent_is_zero=absent_is_zero)
+def gathered(*starts: tuple[dict[str, float], ...], absent_is_zero: bool = True) -> GatheredValues:
+    section = GatheredValues("cpu", "CPU", "a test", wholes=frozenset({ALL_CPU}), absent_is_zero=absent_is_zero)
     for number, start in enumerate(starts):
         for values in start:
             section.take(number, values)

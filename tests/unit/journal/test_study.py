@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.study import STUDY_FILE, STUDY_SCHEMA, Part, read_study, write_study
+from phpdyno.journal.study import STUDY_FILE, STUDY_SCHEMA, StudyPart, read_study, write_study
 from tests.support.made_up.studies import counts, record_of, small_study
 
 
@@ -21,7 +21,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_a_part_that_ended_replaces_itself_and_its_counts(tmp_path: Path) -> None:
     record = record_of(small_study(tmp_path), {"shop-syscalls": "impossible"}, counts())
     again = structs.replace(counts()[0], requests=7)
-    after = record.with_part(Part("shop-syscalls", "syscalls", "done"), (again,))
+    after = record.with_part(StudyPart("shop-syscalls", "syscalls", "done"), (again,))
     assert {each.name: each.state for each in after.parts}["shop-syscalls"] == "done"
     assert sorted((each.arm, each.requests) for each in after.counts) == [("control", 500), ("no opcache", 7)]
     assert len(after.parts) == len(record.parts)

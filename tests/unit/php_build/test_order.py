@@ -7,14 +7,14 @@ from msgspec import structs
 
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.model.build import Origin, Teaching
-from phpdyno.php_build.order import Expected, Ground, Order
+from phpdyno.php_build.order import BuildOrder, BuildSource, Expected
 from phpdyno.php_build.source.added_extensions import Added
 from phpdyno.php_build.workshop import digest_of
 
 WORDPRESS = Teaching("wordpress", "6.1", (("/", 3.0), ("/feed/", 1.0)), 15.0, 500, 1, "wordpress")
 HELLO = Teaching("hello", "1", (("/", 1.0),), 15.0, 500, 1, "hello", weight=2.0)
 STEPS = ("tree", "trainee", "profiles", "compiled", "finished")
-GROUND = Ground(
+GROUND = BuildSource(
     origin=Origin("debian", "8.2.36-1", "c0de", "php8.2"),
     source=Path("/cache/source"),
     version="8.2.36",
@@ -27,8 +27,8 @@ GROUND = Ground(
 UPGRADED = structs.replace(GROUND, package="php8.2-fpm", package_version="8.2.36-1+deb12u2")
 
 
-def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
-    return Order(parse_recipe(recipe), ground, "12.2.0", teachings or (WORDPRESS,))
+def order(recipe: str, *teachings: Teaching, ground: BuildSource = GROUND) -> BuildOrder:
+    return BuildOrder(parse_recipe(recipe), ground, "12.2.0", teachings or (WORDPRESS,))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def order(recipe: str, *teachings: Teaching, ground: Ground = GROUND) -> Order:
         (order("pgo+bolt").without({"bolt": "it failed"}), order("pgo+bolt").without({"bolt": "it crashed"}), set(STEPS)),
     ],
 )
-def test_a_step_is_made_anew_when_what_it_depends_on_changes(one: Order, other: Order, shared: set[str]) -> None:
+def test_a_step_is_made_anew_when_what_it_depends_on_changes(one: BuildOrder, other: BuildOrder, shared: set[str]) -> None:
     assert {name for name in STEPS if digest_of(getattr(one, name)) == digest_of(getattr(other, name))} == shared
 
 

@@ -13,15 +13,15 @@ from msgspec import structs
 
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import Build, Check, LaidOut, Lesson
+from phpdyno.model.build import Build, BuildCheck, LaidOut, Lesson
 from phpdyno.php_build import pipeline as module
 from phpdyno.php_build.compile.leftovers import forget_compiling
-from phpdyno.php_build.compile.tree import Built, Tree
-from phpdyno.php_build.order import Expected, Ground, Key, Order
+from phpdyno.php_build.compile.tree import Built, SourceTree
+from phpdyno.php_build.order import BuildOrder, BuildSource, Expected, Key
 from phpdyno.php_build.pipeline import COMPILED, LESSON, TESTED, TESTS, Pipeline, earlier_tests
 from phpdyno.php_build.train.beside import WrongAnswer
 from phpdyno.php_build.train.bolt import BoltError, Moved
-from phpdyno.php_build.train.stack import EXAMINED, TRAINED, Found, School
+from phpdyno.php_build.train.stack import EXAMINED, TRAINED, StackFound, TrainingStack
 from phpdyno.php_build.train.training import Trained
 from phpdyno.php_build.workshop import DONE, Workshop, read_build
 from phpdyno.servers.instance import ArmFailed
@@ -50,7 +50,7 @@ class FakeSchool:
         self.expected: list[Expected] = []
 
     @contextmanager
-    def open(self, name: str) -> Iterator[School]:
+    def open(self, name: str) -> Iterator[TrainingStack]:
         yield self
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
@@ -59,13 +59,13 @@ class FakeSchool:
     def start(self, settings: dict[str, str]) -> None:
         raise NotImplementedError
 
-    def examine(self, settings: dict[str, str], expected: Expected) -> Found:
+    def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
         self.seen.append(Path(settings["php"]).read_text())
         self.expected.append(expected)
         if self.seen[-1] in self._fails:
             raise self._fails[self.seen[-1]]
-        return Found(
-            (Check("opcache", ok=self.seen[-1] not in self._wrong, seen="theirs is mapped"),), {"session.save_path": "/var/sessions"}
+        return StackFound(
+            (BuildCheck("opcache", ok=self.seen[-1] not in self._wrong, seen="theirs is mapped"),), {"session.save_path": "/var/sessions"}
         )
 
     def writable(self, name: str) -> Path:
@@ -80,7 +80,7 @@ class FakeLayout:
 
     def __init__(self, *_: object) -> None: ...
 
-    def of(self, wanted: Order, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
+    def of(self, wanted: BuildOrder, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
         if self.fails:
             raise self.fails
         moved = self.place / "moved"
@@ -100,12 +100,12 @@ class Yard:
         built = Built({"php-fpm": place / "compiled"}, None)
         tree = SimpleNamespace(macros=lambda: "#define ZEND_VM_KIND ZEND_VM_KIND_HYBRID")
         monkeypatch.setattr(FakeLayout, "place", place)
-        monkeypatch.setattr(module, "Layout", FakeLayout)
+        monkeypatch.setattr(module, "CodeLayout", FakeLayout)
         monkeypatch.setattr(Pipeline, "_tree", lambda *_: tree)
         monkeypatch.setattr(Pipeline, "_compiled", lambda *_: (built, ()))
 
     def build(
-        self, wanted: Order, *, fails: str | DynoError = "", wrong: tuple[str, ...] = (), broken: Mapping[str, DynoError] | None = None
+        self, wanted: BuildOrder, *, fails: str | DynoError = "", wrong: tuple[str, ...] = (), broken: Mapping[str, DynoError] | None = None
     ) -> tuple[Path, Build]:
         """`fails`: what goes wrong while BOLT lays out, a text for what is BOLT's own fault."""
         self._monkeypatch.setattr(FakeLayout, "fails", BoltError(fails) if isinstance(fails, str) and fails else fails or None)
@@ -119,13 +119,13 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yard:
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
+def ground(tmp_path: Path) -> BuildSource:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     return structs.replace(GROUND, theirs=theirs)
 
 
-def test_what_bolt_laid_out_is_the_build(yard: Yard, ground: Ground) -> None:
+def test_what_bolt_laid_out_is_the_build(yard: Yard, ground: BuildSource) -> None:
     place, made = yard.build(order("bolt", ground=ground))
     assert (place / "php-fpm").read_text() == "moved"
     assert made.places == {"session.save_path": "/var/sessions"}
@@ -140,7 +140,7 @@ def test_what_bolt_laid_out_is_the_build(yard: Yard, ground: Ground) -> None:
     ],
 )
 def test_a_layout_that_does_not_come_off_is_left_out_and_the_reason_recorded(
-    yard: Yard, ground: Ground, fails: str, wrong: tuple[str, ...], reason: str
+    yard: Yard, ground: BuildSource, fails: str, wrong: tuple[str, ...], reason: str
 ) -> None:
     place, made = yard.build(order("bolt", ground=ground), fails=fails, wrong=wrong)
     assert (place / "php-fpm").read_text() == "compiled"
@@ -153,12 +153,12 @@ def test_a_layout_that_does_not_come_off_is_left_out_and_the_reason_recorded(
     assert read_build(place).skipped == made.skipped
 
 
-def test_a_build_records_the_package_that_it_was_made_for(yard: Yard, ground: Ground) -> None:
+def test_a_build_records_the_package_that_it_was_made_for(yard: Yard, ground: BuildSource) -> None:
     _, made = yard.build(order("o2", ground=structs.replace(ground, package="php8.2-fpm", package_version="8.2.36-1+b1")))
     assert (made.package, made.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
 
 
-def test_it_is_tried_again_and_what_was_made_without_it_stays(yard: Yard, ground: Ground) -> None:
+def test_it_is_tried_again_and_what_was_made_without_it_stays(yard: Yard, ground: BuildSource) -> None:
     wanted = order("bolt", ground=ground)
     without, first = yard.build(wanted, fails="no room")
     again, second = yard.build(wanted, fails="no BOLT")
@@ -171,7 +171,7 @@ def test_it_is_tried_again_and_what_was_made_without_it_stays(yard: Yard, ground
     assert yard.build(wanted, fails="not asked any more")[1] == third
 
 
-def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: Ground) -> None:
+def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: BuildSource) -> None:
     with pytest.raises(DynoError, match="bolt: this build may not be used: opcache: theirs is mapped"):
         yard.build(order("bolt", ground=ground), wrong=("moved", "compiled"))
     assert yard.shop.builds() == ()
@@ -184,14 +184,14 @@ def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: Grou
         ArmFailed(CONTROL, "php-fpm does not start"),
     ],
 )
-def test_what_is_no_fault_of_bolts_is_one_of_the_whole_build(yard: Yard, ground: Ground, fault: DynoError) -> None:
+def test_what_is_no_fault_of_bolts_is_one_of_the_whole_build(yard: Yard, ground: BuildSource, fault: DynoError) -> None:
     with pytest.raises(type(fault), match=fault.what) as raised:
         yard.build(order("bolt", ground=ground), fails=fault)
     assert raised.value is fault
     assert (yard.notes, yard.shop.builds()) == ([], ())
 
 
-def test_what_answers_wrongly_before_bolt_touched_it_is_no_fault_of_bolts(yard: Yard, ground: Ground) -> None:
+def test_what_answers_wrongly_before_bolt_touched_it_is_no_fault_of_bolts(yard: Yard, ground: BuildSource) -> None:
     counting = WrongAnswer("it does not answer as the control does: status 500", where=TRAINED)
     compiled = WrongAnswer("what was built answers differently: status 500", where=EXAMINED)
     with pytest.raises(WrongAnswer) as raised:
@@ -200,7 +200,7 @@ def test_what_answers_wrongly_before_bolt_touched_it_is_no_fault_of_bolts(yard: 
     assert (yard.notes, yard.shop.builds()) == ([], ())
 
 
-def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_either(yard: Yard, ground: Ground) -> None:
+def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_either(yard: Yard, ground: BuildSource) -> None:
     with pytest.raises(ArmFailed, match="does not start"):
         yard.build(order("bolt", ground=ground), broken={"moved": ArmFailed(CONTROL, "php-fpm does not start")})
     assert yard.notes == []
@@ -217,14 +217,14 @@ def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_eith
     ],
 )
 def test_what_bolt_made_and_does_not_run_is_left_out(
-    yard: Yard, ground: Ground, fails: str | DynoError, broken: Mapping[str, DynoError]
+    yard: Yard, ground: BuildSource, fails: str | DynoError, broken: Mapping[str, DynoError]
 ) -> None:
     place, made = yard.build(order("bolt", ground=ground), fails=fails, broken=broken)
     assert (place / "php-fpm").read_text() == "compiled"
     assert "it ended by SIGSEGV" in made.skipped["bolt"]
 
 
-def test_a_slow_interpreter_is_found_before_anything_is_compiled(yard: Yard, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_interpreter_is_found_before_anything_is_compiled(yard: Yard, ground: BuildSource, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = SimpleNamespace(macros=lambda: "#define ZEND_VM_KIND ZEND_VM_KIND_CALL")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(Pipeline, "_tree", lambda *_: tree)
@@ -233,7 +233,7 @@ def test_a_slow_interpreter_is_found_before_anything_is_compiled(yard: Yard, gro
         yard.build(order("o2", ground=ground))
 
 
-def test_a_build_records_its_interpreter_and_the_machine_that_it_is_for(yard: Yard, ground: Ground) -> None:
+def test_a_build_records_its_interpreter_and_the_machine_that_it_is_for(yard: Yard, ground: BuildSource) -> None:
     _, made = yard.build(structs.replace(order("march=native", ground=ground), machine="znver3, 1a2b3c4d"))
     seen = {each.name: each.seen for each in made.checks}
     assert (seen["interpreter"], seen["processor"]) == ("HYBRID", "march=native is znver3, 1a2b3c4d")
@@ -241,9 +241,9 @@ def test_a_build_records_its_interpreter_and_the_machine_that_it_is_for(yard: Ya
 
 
 def test_what_the_tests_of_php_said_is_found_beside_the_build_that_they_were_run_with(
-    yard: Yard, ground: Ground, monkeypatch: pytest.MonkeyPatch
+    yard: Yard, ground: BuildSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = Check("PHP's own tests", ok=False, seen="1 failed")
+    check = BuildCheck("PHP's own tests", ok=False, seen="1 failed")
     monkeypatch.setattr(module, "run_own_tests", lambda *_: check)
     wanted = order("bolt", ground=ground)
     place, made = yard.build(wanted, fails="no BOLT")
@@ -254,14 +254,16 @@ def test_what_the_tests_of_php_said_is_found_beside_the_build_that_they_were_run
     assert earlier_tests(yard.build(wanted)[0]) is None
 
 
-def test_tests_that_failed_are_run_again_and_those_that_passed_are_not(yard: Yard, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = [Check("PHP's own tests", ok=ok, seen="said") for ok in (False, True)]
+def test_tests_that_failed_are_run_again_and_those_that_passed_are_not(
+    yard: Yard, ground: BuildSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [BuildCheck("PHP's own tests", ok=ok, seen="said") for ok in (False, True)]
     monkeypatch.setattr(module, "run_own_tests", lambda *_: said.pop(0))
     wanted = order("o2", ground=ground)
     place, _ = yard.build(wanted)
     pipeline = Pipeline(yard.shop, nobody(yard.shop.home), yard.school.open, lambda *_: None, yard.notes.append)
     assert [pipeline.tested(wanted, place).ok for _ in range(3)] == [False, True, True]
-    assert earlier_tests(place) == Check("PHP's own tests", ok=True, seen="said")
+    assert earlier_tests(place) == BuildCheck("PHP's own tests", ok=True, seen="said")
 
 
 class FakeTree:
@@ -289,7 +291,7 @@ def test_a_tree_is_a_copy_without_what_was_compiled_in_it_before_and_options_tha
     notes: list[str] = []
     source = filled(tmp_path / "source", "configure", ".git/HEAD", "config.status", "main/main.lo", "main/main.c", DONE)
     monkeypatch.setattr(FakeTree, "asked", [], raising=False)
-    monkeypatch.setattr(module, "Tree", FakeTree)
+    monkeypatch.setattr(module, "SourceTree", FakeTree)
     ground = structs.replace(GROUND, source=source, origin=structs.replace(GROUND.origin, kind=kind))
     pipeline = Pipeline(Workshop(tmp_path, silent), nobody(tmp_path), FakeSchool(()).open, lambda *_: None, notes.append)
     tree = pipeline._tree(order("o2", ground=ground))
@@ -306,7 +308,7 @@ def test_a_tree_whose_configure_failed_is_configured_again(tmp_path: Path, monke
     def fail(*_: object, **__: object) -> None:
         raise DynoError("configure failed: no libxml2")
 
-    monkeypatch.setattr(module, "Tree", FakeTree)
+    monkeypatch.setattr(module, "SourceTree", FakeTree)
     ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure", DONE))
     pipeline = Pipeline(Workshop(tmp_path, silent), nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)
     with monkeypatch.context() as patched:
@@ -319,7 +321,7 @@ def test_a_tree_whose_configure_failed_is_configured_again(tmp_path: Path, monke
 
 
 def test_a_cache_that_was_copied_has_trees_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Tree", FakeTree)
+    monkeypatch.setattr(module, "SourceTree", FakeTree)
     monkeypatch.setattr(FakeTree, "asked", [], raising=False)
     ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure"))
     for cache in ("one", "two"):
@@ -335,7 +337,7 @@ def test_what_counts_there_writes_its_profile_for_the_place_that_it_was_compiled
 ) -> None:
     made: list[Path] = []
     monkeypatch.setattr(module, "_keep", lambda built, place: made.append(place))
-    tree = cast(Tree, SimpleNamespace(place=tmp_path, compile=lambda *_, **__: None, teach=lambda _: None, objects=lambda: 3))
+    tree = cast(SourceTree, SimpleNamespace(place=tmp_path, compile=lambda *_, **__: None, teach=lambda _: None, objects=lambda: 3))
     for cache in ("one", "two"):
         shop = Workshop(tmp_path / cache, silent)
         for _ in range(2):
@@ -346,7 +348,7 @@ def test_what_counts_there_writes_its_profile_for_the_place_that_it_was_compiled
 
 
 @pytest.mark.parametrize("text", [b"{", b'{"name": "\xff"}', b"{}", None])
-def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, ground: Ground, text: bytes | None) -> None:
+def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, ground: BuildSource, text: bytes | None) -> None:
     place, _ = yard.build(order("o2", ground=ground))
     kept = place.parents[1] / TESTS / place.name
     kept.mkdir(parents=True)
@@ -367,7 +369,7 @@ def test_so_is_what_was_learnt_and_how_much_was_compiled(tmp_path: Path, kind: s
     here = pipeline._here(key) if kind == "trainees" else key
     shop.made(kind, here, lambda place: leave(place / name, b"{"))
     with pytest.raises(DynoError, match=f"{name}: what a step of a build left cannot be read"):
-        pipeline._taught(order("pgo"), cast(Tree, SimpleNamespace()))
+        pipeline._taught(order("pgo"), cast(SourceTree, SimpleNamespace()))
 
 
 def leave(path: Path, data: bytes) -> None:

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from phpdyno.model.inside.reach import Connection, Deed, Family, Lookup, Outcome, Program, Protocol, Reached, Write
-from phpdyno.report.advice import Advice, Watched, advise, often
+from phpdyno.report.advice import ReachAdvice, WatchedCount, advise, often
 from phpdyno.report.known_services import SERVICE_NAMES, kind_of
 
 
@@ -16,7 +16,7 @@ def peer(
     return Connection(host, port, path, family, "unix" if path else protocol, outcome, "", calls)
 
 
-def lines(*found: Advice) -> list[str]:
+def lines(*found: ReachAdvice) -> list[str]:
     return [each.line for each in found]
 
 
@@ -131,7 +131,7 @@ def test_control_characters_are_shown_and_the_toml_holds() -> None:
     [(12, 12, "once a request"), (36, 12, "3 x a request"), (13, 12, "13 x"), (3, 12, "3 x"), (1, 1, "once a request"), (3, 0, "3 x")],
 )
 def test_how_often(calls: int, requests: int, said: str) -> None:
-    assert often(calls, Watched(requests)) == said
+    assert often(calls, WatchedCount(requests)) == said
 
 
 @pytest.mark.parametrize(

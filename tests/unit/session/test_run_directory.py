@@ -11,7 +11,7 @@ from phpdyno.commands.build import command
 from phpdyno.commands.build import named as study_builds
 from phpdyno.commands.build import run as build
 from phpdyno.commands.build.builder import Trainee
-from phpdyno.commands.compare.run import Question
+from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.ladder import run as ladder
 from phpdyno.commands.matrix import run as matrix
 from phpdyno.commands.selfcheck import run as selfcheck
@@ -75,12 +75,12 @@ def test_root_refuses_a_place_below_somebody_elses_directory(tmp_path: Path, mon
 
 SILENT = FakeProgress()
 O2, PGO = parse_recipe("o2"), parse_recipe("pgo")
-HELLO = Question(AppSource("hello"))
+HELLO = CompareRequest(AppSource("hello"))
 BEGUN: dict[str, Callable[[Path], object]] = {
-    "build": lambda runs: command.run(command.Options(train=("hello",), runs=runs)),
-    "ladder": lambda runs: ladder.ladder(ladder.Climb((O2,), HELLO), runs=runs, argv=(), progress=SILENT),
+    "build": lambda runs: command.run(command.BuildOptions(train=("hello",), runs=runs)),
+    "ladder": lambda runs: ladder.ladder(ladder.LadderRequest((O2,), HELLO), runs=runs, argv=(), progress=SILENT),
     "matrix": lambda runs: matrix.matrix(
-        matrix.Wish((Trainee("hello"), Trainee("symfony-hello")), PGO), runs=runs, argv=(), progress=SILENT
+        matrix.MatrixRequest((Trainee("hello"), Trainee("symfony-hello")), PGO), runs=runs, argv=(), progress=SILENT
     ),
     "study": lambda runs: study.study(runs / "x.toml", budget_s=None, only="", runs=runs, argv=(), progress=SILENT),
     "study --resume": lambda runs: study.resume_study(runs / "a-study", only="", argv=(), progress=SILENT),

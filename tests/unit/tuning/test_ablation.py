@@ -3,7 +3,7 @@ import pytest
 
 from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.stats.comparison.sequence import Interval
-from phpdyno.tuning.ablation import Part, Trial, ablate, remaining, settled, too_much_lost, without_each
+from phpdyno.tuning.ablation import Trial, WinnerPart, ablate, remaining, settled, too_much_lost, without_each
 from phpdyno.tuning.factors import Candidate, Factor, entry
 
 FACTORS = [Factor(name, (Candidate(name, {f"ini.{name}": "1"}),)) for name in "abc"]
@@ -18,7 +18,7 @@ CARRIES = Trial(9, {}, {}, "php-fpm does not start")
 """A part that stays whatever else does."""
 
 
-def part_of(contribution: float, blocks: int = 40, margin: float = 0.01, sigma: float = 0.002) -> Part:
+def part_of(contribution: float, blocks: int = 40, margin: float = 0.01, sigma: float = 0.002) -> WinnerPart:
     trial = Trial(0, series(0.1, blocks, 2, sigma), series(0.1 - contribution, blocks, 1, sigma))
     found, _ = ablate([trial, CARRIES], alpha=0.1, margin=margin)
     return found
@@ -110,7 +110,7 @@ def test_alpha_is_divided_over_the_parts() -> None:
 
 
 def test_what_remains_has_the_parts_that_stay() -> None:
-    parts = [Part(0, None, "equivalent", "", False, ""), Part(2, None, "improved", "relevant", True, "")]
+    parts = [WinnerPart(0, None, "equivalent", "", False, ""), WinnerPart(2, None, "improved", "relevant", True, "")]
     assert remaining(FACTORS, WINNER, parts).levels == (0, 1, 1)
 
 

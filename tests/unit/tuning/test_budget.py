@@ -8,8 +8,8 @@ from phpdyno.stats.comparison.noise import Noise
 from phpdyno.tuning.budget import (
     LEAST_FACTORS,
     USEFUL_ALONE,
+    BudgetRequest,
     Costs,
-    Wanted,
     narrower,
     plan_blocks,
     plan_budget,
@@ -20,7 +20,7 @@ from phpdyno.tuning.budget import (
 )
 
 COSTS = Costs(Noise(0.03, 0.005), pair_s=0.06, start_s=0.8, block_s=1.0, most_arms=16)
-WANTED = Wanted((3, *([1] * 9)))
+WANTED = BudgetRequest((3, *([1] * 9)))
 QUARTER_S = 900.0
 
 
@@ -87,7 +87,7 @@ def test_a_short_budget_looks_at_what_promises_most() -> None:
 
 
 def test_less_and_less_is_wanted_until_three_knobs_are_left() -> None:
-    scopes = list(narrower(Wanted((3, 1, 1, 2, 1), numeric=True, throughput=True)))
+    scopes = list(narrower(BudgetRequest((3, 1, 1, 2, 1), numeric=True, throughput=True)))
     assert [each.factors for each in scopes] == [
         (3, 1, 1, 2, 1),
         (2, 1, 1, 2, 1),
@@ -98,7 +98,7 @@ def test_less_and_less_is_wanted_until_three_knobs_are_left() -> None:
         (1, 1, 1),
     ]
     assert [(each.numeric, each.throughput) for each in scopes[2:5]] == [(True, True), (False, True), (False, False)]
-    assert list(narrower(Wanted((1,)))) == [Wanted((1,))]
+    assert list(narrower(BudgetRequest((1,)))) == [BudgetRequest((1,))]
 
 
 def test_as_many_race_as_the_time_can_tell_apart() -> None:

@@ -4,16 +4,16 @@ import pytest
 from msgspec import structs
 
 from phpdyno.model.runs.tune import Goal
-from phpdyno.tuning.goals import RAILS, Measured, Rails, breaches, gain, spent_elsewhere
+from phpdyno.tuning.goals import RAILS, GoalReadings, Rails, breaches, gain, spent_elsewhere
 
-PLAIN = Measured(requests=1000, failed=0, cpu_ns=30_000_000_000, drive_ns=40_000_000_000, p99_ns=50_000_000, memory_kib=20_000)
+PLAIN = GoalReadings(requests=1000, failed=0, cpu_ns=30_000_000_000, drive_ns=40_000_000_000, p99_ns=50_000_000, memory_kib=20_000)
 
 
-def changed(**fields: int | None) -> Measured:
+def changed(**fields: int | None) -> GoalReadings:
     return structs.replace(PLAIN, **fields)
 
 
-def rails(treated: Measured, blocks: int = 12, allowed: Rails = RAILS) -> list[str]:
+def rails(treated: GoalReadings, blocks: int = 12, allowed: Rails = RAILS) -> list[str]:
     return [each.rail for each in breaches([PLAIN] * blocks, [treated] * blocks, allowed)]
 
 

@@ -3,15 +3,15 @@ import math
 import numpy as np
 import pytest
 
-from phpdyno.tuning.numeric import Number, Told, Values, best, pool, propose, settings_of
+from phpdyno.tuning.numeric import Number, NumericTrial, Values, best, pool, propose, settings_of
 
 BUFFER = Number("ini.opcache.jit_buffer_size", 16, 256, step=16, unit="M")
 HOT = Number("ini.opcache.jit_hot_loop", 1, 255, log=True)
 NUMBERS = [BUFFER, HOT]
 
 
-def at(buffer: int, hot: int, *log_ratios: float) -> Told:
-    return Told({BUFFER.name: buffer, HOT.name: hot}, log_ratios)
+def at(buffer: int, hot: int, *log_ratios: float) -> NumericTrial:
+    return NumericTrial({BUFFER.name: buffer, HOT.name: hot}, log_ratios)
 
 
 def test_values_become_settings_with_their_unit() -> None:
@@ -62,7 +62,7 @@ def test_nothing_told_is_nothing_pooled() -> None:
 
 
 @pytest.mark.parametrize(("told", "sigma"), [([at(64, 16, math.nan)], 0.01), ([at(64, 16, 0.1)], -1.0), ([at(64, 16, 0.1)], math.nan)])
-def test_refuses_to_pool_what_is_no_number(told: list[Told], sigma: float) -> None:
+def test_refuses_to_pool_what_is_no_number(told: list[NumericTrial], sigma: float) -> None:
     with pytest.raises(ValueError, match="finite"):
         pool(told, sigma)
 
@@ -76,12 +76,12 @@ def test_refuses_to_pool_what_is_no_number(told: list[Told], sigma: float) -> No
         ([Number("n", 0, 9, log=True)], [], "logarithmic"),
         ([Number("n", 2, 8, step=2, log=True)], [], "logarithmic"),
         ([Number("n", 1, 8, step=2)], [], "steps"),
-        ([Number("n", 1, 9)], [Told({"n": 10}, (0.1,))], "outside"),
-        ([Number("n", 1, 9, step=2)], [Told({"n": 2}, (0.1,))], "outside"),
-        ([Number("n", 1, 9)], [Told({"m": 5}, (0.1,))], "outside"),
+        ([Number("n", 1, 9)], [NumericTrial({"n": 10}, (0.1,))], "outside"),
+        ([Number("n", 1, 9, step=2)], [NumericTrial({"n": 2}, (0.1,))], "outside"),
+        ([Number("n", 1, 9)], [NumericTrial({"m": 5}, (0.1,))], "outside"),
     ],
 )
-def test_refuses_what_cannot_be_proposed(numbers: list[Number], told: list[Told], words: str) -> None:
+def test_refuses_what_cannot_be_proposed(numbers: list[Number], told: list[NumericTrial], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         propose(numbers, told, sigma_block=0.01, seed=1)
 
@@ -91,12 +91,12 @@ def truth(values: Values) -> float:
     return 0.05 - 0.02 * (math.log2(values[BUFFER.name] / 128)) ** 2 - 0.005 * (math.log2(values[HOT.name] / 16)) ** 2
 
 
-def search(seed: int, proposals: int) -> list[Told]:
+def search(seed: int, proposals: int) -> list[NumericTrial]:
     generator = np.random.default_rng(seed)
-    told: list[Told] = []
+    told: list[NumericTrial] = []
     for _ in range(proposals):
         values = propose(NUMBERS, told, sigma_block=0.005, seed=seed)
-        told.append(Told(values, tuple(generator.normal(truth(values), 0.005, 2).tolist())))
+        told.append(NumericTrial(values, tuple(generator.normal(truth(values), 0.005, 2).tolist())))
     return told
 
 

@@ -1,11 +1,11 @@
 """What was found, as it is recorded."""
 
-from phpdyno.model.runs.tune import PartFound, Ratio
+from phpdyno.model.runs.tune import PartFound, TunedRatio
 from phpdyno.tuning.outcome import all_stay
 
 
 def test_parts_of_a_winner_that_is_adopted_whole_all_stay() -> None:
-    stays = PartFound("a=1", {"ini.a": "1"}, Ratio(1.2, 1.1, 1.3), kept=True, reason="it stays: it adds to the rest")
+    stays = PartFound("a=1", {"ini.a": "1"}, TunedRatio(1.2, 1.1, 1.3), kept=True, reason="it stays: it adds to the rest")
     gone = PartFound("b=1", {"ini.b": "1"}, None, kept=False, reason="reverted: there was no time to look at it")
     first, second = all_stay((stays, gone), "its interval reaches below 1")
     assert first == stays

@@ -1,7 +1,7 @@
 import pytest
 
 from phpdyno.model.runs.tune import ChangeStanding
-from phpdyno.stats.screening.effects import Estimate, Interaction, LevelEffect, Screened
+from phpdyno.stats.screening.effects import EffectEstimate, Interaction, LevelEffect, Screened
 from phpdyno.tuning.factors import Candidate, Factor, entry
 from phpdyno.tuning.race_entries import certain, judged, predicted, race_entries, without_common
 
@@ -12,7 +12,7 @@ def factor(name: str, levels: int = 1, later: int = 0) -> Factor:
 
 
 def main(number: int, value: float, half: float = 0.005, level: int = 1) -> LevelEffect:
-    return LevelEffect(number, level, Estimate(value, value - half, value + half))
+    return LevelEffect(number, level, EffectEstimate(value, value - half, value + half))
 
 
 def screened(*mains: LevelEffect, interactions: tuple[Interaction, ...] = ()) -> Screened:
@@ -21,24 +21,24 @@ def screened(*mains: LevelEffect, interactions: tuple[Interaction, ...] = ()) ->
 
 def together(one: int, other: int, value: float, half: float = 0.005, mixed: float = 0.0) -> Interaction:
     also = (((2, 3), mixed),) if mixed else ()
-    return Interaction((one, other), Estimate(value, value - half, value + half), also)
+    return Interaction((one, other), EffectEstimate(value, value - half, value + half), also)
 
 
 @pytest.mark.parametrize(
     ("effect", "standing"),
     [
-        (Estimate(0.03, 0.02, 0.04), "helps"),
-        (Estimate(0.012, 0.001, 0.023), "helps"),
-        (Estimate(0.012, -0.001, 0.025), "open"),
-        (Estimate(-0.002, -0.02, 0.016), "open"),
-        (Estimate(0.004, -0.001, 0.009), "too small"),
-        (Estimate(0.005, 0.001, 0.009), "too small"),
-        (Estimate(-0.02, -0.03, -0.01), "hurts"),
-        (Estimate(0.02, None, None), "open"),
+        (EffectEstimate(0.03, 0.02, 0.04), "helps"),
+        (EffectEstimate(0.012, 0.001, 0.023), "helps"),
+        (EffectEstimate(0.012, -0.001, 0.025), "open"),
+        (EffectEstimate(-0.002, -0.02, 0.016), "open"),
+        (EffectEstimate(0.004, -0.001, 0.009), "too small"),
+        (EffectEstimate(0.005, 0.001, 0.009), "too small"),
+        (EffectEstimate(-0.02, -0.03, -0.01), "hurts"),
+        (EffectEstimate(0.02, None, None), "open"),
         (None, "unknown"),
     ],
 )
-def test_standings(effect: Estimate | None, standing: ChangeStanding) -> None:
+def test_standings(effect: EffectEstimate | None, standing: ChangeStanding) -> None:
     (found,) = judged(screened(LevelEffect(0, 1, effect)), 0.01)
     assert found.standing == standing
 
@@ -111,4 +111,4 @@ def test_an_interaction_is_certain_when_no_other_can_be_meant(half: float, mixed
 
 def test_an_interaction_without_an_estimate_is_not_certain() -> None:
     assert not certain(Interaction((0, 1), None))
-    assert not certain(Interaction((0, 1), Estimate(0.1, None, None)))
+    assert not certain(Interaction((0, 1), EffectEstimate(0.1, None, None)))

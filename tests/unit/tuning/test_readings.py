@@ -5,8 +5,8 @@ from msgspec import structs
 
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.stats.comparison.noise import Noise
-from phpdyno.stats.screening.effects import Reading
-from phpdyno.tuning.goals import Measured
+from phpdyno.stats.screening.effects import RowReading
+from phpdyno.tuning.goals import GoalReadings
 from phpdyno.tuning.readings import by_block, goal_ratio, measured, noise_of, screen_readings, side_of, sides
 
 
@@ -34,10 +34,10 @@ def test_blocks_of_different_batches_are_different_blocks() -> None:
     first = [seen("row 1", 0, 0.1), seen("row 2", 0, 0.2), seen("row 1", 1, 0.3)]
     second = [seen("row 3", 0, 0.4), seen("row 3", 1, 0.5, excluded="steal 12%"), seen("A/A", 0, 0.6)]
     assert screen_readings("cpu", [first, second], {"row 1": 0, "row 2": 1, "row 3": 2}) == (
-        Reading(0, 0, 0.1, 8),
-        Reading(1, 0, 0.2, 8),
-        Reading(0, 1, 0.3, 8),
-        Reading(2, 2, 0.4, 8),
+        RowReading(0, 0, 0.1, 8),
+        RowReading(1, 0, 0.2, 8),
+        RowReading(0, 1, 0.3, 8),
+        RowReading(2, 2, 0.4, 8),
     )
 
 
@@ -72,8 +72,8 @@ def test_noise_that_was_not_seen_is_not_taken_for_none() -> None:
 
 
 def test_what_goals_see_of_an_arm() -> None:
-    assert measured(cost(worker_kib=20_000)) == Measured(10, 1, 30_000, 50_000, 7_000, 20_000, 30_002)
-    assert measured(cost(p99_ns=0)) == Measured(10, 1, 30_000, 50_000, stack_ns=30_002)
+    assert measured(cost(worker_kib=20_000)) == GoalReadings(10, 1, 30_000, 50_000, 7_000, 20_000, 30_002)
+    assert measured(cost(p99_ns=0)) == GoalReadings(10, 1, 30_000, 50_000, stack_ns=30_002)
 
 
 def test_both_sides_of_every_block_that_counts() -> None:

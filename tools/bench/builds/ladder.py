@@ -2,7 +2,7 @@
 
 from phpdyno.commands.ladder.view import LadderView, standing
 from phpdyno.model.runs.ladder import StepFound
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from tools.bench.builds.builder import builder, said_by
 from tools.bench.figures import Figure, Target
 from tools.bench.results import Room, Sizes
@@ -35,7 +35,7 @@ def figures_of(view: LadderView) -> list[Figure]:
     return [*beside, *in_all]
 
 
-def _figure(name: str, found: StepFound, ratio: Ratio | None, target: Target | None) -> Figure:
+def _figure(name: str, found: StepFound, ratio: TunedRatio | None, target: Target | None) -> Figure:
     name = f"CPU per request: {name}"
     if ratio is None:
         return Figure(name, "×", 1.0, None, None, found.reason or "no number", target)

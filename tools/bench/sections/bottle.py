@@ -18,7 +18,7 @@ from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.lanes import make_lane
-from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.experiment.common.warm_up import warm_up
 from phpdyno.experiment.comparison.schedule import deal
 from phpdyno.host.cgroup import find_cpu_groups
@@ -107,7 +107,7 @@ def compare_outside(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
     return ratio_figure(f"CPU of PHP per request, outside / in the bottle: {name}", logs_of_blocks, alpha=ALPHA, target=SAME, detail=detail)
 
 
-def _warm(bench: Bench, stack: ExitStack, meters: SharedMeters) -> Lane:
+def _warm(bench: Bench, stack: ExitStack, meters: SharedMeters) -> DrivenInstance:
     arm, workload = control_arm(), bench.app.workload
     (instance,) = stack.enter_context(bench.running([arm]))
     lane = make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport="fastcgi", lengths={})
@@ -117,7 +117,9 @@ def _warm(bench: Bench, stack: ExitStack, meters: SharedMeters) -> Lane:
     return lane
 
 
-def _pairs(lanes: list[Lane], weights: list[float], meters: SharedMeters, coin: random.Random, block: int, *, requests: int) -> list[float]:
+def _pairs(
+    lanes: list[DrivenInstance], weights: list[float], meters: SharedMeters, coin: random.Random, block: int, *, requests: int
+) -> list[float]:
     """Nanoseconds of PHP's CPU of each lane over the same requests; both are at work before the first slot that counts."""
     used = [0.0, 0.0]
     for pair in range(-1, PAIRS_OF_A_BLOCK):

@@ -6,7 +6,7 @@ start cold every time, and a site, which does not switch, is nearer to the longe
 
 import shutil
 
-from phpdyno.commands.compare.run import Question, compare
+from phpdyno.commands.compare.run import CompareRequest, compare
 from phpdyno.commands.compare.view.measuring import CarriedEffect
 from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.commands.compare.view.whole import view_of
@@ -27,7 +27,7 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
     found: list[Figure] = []
     for app, budget_s in (("hello", sizes.carry_hello_s), ("wordpress", sizes.carry_wordpress_s)):
         room.say(f"{app}: {TREATMENTS[app]} for {budget_s:.0f} s")
-        asked = Question(AppSource(app), treatments=(TREATMENTS[app],), metric="cpu", budget_s=budget_s, settle="never")
+        asked = CompareRequest(AppSource(app), treatments=(TREATMENTS[app],), metric="cpu", budget_s=budget_s, settle="never")
         run = compare(asked, runs=room.unfinished / app, argv=("bench",), progress=_Told(room.say))
         found += figures_of(app, view_of(read_journal(run / FILE), run.name))
     return found

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from tests.support.fakes.fake_study import FakeProgress
 
-from phpdyno.commands.connectors.asked import Asked, divided, paths_of, rows_of
+from phpdyno.commands.connectors.asked import LabRequest, divided, paths_of, rows_of
 from phpdyno.commands.connectors.clients import OWN, PECL, TARANTOOL_PHP, Here
 from phpdyno.commands.connectors.doing import OWN_CONNECTOR, measure_connectors
-from phpdyno.commands.connectors.found import PartFound, RowFound, lab_found
-from phpdyno.model.runs.connector import Row
+from phpdyno.commands.connectors.found import OperationFound, RowFound, lab_found
+from phpdyno.model.runs.connector import ConnectorRow
 from phpdyno.servers.programs.php import default_cli
 from tools.bench.figures import Figure, Target, ratio_figure
 from tools.bench.results import Room, Sizes
@@ -93,31 +93,33 @@ def _codec(loader: str) -> Figure:
     )
 
 
-def _part(clients: Sequence[str], engines: str, in_flight: str, *, way: str, budget_s: float, room: Room, given: str = "") -> PartFound:
+def _part(
+    clients: Sequence[str], engines: str, in_flight: str, *, way: str, budget_s: float, room: Room, given: str = ""
+) -> OperationFound:
     wanted = rows_of(connectors=",".join(clients), engines=engines, in_flight=in_flight, over=way)
     rows, _ = divided(_of_interest(wanted, clients), Here(paths_of([given]) if given else {}))
-    asked = Asked(("select",), rows, default_cli(), budget_s=budget_s)
+    asked = LabRequest(("select",), rows, default_cli(), budget_s=budget_s)
     run = measure_connectors(asked, runs=Path(room.logs), argv=sys.argv, progress=FakeProgress())
     (part,) = lab_found(run).parts
     return part
 
 
-def _of_interest(rows: Sequence[Row], clients: Sequence[str]) -> tuple[Row, ...]:
+def _of_interest(rows: Sequence[ConnectorRow], clients: Sequence[str]) -> tuple[ConnectorRow, ...]:
     """The rows that figures are of: fewer rows have more blocks in the same time."""
     own = {"sync", *OF_OWN} if clients[0] == OWN else {"sync"}
     return tuple(row for row in rows if row.connector != OWN or f"{row.engine}@{row.in_flight}" in own or row.engine in own)
 
 
-def _found(part: PartFound, name: str) -> RowFound:
+def _found(part: OperationFound, name: str) -> RowFound:
     return next(row for row in part.rows if row.row == name)
 
 
-def _speed(part: PartFound, row: str, name: str, least: float) -> Figure:
+def _speed(part: OperationFound, row: str, name: str, least: float) -> Figure:
     found = _found(part, row)
     return _figure(name, "×", (found.ratio, found.low, found.high), found, Target(f"≥ {least:g}×", at_least=least))
 
 
-def _share(part: PartFound, row: str, name: str) -> Figure:
+def _share(part: OperationFound, row: str, name: str) -> Figure:
     found = _found(part, row)
     bounds = (found.of_ceiling, found.of_ceiling_low, found.of_ceiling_high)
     return _figure(name, "%", bounds, found, Target(f"≥ {LEAST_OF_CEILING:.0%}", at_least=LEAST_OF_CEILING))

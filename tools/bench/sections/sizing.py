@@ -9,9 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 from tests.support.fakes.fake_study import FakeProgress
 
-from phpdyno.commands.measure.run import Question
+from phpdyno.commands.measure.run import MeasureRequest
 from phpdyno.commands.measure.run import measure as sweep_pools
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import cost_of_pools
 from phpdyno.commands.size.decision.models import searched
 from phpdyno.commands.size.found import SizeFound
@@ -67,7 +67,7 @@ def _of_goal(goal: Goal, sizes: Sizes, room: Room) -> list[Figure]:
     room.say(f"{goal.name}: phpdyno size")
     began = time.monotonic()
     run = size(
-        Asked(source, budget_s=sizes.sizing_s, managers=False), runs=room.logs / "size", argv=tuple(sys.argv), progress=FakeProgress()
+        SizeRequest(source, budget_s=sizes.sizing_s, managers=False), runs=room.logs / "size", argv=tuple(sys.argv), progress=FakeProgress()
     )
     took_s = time.monotonic() - began
     record = read_size(run)
@@ -110,7 +110,7 @@ def _app(goal: Goal, logs: Path) -> Path:
 def _swept(source: AppSource, pools: Sequence[int], loads: Sequence[int], *, rounds_s: float, room: Room) -> Sweep:
     first, *others = (f"pool.pm=static;pool.pm.max_children={workers}" for workers in pools)
     points = tuple(map(Point, loads))
-    asked = Question(source, control=first, others=tuple(others), points=points, budget_s=rounds_s, most_budget_s=20 * rounds_s)
+    asked = MeasureRequest(source, control=first, others=tuple(others), points=points, budget_s=rounds_s, most_budget_s=20 * rounds_s)
     return read_sweep(sweep_pools(asked, runs=room.logs / "sweep", argv=tuple(sys.argv), progress=FakeProgress()))
 
 
@@ -133,7 +133,7 @@ def _paired(goal: Goal, source: AppSource, pools: tuple[int, int], sizes: Sizes,
         return Figure(name, "%", 1.0, 1.0, 1.0, "the same pool", target, detail)
     load = min(480, 2 * max(ours, best) + 8)
     points = (Point(load), Point(max(8, load // 2)))
-    asked = Question(
+    asked = MeasureRequest(
         source, control=_name(ours), others=(_name(best),), points=points, budget_s=sizes.sizing_paired_s, most_budget_s=600.0, seed=7
     )
     sweep = read_sweep(sweep_pools(asked, runs=room.logs / "paired", argv=tuple(sys.argv), progress=FakeProgress()))

@@ -17,11 +17,11 @@ from pathlib import Path
 from msgspec import structs
 
 from phpdyno.commands.selfcheck.judged import NEVER, CheckRow
-from phpdyno.commands.selfcheck.run import Changed, begin, resume_selfcheck, with_comparisons
+from phpdyno.commands.selfcheck.run import SelfcheckChanged, begin, resume_selfcheck, with_comparisons
 from phpdyno.commands.selfcheck.view import checks_view
 from phpdyno.commands.selfcheck.words import ground_in_words
 from phpdyno.errors import DynoError
-from phpdyno.journal.checks import CHECKS_FILE, Checks, Ground, Wish, read_checks
+from phpdyno.journal.checks import CHECKS_FILE, Checks, LoopCost, SelfcheckRequest, read_checks
 from phpdyno.session.provenance import code_digest
 from tools.bench.figures import Figure, Target
 from tools.bench.results import Part, Room, Say, Sizes
@@ -65,16 +65,18 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
     return figures
 
 
-def wishes_of(sizes: Sizes) -> list[tuple[str, Wish]]:
+def wishes_of(sizes: Sizes) -> list[tuple[str, SelfcheckRequest]]:
     """The parts by name: those of hello, each with a seed of its own, and WordPress."""
-    base = Wish("hello", aa=0, zero=0, planted=0, effect=EFFECT, planted_budget_s=sizes.truth_budget_s, rounds=sizes.truth_rounds)
+    base = SelfcheckRequest(
+        "hello", aa=0, zero=0, planted=0, effect=EFFECT, planted_budget_s=sizes.truth_budget_s, rounds=sizes.truth_rounds
+    )
     each = with_comparisons(base, sizes.truth_comparisons // sizes.truth_parts)
     wordpress = structs.replace(base, app="wordpress", planted=sizes.truth_wordpress, planted_budget_s=sizes.truth_wordpress_budget_s)
     wishes = [*(structs.replace(each, seed=1 + part) for part in range(sizes.truth_parts)), wordpress]
     return [(f"{wish.app}-{wish.seed}", wish) for wish in wishes]
 
 
-def part_of(name: str, wish: Wish, room: Room) -> Checks:
+def part_of(name: str, wish: SelfcheckRequest, room: Room) -> Checks:
     """A finished part as it is kept, or measured now."""
     kept = room.kept / name
     if (kept / CHECKS_FILE).is_file():
@@ -104,7 +106,7 @@ def pooled(parts: Sequence[Checks]) -> Checks:
     )
 
 
-def bend_at_worst(ground: Ground) -> float:
+def bend_at_worst(ground: LoopCost) -> float:
     """The end of the bend's interval that is further from 0."""
     ends = (ground.line.bend_low, ground.line.bend_high)
     return max(math.inf if end is None else abs(end) for end in ends)
@@ -121,19 +123,19 @@ def origin_of(part: Checks) -> Part:
     return Part(what, header.code, part.ground.host, days[0], days[-1], warnings)
 
 
-def made(run: Path, wish: Wish, say: Say) -> Checks:
+def made(run: Path, wish: SelfcheckRequest, say: Say) -> Checks:
     """All comparisons of a wish: those kept in `run` where they are of the same code, host and app, and the rest."""
     if not continues(run, wish):
         anew(run, wish)
     try:
         return resume_selfcheck(run, SayProgress(say))[1]
-    except Changed as change:
+    except SelfcheckChanged as change:
         say(f"{change.what}: starting anew")
         anew(run, wish)
         return resume_selfcheck(run, SayProgress(say))[1]
 
 
-def continues(run: Path, wish: Wish) -> bool:
+def continues(run: Path, wish: SelfcheckRequest) -> bool:
     """Whether what is kept can be gone on with."""
     try:
         header = read_checks(run).header
@@ -142,7 +144,7 @@ def continues(run: Path, wish: Wish) -> bool:
     return header.wish == wish and header.code == code_digest()
 
 
-def anew(run: Path, wish: Wish) -> None:
+def anew(run: Path, wish: SelfcheckRequest) -> None:
     """Forget what is kept, and write the first line."""
     shutil.rmtree(run, ignore_errors=True)
     run.mkdir(parents=True)

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from phpdyno.commands.tune.lab import Heat
 from phpdyno.commands.tune.session import laboratory, subject_of
-from phpdyno.commands.tune.stages.search import Search
+from phpdyno.commands.tune.stages.search import TuneSearch
 from phpdyno.errors import DynoError
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.knobs.judge import in_control
 from phpdyno.model.plan import AppSource
-from phpdyno.model.runs.tune import Asked, Found
+from phpdyno.model.runs.tune import Found, TuneRequest
 from phpdyno.tuning.factors import candidates_of
 from phpdyno.tuning.readings import by_block
 from tools.bench.figures import Figure, Target, share_figure
@@ -145,10 +145,10 @@ def terms(levels: Sequence[int]) -> list[int]:
 def exhaustive(run: Path, sizes: Sizes, say: Say) -> Truth:
     """Every combination against the control, in blocks of all of them."""
     run.mkdir(parents=True)
-    subject = subject_of(Asked(AppSource(APP), budget_s=sizes.tune_exhaustive_s, knobs=KNOBS))
+    subject = subject_of(TuneRequest(AppSource(APP), budget_s=sizes.tune_exhaustive_s, knobs=KNOBS))
     began = time.monotonic()
     with MeasuringLock(), laboratory(subject, run, argv=(), progress=Told(say)) as (lab, preflight):
-        search = Search(lab, preflight.host, Found(), keep=lambda _: None, tell=say)
+        search = TuneSearch(lab, preflight.host, Found(), keep=lambda _: None, tell=say)
         ground = search.look()
         base = in_control(ground.facts, lab.settings("cpu"))
         changes = [candidates_of({name: (value,)}, base, knob_for)[0] for name, _, value in (each.partition("=") for each in KNOBS)]

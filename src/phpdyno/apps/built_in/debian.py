@@ -17,7 +17,7 @@ Build = Callable[[Path, dict[str, str]], None]
 """Fills the cache's new entry, a directory, from packages of these versions."""
 
 
-class Recipe(Struct, frozen=True):
+class PackageRecipe(Struct, frozen=True):
     """How an app is made. The first package gives it its version; `key` holds what its content depends on besides the packages."""
 
     name: str
@@ -27,7 +27,7 @@ class Recipe(Struct, frozen=True):
     build: Build
 
 
-def prepared(recipe: Recipe, cache: Path, progress: Progress) -> tuple[Path, str]:
+def prepared(recipe: PackageRecipe, cache: Path, progress: Progress) -> tuple[Path, str]:
     """The cache's entry and the app's version; where apt names no versions, what was prepared last. Raises DynoError."""
     key = {"kind": recipe.name, **recipe.key}
     main = recipe.packages[0]

@@ -4,7 +4,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from phpdyno.apps.built_in.debian import Recipe, prepared, scripts_digest
+from phpdyno.apps.built_in.debian import PackageRecipe, prepared, scripts_digest
 from phpdyno.apps.built_in.packages import fetch_packages
 from phpdyno.apps.built_in.php_cli import PhpCli, find_php_cli
 from phpdyno.apps.files.copies import copy_tree, give_to_service, make_readable
@@ -72,10 +72,10 @@ class MediaWiki:
         )
 
 
-def _recipe(supervisor: Supervisor, progress: Progress) -> Recipe:
+def _recipe(supervisor: Supervisor, progress: Progress) -> PackageRecipe:
     php = find_php_cli(EXTENSIONS)
     key = {"layout": LAYOUT, "php": php.minor, "scripts": scripts_digest(SCRIPTS)}
-    return Recipe(
+    return PackageRecipe(
         MediaWiki.name, "MediaWiki", PACKAGES, key, lambda partial, versions: _build(supervisor, partial, versions, php, progress)
     )
 

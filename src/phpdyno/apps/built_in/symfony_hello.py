@@ -5,7 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
-from phpdyno.apps.built_in.debian import Recipe, prepared
+from phpdyno.apps.built_in.debian import PackageRecipe, prepared
 from phpdyno.apps.built_in.packages import fetch_packages
 from phpdyno.apps.built_in.php_cli import PhpCli, find_php_cli
 from phpdyno.apps.files.copies import copy_tree, give_to_service, make_readable
@@ -92,9 +92,11 @@ class SymfonyHello:
         )
 
 
-def _recipe(supervisor: Supervisor, progress: Progress) -> Recipe:
+def _recipe(supervisor: Supervisor, progress: Progress) -> PackageRecipe:
     key = {"layout": LAYOUT}
-    return Recipe(SymfonyHello.name, "Symfony", PACKAGES, key, lambda partial, versions: _build(supervisor, partial, versions, progress))
+    return PackageRecipe(
+        SymfonyHello.name, "Symfony", PACKAGES, key, lambda partial, versions: _build(supervisor, partial, versions, progress)
+    )
 
 
 def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], progress: Progress) -> None:

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from phpdyno.apps.built_in.debian import Recipe, prepared, scripts_digest
+from phpdyno.apps.built_in.debian import PackageRecipe, prepared, scripts_digest
 from phpdyno.apps.built_in.packages import fetch_packages
 from phpdyno.apps.built_in.php_cli import PhpCli, find_php_cli
 from phpdyno.apps.data import databases
@@ -61,10 +61,10 @@ class WordPress:
         )
 
 
-def _recipe(supervisor: Supervisor, progress: Progress) -> Recipe:
+def _recipe(supervisor: Supervisor, progress: Progress) -> PackageRecipe:
     php = find_php_cli(["mysqli"])
     key = {"layout": LAYOUT, "mariadb": Database.version(), "php": php.minor, "scripts": scripts_digest(SCRIPTS)}
-    return Recipe(
+    return PackageRecipe(
         WordPress.name, "WordPress", PACKAGES, key, lambda partial, versions: _build(supervisor, partial, versions, php, progress)
     )
 

@@ -15,7 +15,7 @@ from phpdyno.model.service import Service
 from phpdyno.servers.services import postgresql
 from phpdyno.servers.services.addresses import Listen
 from phpdyno.servers.services.postgresql import OWNER, identifier, place_of, postgres_program
-from phpdyno.servers.services.running import RunningService, Start
+from phpdyno.servers.services.running import RunningService, ServiceStart
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 LOAD_LOG = "prepare-pgsql"
@@ -77,7 +77,7 @@ def seeded(supervisor: Supervisor, service: Service, *, cache: Path, dump: Path 
         progress(f"loading {dump.name}" if dump else "making an empty database")
         datadir = supervisor.directory("seed-pgsql")
         postgresql.initialise(supervisor, datadir)
-        start = Start(Service(f"{service.name}-seed", "postgresql", ()), Listen(), datadir)
+        start = ServiceStart(Service(f"{service.name}-seed", "postgresql", ()), Listen(), datadir)
         with postgresql.started(supervisor, start, ["autovacuum=off"]) as server:
             _Loader(supervisor, server).fill(service, dump)
         if server.child.status != 0:

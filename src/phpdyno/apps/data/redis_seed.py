@@ -14,7 +14,7 @@ from phpdyno.errors import DynoError
 from phpdyno.model.service import Service
 from phpdyno.servers.services import redis
 from phpdyno.servers.services.addresses import Listen
-from phpdyno.servers.services.running import RunningService, Start
+from phpdyno.servers.services.running import RunningService, ServiceStart
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 SAVING_S = 600.0
@@ -34,7 +34,7 @@ def seeded(supervisor: Supervisor, service: Service, *, cache: Path, dump: Path,
     def build(partial: Path) -> None:
         progress(f"loading {dump.name}")
         datadir = supervisor.directory("seed-redis")
-        start = Start(Service(f"{service.name}-seed", "redis", ()), Listen(), datadir)
+        start = ServiceStart(Service(f"{service.name}-seed", "redis", ()), Listen(), datadir)
         with unpacked(supervisor, dump, what="dump") as plain:
             kind = _kind_of(plain, dump)
             if kind != "text":

@@ -16,7 +16,7 @@ from phpdyno.errors import UsageError
 from phpdyno.model.service import PreparedService, Service
 from phpdyno.servers.services.addresses import AddressPlan
 from phpdyno.servers.services.kinds import started, version_of
-from phpdyno.servers.services.running import RunningService, Start
+from phpdyno.servers.services.running import RunningService, ServiceStart
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 
@@ -66,7 +66,7 @@ def start_services(
     running = []
     for each in filled:
         name = each.service.name
-        start = Start(each.service, plan.listen[name], _copy(supervisor, each), cores, cgroups_of(component_of(each.service)))
+        start = ServiceStart(each.service, plan.listen[name], _copy(supervisor, each), cores, cgroups_of(component_of(each.service)))
         running.append(stack.enter_context(started(supervisor, start)))
     return tuple(running)
 

@@ -20,7 +20,7 @@ MOST_COPIED_FILES, MOST_COPIED_BYTES = 4_000, 64 << 20
 """A tree up to this size is copied, in about a second: a plain file system is what the app has in production."""
 
 
-class Standing(Struct, frozen=True):
+class OverlayTree(Struct, frozen=True):
     """An app's tree in the bottle: its path there, a digest of what is in it, where what is written to it lies, and the places outside
     of it that its links lead to."""
 
@@ -30,7 +30,7 @@ class Standing(Struct, frozen=True):
     linked: tuple[Path, ...]
 
 
-class LeftOut(Struct, frozen=True):
+class FilesLeftOut(Struct, frozen=True):
     """Paths in a tree that are not to be seen: `gone` themselves, `emptied` what is in them where they are directories."""
 
     gone: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class _Reading(Struct, frozen=True):
 
     reader: int
     where: str
-    left_out: LeftOut = LeftOut()
+    left_out: FilesLeftOut = FilesLeftOut()
 
 
 def is_large(supervisor: Supervisor, source: Path, reader: int) -> bool:
@@ -56,8 +56,8 @@ def is_large(supervisor: Supervisor, source: Path, reader: int) -> bool:
 
 
 def stand_tree(
-    supervisor: Supervisor, source: Path, seen_at: Path, *, reader: int, left_out: LeftOut, where: str, by_itself: bool = False
-) -> Standing | None:
+    supervisor: Supervisor, source: Path, seen_at: Path, *, reader: int, left_out: FilesLeftOut, where: str, by_itself: bool = False
+) -> OverlayTree | None:
     """Let the tree `source`, which the servers see at `seen_at`, stand in the bottle, and at their own paths what links lead to out of it.
 
     As root the tree is read with the rights of `reader` (0: root's), and what a link leads to with those of the link's owner. None where
@@ -88,7 +88,7 @@ def stand_tree(
             todo += [(Path(f"{place}{link}"), Path(led)) for link, led in inner["links"]]
     except OSError:
         return None
-    return Standing(seen, found["digest"], written, tuple(homes[1:]))
+    return OverlayTree(seen, found["digest"], written, tuple(homes[1:]))
 
 
 def _stood(supervisor: Supervisor, source: Path, known_as: Path, reading: _Reading) -> tuple[Path, Path, dict[str, Any]]:

@@ -8,8 +8,8 @@ from msgspec import Struct, structs
 from phpdyno.bundle.apply.checking import Checker
 from phpdyno.bundle.apply.commands import follow_of
 from phpdyno.bundle.apply.edits import refuse_edits, refuse_other_basis, refuse_other_bundle
-from phpdyno.bundle.apply.record import RECORD, Before, Change, Record, State, look, place_of, private, read_record, write_record
-from phpdyno.bundle.apply.tree import Disk, Tree, digest, fresh_name, locked, read_plain
+from phpdyno.bundle.apply.record import RECORD, Before, FileChange, Record, State, look, place_of, private, read_record, write_record
+from phpdyno.bundle.apply.tree import Disk, TargetTree, digest, fresh_name, locked, read_plain
 from phpdyno.bundle.places import mode_bits
 from phpdyno.bundle.reading import Bundle, refuse_empty, shown
 from phpdyno.errors import DynoError
@@ -32,7 +32,7 @@ class Outcome(Struct, frozen=True):
     already: bool = False
 
 
-def apply(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Outcome:
+def apply(bundle: Bundle, tree: TargetTree, checker: Checker, disk: Disk) -> Outcome:
     """Place the bundle's files: all of them, validated, or none.
 
     Raises Edited (files were edited since), DynoError (validation failed: nothing is changed; another bundle is applied), UsageError.
@@ -54,7 +54,7 @@ def apply(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Outcome:
     return Outcome(tuple(change.place for change in prepared.changes), replaced, healed=healed)
 
 
-def rollback(bundle: Bundle | None, tree: Tree, disk: Disk, *, discard: bool = False) -> Outcome:
+def rollback(bundle: Bundle | None, tree: TargetTree, disk: Disk, *, discard: bool = False) -> Outcome:
     """Put everything back as it was before the apply: content, owner, mode, absence. Twice is fine.
 
     The record says what that is; the bundle, where one is given, only that it is the one which is meant. Raises Edited where placed files
@@ -79,7 +79,7 @@ def rollback(bundle: Bundle | None, tree: Tree, disk: Disk, *, discard: bool = F
     return Outcome(restored=tuple(change.place for change in record.changes), healed=healed)
 
 
-def _switch(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Record:
+def _switch(bundle: Bundle, tree: TargetTree, checker: Checker, disk: Disk) -> Record:
     """Everything from looking at the tree to the last file in its place; what fails leaves the tree as it was."""
     try:
         checker.refuse_other_places()
@@ -108,7 +108,7 @@ def _switch(bundle: Bundle, tree: Tree, checker: Checker, disk: Disk) -> Record:
     return record
 
 
-def _make_state(tree: Tree, disk: Disk) -> None:
+def _make_state(tree: TargetTree, disk: Disk) -> None:
     state = tree.state
     for place in tree.missing_dirs(state):
         disk.make_dir(place)
@@ -116,12 +116,12 @@ def _make_state(tree: Tree, disk: Disk) -> None:
         disk.make_dir(state, 0o700)
 
 
-def _prepare(bundle: Bundle, tree: Tree, disk: Disk) -> None:
+def _prepare(bundle: Bundle, tree: TargetTree, disk: Disk) -> None:
     """Back up what will be replaced, then write the record: from here on there is something to roll back."""
     backups = tree.state / BACKUPS
     if not backups.is_dir():
         disk.make_dir(backups, 0o700)
-    changes: list[Change] = []
+    changes: list[FileChange] = []
     dirs: dict[str, None] = {}
     for number, each in enumerate(bundle.manifest.files):
         place = tree.inside(each.target)
@@ -132,7 +132,7 @@ def _prepare(bundle: Bundle, tree: Tree, disk: Disk) -> None:
             before = structs.replace(before, backup=str(number))
             disk.put(backups / before.backup, data, private())
         dirs |= dict.fromkeys(tree.name(missing) for missing in tree.missing_dirs(place))
-        changes.append(Change(tree.name(place), before, each.sha256, each.kind, shown(bundle.contents[each.path])))
+        changes.append(FileChange(tree.name(place), before, each.sha256, each.kind, shown(bundle.contents[each.path])))
     at = datetime.now(UTC).astimezone().isoformat(timespec="seconds")
     record = Record(
         "phpdyno.applied/2",
@@ -148,7 +148,7 @@ def _prepare(bundle: Bundle, tree: Tree, disk: Disk) -> None:
     write_record(tree, disk, record)
 
 
-def _place(bundle: Bundle, tree: Tree, disk: Disk, record: Record) -> None:
+def _place(bundle: Bundle, tree: TargetTree, disk: Disk, record: Record) -> None:
     for name in record.dirs:
         disk.make_dir(tree.inside(name))
     for each, change in zip(bundle.manifest.files, record.changes, strict=True):
@@ -156,7 +156,7 @@ def _place(bundle: Bundle, tree: Tree, disk: Disk, record: Record) -> None:
         disk.put(place_of(tree, change), bundle.contents[each.path], owner)
 
 
-def _undo(tree: Tree, disk: Disk, record: Record) -> None:
+def _undo(tree: TargetTree, disk: Disk, record: Record) -> None:
     """Every place as it was, then the record away: until then it is begun again after whatever ends us.
 
     The disk may be full, so a record that says already that something is under way is not written anew.
@@ -171,7 +171,7 @@ def _undo(tree: Tree, disk: Disk, record: Record) -> None:
     _clear_backups(tree, disk)
 
 
-def _restore(tree: Tree, disk: Disk, change: Change) -> None:
+def _restore(tree: TargetTree, disk: Disk, change: FileChange) -> None:
     """One place as it was. What is so already is left alone, but for a half-written file beside it."""
     place, before = place_of(tree, change), change.before
     if _same(look(place)[0], before):
@@ -193,13 +193,13 @@ def _same(now: Before, before: Before) -> bool:
     return now == structs.replace(before, backup="")
 
 
-def _clear_backups(tree: Tree, disk: Disk) -> None:
+def _clear_backups(tree: TargetTree, disk: Disk) -> None:
     backups = tree.state / BACKUPS
     for each in sorted(backups.iterdir()) if backups.is_dir() else []:
         disk.remove(each)
 
 
-def _clear(tree: Tree, disk: Disk) -> None:
+def _clear(tree: TargetTree, disk: Disk) -> None:
     """Nothing of ours left but a record: it says what there is to roll back, and needs its backups."""
     if os.path.lexists(tree.state / RECORD) or not tree.state.is_dir():
         return

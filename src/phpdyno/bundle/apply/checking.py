@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.bundle.apply.tree import Tree
+from phpdyno.bundle.apply.tree import TargetTree
 from phpdyno.bundle.manifest import MANIFEST, Manifest, PhpPlace
 from phpdyno.bundle.places import read_by, unusual
 from phpdyno.bundle.reading import Bundle
@@ -35,7 +35,7 @@ Here = Callable[[PhpPlace], PhpPlace]
 """Says where the files of a bundle's running pool lie."""
 
 
-class Told(Struct, frozen=True):
+class ProgramAnswer(Struct, frozen=True):
     """What a program said of its configuration: its exit status and lines, without times and process numbers."""
 
     status: int
@@ -67,7 +67,9 @@ class Checker:
     With `unchecked` nobody is asked, for an image without these programs. `here` says where the running pool of a bundle has its files.
     """
 
-    def __init__(self, bundle: Bundle, tree: Tree, *, unchecked: bool = False, ask: Ask = ask_program, here: Here = place_here) -> None:
+    def __init__(
+        self, bundle: Bundle, tree: TargetTree, *, unchecked: bool = False, ask: Ask = ask_program, here: Here = place_here
+    ) -> None:
         self._manifest: Manifest = bundle.manifest
         self._tree = tree
         self._ask = ask
@@ -144,7 +146,7 @@ class Checker:
             by_hand = f"take this file out of {MANIFEST} and reserve {here + wanted - there} yourself"
             raise UsageError(what, where=placed.path, next_step=f"tune here, or {by_hand}")
 
-    def refuse_broken(self) -> dict[str, Told]:
+    def refuse_broken(self) -> dict[str, ProgramAnswer]:
         """What the servers say before anything is changed. Raises DynoError where one would not start as it is."""
         told = self._tell(with_environment=False)
         for name, answer in told.items():
@@ -152,15 +154,15 @@ class Checker:
                 raise DynoError(f"{name} refuses the configuration that is there already: {answer.reason}", next_step="mend that first")
         return told
 
-    def refuse_new_faults(self, before: dict[str, Told]) -> None:
+    def refuse_new_faults(self, before: dict[str, ProgramAnswer]) -> None:
         """Raises DynoError where a server refuses the configuration, or warns of what it did not warn of before."""
         for name, answer in self._tell(with_environment=True).items():
             new = [line for line in answer.lines if line not in before[name].lines and (_GRAVE.search(line) or _TUNABLE.match(line))]
             if answer.status != 0 or new:
-                reason = Told(answer.status, tuple(new) or answer.lines).reason
+                reason = ProgramAnswer(answer.status, tuple(new) or answer.lines).reason
                 raise DynoError(f"{name} refuses the bundle: {reason}", next_step="nothing was changed")
 
-    def _tell(self, *, with_environment: bool) -> dict[str, Told]:
+    def _tell(self, *, with_environment: bool) -> dict[str, ProgramAnswer]:
         if self._unchecked:
             return {}
         php = self._manifest.php
@@ -172,7 +174,7 @@ class Checker:
             told["nginx -t"] = self._run([find_program("nginx") if self._tree.is_host else NGINX, "-t"])
         return told
 
-    def _run(self, argv: Sequence[str], environment: Sequence[str] = ()) -> Told:
+    def _run(self, argv: Sequence[str], environment: Sequence[str] = ()) -> ProgramAnswer:
         """What a program of the tree says, both of its outputs."""
         whole = [*(["/usr/bin/env", *environment] if environment else []), *argv]
         if not self._tree.is_host:
@@ -180,4 +182,4 @@ class Checker:
         answer = self._ask(whole)
         text = (answer.stdout + b"\n" + answer.stderr).decode("utf-8", "replace")
         lines = [_PID.sub("", _STAMP.sub("", line)).strip() for line in text.splitlines()]
-        return Told(answer.returncode, tuple(line for line in lines if line))
+        return ProgramAnswer(answer.returncode, tuple(line for line in lines if line))

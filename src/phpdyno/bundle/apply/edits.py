@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from phpdyno.bundle.apply.record import Change, Record, State, look, place_of, state_of
-from phpdyno.bundle.apply.tree import Tree, digest, read_plain
+from phpdyno.bundle.apply.record import FileChange, Record, State, look, place_of, state_of
+from phpdyno.bundle.apply.tree import TargetTree, digest, read_plain
 from phpdyno.bundle.reading import Bundle, shown
 from phpdyno.bundle.write.basis import difference, settings_of
 from phpdyno.errors import DynoError
@@ -20,14 +20,14 @@ class Edited(DynoError):  # noqa: N818 (it names what is the matter)
         super().__init__(what, where=where, next_step=next_step)
 
 
-def refuse_other_bundle(bundle: Bundle, tree: Tree, record: Record) -> None:
+def refuse_other_bundle(bundle: Bundle, tree: TargetTree, record: Record) -> None:
     """Raises DynoError where what is applied is another bundle."""
     if record.bundle != bundle.sha256:
         what = f"the bundle of the run {record.run} is applied here, since {record.at}"
         raise DynoError(what, where=str(tree.root), next_step="roll that one back first: phpdyno bundle rollback")
 
 
-def refuse_other_basis(bundle: Bundle, tree: Tree) -> None:
+def refuse_other_basis(bundle: Bundle, tree: TargetTree) -> None:
     """Raises Edited where the files that the control was read from say something else now."""
     found = []
     for each in bundle.manifest.based_on:
@@ -43,7 +43,7 @@ def refuse_other_basis(bundle: Bundle, tree: Tree) -> None:
         raise Edited(what, "\n".join(found), where=str(bundle.directory), next_step=next_step)
 
 
-def _content(tree: Tree, target: str) -> bytes:
+def _content(tree: TargetTree, target: str) -> bytes:
     """The content of a file of the tree, through links that stay in it. Raises OSError where it cannot be read."""
     return read_plain(tree.end_of(target))
 
@@ -51,7 +51,7 @@ def _content(tree: Tree, target: str) -> bytes:
 PLACED: tuple[State, ...] = ("after",)
 
 
-def refuse_edits(bundle: Bundle | None, tree: Tree, record: Record, *, allowed: Collection[State] = PLACED) -> None:
+def refuse_edits(bundle: Bundle | None, tree: TargetTree, record: Record, *, allowed: Collection[State] = PLACED) -> None:
     """Raises Edited where placed files are neither as the bundle left them nor in another state that is `allowed`.
 
     The difference is to what the record says that was placed; a record of the first version left that to the bundle.
@@ -62,7 +62,7 @@ def refuse_edits(bundle: Bundle | None, tree: Tree, record: Record, *, allowed: 
         raise Edited(what, "\n".join(changed), where=str(tree.root), next_step=DISCARD)
 
 
-def _edit(bundle: Bundle | None, tree: Tree, change: Change) -> str:
+def _edit(bundle: Bundle | None, tree: TargetTree, change: FileChange) -> str:
     """How a placed file differs from the bundle's; where only comments do, in words."""
     kind, before = _placed(bundle, change)
     now, data = look(place_of(tree, change))
@@ -76,7 +76,7 @@ def _edit(bundle: Bundle | None, tree: Tree, change: Change) -> str:
     return difference(before, text, change.place) or f"{change.place} is {now.kind} now"
 
 
-def _placed(bundle: Bundle | None, change: Change) -> tuple[str | None, str | None]:
+def _placed(bundle: Bundle | None, change: FileChange) -> tuple[str | None, str | None]:
     """Kind and text of what was placed, by the record or else by the bundle; None where neither knows."""
     if change.text is not None:
         return change.kind, change.text

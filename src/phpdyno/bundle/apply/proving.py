@@ -40,7 +40,7 @@ class Live(Struct, frozen=True):
     env_known: bool = True
 
 
-class Proof(Struct, frozen=True):
+class SettingProof(Struct, frozen=True):
     """What came of one setting."""
 
     setting: str
@@ -49,26 +49,26 @@ class Proof(Struct, frozen=True):
     detail: str
 
 
-def prove_all(manifest: Manifest, live: Live) -> tuple[Proof, ...]:
+def prove_all(manifest: Manifest, live: Live) -> tuple[SettingProof, ...]:
     """One per accepted setting, what is left to a person included."""
     return tuple(_prove(manifest, live, name, value) for name, value in manifest.settings.items())
 
 
-def _prove(manifest: Manifest, live: Live, name: str, value: str) -> Proof:
+def _prove(manifest: Manifest, live: Live, name: str, value: str) -> SettingProof:
     if name == PRELOAD:
         value = next((each.target for each in manifest.files if each.kind == "preload"), value)
     directive = name.startswith("pool.") and not pool_ini(name)
     if directive and (contradiction := _not_configured(live, name, value)):
-        return Proof(name, value, "not at work", contradiction)
+        return SettingProof(name, value, "not at work", contradiction)
     if reason := _unaskable(live, name, directive=directive):
-        return Proof(name, value, "cannot be asked", reason)
+        return SettingProof(name, value, "cannot be asked", reason)
     told = [(_directive(live, facts, name, value) if directive else knob_for(name).proof(facts, value)) for facts in live.workers]
     wrong = [detail for proved, detail in told if not proved]
     if wrong:
         share = f" ({len(wrong)} of {len(told)} workers)" if len(told) > 1 else ""
-        return Proof(name, value, "not at work", f"{wrong[0]}{share}")
+        return SettingProof(name, value, "not at work", f"{wrong[0]}{share}")
     several = f" ({len(told)} workers asked)" if len(told) > 1 else ""
-    return Proof(name, value, "at work", f"{told[0][1]}{several}")
+    return SettingProof(name, value, "at work", f"{told[0][1]}{several}")
 
 
 def _unaskable(live: Live, name: str, *, directive: bool) -> str:

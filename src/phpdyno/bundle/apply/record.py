@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from phpdyno.bundle.apply.commands import Follow
-from phpdyno.bundle.apply.tree import Disk, Owner, Tree, digest, read_plain
+from phpdyno.bundle.apply.tree import Disk, FileOwner, TargetTree, digest, read_plain
 from phpdyno.bundle.manifest import Kind
 from phpdyno.errors import DynoError
 from phpdyno.model.decoding import NOT_JSON
@@ -22,13 +22,13 @@ class Before(Struct, frozen=True):
     """What was at a place: nothing, a file (its content in the backup of this name) or a link."""
 
     kind: Literal["absent", "file", "link"]
-    owner: Owner | None = None
+    owner: FileOwner | None = None
     sha256: str = ""
     backup: str = ""
     link: str = ""
 
 
-class Change(Struct, frozen=True):
+class FileChange(Struct, frozen=True):
     """One file that is placed: its real place as a path of the tree, what was there, and the checksum of what comes there.
 
     `kind` and `text` are the bundle's, to show what was edited since; None in records of the first version, which left them to the bundle.
@@ -53,12 +53,12 @@ class Record(Struct, frozen=True):
     run: str
     at: str
     dirs: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     directory: str = ""
     follow: Follow | None = None
 
 
-def read_record(tree: Tree) -> Record | None:
+def read_record(tree: TargetTree) -> Record | None:
     """The record of a tree, None where nothing was applied. Raises DynoError for one that cannot be read."""
     path = tree.state / RECORD
     try:
@@ -70,14 +70,14 @@ def read_record(tree: Tree) -> Record | None:
         raise DynoError(what, where=str(path), next_step="was it made by another version of phpdyno? use that one") from error
 
 
-def write_record(tree: Tree, disk: Disk, record: Record) -> None:
+def write_record(tree: TargetTree, disk: Disk, record: Record) -> None:
     """Replace the record; it is on disk afterwards."""
     disk.put(tree.state / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n", private())
 
 
-def private() -> Owner:
+def private() -> FileOwner:
     """A file of ours that nobody else reads."""
-    return Owner(os.geteuid(), os.getegid(), 0o600)
+    return FileOwner(os.geteuid(), os.getegid(), 0o600)
 
 
 def look(place: Path) -> tuple[Before, bytes]:
@@ -86,14 +86,14 @@ def look(place: Path) -> tuple[Before, bytes]:
         status = place.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return Before("absent"), b""
-    owner = Owner(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+    owner = FileOwner(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
     if stat.S_ISLNK(status.st_mode):
         return Before("link", owner, link=str(place.readlink())), b""
     data = read_plain(place)
     return Before("file", owner, sha256=digest(data)), data
 
 
-def state_of(tree: Tree, change: Change) -> State:
+def state_of(tree: TargetTree, change: FileChange) -> State:
     """Whether a place is as it was before, as the bundle leaves it, or something else."""
     now, _ = look(place_of(tree, change))
     if now.kind == "file" and now.sha256 == change.sha256:
@@ -102,7 +102,7 @@ def state_of(tree: Tree, change: Change) -> State:
     return "before" if (now.kind, now.sha256, now.link) == (before.kind, before.sha256, before.link) else "edited"
 
 
-def place_of(tree: Tree, change: Change) -> Path:
+def place_of(tree: TargetTree, change: FileChange) -> Path:
     """The place of a change. Raises DynoError where a link has come into its way since."""
     place = tree.inside(change.place)
     if tree.name(place) != change.place:

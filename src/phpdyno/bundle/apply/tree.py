@@ -19,7 +19,7 @@ STATE = "/var/lib/phpdyno/bundle"
 """Where the record of what was applied and the backups lie, below the root; open to its owner alone."""
 
 
-class Owner(Struct, frozen=True):
+class FileOwner(Struct, frozen=True):
     """Whose a new file is, and who may do what with it."""
 
     uid: int
@@ -27,7 +27,7 @@ class Owner(Struct, frozen=True):
     mode: int
 
 
-class Tree:
+class TargetTree:
     """A root directory. Raises UsageError where there is none or, as root, where another account can change it."""
 
     def __init__(self, root: Path) -> None:
@@ -120,7 +120,7 @@ class Disk:
     def step(self, what: str) -> None:
         """One change is about to be made."""
 
-    def put(self, path: Path, data: bytes, owner: Owner) -> None:
+    def put(self, path: Path, data: bytes, owner: FileOwner) -> None:
         """A file with this content in place of whatever is there; it is on disk afterwards."""
         with self._fresh(path, "write") as fresh:
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -134,7 +134,7 @@ class Disk:
                 os.fsync(descriptor)
             self._rename(fresh, path)
 
-    def put_link(self, path: Path, target: str, owner: Owner) -> None:
+    def put_link(self, path: Path, target: str, owner: FileOwner) -> None:
         """A symbolic link in place of whatever is there."""
         with self._fresh(path, "link") as fresh:
             fresh.symlink_to(target)
@@ -230,7 +230,7 @@ def digest(data: bytes) -> str:
 
 
 @contextmanager
-def locked(tree: Tree) -> Iterator[None]:
+def locked(tree: TargetTree) -> Iterator[None]:
     """One apply or rollback at a time in a tree. Raises DynoError while another is at work; the state directory has to be there."""
     while True:
         descriptor = os.open(tree.state, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -33,7 +33,7 @@ UNPLACED = (
 )
 
 
-class Findings(Struct, frozen=True, kw_only=True):
+class BundleContents(Struct, frozen=True, kw_only=True):
     """What a bundle is made of. `settings` are the accepted ones by full knob name, `preload` is the preload script's text ('' for none).
 
     `preload_root` is where that script looks for the app, '' where nobody knows. `based_on` are the configuration files that the control
@@ -57,7 +57,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     remarks: dict[str, str] = field(default_factory=dict)
 
 
-def write_bundle(directory: Path, found: Findings, *, now: datetime | None = None) -> Manifest:
+def write_bundle(directory: Path, found: BundleContents, *, now: datetime | None = None) -> Manifest:
     """Write the whole directory; one that is there already is replaced once the new one is complete. Raises UsageError, DynoError."""
     manifest, contents = make_bundle(found, now or datetime.now(UTC).astimezone())
     if directory.is_symlink() or (directory.exists() and not (directory / MANIFEST).is_file()):
@@ -82,7 +82,7 @@ def write_bundle(directory: Path, found: Findings, *, now: datetime | None = Non
     return manifest
 
 
-def make_bundle(found: Findings, now: datetime) -> tuple[Manifest, dict[str, str]]:
+def make_bundle(found: BundleContents, now: datetime) -> tuple[Manifest, dict[str, str]]:
     """The manifest and every file by its path in the bundle, manifest and README included. Pure."""
     rebuilt, stock = found.rebuilt, found.php
     if rebuilt is not None:
@@ -128,7 +128,7 @@ _Shipped = tuple[Kind, str, str, str, tuple[str, ...]]
 """Kind, path in the bundle, target, text, names of its settings."""
 
 
-def _shipped(found: Findings) -> list[_Shipped]:
+def _shipped(found: BundleContents) -> list[_Shipped]:
     php, division = found.php, _division(found)
     first, last = fragment_names(php.pool_file)
     places: dict[Kind, tuple[str, str]] = {
@@ -150,12 +150,12 @@ def _shipped(found: Findings) -> list[_Shipped]:
     return shipped
 
 
-def _division(found: Findings) -> Division:
+def _division(found: BundleContents) -> Division:
     settings = {name: value for name, value in found.settings.items() if found.rebuilt is None or name != PROGRAM}
     return divide(settings, found.control, found.php, preload=_preload_target(found) if found.preload else "")
 
 
-def _unplaced(found: Findings) -> tuple[ByHand, ...]:
+def _unplaced(found: BundleContents) -> tuple[ByHand, ...]:
     if not found.preload or found.preload_root or PRELOAD not in found.settings:
         return ()
     return (ByHand(setting=PRELOAD, value=_preload_target(found), todo=UNPLACED.format(unit=found.php.unit)),)
@@ -166,7 +166,7 @@ def _beside_others(settings: Mapping[str, str], host: HostFacts) -> dict[str, st
     return {**settings, PAGES: str(int(settings[PAGES]) + host.hugetlb_pages)} if PAGES in settings else dict(settings)
 
 
-def _preload_target(found: Findings) -> str:
+def _preload_target(found: BundleContents) -> str:
     """Beside php-fpm's own configuration, where the site's deployments change nothing."""
     return f"{Path(found.php.config).parent}/phpdyno-preload.php"
 

@@ -8,8 +8,8 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.commands.build.sources import Foundation, find_ground
-from phpdyno.commands.build.training_stack import StackSchool
+from phpdyno.commands.build.sources import SourceRequest, find_ground
+from phpdyno.commands.build.training_stack import AppTrainingStack
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
@@ -19,12 +19,12 @@ from phpdyno.model.runs.study import spec_of
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.php_build.compile.native import NATIVE, native_machine
-from phpdyno.php_build.order import Ground, Order
+from phpdyno.php_build.order import BuildOrder, BuildSource
 from phpdyno.php_build.pipeline import Pipeline, earlier_tests
 from phpdyno.php_build.train.bolt import bolt_version, require_bolt
 from phpdyno.php_build.train.requests import keep_requests, kept_requests, traffic_digest
-from phpdyno.php_build.train.stack import School
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.stack import TrainingStack
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.php_build.workshop import Workshop
 from phpdyno.servers.programs.finding import find_program, told
 from phpdyno.servers.supervision.supervisor import BASE_PATH, Supervisor
@@ -49,7 +49,7 @@ class Trainee(Struct, frozen=True):
     requests: str = ""
 
 
-class Subject(Struct, frozen=True):
+class PreparedTrainee(Struct, frozen=True):
     """An app that trains, what is asked of it, and what a training by it consists of."""
 
     definition: App
@@ -57,15 +57,15 @@ class Subject(Struct, frozen=True):
     teaching: Teaching
 
 
-class Site:
+class BuildSession:
     """Makes builds on one ground."""
 
-    def __init__(self, shop: Workshop, supervisor: Supervisor, ground: Ground, progress: Progress) -> None:
+    def __init__(self, shop: Workshop, supervisor: Supervisor, ground: BuildSource, progress: Progress) -> None:
         self._shop = shop
         self._supervisor = supervisor
         self._ground = ground
         self._progress = progress
-        self._subjects: dict[str, Subject] = {}
+        self._subjects: dict[str, PreparedTrainee] = {}
         self._title = ""
         self._said: set[str] = set()
 
@@ -77,7 +77,7 @@ class Site:
             raise DynoError(what, where=teaching.app, next_step="build it again with that file")
         return Trainee(teaching.reference, teaching.weight, workload, teaching.requests)
 
-    def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
         """What a training by this app consists of. Raises UsageError, DynoError."""
         definition = open_app(trainee.reference)
         with Supervisor(self._supervisor.logs) as supervisor:
@@ -97,7 +97,7 @@ class Site:
         )
         if trainee.workload is not None:
             keep_requests(self._shop.home, workload)
-        self._subjects[teaching.app] = Subject(definition, workload, teaching)
+        self._subjects[teaching.app] = PreparedTrainee(definition, workload, teaching)
         return teaching
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str = "", run_tests: bool = False) -> tuple[Path, Build]:
@@ -115,7 +115,7 @@ class Site:
             # Before an hour of compiling that nothing can be laid out after.
             require_bolt()
         bolt, machine = bolt_version() if recipe.bolt else "", native_machine() if recipe.march == NATIVE else ""
-        order = Order(recipe, self._ground, compiler, tuple(teachings), bolt, machine)
+        order = BuildOrder(recipe, self._ground, compiler, tuple(teachings), bolt, machine)
         pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
         place, made = pipeline.build(order)
         tested = pipeline.tested(order.without(made.skipped), place) if run_tests else earlier_tests(place)
@@ -128,7 +128,7 @@ class Site:
                 raise UsageError("two of these apps have one name", where=each.app, next_step="give each its own name in app.toml")
 
     @contextmanager
-    def _school(self, name: str) -> Iterator[School]:
+    def _school(self, name: str) -> Iterator[TrainingStack]:
         """On servers of its own, which end with it."""
         subject = self._subjects[name]
         taught = subject.teaching
@@ -137,7 +137,9 @@ class Site:
             self._progress.phase(self._title)
             self._tell_first(notices_of(stand.bench.supervisor, stand.bench.app))
             control = make_arms(spec_of(self._ground.stock), (), aa=True, app=subject.definition).control
-            yield StackSchool(stand.bench, subject.workload, control, Course(taught.seconds, taught.least, taught.seed), self._tell)
+            yield AppTrainingStack(
+                stand.bench, subject.workload, control, TrainingLength(taught.seconds, taught.least, taught.seed), self._tell
+            )
 
     def _tell_first(self, notices: Sequence[str]) -> None:
         """Each once, however many builds the app trains."""
@@ -151,7 +153,7 @@ class Site:
 
 
 @contextmanager
-def open_site(foundation: Foundation, *, logs: Path, progress: Progress) -> Iterator[Site]:
+def open_site(foundation: SourceRequest, *, logs: Path, progress: Progress) -> Iterator[BuildSession]:
     """A site for what the user wants built of; nothing is measured, and nothing else is built in this cache, while it is open. What is at
     work already is waited for.
 
@@ -160,7 +162,7 @@ def open_site(foundation: Foundation, *, logs: Path, progress: Progress) -> Iter
     shop = Workshop(cache_dir(), progress.note)
     # In this order: whoever has built goes on to measure with the lock in hand, and may build again.
     with MeasuringLock(waiting=progress.note), shop.alone(), Supervisor(logs) as supervisor:
-        yield Site(shop, supervisor, find_ground(foundation, shop, supervisor, progress), progress)
+        yield BuildSession(shop, supervisor, find_ground(foundation, shop, supervisor, progress), progress)
 
 
 def refuse_unknown(references: Iterable[str]) -> None:

@@ -12,8 +12,8 @@ from rich.table import Table
 from phpdyno.bundle.manifest import PROGRAM
 from phpdyno.commands.build.builder import LOGS, Trainee, parse_trainee
 from phpdyno.commands.build.refresh import refresh
-from phpdyno.commands.build.run import Made, Wanted, build, directory_for, of_one_package, package, refuse_failed, refuse_outdated
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.run import BuildRequest, Made, build, directory_for, of_one_package, package, refuse_failed, refuse_outdated
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.commands.build.training_stack import OWN_PLACE
 from phpdyno.commands.build.words import missing_words, taught_words
 from phpdyno.commands.common.app_source import absolute_reference
@@ -25,10 +25,10 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.lock import holding_on
-from phpdyno.model.build import Build, Check
+from phpdyno.model.build import Build, BuildCheck
 from phpdyno.php_build.package.texts import unhardened
 from phpdyno.php_build.source.added_extensions import parse_added
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.php_build.workshop import finished_builds, named_build
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
@@ -39,7 +39,7 @@ from phpdyno.session.specs import settings_of_build
 NO_EXTENSIONS = "none"
 
 
-class Options(Struct, frozen=True):
+class BuildOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     finished: str = ""
@@ -65,7 +65,7 @@ class Listed(Struct, frozen=True):
     package: str = ""
 
 
-def run(options: Options) -> int:
+def run(options: BuildOptions) -> int:
     """Carry out the command."""
     if options.listed:
         _refuse_beside_listing(options)
@@ -110,15 +110,17 @@ def _packed(made: Sequence[Made], into: Path, logs: Path) -> tuple[dict[Path, st
     return packed, why
 
 
-def wrong_in(build: Build) -> tuple[Check, ...]:
+def wrong_in(build: Build) -> tuple[BuildCheck, ...]:
     """Checks of a build that found something wrong."""
     return tuple(check for check in build.checks if not check.ok)
 
 
-def _refuse_other_options(options: Options) -> None:
+def _refuse_other_options(options: BuildOptions) -> None:
     """Builds are made anew by their own recipes, for their own apps. Raises UsageError."""
     ground = GroundOptions(like=options.ground.like)
-    alone = Options(refresh=True, ground=ground, runs=options.runs, package=options.package, json=options.json, finished=options.finished)
+    alone = BuildOptions(
+        refresh=True, ground=ground, runs=options.runs, package=options.package, json=options.json, finished=options.finished
+    )
     if options != alone:
         what = "builds are made anew as they were made, for the apps that they were made for"
         raise UsageError(what, where="--refresh", next_step="leave all other options out but --like, --package, --runs and --json")
@@ -128,16 +130,16 @@ def _refuse_other_options(options: Options) -> None:
         )
 
 
-def _refuse_beside_listing(options: Options) -> None:
+def _refuse_beside_listing(options: BuildOptions) -> None:
     """Raises UsageError."""
-    if options != Options(listed=True, json=options.json, runs=options.runs):
+    if options != BuildOptions(listed=True, json=options.json, runs=options.runs):
         raise UsageError(
             "--list shows what is there, and does nothing else", where="--list", next_step="leave all other options out but --json"
         )
 
 
-def _package_finished(options: Options, logs: Path) -> int:
-    alone = Options(finished=options.finished, package=options.package, runs=options.runs, json=options.json)
+def _package_finished(options: BuildOptions, logs: Path) -> int:
+    alone = BuildOptions(finished=options.finished, package=options.package, runs=options.runs, json=options.json)
     if options.package is None or options != alone:
         what = "a finished build is packaged as it is"
         step = f"write: phpdyno build {options.finished} --package DIR; to build for an app: phpdyno build --train {options.finished}"
@@ -149,9 +151,9 @@ def _package_finished(options: Options, logs: Path) -> int:
     return _show([Listed(str(place), made, str(packed))], as_json=options.json)
 
 
-def wanted_of(options: Options, console: Console) -> Wanted:
+def wanted_of(options: BuildOptions, console: Console) -> BuildRequest:
     """What is to be built; requests of a log are told of. Raises UsageError."""
-    course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
+    course = TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed)
     trainees = trainees_of(options.train)
     foundation = structs.replace(foundation_of(options.ground), to_be_kept=options.package is not None)
     recipe = parse_recipe(options.recipe or RECIPE)
@@ -160,16 +162,16 @@ def wanted_of(options: Options, console: Console) -> Wanted:
             raise UsageError("requests of a file are those of one app", where=options.requests.given, next_step="train on one at a time")
         own = own_requests(options.requests, console)
         trainees = (structs.replace(trainees[0], workload=own.workload, requests=own.file),)
-    return Wanted(trainees, recipe, foundation, course, options.run_tests)
+    return BuildRequest(trainees, recipe, foundation, course, options.run_tests)
 
 
-def foundation_of(ground: GroundOptions) -> Foundation:
+def foundation_of(ground: GroundOptions) -> SourceRequest:
     """What the options say is built of. Raises UsageError."""
     if ground.checksum and ground.source is None:
         raise UsageError("a checksum belongs to --source", where=f"--checksum {ground.checksum}", next_step="name the tarball")
     source = absolute(Path(), str(ground.source), where="--source") if ground.source else None
     named = None if not ground.extension else () if ground.extension == (NO_EXTENSIONS,) else ground.extension
-    return Foundation(
+    return SourceRequest(
         like=ground.like,
         source=source,
         checksum=ground.checksum,

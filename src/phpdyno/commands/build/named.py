@@ -6,14 +6,14 @@ from pathlib import Path
 from msgspec import structs
 
 from phpdyno.commands.build.builder import Trainee, open_site
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.model.build import Build, stock_of
 from phpdyno.model.runs.ladder import STOCK
 from phpdyno.model.runs.study import Study
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.php_build.workshop import named_build
 
 LAYER = "build"
@@ -26,11 +26,11 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study
     if not wanted.builds:
         return wanted, {}
     builds: dict[str, Build] = {}
-    course = Course(seed=wanted.seed)
+    course = TrainingLength(seed=wanted.seed)
     for alone in dict.fromkeys(each.alone for each in wanted.builds):
         mine = [each for each in wanted.builds if each.alone == alone]
         recipes = {each.name: parse_recipe(each.recipe) for each in mine}
-        foundation = Foundation(alone=alone, laid_out=any(recipe.bolt for recipe in recipes.values()))
+        foundation = SourceRequest(alone=alone, laid_out=any(recipe.bolt for recipe in recipes.values()))
         with open_site(foundation, logs=logs, progress=progress) as site:
             training = dict.fromkeys(app for each in mine for app in each.train)
             taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}

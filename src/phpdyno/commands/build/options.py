@@ -60,7 +60,7 @@ def build(
     """Rebuild the installed PHP for an app, as a drop-in that loads the distribution's own extensions."""
     from phpdyno.commands.build import command  # noqa: PLC0415 (not for --help)
 
-    options = command.Options(
+    options = command.BuildOptions(
         finished=finished,
         train=train,
         requests=requests,

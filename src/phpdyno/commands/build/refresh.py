@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from phpdyno.commands.build.builder import open_site
 from phpdyno.commands.build.run import Made
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.recipe import Recipe
 from phpdyno.php_build.source.installed import find_fpm, why_outdated
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.php_build.workshop import finished_builds, named_build
 from phpdyno.servers.programs.php import inspect_php
 
@@ -25,10 +25,10 @@ class _Renewal(Struct, frozen=True):
     teachings: tuple[Teaching, ...]
 
     @property
-    def course(self) -> Course:
+    def course(self) -> TrainingLength:
         """As it was."""
         first = self.teachings[0]
-        return Course(first.seconds, first.least, first.seed)
+        return TrainingLength(first.seconds, first.least, first.seed)
 
 
 def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tuple[list[Made], list[str]]:
@@ -56,7 +56,7 @@ def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tup
     made: dict[Path, Build] = {}
     if renewals:
         # Of BOLT each recipe with it is asked by itself: where it is missing, the others go on.
-        with open_site(Foundation(like, to_be_kept=True), logs=logs, progress=progress) as site:
+        with open_site(SourceRequest(like, to_be_kept=True), logs=logs, progress=progress) as site:
             for number, each in enumerate(renewals, 1):
                 title = f"build {number} of {len(renewals)}: {each.recipe.name}"
                 try:

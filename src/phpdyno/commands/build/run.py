@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from phpdyno.commands.build.builder import Trainee, open_site, refuse_unknown
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.commands.build.training_stack import PLACES
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError
@@ -18,7 +18,7 @@ from phpdyno.php_build.package.debian import make_package
 from phpdyno.php_build.package.texts import package_name, refuse_unpackable
 from phpdyno.php_build.pipeline import earlier_tests
 from phpdyno.php_build.source.installed import why_outdated
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.servers.programs.finding import find_program, told
 from phpdyno.servers.programs.php import inspect_php
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -27,17 +27,17 @@ Made = tuple[Path, Build]
 """A finished build and its directory."""
 
 
-class Wanted(Struct, frozen=True):
+class BuildRequest(Struct, frozen=True):
     """What the user asked to build."""
 
     trainees: tuple[Trainee, ...]
     recipe: Recipe
-    foundation: Foundation = Foundation()
-    course: Course = Course()
+    foundation: SourceRequest = SourceRequest()
+    course: TrainingLength = TrainingLength()
     run_tests: bool = False
 
 
-def build(wanted: Wanted, *, logs: Path, progress: Progress) -> Made:
+def build(wanted: BuildRequest, *, logs: Path, progress: Progress) -> Made:
     """Build, and return the directory and its record. Raises DynoError."""
     refuse_unknown(each.reference for each in wanted.trainees)
     foundation = structs.replace(wanted.foundation, laid_out=wanted.recipe.bolt)

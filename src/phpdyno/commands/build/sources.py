@@ -16,7 +16,7 @@ from phpdyno.php_build.compile.dropin import modules_in
 from phpdyno.php_build.compile.elf import libraries_of
 from phpdyno.php_build.compile.options import drop_in_options, linked_options
 from phpdyno.php_build.compile.standalone import IN_SOURCE, not_in_source, of_source, packages_for, standalone_options
-from phpdyno.php_build.order import Ground
+from phpdyno.php_build.order import BuildSource
 from phpdyno.php_build.package.texts import series_beside
 from phpdyno.php_build.source.added_extensions import OPTION, Added, packages_of, read_added
 from phpdyno.php_build.source.debian import SourceArchive, candidates
@@ -37,7 +37,7 @@ PLACEHOLDER = "/nonexistent/phpdyno"
 """Where a drop-in would look for its modules if it were not told: it always is, so that its directory may lie anywhere."""
 
 
-class Foundation(Struct, frozen=True):
+class SourceRequest(Struct, frozen=True):
     """What the user wants built of: a php-fpm that is there ('' for the newest), a `source` (None for that of its package), with its
     extensions compiled in (`alone`), those of that php-fpm or the ones that are named (`extensions`) and some by their sources (`added`),
     for threads (`zts`).
@@ -57,7 +57,7 @@ class Foundation(Struct, frozen=True):
     laid_out: bool = False
 
 
-def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, progress: Progress) -> Ground:
+def find_ground(wanted: SourceRequest, shop: Workshop, supervisor: Supervisor, progress: Progress) -> BuildSource:
     """Raises UsageError for a source that is none or does not fit; DynoError: no such PHP, a package missing, no source to be had, or none
     of what is `to_be_kept`."""
     if wanted.zts and not wanted.alone:
@@ -75,13 +75,13 @@ def find_ground(wanted: Foundation, shop: Workshop, supervisor: Supervisor, prog
 class _Search:
     """For the source and the PHP beside it that a wish is about."""
 
-    def __init__(self, wanted: Foundation, shop: Workshop, supervisor: Supervisor, progress: Progress) -> None:
+    def __init__(self, wanted: SourceRequest, shop: Workshop, supervisor: Supervisor, progress: Progress) -> None:
         self._wanted = wanted
         self._shop = shop
         self._supervisor = supervisor
         self._progress = progress
 
-    def drop_in(self) -> Ground:
+    def drop_in(self) -> BuildSource:
         """Configured as the PHP that is there, whose extensions it loads."""
         installed = look_at(self._wanted.like)
         options, why = self._options(installed)
@@ -93,7 +93,7 @@ class _Search:
             return self._packaged(installed, options, why)
         return structs.replace(_drop_in(given.origin, given.place, installed, options), version=given.version)
 
-    def alone(self) -> Ground:
+    def alone(self) -> BuildSource:
         """All extensions of the control that its source has, compiled in."""
         wanted = self._wanted
         fpm = find_fpm(wanted.like)
@@ -112,7 +112,7 @@ class _Search:
             packaged = self._packaged(look_at(self._wanted.like), options)
             return structs.replace(packaged, theirs=None, modules=(), beside="", ini=ini, extensions=extensions, added=added)
         outdated = self._outdated(given.version, installed)
-        return Ground(
+        return BuildSource(
             origin=structs.replace(given.origin, notice=outdated),
             source=given.place,
             version=given.version,
@@ -176,7 +176,7 @@ class _Search:
         self._progress.note(f"{what}: for measuring only")
         return f"{what}: for measuring only"
 
-    def _packaged(self, installed: Installed, options: tuple[str, ...], why: str = "") -> Ground:
+    def _packaged(self, installed: Installed, options: tuple[str, ...], why: str = "") -> BuildSource:
         """The exact version where the archive has it, else the nearest one, older rather than newer, for measuring only: with binaries of
         its own version, which are unpacked in the cache, to stand beside, or alone. Without `options` it is not the exact one (`why`)."""
         archive = SourceArchive(self._shop.home / "apt", self._supervisor)
@@ -218,7 +218,7 @@ class _Search:
             return str(error)
         return ""
 
-    def _near(self, installed: Installed, ground: Ground, missing: Sequence[str] = ()) -> Ground:
+    def _near(self, installed: Installed, ground: BuildSource, missing: Sequence[str] = ()) -> BuildSource:
         """A ground of another version than the installed one, without these extensions of it; the user is told what that means."""
         exact, version = installed.source_version, ground.origin.version
         newer = is_below(exact, version)
@@ -280,10 +280,10 @@ def _below(root: Path, path: str) -> Path:
     return root / path.lstrip("/")
 
 
-def _drop_in(origin: Origin, source: Path, beside: Installed, options: tuple[str, ...], *, pair: bool = False) -> Ground:
+def _drop_in(origin: Origin, source: Path, beside: Installed, options: tuple[str, ...], *, pair: bool = False) -> BuildSource:
     stock = {"php": beside.fpm, **({"php.extension_dir": beside.extension_dir} if pair else {})}
     theirs = Path(beside.extension_dir)
-    return Ground(
+    return BuildSource(
         origin=origin,
         source=source,
         version=beside.version,

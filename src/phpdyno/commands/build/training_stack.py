@@ -9,7 +9,7 @@ from msgspec import structs
 
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import BESIDE_FPM, Check
+from phpdyno.model.build import BESIDE_FPM, BuildCheck
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.workload import Workload
 from phpdyno.php_build.compile.tree import MODULE
@@ -17,8 +17,8 @@ from phpdyno.php_build.compile.tree_commands import Tell
 from phpdyno.php_build.order import Expected
 from phpdyno.php_build.source.installed import modules_of
 from phpdyno.php_build.train.beside import Beside
-from phpdyno.php_build.train.stack import EXAMINED, TRAINED, Found
-from phpdyno.php_build.train.training import NO_COURSE, Course, Trained, Trainer
+from phpdyno.php_build.train.stack import EXAMINED, TRAINED, StackFound
+from phpdyno.php_build.train.training import NO_COURSE, Trained, Trainer, TrainingLength
 from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.placement import ini_options, loading
@@ -38,10 +38,10 @@ SYSTEM = "system"
 """In the version of a time-zone database that is the system's, by Debian's patch."""
 
 
-class StackSchool:
+class AppTrainingStack:
     """A school on one stage, with the control's answers as the right ones."""
 
-    def __init__(self, bench: Bench, workload: Workload, control: Arm, course: Course, tell: Tell) -> None:
+    def __init__(self, bench: Bench, workload: Workload, control: Arm, course: TrainingLength, tell: Tell) -> None:
         self._bench = bench
         self._control = control
         self._course = course
@@ -63,7 +63,7 @@ class StackSchool:
         changed = {**settings, **{f"env.{name}": value for name, value in environment.items()}}
         return Arm(TRAINED, php, {**self._control.settings, **changed}, changed)
 
-    def examine(self, settings: dict[str, str], expected: Expected) -> Found:
+    def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
         """Start it beside the control: what it is, loads, maps and answers. Raises WrongAnswer, ArmFailed."""
         self._tell("examining", 0.0)
         arm, traits = self._looked_at(settings)
@@ -79,7 +79,7 @@ class StackSchool:
             check_of_places(places),
             check_of_programs(settings, facts.extensions),
         )
-        return Found(checks, places)
+        return StackFound(checks, places)
 
     def _looked_at(self, settings: dict[str, str]) -> tuple[Arm, Traits]:
         """The arm that runs a build, which is asked what it is. Raises ArmFailed where it does not run at all."""
@@ -99,7 +99,7 @@ class StackSchool:
         return self._bench.supervisor.directory(name, private=False)
 
 
-def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compiled_in: Sequence[str] | None) -> tuple[Check, ...]:
+def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compiled_in: Sequence[str] | None) -> tuple[BuildCheck, ...]:
     """What a worker of a build shows beside one of the control: a drop-in loads all that that one does, a build that stands alone has
     what was `compiled_in`."""
     loaded = set(facts.extensions)
@@ -116,20 +116,20 @@ def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compil
     unloaded = as_module and compiled_in is None and not control.opcache_so
     mapped = facts.opcache_so or ("none, as in the control," if unloaded else "none" if as_module else "compiled in")
     return (
-        Check("extensions", ok=not missing and not more, seen=said),
-        Check("program", ok=facts.exe == php.fpm, seen=f"the worker runs {facts.exe}, build id {read_build_id(Path(facts.exe))[:12]}"),
-        Check("opcache", ok=facts.opcache_so == (own if as_module and not unloaded else ""), seen=f"{mapped} is mapped"),
-        Check("version", ok=facts.php_version == php.version, seen=f"PHP {facts.php_version}"),
+        BuildCheck("extensions", ok=not missing and not more, seen=said),
+        BuildCheck("program", ok=facts.exe == php.fpm, seen=f"the worker runs {facts.exe}, build id {read_build_id(Path(facts.exe))[:12]}"),
+        BuildCheck("opcache", ok=facts.opcache_so == (own if as_module and not unloaded else ""), seen=f"{mapped} is mapped"),
+        BuildCheck("version", ok=facts.php_version == php.version, seen=f"PHP {facts.php_version}"),
     )
 
 
-def checks_of_traits(php: Traits, control: Traits, expected: Expected) -> tuple[Check, ...]:
+def checks_of_traits(php: Traits, control: Traits, expected: Expected) -> tuple[BuildCheck, ...]:
     """What a build says that it is, beside what the control says."""
     same = (SYSTEM in php.timezones) == (SYSTEM in control.timezones)
     beside = "" if same else f"; {_database(control)} in the control"
     return (
-        Check("threads", ok=php.threads == expected.threads, seen="thread-safe" if php.threads else "not thread-safe"),
-        Check("time zones", ok=same or not expected.as_packaged, seen=f"{_database(php)}{beside}"),
+        BuildCheck("threads", ok=php.threads == expected.threads, seen="thread-safe" if php.threads else "not thread-safe"),
+        BuildCheck("time zones", ok=same or not expected.as_packaged, seen=f"{_database(php)}{beside}"),
     )
 
 
@@ -144,13 +144,13 @@ def places_of(php: Traits, control: Traits, *, set_in: Sequence[str] = ()) -> di
     }
 
 
-def check_of_places(places: Mapping[str, str]) -> Check:
+def check_of_places(places: Mapping[str, str]) -> BuildCheck:
     """What a build's package tells it, since its source does not."""
     said = ", ".join(f"{name} is {value}" for name, value in places.items())
-    return Check(PLACES, ok=True, seen=f"compiled into the control alone, told by a package: {said}" if said else "as in the control")
+    return BuildCheck(PLACES, ok=True, seen=f"compiled into the control alone, told by a package: {said}" if said else "as in the control")
 
 
-def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> Check:
+def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> BuildCheck:
     """Whether the programs beside a php-fpm, which nothing starts here, load what that has `loaded`."""
     options, scan_dir = ini_options(settings)
     asked = (*options, *loading(settings))
@@ -164,7 +164,7 @@ def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> Che
             continue
         if missing := sorted({*loaded} - {*has, OF_THE_SERVER}):
             said.append(f"{name} without {', '.join(missing)}")
-    return Check("other programs", ok=not said, seen="; ".join(said) or f"{' and '.join(BESIDE_FPM)} load the same")
+    return BuildCheck("other programs", ok=not said, seen="; ".join(said) or f"{' and '.join(BESIDE_FPM)} load the same")
 
 
 def _database(php: Traits) -> str:

@@ -11,7 +11,7 @@ from phpdyno.bundle.apply.commands import Follow, commands_after, commands_back,
 from phpdyno.bundle.apply.edits import Edited
 from phpdyno.bundle.apply.live import read_live
 from phpdyno.bundle.apply.record import Record, read_record
-from phpdyno.bundle.apply.tree import Disk, Tree
+from phpdyno.bundle.apply.tree import Disk, TargetTree
 from phpdyno.bundle.apply.verifying import Verified, verify
 from phpdyno.bundle.reading import Bundle, read_bundle, shown
 from phpdyno.bundle.write.readme import effect_in_words
@@ -44,7 +44,7 @@ def run_verify(directory: Path, root: Path, *, pool: str = "") -> int:
     """Ask the live workers; 1 where a setting is not at work or none could be asked. Raises UsageError, DynoError."""
 
     def act() -> int:
-        bundle, tree = read_bundle(directory), Tree(root)
+        bundle, tree = read_bundle(directory), TargetTree(root)
         found = verify(bundle, tree, lambda mark: read_live(bundle.manifest, mark, selector=pool))
         _print(_verified(found))
         return EXIT_REFUTED if found.refuted or (found.proofs and not found.proved) else 0
@@ -59,7 +59,7 @@ def run_rollback(directory: Path | None, root: Path, *, reload: Sequence[str] = 
     """
 
     def act() -> int:
-        tree = Tree(root)
+        tree = TargetTree(root)
         record = read_record(tree)
         bundle = _meant(directory, record)
         follow = (record and record.follow) or (follow_of(bundle.manifest) if bundle else None)
@@ -115,14 +115,14 @@ def _told(act: Callable[[], int]) -> int:
         raise DynoError("permission denied", where=str(error.filename or ""), next_step="run phpdyno as root") from error
 
 
-def _tree(root: Path, *, unchecked: bool) -> Tree:
-    tree = Tree(root)
+def _tree(root: Path, *, unchecked: bool) -> TargetTree:
+    tree = TargetTree(root)
     if unchecked and tree.is_host:
         raise UsageError("on this machine the configuration is always tested", where="--unchecked", next_step="leave it out")
     return tree
 
 
-def _services(follow: Follow, named: Sequence[str], tree: Tree) -> dict[str, str]:
+def _services(follow: Follow, named: Sequence[str], tree: TargetTree) -> dict[str, str]:
     """The services to reload or restart, with the verb. Raises UsageError for one that the bundle has nothing to do with."""
     known = follow.services
     for name in named:

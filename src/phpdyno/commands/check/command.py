@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from phpdyno.commands.check import view
-from phpdyno.commands.check.found import Found
+from phpdyno.commands.check.found import CheckFound
 from phpdyno.commands.check.looking import look_at
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
@@ -39,7 +39,7 @@ def run(reference: str, *, control: str, docroot: Path | None, urls: tuple[str, 
     return 0 if found.measurable else EXIT_NOT_MEASURABLE
 
 
-def _print(found: Found) -> None:
+def _print(found: CheckFound) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for number, name in enumerate(view.HEADS):
         table.add_column(name, overflow="fold", justify="right" if number else "left")

@@ -20,7 +20,7 @@ class TargetFound(Struct, frozen=True, kw_only=True):
     problem: Annotated[str, Meta(description="Why it cannot be measured; empty where it can.")] = ""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class CheckFound(Struct, frozen=True, kw_only=True):
     """All of a check."""
 
     app: Annotated[str, Meta(description="Name of the app.")]

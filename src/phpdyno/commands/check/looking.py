@@ -11,13 +11,13 @@ from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import require_valid
 from phpdyno.answers.mask import learn
 from phpdyno.apps.source import App
-from phpdyno.commands.check.found import Found, TargetFound
+from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.drive.driver import Response
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S, answer_of
 from phpdyno.experiment.common.lanes import make_lane
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.arm import Arm
@@ -32,7 +32,7 @@ MOST_WARNINGS = 20
 _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")
 
 
-def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, workload: Workload | None = None) -> Found:
+def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, workload: Workload | None = None) -> CheckFound:
     """Look at an app as `arm` serves it. Raises DynoError where it cannot be prepared or its servers do not start."""
     with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand, on_cores(stand.bench.cores.helpers):
         bench = stand.bench
@@ -44,7 +44,7 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
             lane.driver.close()
         progress.phase("watching what the app reaches for")
         reached, unwatched = watch_app(bench, arm, asked)
-        return Found(
+        return CheckFound(
             app=bench.app.name,
             bottle=bench.supervisor.no_bottle,
             targets=targets,
@@ -55,11 +55,11 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
         )
 
 
-def _lane(instance: object, bench: Bench, arm: Arm, workload: Workload) -> Lane:
+def _lane(instance: object, bench: Bench, arm: Arm, workload: Workload) -> DrivenInstance:
     return make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})  # type: ignore[arg-type]
 
 
-def _targets(lane: Lane, workload: Workload) -> Iterator[TargetFound]:
+def _targets(lane: DrivenInstance, workload: Workload) -> Iterator[TargetFound]:
     """Every target several times in turn; the last time after a while, so that a clock shows."""
     asked: list[list[tuple[Response, float, float]]] = [[] for _ in workload.targets]
     said = ["" for _ in workload.targets]
@@ -74,7 +74,7 @@ def _targets(lane: Lane, workload: Workload) -> Iterator[TargetFound]:
         yield _judged(lane, target, asked[index], said[index])
 
 
-def _timed(lane: Lane, index: int) -> tuple[Response, float, float]:
+def _timed(lane: DrivenInstance, index: int) -> tuple[Response, float, float]:
     """An answer, its time and the CPU of PHP for it, in milliseconds."""
     cpu_ns, start_ns = lane.instance.php_meter.read_ns(), time.perf_counter_ns()
     response = lane.driver.fetch(index)
@@ -83,7 +83,7 @@ def _timed(lane: Lane, index: int) -> tuple[Response, float, float]:
     return response, took_ns / 1e6, (lane.instance.php_meter.read_ns() - cpu_ns) / 1e6
 
 
-def _judged(lane: Lane, target: Target, asked: list[tuple[Response, float, float]], said: str) -> TargetFound:
+def _judged(lane: DrivenInstance, target: Target, asked: list[tuple[Response, float, float]], said: str) -> TargetFound:
     responses = [response for response, _, _ in asked]
     last, warm = responses[-1], asked[1:]
     problem, moving = "", None
@@ -117,13 +117,13 @@ def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]
         return error.what, None
 
 
-def _logs(lane: Lane) -> tuple[str, ...]:
+def _logs(lane: DrivenInstance) -> tuple[str, ...]:
     """What each server of an instance has said so far."""
     servers = (getattr(lane.instance, name, None) for name in ("fpm", "web"))
     return tuple(server.said() for server in servers if server is not None)
 
 
-def _explained(lane: Lane, said: str) -> str:
+def _explained(lane: DrivenInstance, said: str) -> str:
     """What of that which the servers `said` to one target explains why it fails; '' when nothing does."""
     fatal = [line.strip('"') for line in _SAID.findall(said) if "error:" in line]
     refused = WEB_FAULT.findall(said)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from phpdyno.commands.check.found import Found, TargetFound
+from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.model.notices import through_words
 from phpdyno.report.advice import advise
 
 HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
 
 
-def rows(found: Found) -> Iterator[tuple[str, ...]]:
+def rows(found: CheckFound) -> Iterator[tuple[str, ...]]:
     """The cells of the table, a row for each target."""
     for target in found.targets:
         yield (
@@ -22,7 +22,7 @@ def rows(found: Found) -> Iterator[tuple[str, ...]]:
         )
 
 
-def head(found: Found) -> Iterator[str]:
+def head(found: CheckFound) -> Iterator[str]:
     """Give the lines above the table, which must be known before all else."""
     if found.bottle:
         yield f"without a bottle ({found.bottle}): what the app reaches for is this host's"
@@ -30,7 +30,7 @@ def head(found: Found) -> Iterator[str]:
         yield through_words(found.let_through)
 
 
-def lines(found: Found) -> Iterator[str]:
+def lines(found: CheckFound) -> Iterator[str]:
     """What stands below the table."""
     for target in found.targets:
         yield from _of_target(target)
@@ -48,7 +48,7 @@ def _of_target(target: TargetFound) -> Iterator[str]:
         yield f"{target.label}: {warning}"
 
 
-def _reached(found: Found) -> Iterator[str]:
+def _reached(found: CheckFound) -> Iterator[str]:
     if found.reached is None:
         yield f"what the app reaches for was not watched: {found.unwatched}"
         return

@@ -13,7 +13,7 @@ from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.compare.explained import compare_and_explain, resume_and_explain
-from phpdyno.commands.compare.run import Question
+from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.compare.show import report
 from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.errors import UsageError
@@ -23,7 +23,7 @@ EXIT_REGRESSED = 3
 EXIT_INCONCLUSIVE = 4
 
 
-class Options(Struct, frozen=True):
+class CompareOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     reference: str
@@ -51,7 +51,7 @@ class Options(Struct, frozen=True):
     explain: bool = False
 
 
-def run(options: Options) -> int:
+def run(options: CompareOptions) -> int:
     """Carry out the command; the exit code says what was asked to be said by it."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
@@ -67,7 +67,7 @@ def run(options: Options) -> int:
     return _exit_code(options, view)
 
 
-def _question(options: Options) -> Question:
+def _question(options: CompareOptions) -> CompareRequest:
     if options.concurrency is not None and not 1 <= options.concurrency <= MOST_CONCURRENCY:
         raise UsageError(f"{options.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")
     if options.slot is not None and options.slot < (options.concurrency or 1):
@@ -75,7 +75,7 @@ def _question(options: Options) -> Question:
     if options.script is not None:
         _refuse_servers(options)
     checked_seed(options.seed)
-    return Question(
+    return CompareRequest(
         source=app_source(options.reference, options.docroot, options.urls, options.script),
         control=options.control,
         treatments=options.treatments,
@@ -93,7 +93,7 @@ def _question(options: Options) -> Question:
     )
 
 
-def _refuse_servers(options: Options) -> None:
+def _refuse_servers(options: CompareOptions) -> None:
     """A script is one process that performs one operation at a time."""
     where = f"--script {options.script}"
     if options.reference or options.docroot or options.urls:
@@ -110,7 +110,7 @@ def _refuse_servers(options: Options) -> None:
         raise UsageError("a script performs one operation at a time", where=where, next_step="leave --concurrency out")
 
 
-def _exit_code(options: Options, view: RunView) -> int:
+def _exit_code(options: CompareOptions, view: RunView) -> int:
     if options.fail_on == "regression" and any(row.kind == "regressed" or row.relevance == "spent elsewhere" for row in view.rows):
         return EXIT_REGRESSED
     if options.require_verdict and any(row.kind == "inconclusive" for row in view.rows):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.commands.compare.run import Question, compare, planned_records, resume
-from phpdyno.commands.explain.passes import BUDGET_S, Wanted, explain
+from phpdyno.commands.compare.run import CompareRequest, compare, planned_records, resume
+from phpdyno.commands.explain.passes import BUDGET_S, ExplainRequest, explain
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.state import RunState
@@ -30,7 +30,7 @@ ALL_S = 90.0
 LEAST_S = 15.0
 
 
-def compare_and_explain(question: Question, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
+def compare_and_explain(question: CompareRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Compare, and where it was asked for look inside afterwards, which a script cannot be; gives the run's directory. Raises DynoError."""
     run = compare(question, runs=runs, argv=argv, progress=progress)
     if question.explain:
@@ -68,7 +68,7 @@ def explain_run(run: Path, *, progress: Progress) -> None:
     plan = state.plan
     command = next(record.command for record in records if isinstance(record, Header))
     budget_s = max(LEAST_S, min(BUDGET_S, ALL_S / len(left)))
-    each = Wanted(budget_s=budget_s, transport=plan.transport, seed=plan.seed, workload=plan.workload)
+    each = ExplainRequest(budget_s=budget_s, transport=plan.transport, seed=plan.seed, workload=plan.workload)
     try:
         with MeasuringLock(), JournalWriter(run / FILE) as journal, last_line(journal, lambda outcome, why: Ended(outcome, why, 0.0)):
             for panel, treatment in pairs_of(plan):
@@ -79,7 +79,7 @@ def explain_run(run: Path, *, progress: Progress) -> None:
         raise Interrupted(str(run), command) from None
 
 
-def looked_into(run: Path, plan: Plan, arms: tuple[Arm, Arm], wanted: Wanted, progress: Progress) -> ExplainedArms:
+def looked_into(run: Path, plan: Plan, arms: tuple[Arm, Arm], wanted: ExplainRequest, progress: Progress) -> ExplainedArms:
     """What the second of two arms does inside, or why that is not known."""
     name = arms[1].name
     progress.note(f"looking inside {name}, which takes about two minutes, outside the budget")

@@ -73,7 +73,7 @@ def compare(
     """Compare treatments with the control on a real stack and give one verdict each."""
     from phpdyno.commands.compare import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.Options(
+    options = command.CompareOptions(
         reference=reference,
         treatments=treatment,
         control=control,

@@ -37,7 +37,7 @@ MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
 """Smallest effects worth acting on, by default. Throughput scatters more, and hangs on more than the change."""
 
 
-class Question(AppRequest, frozen=True):
+class CompareRequest(AppRequest, frozen=True):
     """What the user asked to compare; times in seconds, margin and confidence as fractions.
 
     None stands for what fits the metric: each treatment's own; a margin of 1 % for CPU and 5 % for throughput; one request in flight for
@@ -62,7 +62,7 @@ class Question(AppRequest, frozen=True):
 
 
 def compare(
-    question: Question,
+    question: CompareRequest,
     *,
     runs: Path,
     argv: Sequence[str],
@@ -112,7 +112,7 @@ def compare(
 
 
 def compare_in(
-    question: Question,
+    question: CompareRequest,
     place: Path,
     *,
     origin: Sequence[str],
@@ -177,7 +177,7 @@ def planned_records(run: Path) -> list[Record]:
     return records
 
 
-def check_load(question: Question, arms: Arms) -> None:
+def check_load(question: CompareRequest, arms: Arms) -> None:
     """Raise UsageError for more requests than nginx serves at once, or where pools have too few workers for kept connections; DynoError
     where this process may open too few files."""
     if question.transport == "script":
@@ -194,7 +194,7 @@ def check_load(question: Question, arms: Arms) -> None:
     require_descriptors(sum(load[metric] for _, metric in started))
 
 
-def make_plan(question: Question, app: PreparedApp, arms: Arms) -> Plan:
+def make_plan(question: CompareRequest, app: PreparedApp, arms: Arms) -> Plan:
     """The frozen plan of a question, once its app and its arms are known."""
     return Plan(
         app=app.name,

@@ -11,7 +11,7 @@ from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_P
 from phpdyno.commands.connectors.study import ConnectorStudy
 from phpdyno.config.nearest import suggestion
 from phpdyno.errors import UsageError
-from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, ConnectorRow
 
 _Name = TypeVar("_Name", bound=str)
 
@@ -19,13 +19,13 @@ ALL = "all"
 SWEEP = (1, 2, 5, 10, 25, 50, 100, 128, 250, 512)
 
 
-class Asked(Struct, frozen=True):
+class LabRequest(Struct, frozen=True):
     """One run of the lab. The first of `rows` is the control, beside which all others are measured. `budget_s` is for all operations
     together; `server` is the path of a binary, '' for Debian's, `php` that of a command-line PHP. `skipped` are rows that cannot be
     measured, by name, and why; `study` is what they are measured for, None where they were listed."""
 
     operations: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ConnectorRow, ...]
     php: str
     budget_s: float = 300.0
     seed: int = 1
@@ -61,7 +61,7 @@ def paths_of(texts: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def divided(rows: Sequence[Row], here: Here) -> tuple[tuple[Row, ...], dict[str, str]]:
+def divided(rows: Sequence[ConnectorRow], here: Here) -> tuple[tuple[ConnectorRow, ...], dict[str, str]]:
     """The rows that can be measured, with the files that they need, and the names of the others with the reason."""
     kept, skipped = [], {}
     for row in rows:
@@ -82,7 +82,7 @@ def rows_of(
     sweep: bool = False,
     packers: str = "pure",
     processes: str = "1",
-) -> tuple[Row, ...]:
+) -> tuple[ConnectorRow, ...]:
     """All rows that these lists span, the control first: one request at a time over the first transport. The last are the server's
     ceiling over each transport. Raises UsageError."""
     clients = _each_known(_listed(connectors), tuple(CLIENTS), option="--connectors", what="connector")
@@ -91,28 +91,28 @@ def rows_of(
     packed = _each_known(_listed(packers), PACKERS, option="--packers", what="packer")
     flights = SWEEP if sweep else _numbers(in_flight, option="--in-flight", what="operations", most=MOST_IN_FLIGHT)
     several = _numbers(processes, option="--processes", what="processes", most=MOST_PROCESSES)
-    made = [Row(clients[0], "sync", 1, ways[0])]
+    made = [ConnectorRow(clients[0], "sync", 1, ways[0])]
     for way in ways:
         for client in clients:
             rows = [
-                Row(client, kind, flight, way, packer, count)
+                ConnectorRow(client, kind, flight, way, packer, count)
                 for packer in packed
                 for kind in kinds
                 for flight in ((1,) if kind == "sync" else flights)
                 for count in several
             ]
             made += [row for row in rows if can(row)]
-    made += [Row(CEILING, "window", MOST_IN_FLIGHT, way) for way in ways]
+    made += [ConnectorRow(CEILING, "window", MOST_IN_FLIGHT, way) for way in ways]
     return tuple(dict.fromkeys(made))
 
 
-def rows_in(operation: str, rows: Sequence[Row]) -> tuple[Row, ...]:
+def rows_in(operation: str, rows: Sequence[ConnectorRow]) -> tuple[ConnectorRow, ...]:
     """The rows that an operation has. Not every client knows SQL, and a prepared statement's number is known to its connection only, so
     it cannot be built beforehand: neither for the ceiling nor for what sends many at once."""
     return tuple(row for row in rows if _has(row, operation))
 
 
-def check_operation(operation: str, rows: Sequence[Row]) -> None:
+def check_operation(operation: str, rows: Sequence[ConnectorRow]) -> None:
     """Raises UsageError where the control, the first of all rows, has no such operation, or no other row has."""
     control, *others = rows
     where = f"--ops {operation}"
@@ -122,7 +122,7 @@ def check_operation(operation: str, rows: Sequence[Row]) -> None:
         raise UsageError("no row can do it beside the control", where=where, next_step="name more engines or connectors")
 
 
-def _has(row: Row, operation: str) -> bool:
+def _has(row: ConnectorRow, operation: str) -> bool:
     if operation.endswith(PREPARED) and (row.connector == CEILING or row.engine in BUILT_BEFORE):
         return False
     return row.connector == CEILING or not operation.startswith("sql-") or CLIENTS[row.connector].sql

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct, structs
 
-from phpdyno.model.runs.connector import CEILING, Engine, Packer, Row, Through
+from phpdyno.model.runs.connector import CEILING, ConnectorRow, Engine, Packer, Through
 
 OWN, TARANTOOL_PHP, PECL = "own", "tarantool-php", "pecl"
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -66,7 +66,7 @@ class Here(Struct, frozen=True):
     zts: Mapping[str, str] = {}
 
 
-def can(row: Row) -> bool:
+def can(row: ConnectorRow) -> bool:
     """Whether a client can be driven, and has a packer, like this."""
     client = CLIENTS[row.connector]
     alone = row.processes == 1 or row.engine != "threads"
@@ -75,7 +75,7 @@ def can(row: Row) -> bool:
     )
 
 
-def equipped(row: Row, here: Here) -> tuple[Row, str]:
+def equipped(row: ConnectorRow, here: Here) -> tuple[ConnectorRow, str]:
     """The row with the files and extensions that it needs, and why it cannot be measured, '' where it can."""
     client = CLIENTS.get(row.connector)
     if row.connector == CEILING or client is None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.asked import Asked, check_operation, divided, operations_of, paths_of, rows_of
+from phpdyno.commands.connectors.asked import LabRequest, check_operation, divided, operations_of, paths_of, rows_of
 from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.found import LabFound, lab_found
 from phpdyno.commands.connectors.present import divided_zts, look_around
@@ -23,7 +23,7 @@ from phpdyno.servers.programs.php import default_cli
 EXIT_NO_FIGURE = 1
 
 
-class Options(Struct, frozen=True):
+class ConnectorsOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     ops: str
@@ -43,7 +43,7 @@ class Options(Struct, frozen=True):
     with_: tuple[str, ...]
 
 
-def run(options: Options, *, runs: Path, page: Path | None, json: bool) -> int:
+def run(options: ConnectorsOptions, *, runs: Path, page: Path | None, json: bool) -> int:
     """Measure; 1 where a row got no figure. Raises UsageError, DynoError."""
     asked = _asked(options)
     if page is not None:
@@ -53,7 +53,7 @@ def run(options: Options, *, runs: Path, page: Path | None, json: bool) -> int:
     return show(directory, page=page, json=json)
 
 
-def _asked(options: Options) -> Asked:
+def _asked(options: ConnectorsOptions) -> LabRequest:
     study = None if options.study is None else load_connector_study(options.study.absolute())
     if study is None:
         operations = operations_of(options.ops)
@@ -78,7 +78,7 @@ def _asked(options: Options) -> Asked:
     if all(row.connector == CEILING for row in rows[1:]):
         why = next(iter(skipped.values()), "name more engines, connectors or transports")
         raise UsageError("there is nothing to hold against the control", where="connectors", next_step=why)
-    return Asked(
+    return LabRequest(
         operations=operations,
         rows=rows,
         php=php,

@@ -12,13 +12,13 @@ from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.lanes import make_lane
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.explain.tracing.strace import CannotTrace, find_strace
 from phpdyno.explain.tracing.syscalls import tracing
 from phpdyno.journal.replacing import read_record, replace_record
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel, Plan
-from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, ConnectorRow
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.tarantool.connectors import ConnectorBench, ConnectorInstance
 
@@ -43,7 +43,7 @@ def read_syscalls(part: Path) -> SyscallsFound:
     return read_record(path, SyscallsFound, what="count of syscalls", schema=SCHEMA) if path.is_file() else SyscallsFound(SCHEMA)
 
 
-def count_syscalls(plan: Plan, rows: Mapping[str, Row], bench: ConnectorBench, *, part: Path, progress: Progress) -> None:
+def count_syscalls(plan: Plan, rows: Mapping[str, ConnectorRow], bench: ConnectorBench, *, part: Path, progress: Progress) -> None:
     """Count each row's on a fresh process that is warm; kept beside the journal, as is that strace is missing or forbidden."""
     per_operation: dict[str, float] = {}
     why_not: dict[str, str] = {}
@@ -84,7 +84,7 @@ def _count(arm: Arm, plan: Plan, bench: ConnectorBench) -> float:
     return sum(each.calls for each in found.syscalls) / OPERATIONS
 
 
-def _drive(lane: Lane, instance: ConnectorInstance, sequence: NDArray[np.uint32]) -> None:
+def _drive(lane: DrivenInstance, instance: ConnectorInstance, sequence: NDArray[np.uint32]) -> None:
     instance.space.restore()
     if failure := failures(lane.driver.drive(sequence)):
         raise ArmFailed(instance.arm, f"requests fail: {failure}")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from phpdyno import __version__
 from phpdyno.apps.files.copies import tree_digest
-from phpdyno.commands.connectors.asked import Asked, rows_in
+from phpdyno.commands.connectors.asked import LabRequest, rows_in
 from phpdyno.commands.connectors.counting import is_counted
-from phpdyno.commands.connectors.measuring import Lab, measure, plan_of
+from phpdyno.commands.connectors.measuring import ConnectorLab, measure, plan_of
 from phpdyno.commands.connectors.program import find_server
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, read_lab, write_lab
 from phpdyno.errors import DynoError, UsageError
@@ -20,7 +20,7 @@ from phpdyno.journal.records import SCHEMA as JOURNAL_SCHEMA
 from phpdyno.journal.records import Header, Incident, Planned
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
-from phpdyno.model.runs.connector import Row
+from phpdyno.model.runs.connector import ConnectorRow
 from phpdyno.package import PACKAGE
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -33,7 +33,7 @@ COMMAND = "connectors"
 OWN_CONNECTOR = PACKAGE.parents[1] / "php" / "tarantool" / "src"
 
 
-def measure_connectors(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
+def measure_connectors(asked: LabRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Measure all parts, and return the run's directory. Raises UsageError, DynoError."""
     record = LabRecord(SCHEMA, asked, tuple(argv), _package_digest())
     arms = _Arms(asked.php)
@@ -66,7 +66,7 @@ class _Arms:
         self._reader = SpecReader(script=True)
         self._reader.build({"php": php})
 
-    def of(self, row: Row) -> Arm:
+    def of(self, row: ConnectorRow) -> Arm:
         """The arm of a row. Raises UsageError, DynoError: its PHP does not run, or not with these extensions."""
         return self._reader.arm(row.name, {"php": self._php, **dict(row.settings)}, {})
 
@@ -119,5 +119,5 @@ def _measure_part(run: Path, operation: str, record: LabRecord, arms: _Arms, *, 
             journal.append(Planned(plan))
             state = RunState(plan)
         rows = {row.name: row for row in asked.rows}
-        lab = Lab(program, ServerSettings(), OWN_CONNECTOR)
+        lab = ConnectorLab(program, ServerSettings(), OWN_CONNECTOR)
         measure(state, rows, lab, supervisor, journal=journal, run=part, progress=progress)

@@ -14,7 +14,7 @@ from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Incident, Planned, Record
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, ConnectorRow
 from phpdyno.model.verdict import Verdict
 from phpdyno.stats.comparison.sequence import Interval, contrast
 
@@ -60,7 +60,7 @@ class BestFound(Struct, frozen=True):
     ]
 
 
-class PartFound(Struct, frozen=True):
+class OperationFound(Struct, frozen=True):
     """All rows in one operation, the control first."""
 
     operation: Annotated[str, Meta(description="The operation.")]
@@ -76,7 +76,7 @@ class LabFound(Struct, frozen=True):
 
     schema: Annotated[Literal["phpdyno.connectors/1"], Meta(description="Name and version of this format.")]
     run: Annotated[str, Meta(description="The run's directory.")]
-    parts: Annotated[tuple[PartFound, ...], Meta(description="The operations in their order.")]
+    parts: Annotated[tuple[OperationFound, ...], Meta(description="The operations in their order.")]
     host: Annotated[HostFacts | None, Meta(description="The machine; null before it was looked at.")]
     confidence: Annotated[float, Meta(description="Of all intervals together.")]
     skipped: Annotated[dict[str, str], Meta(description="Rows that could not be measured, and why.")]
@@ -97,7 +97,7 @@ def lab_found(run: Path) -> LabFound:
     return LabFound(DOCUMENT, str(run), tuple(parts), host, record.asked.confidence, record.asked.skipped)
 
 
-def _part(operation: str, state: RunState, failures: Mapping[str, str]) -> PartFound:
+def _part(operation: str, state: RunState, failures: Mapping[str, str]) -> OperationFound:
     plan = state.plan
     counting = [seen for seen in state.observations if not seen.excluded]
     control = _of([seen.control for seen in counting], plan.control.name)
@@ -105,7 +105,7 @@ def _part(operation: str, state: RunState, failures: Mapping[str, str]) -> PartF
     for arm in plan.treatments:
         seen = [each for each in counting if each.treatment == arm.name]
         rows.append(_treated(arm.name, seen, state.verdicts.get(arm.name), failures.get(arm.name, "")))
-    return PartFound(
+    return OperationFound(
         operation,
         _shares((control, *rows), counting, plan.alpha),
         finished=not state.open_treatments(),
@@ -118,13 +118,13 @@ def _failures(records: Iterable[Record]) -> dict[str, str]:
     return {each.arm: each.detail for each in records if isinstance(each, Incident) and each.kind == FAILED}
 
 
-def _with_syscalls(part: PartFound, counted: SyscallsFound) -> PartFound:
+def _with_syscalls(part: OperationFound, counted: SyscallsFound) -> OperationFound:
     rows = tuple(structs.replace(row, syscalls=counted.per_operation.get(row.row)) for row in part.rows)
     why_not = "; ".join(f"{row}: {why}" for row, why in counted.why_not.items())
     return structs.replace(part, rows=rows, no_syscalls=counted.missing or why_not)
 
 
-def best_of(found: Sequence[RowFound], rows: Sequence[Row]) -> Iterator[BestFound]:
+def best_of(found: Sequence[RowFound], rows: Sequence[ConnectorRow]) -> Iterator[BestFound]:
     """Of each kind that has several rows with a figure, the fastest. The ceiling is of none."""
     by_name = {row.name: row for row in rows}
     kinds: dict[str, list[RowFound]] = {}

@@ -20,13 +20,13 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import FixedBlocks, Plan
-from phpdyno.model.runs.connector import Row
+from phpdyno.model.runs.connector import ConnectorRow
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
 from phpdyno.servers.bench import component_cgroup, component_meter
 from phpdyno.servers.facts.meter import host_meter
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.tarantool.connectors import ConnectorBench
-from phpdyno.servers.tarantool.server import Program, ServerSettings, Tarantool
+from phpdyno.servers.tarantool.server import ServerSettings, Tarantool, TarantoolProgram
 from phpdyno.session.environment import refuse_another_host
 
 SERVER = "tarantool"
@@ -38,20 +38,20 @@ OPERATIONS_PER_FLIGHT = 20
 LEAST_OF_A_SLOT = 2_000
 
 
-class Lab(Struct, frozen=True):
+class ConnectorLab(Struct, frozen=True):
     """What rows are measured with: the server and how it is set up, our own client's classes."""
 
-    program: Program
+    program: TarantoolProgram
     settings: ServerSettings
     package: Path
 
 
 def plan_of(
     operation: str,
-    control: Row,
-    rows: Sequence[Row],
+    control: ConnectorRow,
+    rows: Sequence[ConnectorRow],
     *,
-    arm_of: Callable[[Row], Arm],
+    arm_of: Callable[[ConnectorRow], Arm],
     version: str,
     budget_s: float,
     seed: int,
@@ -87,7 +87,7 @@ def plan_of(
     )
 
 
-def _cores_for(rows: Iterable[Row]) -> int:
+def _cores_for(rows: Iterable[ConnectorRow]) -> int:
     """As many as the row with most processes or threads can use, while the server, which has two threads, keeps two where that goes."""
     widest = max(row.in_flight if row.engine == "threads" else row.processes for row in rows)
     return max(1, min(widest, len(os.sched_getaffinity(0)) - 2))
@@ -95,8 +95,8 @@ def _cores_for(rows: Iterable[Row]) -> int:
 
 def measure(
     state: RunState,
-    rows: Mapping[str, Row],
-    lab: Lab,
+    rows: Mapping[str, ConnectorRow],
+    lab: ConnectorLab,
     supervisor: Supervisor,
     *,
     journal: JournalWriter,

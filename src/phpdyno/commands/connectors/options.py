@@ -62,7 +62,7 @@ def connectors(
         return command.show(show, page=page, json=json)
     if resume is not None:
         return command.resume(resume, page=page, json=json)
-    wanted = command.Options(
+    wanted = command.ConnectorsOptions(
         ops, connectors, engines, in_flight, over, packers, processes, sweep, study, server, php, budget, confidence, seed, with_
     )
     return command.run(wanted, runs=runs, page=page, json=json)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.commands.connectors.asked import Asked
+from phpdyno.commands.connectors.asked import LabRequest
 from phpdyno.errors import UsageError
 from phpdyno.journal.replacing import read_record, replace_record
 
@@ -16,7 +16,7 @@ class LabRecord(Struct, frozen=True):
     """The question, the command line that asked it, and a digest of our own client's classes, which may not change meanwhile."""
 
     schema: int
-    asked: Asked
+    asked: LabRequest
     argv: tuple[str, ...]
     package: str
 

@@ -11,7 +11,7 @@ from phpdyno.commands.connectors.operations import KNOWN, MOST_IN_FLIGHT, MOST_P
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.study.kinds import read_kind
 from phpdyno.errors import UsageError
-from phpdyno.model.runs.connector import CEILING, Engine, Packer, Row, Through
+from phpdyno.model.runs.connector import CEILING, ConnectorRow, Engine, Packer, Through
 
 KIND = "connectors"
 """What such a file says in `kind`."""
@@ -28,9 +28,9 @@ class Ours(Struct, frozen=True, forbid_unknown_fields=True):
     packer: Packer = "pure"
     processes: Annotated[int, Meta(ge=1, le=MOST_PROCESSES)] = 1
 
-    def row(self, through: Through) -> Row:
+    def row(self, through: Through) -> ConnectorRow:
         """The row, over a transport."""
-        return Row(self.connector, self.engine, self.in_flight, through, self.packer, self.processes)
+        return ConnectorRow(self.connector, self.engine, self.in_flight, through, self.packer, self.processes)
 
 
 class Report(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ class More(Struct, frozen=True, forbid_unknown_fields=True):
     ours: Ours
 
 
-class Reference(Struct, frozen=True, forbid_unknown_fields=True):
+class LabReference(Struct, frozen=True, forbid_unknown_fields=True):
     """Whose figures they are, and how they were measured."""
 
     source: str
@@ -69,16 +69,16 @@ class ConnectorStudy(Struct, frozen=True, forbid_unknown_fields=True):
     control: Ours
     operations: Annotated[tuple[str, ...], Meta(min_length=1)]
     row: Annotated[tuple[Report, ...], Meta(min_length=1)]
-    reference: Reference
+    reference: LabReference
     about: str = ""
     over: Through = "tcp"
     more: tuple[More, ...] = ()
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ConnectorRow, ...]:
         """All rows to be measured, each once, the control first and the server's ceiling last."""
         named = [self.control, *(each.ours for each in self.row if each.ours is not None), *(each.ours for each in self.more)]
-        return (*dict.fromkeys(each.row(self.over) for each in named), Row(CEILING, "window", MOST_IN_FLIGHT, self.over))
+        return (*dict.fromkeys(each.row(self.over) for each in named), ConnectorRow(CEILING, "window", MOST_IN_FLIGHT, self.over))
 
     def published(self, row: str, operation: str) -> tuple[float, ...]:
         """What the reference gives for a row of ours, by name: operations per second, of each of its reports."""
@@ -93,7 +93,7 @@ _KEYS = {
     "row.ours": Ours.__struct_fields__,
     "more": More.__struct_fields__,
     "more.ours": Ours.__struct_fields__,
-    "reference": Reference.__struct_fields__,
+    "reference": LabReference.__struct_fields__,
 }
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
-from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.commands.connectors.found import LabFound, OperationFound, RowFound
+from phpdyno.model.runs.connector import CEILING, ConnectorRow
 
 HEADS = ("row", "operations/s", "speed over the control", "of the ceiling", "client CPU", "server CPU", "median", "99 %", "syscalls")
 US = 1_000.0
@@ -11,12 +11,12 @@ TEN = 10.0
 SEVERAL = 2
 
 
-def title(part: PartFound) -> str:
+def title(part: OperationFound) -> str:
     """The line above the table of an operation."""
     return f"{part.operation}{'' if part.finished else ' (not finished)'}"
 
 
-def cells(part: PartFound) -> Iterator[tuple[str, ...]]:
+def cells(part: OperationFound) -> Iterator[tuple[str, ...]]:
     """The rows of its table."""
     for number, row in enumerate(part.rows):
         if row.problem:
@@ -26,7 +26,7 @@ def cells(part: PartFound) -> Iterator[tuple[str, ...]]:
             yield (row.row, _rate(row), "control" if number == 0 else speed(row), share(row), *times, calls(row))
 
 
-def table(part: PartFound) -> Iterator[str]:
+def table(part: OperationFound) -> Iterator[str]:
     """The same for a terminal of 80 columns: a line of name, rate and speed, and below it the rest."""
     rows = list(cells(part))
     name_width, rate_width = (max(len(row[column]) for row in rows) for column in (0, 1))
@@ -38,14 +38,14 @@ def table(part: PartFound) -> Iterator[str]:
             yield f"  {ceiling}CPU {client} client, {server} server; median {median}, 99 % {most}{counted}"
 
 
-def best(part: PartFound) -> Iterator[str]:
+def best(part: OperationFound) -> Iterator[str]:
     """What stands below an operation's table: of each kind the row that is fastest, and those that are not told apart from it."""
     for each in part.best:
         others = f"; not told apart from it: {', '.join(each.alike)}" if each.alike else "; no other is as fast"
         yield f"of {each.kind} the fastest is {each.row}{others}"
 
 
-def fastest(found: LabFound, rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+def fastest(found: LabFound, rows: Sequence[ConnectorRow]) -> dict[str, dict[str, float]]:
     """Of each client and engine the most operations per second that a row of it has, by operation. The ceiling is no client."""
     by_name = {row.name: row for row in rows if row.connector != CEILING}
     most: dict[str, dict[str, float]] = {}

@@ -41,7 +41,7 @@ class Decidable(Struct, frozen=True):
     ]
 
 
-class Estimate(Struct, frozen=True, kw_only=True):
+class HostEstimate(Struct, frozen=True, kw_only=True):
     """What a short A/A measurement of the control says about this host."""
 
     app: Annotated[str, Meta(description="The app that was measured.")]
@@ -57,7 +57,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     took_s: Annotated[float | None, Meta(description="What the estimate itself took, in seconds.")] = None
 
 
-def make_estimate(definition: App, *, seed: int, progress: Progress) -> Estimate:
+def make_estimate(definition: App, *, seed: int, progress: Progress) -> HostEstimate:
     """Measure the control of `definition` against itself. Nothing stays but what preparing the app leaves in the cache.
 
     Another phpdyno that measures is no failure of this host; everything else that goes wrong is.
@@ -67,20 +67,20 @@ def make_estimate(definition: App, *, seed: int, progress: Progress) -> Estimate
         try:
             stack.enter_context(MeasuringLock())
         except DynoError as error:
-            return Estimate(app=definition.name, sentence=f"No estimate: {error.what}.")
+            return HostEstimate(app=definition.name, sentence=f"No estimate: {error.what}.")
         try:
             arms = make_arms("", (), aa=True)
             transport: Transport = "http" if find_tool("nginx") else "fastcgi"
             found = _measured(definition, arms, transport, seed=seed, progress=progress)
         except DynoError as error:
-            return Estimate(app=definition.name, sentence=f"Measuring was tried and failed: {error}.", failed=True)
+            return HostEstimate(app=definition.name, sentence=f"Measuring was tried and failed: {error}.", failed=True)
     first = found[0]
     php = arms.control.php.version
     decidable = tuple(
         Decidable(effect, each.eta_s if each.eta_s is not None and each.eta_s <= LONGEST_S else None)
         for effect, each in zip(EFFECTS, found, strict=True)
     )
-    return Estimate(
+    return HostEstimate(
         app=definition.name,
         sentence=in_words(definition.name, php, first, decidable, transport),
         php=php,

@@ -8,11 +8,11 @@ from msgspec import Meta, Struct
 
 from phpdyno import __version__
 from phpdyno.apps.built_in.packages import candidate_versions
-from phpdyno.commands.doctor.estimate import Estimate
+from phpdyno.commands.doctor.estimate import HostEstimate
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
 from phpdyno.host.checkup.check import Check, cores_in_words
-from phpdyno.host.checkup.disk import Place, look_at, try_socket
+from phpdyno.host.checkup.disk import DiskPlace, look_at, try_socket
 from phpdyno.host.checkup.isolation import judge_bottle, judge_isolation
 from phpdyno.host.checkup.measuring import judge_counters, judge_measuring
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
@@ -38,10 +38,10 @@ class CheckUp(Struct, frozen=True, kw_only=True):
     phpdyno: Annotated[str, Meta(description="Version of phpdyno that looked.")] = __version__
     possible: Annotated[bool, Meta(description="Whether measuring is possible: nothing essential is missing, the estimate did not fail.")]
     checks: Annotated[tuple[Check, ...], Meta(description="All lines, in the order of the report.")]
-    estimate: Annotated[Estimate | None, Meta(description="Null with --no-estimate, and where measuring is impossible.")] = None
+    estimate: Annotated[HostEstimate | None, Meta(description="Null with --no-estimate, and where measuring is impossible.")] = None
 
 
-def examine(app: str, runs: Path, *, estimate: Callable[[], Estimate] | None, phase: Callable[[str], None]) -> CheckUp:
+def examine(app: str, runs: Path, *, estimate: Callable[[], HostEstimate] | None, phase: Callable[[str], None]) -> CheckUp:
     """All checks; then `estimate`, where one is given and measuring is possible. `phase` is told what is being done."""
     phase("looking at the host")
     host = read_host_files()
@@ -118,7 +118,7 @@ def _disk(runs: Path, user: ServiceUser) -> list[Check]:
     try:
         cache = look_at(cache_path(), for_service=False)
     except DynoError as error:
-        cache = Place("no cache", "no cache", None, error.what)
+        cache = DiskPlace("no cache", "no cache", None, error.what)
     return [
         *judge_live(live, user.name, "" if live.refused else try_socket(live_root())),
         *judge_cache(cache),

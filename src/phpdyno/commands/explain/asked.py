@@ -6,7 +6,7 @@ from typing import get_args
 from msgspec import structs
 
 from phpdyno.apps.source import App
-from phpdyno.commands.explain.passes import Wanted
+from phpdyno.commands.explain.passes import ExplainRequest
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import PLAIN, Arm
 from phpdyno.model.inside.explained import SectionKey
@@ -18,7 +18,7 @@ MOST_COUNTED = 100_000
 MOST_CONCURRENCY = 200
 
 
-def arms_asked(specs: Sequence[str], app: App, wanted: Wanted) -> tuple[Arm, ...]:
+def arms_asked(specs: Sequence[str], app: App, wanted: ExplainRequest) -> tuple[Arm, ...]:
     """The arms: each SPEC on top of the distribution's settings; with one SPEC, those alone come first.
 
     Raises UsageError: more than two SPECs, a SPEC that cannot be, one that changes nothing; DynoError: a server is not installed.
@@ -37,7 +37,7 @@ def arms_asked(specs: Sequence[str], app: App, wanted: Wanted) -> tuple[Arm, ...
     return arms
 
 
-def check_wanted(wanted: Wanted) -> Wanted:
+def check_wanted(wanted: ExplainRequest) -> ExplainRequest:
     """The same. Raises UsageError for numbers that cannot be."""
     if not 1 <= wanted.counted_requests <= MOST_COUNTED:
         raise UsageError(f"{wanted.counted_requests} is not from 1 to {MOST_COUNTED}", where="--requests")

@@ -16,7 +16,7 @@ from phpdyno.commands.common.units import checked_seed, seconds
 from phpdyno.commands.explain.asked import arms_asked, check_wanted, skipped_of
 from phpdyno.commands.explain.exporting import FOLDED, SPEEDSCOPE, check_export, export
 from phpdyno.commands.explain.looking import look_inside
-from phpdyno.commands.explain.passes import Wanted
+from phpdyno.commands.explain.passes import ExplainRequest
 from phpdyno.commands.explain.show import report_explained
 from phpdyno.explain.slim import slim
 from phpdyno.journal.explained import EXPLAIN_SCHEMA, ExplainRecord, write_explained
@@ -25,7 +25,7 @@ from phpdyno.session.run_directory import make_run_dir
 from phpdyno.session.source import open_source
 
 
-class Options(Struct, frozen=True):
+class ExplainOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     reference: str
@@ -45,10 +45,10 @@ class Options(Struct, frozen=True):
     json: bool
 
 
-def run(options: Options) -> int:
+def run(options: ExplainOptions) -> int:
     """Look, keep what was found, show it. Raises UsageError, DynoError."""
     wanted = check_wanted(
-        Wanted(
+        ExplainRequest(
             budget_s=seconds(options.budget, option="--budget"),
             counted_requests=options.counted,
             concurrency=options.concurrency,

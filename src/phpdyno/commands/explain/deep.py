@@ -17,7 +17,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.inside.explained import Section, SectionKey
 from phpdyno.model.inside.instructions import Instructions
 from phpdyno.model.inside.stacks import PhpProfile
-from phpdyno.session.app_servers import Stand
+from phpdyno.session.app_servers import AppServers
 
 NATIVE_S = 3.0
 """Of CPU for each arm: six thousand samples."""
@@ -30,7 +30,7 @@ DEEP: tuple[SectionKey, ...] = ("php_functions", "functions", "counters", "instr
 class Deep(Struct, frozen=True):
     """The arms and where they run; sections of `skipped` keys are not looked at."""
 
-    stand: Stand
+    stand: AppServers
     arms: tuple[Arm, ...]
     seed: int
     progress: Progress

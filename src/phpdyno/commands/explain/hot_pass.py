@@ -23,7 +23,7 @@ from phpdyno.model.plan import Panel, Plan
 from phpdyno.model.workload import Workload
 from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.instance import ArmFailed
-from phpdyno.session.app_servers import Stand, app_stand
+from phpdyno.session.app_servers import AppServers, app_stand
 from phpdyno.session.arms import make_arms
 
 SECONDS = 6.0
@@ -66,7 +66,7 @@ class Look(Struct, frozen=True):
 
 
 def sampled_in_turns(
-    stand: Stand,
+    stand: AppServers,
     arms: Sequence[Arm],
     workload: Workload,
     *,

@@ -40,7 +40,7 @@ def explain(
     if docroot is not None and reference:
         # The app is named already, so that whatever follows is a SPEC.
         reference, specs = "", (reference, *specs)
-    options = command.Options(
+    options = command.ExplainOptions(
         reference=reference,
         specs=specs,
         docroot=docroot,

@@ -9,9 +9,9 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.source import App
 from phpdyno.commands.explain.deep import Deep, look_deep
-from phpdyno.commands.explain.start import Looked, Start, look_at_start
+from phpdyno.commands.explain.start import FreshStart, Looked, look_at_start
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.explain.assembling import Gathered, names_of, sections_of
+from phpdyno.explain.assembling import GatheredValues, names_of, sections_of
 from phpdyno.explain.patterns import vanished
 from phpdyno.explain.quantities import ALL_CPU, AT_CLIENT, IN_WORKER, OPCACHE_UNITS, PRIVATE, PSS, RSS, stat_unit
 from phpdyno.host.cores import on_cores
@@ -23,7 +23,7 @@ from phpdyno.model.service import Kind
 from phpdyno.model.workload import Workload
 from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.bench import Bench
-from phpdyno.session.app_servers import Stand, app_stand
+from phpdyno.session.app_servers import AppServers, app_stand
 from phpdyno.session.environment import notices_of
 from phpdyno.session.source import workload_for
 
@@ -32,7 +32,7 @@ BUDGET_S = 40.0
 COUNTED = 50
 
 
-class Wanted(Struct, frozen=True):
+class ExplainRequest(Struct, frozen=True):
     """How an app is looked at: seconds for the starts, requests under strace for each, requests in flight, seed. `workload` takes the place
     of the app's own; sections of `skipped` keys are not looked at."""
 
@@ -45,7 +45,7 @@ class Wanted(Struct, frozen=True):
     skipped: frozenset[SectionKey] = frozenset()
 
 
-def explain(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path, progress: Progress) -> Explained:
+def explain(definition: App, arms: Sequence[Arm], wanted: ExplainRequest, *, logs: Path, progress: Progress) -> Explained:
     """Look at one arm, or at two beside each other, on servers of their own. The host's lock is the caller's.
 
     What a host does not let us see is said in its section. Raises DynoError: the app cannot be prepared; ArmFailed: an arm does not start,
@@ -57,7 +57,7 @@ def explain(definition: App, arms: Sequence[Arm], wanted: Wanted, *, logs: Path,
         workload = workload_for(wanted.workload, app.workload)
         _serve(stand.bench, workload)
         looked = Looked(_sections(app, stand, wanted.skipped))
-        first = Start(stand, named, workload, wanted.concurrency, wanted.counted_requests, wanted.seed, 0, progress)
+        first = FreshStart(stand, named, workload, wanted.concurrency, wanted.counted_requests, wanted.seed, 0, progress)
         mixed = [arm.name for arm in named if is_apache(arm)]
         if mixed:
             looked.sections["cpu"].notes.append(f"in {' and '.join(mixed)} Apache runs PHP: its CPU, the web server's too, counts as PHP's")
@@ -91,7 +91,7 @@ def distinct(arms: Sequence[Arm]) -> tuple[Arm, ...]:
     return (first, *(structs.replace(each, name=f"{each.name} (again)") if each.name == first.name else each for each in rest))
 
 
-def _look(first: Start, looked: Looked, budget_s: float) -> int:
+def _look(first: FreshStart, looked: Looked, budget_s: float) -> int:
     """Starts until the budget is spent; how many."""
     begun = time.monotonic()
     turn = 0
@@ -106,20 +106,20 @@ def _look(first: Start, looked: Looked, budget_s: float) -> int:
     return turn
 
 
-def _sections(app: PreparedApp, stand: Stand, skipped: Collection[SectionKey]) -> dict[SectionKey, Gathered]:
+def _sections(app: PreparedApp, stand: AppServers, skipped: Collection[SectionKey]) -> dict[SectionKey, GatheredValues]:
     """All sections, still empty."""
-    found: list[Gathered] = [
-        Gathered("cpu", "CPU per request by component", "cgroup or schedstat accounts", wholes=frozenset({ALL_CPU})),
-        Gathered(
+    found: list[GatheredValues] = [
+        GatheredValues("cpu", "CPU per request by component", "cgroup or schedstat accounts", wholes=frozenset({ALL_CPU})),
+        GatheredValues(
             "wall",
             "Where a request's time goes in the worker",
             "/proc/PID/syscall sampled, schedstat",
             wholes=frozenset({IN_WORKER, AT_CLIENT}),
         ),
         _database_section(app, stand),
-        Gathered("syscalls", "System calls per request", "strace -c", unit="calls", wholes=frozenset({"all calls"})),
-        Gathered("memory", "Memory of a warm worker", "/proc/PID/smaps", unit="KiB", wholes=frozenset({PSS, PRIVATE, RSS})),
-        Gathered("opcache", "Opcache", "opcache_get_status()", unit="KiB", units=dict(OPCACHE_UNITS), absent_is_zero=False),
+        GatheredValues("syscalls", "System calls per request", "strace -c", unit="calls", wholes=frozenset({"all calls"})),
+        GatheredValues("memory", "Memory of a warm worker", "/proc/PID/smaps", unit="KiB", wholes=frozenset({PSS, PRIVATE, RSS})),
+        GatheredValues("opcache", "Opcache", "opcache_get_status()", unit="KiB", units=dict(OPCACHE_UNITS), absent_is_zero=False),
     ]
     for each in found:
         if each.key in skipped:
@@ -127,8 +127,8 @@ def _sections(app: PreparedApp, stand: Stand, skipped: Collection[SectionKey]) -
     return {each.key: each for each in found}
 
 
-def _database_section(app: PreparedApp, stand: Stand) -> Gathered:
-    section = Gathered("database", "The database's share of a request", "MariaDB's userstat")
+def _database_section(app: PreparedApp, stand: AppServers) -> GatheredValues:
+    section = GatheredValues("database", "The database's share of a request", "MariaDB's userstat")
     kinds: dict[str, Kind] = {each.service.name: each.service.kind for each in stand.services}
     others = [f"{name} ({kind})" for name, kind in kinds.items() if kind != "mariadb"]
     if others:

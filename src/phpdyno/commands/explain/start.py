@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.lanes import make_lane
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane, SlotReading, measure_slot, service_ns
+from phpdyno.experiment.common.slot import DrivenInstance, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.experiment.common.warm_up import Warm, warm_up
 from phpdyno.experiment.comparison.schedule import deal
-from phpdyno.explain.assembling import Gathered, Values
+from phpdyno.explain.assembling import GatheredValues, Values
 from phpdyno.explain.counting.userstat import counted
 from phpdyno.explain.quantities import cpu_values, map_values, opcache_values, stat_values, syscall_values, wait_values
 from phpdyno.explain.tracing.syscalls import count_syscalls
@@ -33,7 +33,7 @@ from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Workload
 from phpdyno.servers.facts.pool_memory import workers_of
 from phpdyno.servers.instance import ArmFailed, Instance
-from phpdyno.session.app_servers import Stand
+from phpdyno.session.app_servers import AppServers
 
 SLOTS = 5
 SLOT_S = 0.1
@@ -48,20 +48,20 @@ KEPT = "where nginx keeps its connections, a worker waits at one for the next re
 class Looked(Struct):
     """What is known by now: the sections, how many requests each arm has been measured with, and every arm's last warm-up."""
 
-    sections: dict[SectionKey, Gathered]
+    sections: dict[SectionKey, GatheredValues]
     requests: int = 0
     warm: dict[str, Warm] = {}
 
-    def open(self, key: SectionKey) -> Gathered | None:
+    def open(self, key: SectionKey) -> GatheredValues | None:
         """A section that is still looked at; None for one that is not, or cannot be."""
         found = self.sections.get(key)
         return None if found is None or found.unread else found
 
 
-class Start(Struct, frozen=True):
+class FreshStart(Struct, frozen=True):
     """How one start is looked at; `counted_requests` is the most that is asked for under strace. `turn` is the number of the start."""
 
-    stand: Stand
+    stand: AppServers
     arms: tuple[Arm, ...]
     workload: Workload
     concurrency: int
@@ -80,7 +80,7 @@ class Start(Struct, frozen=True):
         return deal(np.random.default_rng((self.seed, self.turn, what)), [each.weight for each in self.workload.targets], requests)
 
 
-def look_at_start(start: Start, looked: Looked) -> None:
+def look_at_start(start: FreshStart, looked: Looked) -> None:
     """Start every arm once, look, and end them. Raises ArmFailed: an arm does not start, or its requests fail."""
     with _lanes(start) as lanes:
         say = start.progress.phase
@@ -116,10 +116,10 @@ def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
         raise ArmFailed(second, idle)
 
 
-def _refuse_other_answers(start: Start, lanes: Sequence[Lane]) -> None:
+def _refuse_other_answers(start: FreshStart, lanes: Sequence[DrivenInstance]) -> None:
     """Raises ArmFailed where the second arm does not answer as the first: it does something else, which no time explains. DynoError for
     answers that may not be timed."""
-    gate = Gate(start.workload)
+    gate = AnswerCheck(start.workload)
     control, *others = lanes
     gate.learn(control)
     for lane in others:
@@ -130,7 +130,7 @@ def _refuse_other_answers(start: Start, lanes: Sequence[Lane]) -> None:
 
 
 @contextmanager
-def _lanes(start: Start) -> Iterator[list[Lane]]:
+def _lanes(start: FreshStart) -> Iterator[list[DrivenInstance]]:
     bench = start.stand.bench
     start.progress.phase(f"start {start.turn + 1}: starting {' and '.join(dict.fromkeys(arm.name for arm in start.arms))}")
     with bench.running(start.arms) as instances, ExitStack() as stack:
@@ -150,13 +150,13 @@ def _lanes(start: Start) -> Iterator[list[Lane]]:
         yield lanes
 
 
-def _requests(start: Start, seconds: float, request_s: float) -> int:
+def _requests(start: FreshStart, seconds: float, request_s: float) -> int:
     """How many take so long, of each target one at least."""
     per_second = start.concurrency / max(request_s, 1e-6)
     return max(len(start.workload.targets), start.concurrency, round(seconds * per_second))
 
 
-def _cpu(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float) -> int:
+def _cpu(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> int:
     section = looked.sections["cpu"]
     size = _requests(start, SLOT_S, request_s)
     readings: list[list[Values]] = [[] for _ in lanes]
@@ -173,17 +173,17 @@ def _cpu(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float) 
     return SLOTS * size
 
 
-def _refuse_failures(lane: Lane, reading: SlotReading) -> None:
+def _refuse_failures(lane: DrivenInstance, reading: SlotReading) -> None:
     if reading.failures:
         raise RequestFailed(lane.instance, f"requests fail: {in_words(reading.failures)}")
 
 
-def _waits(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float) -> int:
+def _waits(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> int:
     if looked.open("wall") is None:
         return 0
     deck = start.deck(_requests(start, WAITS_S, request_s), SLOTS)
 
-    def seen(lane: Lane) -> Values:
+    def seen(lane: DrivenInstance) -> Values:
         instance = lane.instance
         if not isinstance(instance, Instance) or instance.server != FPM:
             raise CannotSeeWaits("only what workers of php-fpm wait for is known here, and an arm is served by another server")
@@ -201,8 +201,8 @@ def _waits(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float
     return len(deck) if _each(start, lanes, looked.open("wall"), seen) else 0
 
 
-def _memory(start: Start, lanes: Sequence[Lane], looked: Looked, names: tuple[str, ...]) -> None:
-    def seen(lane: Lane) -> Values:
+def _memory(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, names: tuple[str, ...]) -> None:
+    def seen(lane: DrivenInstance) -> Values:
         workers = workers_of(lane.instance.php_pid)
         if not workers:
             raise MemoryUnreadable("there is no worker whose memory could be read")
@@ -214,7 +214,7 @@ def _memory(start: Start, lanes: Sequence[Lane], looked: Looked, names: tuple[st
         section.take(start.turn, opcache_values(lane.instance.read_facts(names).opcache))
 
 
-def _database(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float) -> None:
+def _database(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> None:
     if looked.open("database") is None:
         return
     start.progress.phase(f"start {start.turn + 1}: what the database counts")
@@ -224,7 +224,7 @@ def _database(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: fl
         servers = {"MariaDB": stand.bench.database.socket, **servers}
     deck = start.deck(_requests(start, COUNT_S, request_s), SLOTS + 1)
 
-    def seen(lane: Lane) -> Values:
+    def seen(lane: DrivenInstance) -> Values:
         with ExitStack() as stack:
             counts = {name: stack.enter_context(counted(stand.bench.supervisor, socket)) for name, socket in servers.items()}
             samples = lane.driver.drive(deck)
@@ -240,7 +240,7 @@ def _database(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: fl
     _each(start, lanes, looked.open("database"), seen)
 
 
-def _syscalls(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: float) -> None:
+def _syscalls(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> None:
     if looked.open("syscalls") is None:
         return
     start.progress.phase(f"start {start.turn + 1}: counting syscalls")
@@ -254,7 +254,9 @@ def _syscalls(start: Start, lanes: Sequence[Lane], looked: Looked, request_s: fl
     )
 
 
-def _each(start: Start, lanes: Sequence[Lane], section: Gathered | None, seen: Callable[[Lane], Values]) -> bool:
+def _each(
+    start: FreshStart, lanes: Sequence[DrivenInstance], section: GatheredValues | None, seen: Callable[[DrivenInstance], Values]
+) -> bool:
     """Take in what is `seen` of every arm; where it cannot be, the section is not looked at any more and says why. Whether it was seen.
 
     An arm that fails ends all of it.

@@ -13,20 +13,20 @@ from phpdyno.commands.common.live import LiveProgress
 from phpdyno.commands.common.options import GroundOptions, RequestOptions
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.units import checked_seed, fraction, optional_seconds, seconds
-from phpdyno.commands.compare.run import Question
-from phpdyno.commands.ladder.run import Climb, ladder, resume_ladder
+from phpdyno.commands.compare.run import CompareRequest
+from phpdyno.commands.ladder.run import LadderRequest, ladder, resume_ladder
 from phpdyno.commands.ladder.show import report_ladder
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
 from phpdyno.php_build.rungs import RUNGS
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 
 USUAL_BUDGET = "15m"
 
 
-class Options(Struct, frozen=True):
+class LadderOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     reference: str
@@ -45,7 +45,7 @@ class Options(Struct, frozen=True):
     json: bool
 
 
-def run(options: Options) -> int:
+def run(options: LadderOptions) -> int:
     """Carry out the command; 1 when what goes on top of the builds is not measured."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
@@ -64,12 +64,12 @@ def run(options: Options) -> int:
     return ended(report_ladder(directory, json=options.json).outcome, "ladder", directory, console)
 
 
-def climb_of(options: Options, console: Console) -> Climb:
+def climb_of(options: LadderOptions, console: Console) -> LadderRequest:
     """What is to be climbed; requests of a log are told of. Raises UsageError."""
     if not options.reference:
         raise UsageError("a ladder needs an app", where="phpdyno ladder APP", next_step="give one, for instance wordpress")
     checked_seed(options.seed)
-    question = Question(
+    question = CompareRequest(
         source=app_source(options.reference, None, ()),
         margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
@@ -77,9 +77,9 @@ def climb_of(options: Options, console: Console) -> Climb:
         seed=options.seed,
         transport=options.transport,
     )
-    course = Course(seconds=seconds(options.training, option="--training"), seed=options.seed)
+    course = TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed)
     recipes, foundation = _recipes(options.recipes or RUNGS), foundation_of(options.ground)
-    return Climb(recipes, with_requests(question, options.requests, console), foundation, course, options.knobs)
+    return LadderRequest(recipes, with_requests(question, options.requests, console), foundation, course, options.knobs)
 
 
 def _recipes(texts: tuple[str, ...]) -> tuple[Recipe, ...]:

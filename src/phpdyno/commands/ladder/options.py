@@ -54,7 +54,7 @@ def ladder(
     """Climb from the installed PHP to the best build of it for an app, with a verdict on each step."""
     from phpdyno.commands.ladder import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.Options(
+    options = command.LadderOptions(
         reference=reference,
         requests=requests,
         ground=ground,

@@ -8,8 +8,8 @@ from msgspec import Struct, structs
 
 from phpdyno.commands.build.builder import LOGS, Trainee, open_site, refuse_unknown
 from phpdyno.commands.build.named import refuse_rebuilt
-from phpdyno.commands.build.sources import Foundation
-from phpdyno.commands.compare.run import Question, arms_of, compare, compare_in, planned_records, resume, why_missing
+from phpdyno.commands.build.sources import SourceRequest
+from phpdyno.commands.compare.run import CompareRequest, arms_of, compare, compare_in, planned_records, resume, why_missing
 from phpdyno.commands.explain.hot_pass import look_for_hot_functions
 from phpdyno.commands.ladder.steps import best_of, found_steps, measured_in
 from phpdyno.commands.ladder.top import find_top
@@ -22,10 +22,10 @@ from phpdyno.journal.reader import FILE, begun_in, read_journal
 from phpdyno.model.build import Build, stock_of
 from phpdyno.model.plan import Plan
 from phpdyno.model.recipe import Recipe
-from phpdyno.model.runs.ladder import STOCK, Step, StepFound
+from phpdyno.model.runs.ladder import STOCK, LadderStep, StepFound
 from phpdyno.php_build.rungs import steps_of
 from phpdyno.php_build.train.bolt import require_bolt
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.session.peers import go_on_with
 from phpdyno.session.run_directory import check_place
 from phpdyno.session.source import refuse_changed
@@ -36,7 +36,7 @@ BUILDS_SHARE = 0.6
 """Of the time for measuring; the rest is for what goes on top."""
 
 
-class Climb(Struct, frozen=True):
+class LadderRequest(Struct, frozen=True):
     """What the user wants climbed: an app, recipes in order, and how the steps are measured.
 
     `knobs`: huge pages, the JIT and preloading go on top of the best build. `question` holds the app and how it is measured; its arms are
@@ -44,14 +44,14 @@ class Climb(Struct, frozen=True):
     """
 
     recipes: tuple[Recipe, ...]
-    question: Question
-    foundation: Foundation = Foundation()
-    course: Course = Course()
+    question: CompareRequest
+    foundation: SourceRequest = SourceRequest()
+    course: TrainingLength = TrainingLength()
     knobs: bool = True
 
 
 @holding_on()
-def ladder(climb: Climb, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
+def ladder(climb: LadderRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then measure; the run's directory. Nothing is compiled while anything is measured.
 
     A recipe that cannot be built is a step that says why. Raises DynoError where none can.
@@ -145,7 +145,7 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
     try:
         if not record.knobs:
             # Of the stock PHP where no build is certain to be better.
-            bottom = climbed.best.step if climbed.best is not None else Step(STOCK, f"build={_stock(record)}")
+            bottom = climbed.best.step if climbed.best is not None else LadderStep(STOCK, f"build={_stock(record)}")
             top = find_top(bottom, climbed.plan, memory_kib=climbed.memory_kib, logs=run / "logs", progress=progress)
             notes = (*notes, *top.notes)
             record = structs.replace(record, knobs=top.steps, notes=notes)
@@ -167,10 +167,10 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
     return record
 
 
-def _question_of_knobs(record: LadderRecord, plan: Plan) -> Question:
+def _question_of_knobs(record: LadderRecord, plan: Plan) -> CompareRequest:
     """As the builds were measured (`plan`), on top of the one that the knobs stand on."""
     below = record.knobs[0].on
-    return Question(
+    return CompareRequest(
         source=plan.source,
         control=next((step.spec for step in record.steps if step.name == below), f"build={_stock(record)}"),
         treatments=tuple(step.spec for step in record.knobs),
@@ -185,7 +185,7 @@ def _question_of_knobs(record: LadderRecord, plan: Plan) -> Question:
     )
 
 
-def _pair(climbed: _Climbed, record: LadderRecord) -> tuple[Step, Step] | None:
+def _pair(climbed: _Climbed, record: LadderRecord) -> tuple[LadderStep, LadderStep] | None:
     """The steps of the first build and of the best one; None where they are the same, or the app has no name to be opened by."""
     standing = [step for step in record.steps if step.build]
     first, last = standing[0], climbed.best.step if climbed.best is not None else standing[-1]
@@ -209,7 +209,7 @@ def _look_inside(climbed: _Climbed, record: LadderRecord, *, progress: Progress)
     write_ladder(run, record)
 
 
-def build_steps(climb: Climb, *, logs: Path, progress: Progress) -> LadderRecord:
+def build_steps(climb: LadderRequest, *, logs: Path, progress: Progress) -> LadderRecord:
     """Every recipe built, or why it is not. Raises DynoError where none is."""
     # Said before an hour of compiling: it can still be installed.
     failed = _without_bolt(climb.recipes)
@@ -235,7 +235,9 @@ def _without_bolt(recipes: Sequence[Recipe]) -> dict[str, str]:
     return {}
 
 
-def _build_each(recipes: Sequence[Recipe], climb: Climb, *, logs: Path, progress: Progress) -> tuple[dict[str, Build], dict[str, str]]:
+def _build_each(
+    recipes: Sequence[Recipe], climb: LadderRequest, *, logs: Path, progress: Progress
+) -> tuple[dict[str, Build], dict[str, str]]:
     """By their recipes' names the builds, and why there is none. Raises DynoError where there is nothing to build of."""
     made: dict[str, Build] = {}
     failed: dict[str, str] = {}

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from phpdyno.commands.compare.view.gather import Gathered, gather
+from phpdyno.commands.compare.view.gather import GatheredRecords, gather
 from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import Record
 from phpdyno.model.observation import Observation
-from phpdyno.model.runs.ladder import STOCK, Step, StepFound
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.ladder import STOCK, LadderStep, StepFound
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.stats.comparison.judge import judge
 from phpdyno.stats.comparison.sequence import confidence_sequence, contrast
 from phpdyno.tuning.outcome import ratio_of
@@ -18,7 +18,7 @@ from phpdyno.tuning.readings import by_block
 
 
 def climbed(
-    steps: Sequence[Step],
+    steps: Sequence[LadderStep],
     observations: Sequence[Observation],
     *,
     alpha: float,
@@ -47,7 +47,7 @@ def climbed(
 
 
 def _found(
-    step: Step, below: str, observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float, bare: bool
+    step: LadderStep, below: str, observations: Sequence[Observation], *, alpha: float, margin: float, mixture: float, bare: bool
 ) -> StepFound:
     """What a step came to; `bare`: what it stands on has no number."""
     mine = by_block("cpu", [observations], step.spec)
@@ -62,7 +62,7 @@ def _found(
     return StepFound(step, ratio_of(seen), of_stock, kind, relevance, earned=earned)
 
 
-def on_top_of(found: Sequence[StepFound], total: Ratio | None) -> tuple[StepFound, ...]:
+def on_top_of(found: Sequence[StepFound], total: TunedRatio | None) -> tuple[StepFound, ...]:
     """Steps whose totals are against a build, with totals against the stock PHP: times the build's own `total`.
 
     Both intervals hold at once, so their products do.
@@ -70,28 +70,28 @@ def on_top_of(found: Sequence[StepFound], total: Ratio | None) -> tuple[StepFoun
     return tuple(structs.replace(each, total=_product(total, each.total)) for each in found)
 
 
-def _product(one: Ratio | None, other: Ratio | None) -> Ratio | None:
+def _product(one: TunedRatio | None, other: TunedRatio | None) -> TunedRatio | None:
     if one is None or other is None:
         return None
     low = None if one.low is None or other.low is None else one.low * other.low
     high = None if one.high is None or other.high is None else one.high * other.high
-    return Ratio(one.value * other.value, low, high, min(one.blocks, other.blocks))
+    return TunedRatio(one.value * other.value, low, high, min(one.blocks, other.blocks))
 
 
-class Measured(Struct, frozen=True):
+class MeasuredSteps(Struct, frozen=True):
     """A comparison that steps were measured in: sorted, and as its own report shows it."""
 
-    gathered: Gathered
+    gathered: GatheredRecords
     view: RunView
 
 
-def measured_in(records: Iterable[Record], run: str) -> Measured:
+def measured_in(records: Iterable[Record], run: str) -> MeasuredSteps:
     """Raises DynoError when the journal holds no plan."""
     entries = list(records)
-    return Measured(gather(entries, run), view_of(entries, run))
+    return MeasuredSteps(gather(entries, run), view_of(entries, run))
 
 
-def found_steps(steps: Sequence[Step], measured: Measured, *, bottom: str = STOCK) -> tuple[StepFound, ...]:
+def found_steps(steps: Sequence[LadderStep], measured: MeasuredSteps, *, bottom: str = STOCK) -> tuple[StepFound, ...]:
     """What the steps of one comparison came to."""
     gathered = measured.gathered
     return climbed(

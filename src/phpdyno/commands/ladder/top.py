@@ -12,7 +12,7 @@ from phpdyno.knobs.catalogue.host import MOST_SHARE_OF_MEMORY, PAGE_KIB
 from phpdyno.knobs.catalogue.opcache import pages_for
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Plan
-from phpdyno.model.runs.ladder import Step
+from phpdyno.model.runs.ladder import LadderStep
 from phpdyno.php_build.compile.elf import code_kib
 from phpdyno.php_build.rungs import JIT_KIB, knob_steps
 from phpdyno.php_build.train.beside import Beside, WrongAnswer
@@ -27,11 +27,11 @@ from phpdyno.tuning.safe import Subset, safe_subset
 class Top(Struct, frozen=True):
     """Steps on top of a build, and what is to be told of them."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LadderStep, ...]
     notes: tuple[str, ...]
 
 
-class Seen(Struct, frozen=True):
+class BuildSeen(Struct, frozen=True):
     """What was seen of the build that all stands on: KiB of code in its mappings, a worker's facts, the scripts of the app that it loads,
     and those of them that can be preloaded, none where nothing can."""
 
@@ -41,12 +41,12 @@ class Seen(Struct, frozen=True):
     safe: Subset = Subset((), 0)
 
 
-def find_top(below: Step, plan: Plan, *, memory_kib: int, logs: Path, progress: Progress) -> Top:
+def find_top(below: LadderStep, plan: Plan, *, memory_kib: int, logs: Path, progress: Progress) -> Top:
     """What can go on top of a step with the app of a plan, on a host of so much memory. Raises DynoError."""
     return top_of(below, look_at(below, plan, logs=logs, progress=progress), memory_kib=memory_kib, reservable=can_set(PAGES))
 
 
-def look_at(below: Step, plan: Plan, *, logs: Path, progress: Progress) -> Seen:
+def look_at(below: LadderStep, plan: Plan, *, logs: Path, progress: Progress) -> BuildSeen:
     """Start the build beside itself, once more for each set of scripts that is tried. Raises DynoError."""
     definition = open_app(plan.source.reference)
     alike = make_arms(below.spec, (), aa=True, app=definition)
@@ -57,7 +57,7 @@ def look_at(below: Step, plan: Plan, *, logs: Path, progress: Progress) -> Seen:
         beside = Beside(stand.bench, alike.control, plan.workload)
         facts, loaded = beside.look_into(build)
         if not can_preload(facts) or len(loaded) < LEAST_SCRIPTS:
-            return Seen(code, facts)
+            return BuildSeen(code, facts)
 
         def is_safe(files: Sequence[str]) -> bool:
             (preloading,) = make_arms(below.spec, (f"{PRELOAD}={place(files)}",), app=definition).treatments
@@ -72,10 +72,10 @@ def look_at(below: Step, plan: Plan, *, logs: Path, progress: Progress) -> Seen:
                 return False
             return True
 
-        return Seen(code, facts, loaded, safe_subset(loaded, is_safe, MOST_TESTS))
+        return BuildSeen(code, facts, loaded, safe_subset(loaded, is_safe, MOST_TESTS))
 
 
-def top_of(below: Step, seen: Seen, *, memory_kib: int, reservable: bool) -> Top:
+def top_of(below: LadderStep, seen: BuildSeen, *, memory_kib: int, reservable: bool) -> Top:
     """The steps that this allows; `reservable`: huge pages can be reserved here."""
     first, *behind = seen.code_kib
     notes = []

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from phpdyno.commands.build.view import BuildView, build_view
 from phpdyno.commands.compare.view.rows import doubts
-from phpdyno.commands.ladder.steps import Measured, best_of, found_steps, on_top_of
+from phpdyno.commands.ladder.steps import MeasuredSteps, best_of, found_steps, on_top_of
 from phpdyno.journal.ladder import LadderRecord
 from phpdyno.model.inside.hot import HotPass
 from phpdyno.model.runs.ladder import STOCK, StepFound
@@ -48,7 +48,7 @@ class LadderView(Struct, frozen=True, kw_only=True):
     repeat: Annotated[str, Meta(description="Shell command that repeats it.")]
 
 
-def ladder_view(record: LadderRecord, measured: Measured, knobs: Measured | None = None) -> LadderView:
+def ladder_view(record: LadderRecord, measured: MeasuredSteps, knobs: MeasuredSteps | None = None) -> LadderView:
     """The view of a ladder: its builds' comparison, and that of the knobs on top of the best of them, where it began."""
     compared = measured.view
     steps = found_steps(record.steps, measured)

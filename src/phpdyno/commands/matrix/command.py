@@ -11,16 +11,16 @@ from phpdyno.commands.common.endings import ended
 from phpdyno.commands.common.live import LiveProgress
 from phpdyno.commands.common.options import GroundOptions
 from phpdyno.commands.common.units import checked_seed, fraction, optional_seconds, seconds
-from phpdyno.commands.matrix.run import Wish, matrix, resume_matrix
+from phpdyno.commands.matrix.run import MatrixRequest, matrix, resume_matrix
 from phpdyno.commands.matrix.show import report_matrix
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 
 USUAL_BUDGET = "10m"
 
 
-class Options(Struct, frozen=True):
+class MatrixOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     apps: tuple[str, ...]
@@ -36,7 +36,7 @@ class Options(Struct, frozen=True):
     json: bool
 
 
-def run(options: Options) -> int:
+def run(options: MatrixOptions) -> int:
     """Carry out the command; 1 when a comparison is missing."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
@@ -54,14 +54,14 @@ def run(options: Options) -> int:
     return ended(report_matrix(directory, json=options.json).outcome, "matrix", directory, console)
 
 
-def wish_of(options: Options) -> Wish:
+def wish_of(options: MatrixOptions) -> MatrixRequest:
     """What is asked. Raises UsageError."""
     checked_seed(options.seed)
-    return Wish(
+    return MatrixRequest(
         trainees=trainees_of(options.apps, where="phpdyno matrix"),
         recipe=parse_recipe(options.recipe),
         foundation=foundation_of(options.ground),
-        course=Course(seconds=seconds(options.training, option="--training"), seed=options.seed),
+        course=TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed),
         margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
         budget_s=seconds(options.budget or USUAL_BUDGET, option="--budget"),

@@ -32,7 +32,7 @@ def matrix(
     """Train a build on each app and one on all together, and measure each build on every app: where profiles help, where they hurt."""
     from phpdyno.commands.matrix import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.Options(
+    options = command.MatrixOptions(
         apps=apps,
         ground=ground,
         recipe=recipe,

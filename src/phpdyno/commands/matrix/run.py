@@ -11,22 +11,22 @@ from phpdyno import __version__
 from phpdyno.apps.registry import open_app
 from phpdyno.commands.build.builder import LOGS, Trainee, open_site
 from phpdyno.commands.build.named import refuse_rebuilt
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.commands.build.words import missing_words
-from phpdyno.commands.compare.run import Question, compare_in, why_missing
+from phpdyno.commands.compare.run import CompareRequest, compare_in, why_missing
 from phpdyno.config.recipe import untrained
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock, holding_on
 from phpdyno.journal.matrix import MATRIX_SCHEMA, MatrixApp, MatrixRecord, read_matrix, write_matrix
-from phpdyno.journal.study import Ground
+from phpdyno.journal.study import Provenance
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.build import Build
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
 from phpdyno.model.runs.matrix import ALL
 from phpdyno.php_build.train.requests import traffic_digest
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.session.arms import make_arms
 from phpdyno.session.peers import go_on_with, named_peers
 from phpdyno.session.provenance import read_ground, refuse_changed
@@ -36,13 +36,13 @@ COMMAND = "matrix"
 LEAST_APPS = 2
 
 
-class Wish(Struct, frozen=True):
+class MatrixRequest(Struct, frozen=True):
     """What the user wants: apps, a recipe with a profile, and how it is measured; `budget_s` is that of one app."""
 
     trainees: tuple[Trainee, ...]
     recipe: Recipe
-    foundation: Foundation = Foundation()
-    course: Course = Course()
+    foundation: SourceRequest = SourceRequest()
+    course: TrainingLength = TrainingLength()
     margin: float = 0.01
     confidence: float = 0.95
     budget_s: float = 600.0
@@ -58,7 +58,7 @@ class _Made(Struct, frozen=True):
 
 
 @holding_on()
-def matrix(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
+def matrix(wish: MatrixRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then one comparison for each app; the run's directory.
 
     Raises UsageError: fewer than two apps, a recipe without a profile. DynoError where a build fails, and where none has its whole recipe.
@@ -124,14 +124,14 @@ def _refuse_namesakes(trainees: Sequence[Trainee]) -> None:
         raise UsageError("two of these apps have one name", where=twice, next_step="give each its own name in app.toml")
 
 
-def _ground(record: MatrixRecord) -> Ground:
+def _ground(record: MatrixRecord) -> Provenance:
     """What its builds would be measured on now."""
     question = question_of(record, record.apps[0])
     arms = make_arms(question.control, question.treatments, metric=question.metric)
     return read_ground(arm.php for arm in (arms.control, *arms.treatments))
 
 
-def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
+def _build(wish: MatrixRequest, *, logs: Path, progress: Progress) -> _Made:
     foundation = structs.replace(wish.foundation, laid_out=wish.recipe.bolt)
     with open_site(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
@@ -149,11 +149,11 @@ def _build(wish: Wish, *, logs: Path, progress: Progress) -> _Made:
     return _Made(without, profiled, tuple(each.app for each in teachings))
 
 
-def question_of(record: MatrixRecord, app: MatrixApp) -> Question:
+def question_of(record: MatrixRecord, app: MatrixApp) -> CompareRequest:
     """One app's comparison; the error probability of the matrix is shared out among them. A build that is without a step of the recipe is
     no answer to what that does, so it is not measured. Profiles are held against each other, so none is left off when it is known to help:
     its interval would end at the margin then, whatever it gains."""
-    return Question(
+    return CompareRequest(
         source=AppSource(reference=app.reference),
         control=f"build={record.plain}",
         treatments=tuple(f"build={name}" for name in record.profiles.values() if not record.builds[name].skipped),

@@ -13,7 +13,7 @@ from phpdyno.commands.compare.view.words import tone
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.build import Build
 from phpdyno.model.runs.matrix import Cell, ProfileFound
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.scope import repeat
 from phpdyno.report.words import count, percent
@@ -89,8 +89,8 @@ def _cell(profile: str, build: Build, app: str, view: RunView | None) -> Cell:
     return Cell(profile, app, _ratio(row), row.kind, row.relevance, row.reason if row.kind == "invalid" else "")
 
 
-def _ratio(row: Row) -> Ratio | None:
-    return None if row.ratio is None or row.kind == "invalid" else Ratio(row.ratio, row.low, row.high, row.blocks)
+def _ratio(row: Row) -> TunedRatio | None:
+    return None if row.ratio is None or row.kind == "invalid" else TunedRatio(row.ratio, row.low, row.high, row.blocks)
 
 
 def profile_found(name: str, build: str, cells: Sequence[Cell], margin: float) -> ProfileFound:

@@ -12,7 +12,7 @@ from phpdyno.commands.common.live import LiveProgress
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
-from phpdyno.commands.measure.run import Question, measure, resume
+from phpdyno.commands.measure.run import MeasureRequest, measure, resume
 from phpdyno.commands.measure.show import report_sweep
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrivals
@@ -28,7 +28,7 @@ EXAMPLE = "write for example 1,3,5,10"
 _LOAD = re.compile(r"[0-9]{1,9}")
 
 
-class Options(Struct, frozen=True):
+class MeasureOptions(Struct, frozen=True):
     """The options of the command as they were typed; `open_share` is None without an open loop, `budget` where none was given."""
 
     reference: str
@@ -51,7 +51,7 @@ class Options(Struct, frozen=True):
     arms: tuple[str, ...] = ()
 
 
-def run(options: Options) -> int:
+def run(options: MeasureOptions) -> int:
     """Carry out the command."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
@@ -68,12 +68,12 @@ def run(options: Options) -> int:
     return 0
 
 
-def question_of(options: Options) -> Question:
+def question_of(options: MeasureOptions) -> MeasureRequest:
     """What is asked, before a log or a workload file is read. Raises UsageError for what cannot be."""
     checked_seed(options.seed)
     if len(options.arms) >= MOST_ARMS:
         raise UsageError(f"{len(options.arms) + 1} arms are more than {MOST_ARMS}", where="--arm", next_step="name fewer")
-    return Question(
+    return MeasureRequest(
         source=app_source(options.reference, options.docroot, options.urls),
         control=options.control,
         others=options.arms,
@@ -89,7 +89,7 @@ def question_of(options: Options) -> Question:
     )
 
 
-def refuse_another_plan(options: Options) -> None:
+def refuse_another_plan(options: MeasureOptions) -> None:
     """Raise UsageError for what a sweep that is resumed has from its own plan and would pass over in silence."""
     for name, given in (("--budget", options.budget), ("--control", options.control), ("--arm", options.arms)):
         if given:

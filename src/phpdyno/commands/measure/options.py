@@ -65,7 +65,7 @@ def measure(
     """Measure throughput, times, CPU and memory as more is asked of an app, and say what limits it."""
     from phpdyno.commands.measure import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.Options(
+    options = command.MeasureOptions(
         reference=reference,
         control=control,
         docroot=docroot,

@@ -45,7 +45,7 @@ DEBIAN_POOL = {
 """What the distribution's www.conf has."""
 
 
-class Question(AppRequest, frozen=True):
+class MeasureRequest(AppRequest, frozen=True):
     """What the user asked to measure; times in seconds, confidence as a fraction.
 
     `control` and each of `others` are SPECs of an arm. `workload` takes the place of the app's own; `source.requests` then says what it
@@ -68,7 +68,7 @@ class Question(AppRequest, frozen=True):
 
 
 def measure(
-    question: Question, *, runs: Path, argv: Sequence[str], progress: Progress, accept: Callable[[PreparedApp], None] | None = None
+    question: MeasureRequest, *, runs: Path, argv: Sequence[str], progress: Progress, accept: Callable[[PreparedApp], None] | None = None
 ) -> Path:
     """Measure, record everything, and return the run's directory. What can be refused is refused before anything starts.
 
@@ -127,7 +127,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
 # ---- before anything starts -----------------------------------------------------------------------
 
 
-def check_question(question: Question) -> None:
+def check_question(question: MeasureRequest) -> None:
     """Raise UsageError for what cannot be asked, DynoError where this process may not open as many connections."""
     points = question.points
     if not closed_points(points):
@@ -187,7 +187,7 @@ def with_pool(given: Mapping[str, str]) -> dict[str, str]:
     return {**DEBIAN_POOL, **given}
 
 
-def make_sweep_plan(question: Question, app: PreparedApp, arms: Sequence[Arm]) -> SweepPlan:
+def make_sweep_plan(question: MeasureRequest, app: PreparedApp, arms: Sequence[Arm]) -> SweepPlan:
     """The frozen plan of a question, once its app and its arms are known."""
     return SweepPlan(
         app=app.name,

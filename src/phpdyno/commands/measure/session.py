@@ -10,7 +10,7 @@ from msgspec import Struct
 from phpdyno.drive.rivals import Rival
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.sweep.cross_check import Scene, checkable, cross_check
+from phpdyno.experiment.sweep.cross_check import CrossCheckSetup, checkable, cross_check
 from phpdyno.experiment.sweep.plan import busy_workers, closed_points
 from phpdyno.experiment.sweep.rounds import Begun, SweepClock, SweepRunner
 from phpdyno.host.cgroup import cpu_source
@@ -100,7 +100,7 @@ class SweepSession(Struct, frozen=True):
                 continue
             concurrency = best_point(self.plan, sweep.visits, arm.name).concurrency
             with runner.running(arm) as (instance, _):
-                scene = Scene(instance, target, self.plan.workload.host, concurrency, self.plan.visit_s)
+                scene = CrossCheckSetup(instance, target, self.plan.workload.host, concurrency, self.plan.visit_s)
                 for tool in todo:
                     self.progress.phase(f"{arm.name}: {tool} beside our own generator, c = {concurrency}")
                     found = cross_check(scene, tool, chance)

@@ -13,7 +13,7 @@ from phpdyno.commands.common.units import checked_seed, fraction
 from phpdyno.commands.selfcheck.run import FULL, QUICK, resume_selfcheck, selfcheck, with_comparisons
 from phpdyno.commands.selfcheck.view import ChecksView, checks_view
 from phpdyno.errors import UsageError
-from phpdyno.journal.checks import Wish
+from phpdyno.journal.checks import SelfcheckRequest
 from phpdyno.report.terminal_parts import inert
 
 EXIT_CONTRADICTED = 1
@@ -22,7 +22,7 @@ MOST_SHOWN = 3
 MOST_COMPARISONS = 100_000
 
 
-class Options(Struct, frozen=True):
+class SelfcheckOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     quick: bool
@@ -34,7 +34,7 @@ class Options(Struct, frozen=True):
     json: bool
 
 
-def run(options: Options) -> int:
+def run(options: SelfcheckOptions) -> int:
     """Carry out the command; 1 when something found contradicts a target."""
     argv = tuple(sys.argv[1:])
     with LiveProgress(Console(stderr=True), quiet=options.json) as progress:
@@ -53,14 +53,14 @@ def run(options: Options) -> int:
     return EXIT_CONTRADICTED if view.contradicted else 0
 
 
-def _refuse_new_wishes(options: Options) -> None:
+def _refuse_new_wishes(options: SelfcheckOptions) -> None:
     if options.quick or any(each is not None for each in (options.comparisons, options.effect, options.seed)):
         raise UsageError(
             "a selfcheck that is resumed keeps what it was asked for", where="--resume", next_step="leave the other options out"
         )
 
 
-def _wish(options: Options) -> Wish:
+def _wish(options: SelfcheckOptions) -> SelfcheckRequest:
     effect = 0.01 if options.effect is None else fraction(options.effect, option="--effect", least=0.001, most=0.5)
     seed = 1 if options.seed is None else options.seed
     checked_seed(seed)

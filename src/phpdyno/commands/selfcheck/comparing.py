@@ -14,14 +14,14 @@ from phpdyno.apps.registry import open_app
 from phpdyno.commands.selfcheck.loop_cost import SPIN, Loop
 from phpdyno.commands.selfcheck.schedule import Job
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.runner import Runner
 from phpdyno.experiment.comparison.state import RunState
 from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import split_cores
 from phpdyno.host.preflight import read_host, warnings_for
-from phpdyno.journal.checks import Compared, Ground, SessionBegan, Wish
+from phpdyno.journal.checks import Compared, LoopCost, SelfcheckRequest, SessionBegan
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import SCHEMA, Calibrated, Header, Planned, Preflight
 from phpdyno.journal.writer import JournalWriter
@@ -52,19 +52,19 @@ SPARE = 1.15
 """Looking at other slot lengths, and blocks that take longer than forecast."""
 
 
-class Scene(Struct, frozen=True):
+class SelfcheckSetup(Struct, frozen=True):
     """All that comparisons share within a session."""
 
     loop: Loop
-    gate: Gate
+    gate: AnswerCheck
     host: HostFacts
     run: Path
-    wish: Wish
+    wish: SelfcheckRequest
     progress: Progress
 
 
 @contextmanager
-def open_scene(wish: Wish, run: Path, progress: Progress) -> Iterator[Scene]:
+def open_scene(wish: SelfcheckRequest, run: Path, progress: Progress) -> Iterator[SelfcheckSetup]:
     """Prepare the app and start what all instances share; logs go to the run. Raises DynoError."""
     cores = split_cores()
     with Supervisor(run / "logs") as supervisor, ExitStack() as stack:
@@ -75,7 +75,7 @@ def open_scene(wish: Wish, run: Path, progress: Progress) -> Iterator[Scene]:
         host = read_host(cores, cpu_source(shared.groups), versions)
         bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport="fastcgi", database=shared.database)
         loop = Loop(bench, shared.meters)
-        yield Scene(loop, Gate(app.workload), host, run, wish, progress)
+        yield SelfcheckSetup(loop, AnswerCheck(app.workload), host, run, wish, progress)
 
 
 def _with_loop(app: PreparedApp, supervisor: Supervisor) -> PreparedApp:
@@ -86,7 +86,7 @@ def _with_loop(app: PreparedApp, supervisor: Supervisor) -> PreparedApp:
     return structs.replace(app, ini={**app.ini, "auto_prepend_file": str(place), "opcache.jit_buffer_size": "0"})
 
 
-def calibrate(scene: Scene, ground: Ground) -> SessionBegan:
+def calibrate(scene: SelfcheckSetup, ground: LoopCost) -> SessionBegan:
     """Calibrate once for all comparisons of this session, and learn the control's answers. Raises DynoError."""
     arms = make_arms(f"{SPIN}={ground.turns}", (), aa=True)
     plan = _plan(scene, arms, margin=0.0, budget_s=CALIBRATION_BUDGET_S, seed=scene.wish.seed)
@@ -113,7 +113,7 @@ def _enough(runner: Runner, effect: float, budget_s: float) -> tuple[Calibrated,
         budget_s *= LONGER
 
 
-def measure_one(scene: Scene, ground: Ground, session: SessionBegan, job: Job, progress: Progress) -> tuple[Compared, Path]:
+def measure_one(scene: SelfcheckSetup, ground: LoopCost, session: SessionBegan, job: Job, progress: Progress) -> tuple[Compared, Path]:
     """One comparison on fresh instances, and the directory of its journal (the caller's to keep or remove). Raises DynoError."""
     calibrated, budget_s = session.plan_of(job.kind)
     arms, truth = _arms(ground, job)
@@ -160,7 +160,7 @@ def compared_of(job: Job, truth: float, verdict: Verdict, counted: Sequence[floa
     )
 
 
-def _arms(ground: Ground, job: Job) -> tuple[Arms, float]:
+def _arms(ground: LoopCost, job: Job) -> tuple[Arms, float]:
     """The arms of a comparison, and log(cost of the control / cost of the treatment) by construction."""
     if job.kind in {"A/A", "long A/A"}:
         return make_arms(f"{SPIN}={ground.turns}", (), aa=True), 0.0
@@ -170,16 +170,16 @@ def _arms(ground: Ground, job: Job) -> tuple[Arms, float]:
     return (make_arms(dear, (cheap,)), ground.effect) if job.swapped else (make_arms(cheap, (dear,)), -ground.effect)
 
 
-def _command(wish: Wish) -> tuple[str, ...]:
+def _command(wish: SelfcheckRequest) -> tuple[str, ...]:
     """What makes it again: the loop in front of the app is the selfcheck's own."""
     return ("selfcheck", "--seed", str(wish.seed), "--effect", f"{100 * wish.effect:g}%")
 
 
-def _margin(wish: Wish) -> float:
+def _margin(wish: SelfcheckRequest) -> float:
     return wish.effect / 2
 
 
-def _plan(scene: Scene, arms: Arms, *, margin: float, budget_s: float, seed: int) -> Plan:
+def _plan(scene: SelfcheckSetup, arms: Arms, *, margin: float, budget_s: float, seed: int) -> Plan:
     app = scene.loop.stage.app
     return Plan(
         app=app.name,
@@ -197,7 +197,7 @@ def _plan(scene: Scene, arms: Arms, *, margin: float, budget_s: float, seed: int
     )
 
 
-def _runner(scene: Scene, state: RunState, journal: JournalWriter, place: Path, progress: Progress | None = None) -> Runner:
+def _runner(scene: SelfcheckSetup, state: RunState, journal: JournalWriter, place: Path, progress: Progress | None = None) -> Runner:
     shared, stage = scene.loop.shared, scene.loop.stage
     return Runner(state, stage, shared, journal, run=place, progress=progress or scene.progress, gate=scene.gate)
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.lanes import make_lane
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.experiment.common.stage import Stage
 from phpdyno.experiment.common.warm_up import warm_up
 from phpdyno.experiment.comparison.schedule import deal
 from phpdyno.host.cores import on_cores
-from phpdyno.journal.checks import Ground, Wish
+from phpdyno.journal.checks import LoopCost, SelfcheckRequest
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.plan import Panel
@@ -43,7 +43,7 @@ class Loop(Struct, frozen=True):
     shared: SharedMeters
 
 
-def measure_ground(loop: Loop, wish: Wish, host: HostFacts, progress: Progress) -> Ground:
+def measure_ground(loop: Loop, wish: SelfcheckRequest, host: HostFacts, progress: Progress) -> LoopCost:
     """Measure `wish.rounds` rounds on fresh instances each. Raises DynoError when turns do not cost what a line says at all."""
     generator = np.random.Generator(np.random.PCG64(wish.seed + GROUND_SEED))
     with on_cores(loop.stage.cores.helpers):
@@ -57,7 +57,7 @@ def measure_ground(loop: Loop, wish: Wish, host: HostFacts, progress: Progress) 
             costs.append(_round(loop, levels, generator))
     line = _fitted(levels, costs)
     more = line.turns_for(wish.effect, LEAST_TURNS)
-    return Ground(host, loop.stage.app.version, levels, tuple(costs), line, LEAST_TURNS, more, line.effect(LEAST_TURNS, more))
+    return LoopCost(host, loop.stage.app.version, levels, tuple(costs), line, LEAST_TURNS, more, line.effect(LEAST_TURNS, more))
 
 
 def _pilot(loop: Loop, generator: np.random.Generator) -> tuple[float, float]:
@@ -95,7 +95,7 @@ def _round(loop: Loop, levels: Sequence[int], generator: np.random.Generator) ->
     return tuple(total / deck.size for total in totals)
 
 
-def _cost_ns(loop: Loop, lane: Lane, sequence: NDArray[np.uint32]) -> int:
+def _cost_ns(loop: Loop, lane: DrivenInstance, sequence: NDArray[np.uint32]) -> int:
     reading = measure_slot(lane, loop.shared, sequence)
     if reading.failures:
         raise DynoError(f"requests fail: {dict(reading.failures)}", where=lane.instance.arm.name)
@@ -103,7 +103,7 @@ def _cost_ns(loop: Loop, lane: Lane, sequence: NDArray[np.uint32]) -> int:
 
 
 @contextmanager
-def _lanes(loop: Loop, levels: Sequence[int]) -> Iterator[list[Lane]]:
+def _lanes(loop: Loop, levels: Sequence[int]) -> Iterator[list[DrivenInstance]]:
     stage = loop.stage
     arms = [spinning(level) for level in levels]
     panel = Panel("cpu", arms[0], (), 1)

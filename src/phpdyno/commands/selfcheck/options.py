@@ -23,4 +23,6 @@ def selfcheck(
     """Make comparisons whose answer is known beforehand and count how often the answer was right."""
     from phpdyno.commands.selfcheck import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    return command.run(command.Options(quick=quick, comparisons=comparisons, effect=effect, seed=seed, resume=resume, runs=runs, json=json))
+    return command.run(
+        command.SelfcheckOptions(quick=quick, comparisons=comparisons, effect=effect, seed=seed, resume=resume, runs=runs, json=json)
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from phpdyno import __version__
-from phpdyno.commands.selfcheck.comparing import CURRENT, Scene, calibrate, measure_one, open_scene
+from phpdyno.commands.selfcheck.comparing import CURRENT, SelfcheckSetup, calibrate, measure_one, open_scene
 from phpdyno.commands.selfcheck.judged import claimed, holds_truth
 from phpdyno.commands.selfcheck.loop_cost import measure_ground
 from phpdyno.commands.selfcheck.schedule import Job, jobs_of
@@ -16,7 +16,17 @@ from phpdyno.commands.selfcheck.words import ground_in_words
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.journal.checks import CHECKS_FILE, CHECKS_SCHEMA, Checks, ChecksHeader, Compared, Ground, SessionBegan, Wish, read_checks
+from phpdyno.journal.checks import (
+    CHECKS_FILE,
+    CHECKS_SCHEMA,
+    Checks,
+    ChecksHeader,
+    Compared,
+    LoopCost,
+    SelfcheckRequest,
+    SessionBegan,
+    read_checks,
+)
 from phpdyno.journal.reader import drop_cut_off_line
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.session.environment import refuse_another_host
@@ -25,21 +35,21 @@ from phpdyno.session.run_directory import check_place, make_run_dir
 
 MOST_KEPT = 20
 KEPT = "kept"
-QUICK = Wish("hello", aa=10, zero=2, planted=8, planted_budget_s=20.0, rounds=6, long=1)
-FULL = Wish("hello", aa=200, zero=50, planted=200, long=20)
+QUICK = SelfcheckRequest("hello", aa=10, zero=2, planted=8, planted_budget_s=20.0, rounds=6, long=1)
+FULL = SelfcheckRequest("hello", aa=200, zero=50, planted=200, long=20)
 
 
-class Changed(UsageError):  # noqa: N818 (it names what is the matter)
+class SelfcheckChanged(UsageError):  # noqa: N818 (it names what is the matter)
     """Comparisons made now may not be counted together with the earlier ones."""
 
 
-def with_comparisons(wish: Wish, comparisons: int) -> Wish:
+def with_comparisons(wish: SelfcheckRequest, comparisons: int) -> SelfcheckRequest:
     """So many A/A (a tenth of them long, one at least where there are two) and planted comparisons, a quarter as many without effect."""
     long = max(comparisons // 10, min(1, comparisons - 1))
     return structs.replace(wish, aa=comparisons, zero=comparisons // 4, planted=comparisons, long=long)
 
 
-def selfcheck(wish: Wish, *, runs: Path, argv: Sequence[str], progress: Progress) -> tuple[Path, Checks]:
+def selfcheck(wish: SelfcheckRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> tuple[Path, Checks]:
     """Carry out all comparisons of a wish in a new directory. Raises DynoError, Interrupted."""
     with MeasuringLock():
         run = make_run_dir(runs, "selfcheck", wish.app)
@@ -58,11 +68,11 @@ def resume_selfcheck(run: Path, progress: Progress) -> tuple[Path, Checks]:
         return run, checks
     if checks.header.code != code_digest():
         what = f"the code that measures is not the one that this selfcheck began with (phpdyno {checks.header.phpdyno})"
-        raise Changed(what, where=str(run), next_step="start a new one")
+        raise SelfcheckChanged(what, where=str(run), next_step="start a new one")
     return run, _go(run, progress)
 
 
-def begin(run: Path, wish: Wish, *, argv: Sequence[str]) -> None:
+def begin(run: Path, wish: SelfcheckRequest, *, argv: Sequence[str]) -> None:
     """Write the first line; nothing is measured yet."""
     with JournalWriter(run / CHECKS_FILE) as writer:
         started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
@@ -88,7 +98,7 @@ def _go(run: Path, progress: Progress) -> Checks:
     return read_checks(run)
 
 
-def _ground(scene: Scene, before: Checks, writer: JournalWriter) -> Ground:
+def _ground(scene: SelfcheckSetup, before: Checks, writer: JournalWriter) -> LoopCost:
     """What the planted effect rests on: measured once, and taken from the record later, where host and app are still the same."""
     if before.ground is None:
         ground = measure_ground(scene.loop, scene.wish, scene.host, scene.progress)
@@ -97,13 +107,13 @@ def _ground(scene: Scene, before: Checks, writer: JournalWriter) -> Ground:
     try:
         refuse_another_host(before.ground.host, scene.host)
     except DynoError as error:
-        raise Changed(error.what, where=str(scene.run), next_step="start a new one") from error
+        raise SelfcheckChanged(error.what, where=str(scene.run), next_step="start a new one") from error
     if before.ground.app_version != scene.loop.stage.app.version:
-        raise Changed("the app is not the one that this selfcheck began with", where=scene.wish.app, next_step="start a new one")
+        raise SelfcheckChanged("the app is not the one that this selfcheck began with", where=scene.wish.app, next_step="start a new one")
     return before.ground
 
 
-def _compare_all(scene: Scene, ground: Ground, session: SessionBegan, before: Checks, writer: JournalWriter) -> None:
+def _compare_all(scene: SelfcheckSetup, ground: LoopCost, session: SessionBegan, before: Checks, writer: JournalWriter) -> None:
     done = list(before.compared)
     numbers = {each.number for each in done}
     todo = [job for job in jobs_of(scene.wish) if job.number not in numbers]

@@ -3,7 +3,7 @@
 import numpy as np
 from msgspec import Struct
 
-from phpdyno.journal.checks import CheckKind, Wish
+from phpdyno.journal.checks import CheckKind, SelfcheckRequest
 
 _SEEDS_PER_SELFCHECK = 1 << 20
 
@@ -17,7 +17,7 @@ class Job(Struct, frozen=True):
     seed: int
 
 
-def jobs_of(wish: Wish) -> tuple[Job, ...]:
+def jobs_of(wish: SelfcheckRequest) -> tuple[Job, ...]:
     """All comparisons in random order, so that a drift of the host meets every kind alike; half of the planted ones are swapped."""
     counts: dict[CheckKind, int] = {"A/A": wish.aa - wish.long, "long A/A": wish.long, "zero": wish.zero, "planted": wish.planted}
     kinds = [(kind, kind == "planted" and turn % 2 == 1) for kind, count in counts.items() for turn in range(count)]

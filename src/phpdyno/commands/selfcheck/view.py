@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from phpdyno import __version__
 from phpdyno.commands.selfcheck.judged import LINE, CheckRow, rows_of
 from phpdyno.commands.selfcheck.words import ground_in_words
-from phpdyno.journal.checks import Checks, Ground
+from phpdyno.journal.checks import Checks, LoopCost
 from phpdyno.report.scope import host_in_words
 
 
@@ -58,7 +58,7 @@ def checks_view(checks: Checks) -> ChecksView:
     )
 
 
-def _php(ground: Ground) -> list[str]:
+def _php(ground: LoopCost) -> list[str]:
     return [f"{name.removeprefix('php ')} {said}" for name, said in sorted(ground.host.versions.items()) if name.startswith("php")]
 
 

@@ -2,10 +2,10 @@
 
 import math
 
-from phpdyno.journal.checks import Ground
+from phpdyno.journal.checks import LoopCost
 
 
-def ground_in_words(ground: Ground) -> str:
+def ground_in_words(ground: LoopCost) -> str:
     """What is planted on what."""
     cost_ns, unit_ns = ground.line.cost_ns(ground.turns), ground.line.unit_ns
     return (

@@ -32,7 +32,7 @@ class Objective(Struct, frozen=True):
     rate_from: str = ""
 
 
-class Limits(Struct, frozen=True):
+class GivenLimits(Struct, frozen=True):
     """What the user says of the machine that the pool is for; None where it is read from this host.
 
     `memory_kib` is for this pool alone. `others_kib` is what other pools and servers may take of the host's memory. `process_max` is
@@ -46,13 +46,13 @@ class Limits(Struct, frozen=True):
     connections: int | None = None
 
 
-class Asked(Struct, frozen=True):
+class SizeRequest(Struct, frozen=True):
     """One run of `size`: the app, the settings that all pools share (`control`, a SPEC), the objective and limits; times in seconds."""
 
     source: AppSource
     control: str = ""
     objective: Objective = Objective()
-    limits: Limits = Limits()
+    limits: GivenLimits = GivenLimits()
     most: int = MOST_WORKERS
     budget_s: float = 300.0
     confidence: float = 0.95
@@ -86,7 +86,7 @@ def memory_kib(text: str, *, option: str) -> int:
     return found // 1024
 
 
-def check_asked(asked: Asked) -> None:
+def check_asked(asked: SizeRequest) -> None:
     """Raises UsageError for numbers that cannot be."""
     through = MOST_THROUGH_NGINX - AHEAD
     if asked.transport == "http" and asked.most > through:

@@ -11,7 +11,7 @@ from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import OwnRequests, own_requests, refuse_with_resume
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
-from phpdyno.commands.size.asked import MOST_WORKERS, Asked, Limits, Objective, memory_kib, request_rate, response_time
+from phpdyno.commands.size.asked import MOST_WORKERS, GivenLimits, Objective, SizeRequest, memory_kib, request_rate, response_time
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.options import BUDGET, CONFIDENCE
 from phpdyno.commands.size.record import SizeRun, read_size
@@ -25,7 +25,7 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.plan import Transport
 
 
-class Options(Struct, frozen=True):
+class SizeOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     reference: str
@@ -47,7 +47,7 @@ class Options(Struct, frozen=True):
     seed: int
 
 
-UNASKED = Options(
+UNASKED = SizeOptions(
     reference="",
     p99=None,
     rate=None,
@@ -70,7 +70,7 @@ UNASKED = Options(
 EXIT_NO_ANSWER = 1
 
 
-def run(options: Options, *, requests: RequestOptions, runs: Path, resume: Path | None, json: bool) -> int:
+def run(options: SizeOptions, *, requests: RequestOptions, runs: Path, resume: Path | None, json: bool) -> int:
     """Carry out the command. Raises UsageError, DynoError."""
     argv, console = tuple(sys.argv[1:]), Console(stderr=True)
     if resume is not None:
@@ -88,10 +88,10 @@ def run(options: Options, *, requests: RequestOptions, runs: Path, resume: Path 
     return 0
 
 
-def asked_of(options: Options) -> Asked:
+def asked_of(options: SizeOptions) -> SizeRequest:
     """Turn the options into what is asked, before a log or a workload file is read. Raises UsageError."""
     rate = None if options.rate is None else request_rate(options.rate, option="--rate")
-    return Asked(
+    return SizeRequest(
         source=app_source(options.reference, options.docroot, options.urls),
         control=options.control,
         objective=Objective(
@@ -99,7 +99,7 @@ def asked_of(options: Options) -> Asked:
             rate_per_s=rate,
             rate_from="" if rate is None else "--rate",
         ),
-        limits=Limits(
+        limits=GivenLimits(
             memory_kib=None if options.memory is None else memory_kib(options.memory, option="--memory"),
             others_kib=None if options.others is None else memory_kib(options.others, option="--others"),
             cores=options.cores,
@@ -115,7 +115,7 @@ def asked_of(options: Options) -> Asked:
     )
 
 
-def with_requests(asked: Asked, own: OwnRequests) -> Asked:
+def with_requests(asked: SizeRequest, own: OwnRequests) -> SizeRequest:
     """The requests of a log or a workload file in the place of the app's own; its busiest minute is the rate, unless one was named."""
     objective, arrival = asked.objective, own.arrival
     if objective.rate_per_s is None and arrival is not None:
@@ -126,7 +126,7 @@ def with_requests(asked: Asked, own: OwnRequests) -> Asked:
     return structs.replace(asked, source=source, workload=own.workload, objective=objective)
 
 
-def run_study(file: Path, options: Options, *, page: Path | None, reuse: tuple[Path, ...], runs: Path) -> int:
+def run_study(file: Path, options: SizeOptions, *, page: Path | None, reuse: tuple[Path, ...], runs: Path) -> int:
     """Carry out a study: each of its apps, then the page; 1 where an app has no answer. Raises UsageError, DynoError."""
     _refuse_another_plan(options, "--study")
     study = load_size_study(file.absolute())
@@ -138,7 +138,7 @@ def run_study(file: Path, options: Options, *, page: Path | None, reuse: tuple[P
     for name, app in study.app.items():
         directory = given.get(name)
         if directory is None:
-            asked = Asked(source=app_source(app.app, None, ()), budget_s=app.budget_s, seed=study.seed)
+            asked = SizeRequest(source=app_source(app.app, None, ()), budget_s=app.budget_s, seed=study.seed)
             with LiveProgress(Console(stderr=True)) as progress:
                 progress.note(f"{name}: {app.about}" if app.about else name)
                 try:
@@ -174,9 +174,9 @@ def _reused(runs: tuple[Path, ...], names: tuple[str, ...]) -> dict[str, Path]:
     return found
 
 
-def _refuse_another_plan(options: Options, beside: str) -> None:
+def _refuse_another_plan(options: SizeOptions, beside: str) -> None:
     """Raise UsageError for what a run that is resumed, or a study, has from elsewhere and would pass over in silence."""
-    for name in Options.__struct_fields__:
+    for name in SizeOptions.__struct_fields__:
         if getattr(options, name) != getattr(UNASKED, name):
             option = "APP" if name == "reference" else f"--{name.removesuffix('s') if name == 'urls' else name.replace('_', '-')}"
             what = "a run that is resumed keeps what it was asked, and a study says it itself"

@@ -59,7 +59,7 @@ def size(
     """Find how many workers a pool needs: throughput and memory measured, response times foretold, the answer confirmed."""
     from phpdyno.commands.size import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.Options(
+    options = command.SizeOptions(
         reference=reference,
         p99=p99,
         rate=rate,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
 from phpdyno.bundle.write.live_place import place_of_live
-from phpdyno.bundle.write.making import Findings, write_bundle
+from phpdyno.bundle.write.making import BundleContents, write_bundle
 from phpdyno.bundle.write.texts import pool_text
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.record import SizeHeader
@@ -28,7 +28,7 @@ def make_size_bundle(
     check_pool(place.executable, found.pool.settings)
     return write_bundle(
         directory,
-        Findings(
+        BundleContents(
             run=run,
             app=header.app,
             seed=header.asked.seed,

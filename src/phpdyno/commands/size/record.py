@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import decode_lines, there
 from phpdyno.journal.records import ReachedFor
@@ -35,7 +35,7 @@ class SizeHeader(Struct, frozen=True, tag="header"):
     phpdyno: str
     started: str
     argv: tuple[str, ...]
-    asked: Asked
+    asked: SizeRequest
     app: str
     app_version: str
     workload: Workload
@@ -51,7 +51,7 @@ class SizeHost(Struct, frozen=True, tag="host"):
     argv: tuple[str, ...] = ()
 
 
-class Limit(Struct, frozen=True):
+class PoolLimit(Struct, frozen=True):
     """One limit on the number of workers: its kind, its value (KiB, or a count), and where it was read. `value` is None where it is known
     that there is none, `unread` says why it could not be read."""
 
@@ -65,7 +65,7 @@ class LimitsRead(Struct, frozen=True, tag="limits"):
     """What limits the pool, read once. `free_kib` is what the host could still give then; `others` are other pools that run here, each with
     what it may grow by (KiB). `connections_here` is what the private database allows, None without one."""
 
-    limits: tuple[Limit, ...]
+    limits: tuple[PoolLimit, ...]
     free_kib: int
     others: dict[str, int] = {}
     connections_here: int | None = None
@@ -183,7 +183,7 @@ class Foretold(Struct, frozen=True, tag="foretold"):
     points: tuple[ForetoldAt, ...]
 
 
-class Concluded(Struct, frozen=True, tag="concluded"):
+class SizeConcluded(Struct, frozen=True, tag="concluded"):
     """What limited the recommended pool when it was saturated, judged when it had been confirmed; None where that could not be read.
     `somaxconn` is the kernel's longest listen queue."""
 
@@ -212,7 +212,7 @@ SizeRecord = (
     | Stopped
     | Recommended
     | Foretold
-    | Concluded
+    | SizeConcluded
     | SizeEnded
 )
 _DECODER: msgspec.json.Decoder[SizeRecord] = msgspec.json.Decoder(SizeRecord)

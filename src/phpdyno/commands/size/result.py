@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from phpdyno.commands.measure.view.points import estimate, memory_row
 from phpdyno.commands.measure.view.shape import Estimate
 from phpdyno.commands.size import words
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import caps_of
 from phpdyno.commands.size.decision.confirmation import failed_share, open_visits, over, p99_of, saturated_visits
 from phpdyno.commands.size.decision.costs import target_costs
@@ -29,12 +29,12 @@ from phpdyno.commands.size.found import (
     Summary,
 )
 from phpdyno.commands.size.record import (
-    Concluded,
     Foretold,
     LimitsRead,
     ManagerMeasured,
     PoolMeasured,
     Recommended,
+    SizeConcluded,
     SizeEnded,
     SizeHost,
     SizeRun,
@@ -69,7 +69,7 @@ def found_of(run: SizeRun, name: str) -> SizeFound | None:
         return None
     header, asked = run.header, run.header.asked
     foretold = run.last(Foretold)
-    concluded, reached, end = run.last(Concluded), run.last(ReachedFor), run.last(SizeEnded)
+    concluded, reached, end = run.last(SizeConcluded), run.last(ReachedFor), run.last(SizeEnded)
     confirmed = confirmed_rows(run, decided, cores_of(host.host))
     pools = searched(run)
     models = models_of(pools)
@@ -179,7 +179,7 @@ def _recommended(run: SizeRun, decided: Recommended, confirmed: Sequence[Confirm
     )
 
 
-def _meets(asked: Asked, measured: Estimate | None, failed: float) -> bool | None:
+def _meets(asked: SizeRequest, measured: Estimate | None, failed: float) -> bool | None:
     """Whether the objective held when it was measured: an answer that never comes is no fast one."""
     objective = asked.objective
     if objective.p99_s is None or objective.rate_per_s is None or measured is None:
@@ -262,7 +262,9 @@ def pooled_times_of(visit: Visit) -> tuple[float, float]:
     return float(held.percentile(50.0)) / 1e6, float(held.percentile(99.0)) / 1e6
 
 
-def _limit_rows(asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured], targets: Sequence[TargetMeasured]) -> Iterator[LimitRow]:
+def _limit_rows(
+    asked: SizeRequest, limits: LimitsRead, pools: Sequence[PoolMeasured], targets: Sequence[TargetMeasured]
+) -> Iterator[LimitRow]:
     workers = {cap.key: cap.workers for cap in caps_of(asked, limits, pools, targets).caps}
     yield LimitRow(kind="asked", value=asked.most, workers=workers["asked"], source="--most")
     for limit in limits.limits:

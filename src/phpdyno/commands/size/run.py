@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from phpdyno import __version__
 from phpdyno.apps.source import App
 from phpdyno.commands.measure.session import refuse_other_cores
-from phpdyno.commands.size.asked import Asked, check_asked
+from phpdyno.commands.size.asked import SizeRequest, check_asked
 from phpdyno.commands.size.measuring.limits import read_limits
 from phpdyno.commands.size.measuring.pools import Pools, connections_for
 from phpdyno.commands.size.measuring.running_pools import neighbours_of
@@ -60,7 +60,7 @@ COMMAND = "size"
 HELPERS = 4
 
 
-def size(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
+def size(asked: SizeRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Measure, record everything, and return the run's directory. What can be refused is refused before anything starts.
 
     Raises UsageError, DynoError.
@@ -126,7 +126,7 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     return run
 
 
-def _connections(asked: Asked) -> int:
+def _connections(asked: SizeRequest) -> int:
     """The most connections that are open at once."""
     return connections_for(asked.most, asked.transport)
 

@@ -35,7 +35,7 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     answer: str
 
 
-class Reference(Struct, frozen=True, forbid_unknown_fields=True):
+class SizeReference(Struct, frozen=True, forbid_unknown_fields=True):
     """Whose figures they are, how they were measured, and what was concluded."""
 
     source: str
@@ -50,7 +50,7 @@ class SizeStudy(Struct, frozen=True, forbid_unknown_fields=True):
     kind: str
     title: str
     app: Annotated[dict[str, StudiedApp], Meta(min_length=1)]
-    reference: Reference
+    reference: SizeReference
     about: str = ""
     seed: Annotated[int, Meta(ge=0)] = 1
 
@@ -58,7 +58,7 @@ class SizeStudy(Struct, frozen=True, forbid_unknown_fields=True):
 _KEYS = {
     "": SizeStudy.__struct_fields__,
     "app": StudiedApp.__struct_fields__,
-    "reference": Reference.__struct_fields__,
+    "reference": SizeReference.__struct_fields__,
     "reference.table": Table.__struct_fields__,
     "reference.claim": Claim.__struct_fields__,
 }

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from phpdyno.commands.measure.view.shape import Estimate
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.confirmation import open_visits
 from phpdyno.commands.size.found import ConfirmedRow, ManagerRow, RecommendedPool, SizeFound
-from phpdyno.commands.size.record import Concluded, LimitsRead, ManagerFailed, SizeHost, SizeRun, Stopped, TargetsChosen
+from phpdyno.commands.size.record import LimitsRead, ManagerFailed, SizeConcluded, SizeHost, SizeRun, Stopped, TargetsChosen
 from phpdyno.report.words import NOTHING, count
 
 MIB = 1024
@@ -30,7 +30,7 @@ HELPERS_FULL = frozenset({"web", "generator", "helpers", "stranger_beside_helper
 
 def told(found: SizeFound, run: SizeRun) -> SizeFound:
     """The same with its answer and its sentences."""
-    concluded = run.last(Concluded)
+    concluded = run.last(SizeConcluded)
     kind = concluded.bottleneck.kind if concluded is not None and concluded.bottleneck is not None else ""
     return replace(found, answer=answer_line(found, kind), sentences=tuple(_sentences(found, run, kind)))
 
@@ -199,7 +199,7 @@ def _own_sentences(found: SizeFound) -> Iterator[str]:
         yield f"Your {count(row.workers, 'worker')}: {row.words}{memory}."
 
 
-def _objective_sentences(pool: RecommendedPool, asked: Asked) -> Iterator[str]:
+def _objective_sentences(pool: RecommendedPool, asked: SizeRequest) -> Iterator[str]:
     objective = asked.objective
     if objective.rate_per_s is not None:
         wanted = f"{rate(objective.rate_per_s)} requests/s ({objective.rate_from})"

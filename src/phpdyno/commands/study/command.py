@@ -24,7 +24,7 @@ from phpdyno.journal.sweep import read_sweep
 PAGE = "study.md"
 
 
-class Options(Struct, frozen=True):
+class StudyOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     file: Path | None
@@ -44,7 +44,7 @@ def _refuse_another_kind(file: Path) -> None:
             raise UsageError(f"this study is one of {what}", where=str(file), next_step=f"phpdyno {command} --study {file}")
 
 
-def run(options: Options) -> int:
+def run(options: StudyOptions) -> int:
     """Carry out the command; 1 when a part failed."""
     argv = tuple(sys.argv[1:])
     with LiveProgress(Console(stderr=True), quiet=options.json) as progress:

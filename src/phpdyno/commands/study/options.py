@@ -24,4 +24,4 @@ def study(
     """Carry out a study file: its comparisons and syscall passes, with a page beside the reference's figures."""
     from phpdyno.commands.study import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    return command.run(command.Options(file=file, budget=budget, only=only, resume=resume, runs=runs, page=page, json=json))
+    return command.run(command.StudyOptions(file=file, budget=budget, only=only, resume=resume, runs=runs, page=page, json=json))

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Collection
 
-from phpdyno.commands.compare.run import Question
-from phpdyno.commands.measure.run import Question as Sweeping
+from phpdyno.commands.compare.run import CompareRequest
+from phpdyno.commands.measure.run import MeasureRequest
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.study import Study, StudyComparison, StudyPass, StudySweep, spec_of
 from phpdyno.model.runs.sweep import points_of
@@ -12,14 +12,14 @@ from phpdyno.model.runs.sweep import points_of
 LEAST_PASS_REQUESTS = 20
 
 
-def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> Question:
+def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> CompareRequest:
     """A comparison as `phpdyno compare` asks it. A shorter study gets shorter slots, never below one request for each in flight."""
     loaded = comparison.metric == "throughput"
     flight = wanted.load.concurrency if loaded else 1
     slot = comparison.slot_requests
     if slot is not None and loaded and scale < 1:
         slot = min(slot, max(flight, round(slot * scale)))
-    return Question(
+    return CompareRequest(
         source=AppSource(reference=wanted.apps[comparison.app]),
         control=wanted.control_spec(comparison),
         treatments=tuple(wanted.treatment_spec(comparison, name) for name in comparison.treatments),
@@ -34,10 +34,10 @@ def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> Que
     )
 
 
-def sweep_question(wanted: Study, sweep: StudySweep, scale: float) -> Sweeping:
+def sweep_question(wanted: Study, sweep: StudySweep, scale: float) -> MeasureRequest:
     """A sweep as `phpdyno measure` asks it, with all its arms."""
     control, *others = (spec_of(wanted.arm(name).settings) for name in sweep.arms)
-    return Sweeping(
+    return MeasureRequest(
         source=AppSource(reference=wanted.apps[sweep.app]),
         control=control,
         others=tuple(others),

@@ -11,10 +11,9 @@ from phpdyno import __version__
 from phpdyno.apps.registry import open_app
 from phpdyno.commands.build.builder import LOGS
 from phpdyno.commands.build.named import refuse_rebuilt, with_builds, without_builds
-from phpdyno.commands.compare.run import Question, check_load, compare, resume
+from phpdyno.commands.compare.run import CompareRequest, check_load, compare, resume
 from phpdyno.commands.explain.syscall_pass import count_pass, pass_arm
-from phpdyno.commands.measure.run import Question as Sweeping
-from phpdyno.commands.measure.run import check_question, measure, pool_arms
+from phpdyno.commands.measure.run import MeasureRequest, check_question, measure, pool_arms
 from phpdyno.commands.measure.run import resume as resume_sweep
 from phpdyno.commands.study.requests import enough, pass_requests, question_of, sweep_question
 from phpdyno.config.nearest import suggestion
@@ -25,7 +24,7 @@ from phpdyno.experiment.comparison.state import RunState
 from phpdyno.explain.tracing.strace import CannotTrace
 from phpdyno.host.lock import MeasuringLock, holding_on
 from phpdyno.journal.reader import FILE, begun_in, read_journal
-from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord, read_study, write_study
+from phpdyno.journal.study import STUDY_SCHEMA, StudyPart, StudyRecord, read_study, write_study
 from phpdyno.journal.sweep import SWEEP_FILE, read_sweep
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.runs.study import Study, SyscallCounts
@@ -54,9 +53,9 @@ def study(
     wanted, made = with_builds(asked, logs=runs / LOGS, progress=progress)
     builds = check_study(wanted, scale)
     parts = (
-        *(Part(each.name, "comparison") for each in wanted.comparisons),
-        *(Part(each.name, "sweep") for each in wanted.sweeps),
-        *(Part(each.name, "syscalls") for each in wanted.passes),
+        *(StudyPart(each.name, "comparison") for each in wanted.comparisons),
+        *(StudyPart(each.name, "sweep") for each in wanted.sweeps),
+        *(StudyPart(each.name, "syscalls") for each in wanted.passes),
     )
     ground = read_ground(builds)
     with MeasuringLock():
@@ -149,7 +148,7 @@ def check_study(wanted: Study, scale: float) -> tuple[PhpBuild, ...]:
 class _Turn(Struct, frozen=True):
     """One part to do: the `number`th of `of`, begun when `before_s` of `total_s` seconds of budget are behind us."""
 
-    part: Part
+    part: StudyPart
     number: int
     of: int
     before_s: float
@@ -197,8 +196,8 @@ def _go(run: Path, record: StudyRecord, selected: set[str], *, argv: Sequence[st
 
 
 def _one(
-    run: Path, record: StudyRecord, part: Part, selected: set[str], *, argv: Sequence[str], progress: Progress
-) -> tuple[Part, tuple[SyscallCounts, ...]]:
+    run: Path, record: StudyRecord, part: StudyPart, selected: set[str], *, argv: Sequence[str], progress: Progress
+) -> tuple[StudyPart, tuple[SyscallCounts, ...]]:
     """Do one part of those `selected`. A fault is that part's: the study goes on, and `--resume` tries it again."""
     study, place = record.study, run / part.name
     counts: tuple[SyscallCounts, ...] = ()
@@ -235,7 +234,7 @@ def _told(error: DynoError, run: Path) -> str:
 
 
 def _compare(
-    question: Question, place: Path, app: str, then: str, *, origin: Sequence[str], argv: Sequence[str], progress: Progress
+    question: CompareRequest, place: Path, app: str, then: str, *, origin: Sequence[str], argv: Sequence[str], progress: Progress
 ) -> str:
     """Go on with what was begun in `place`, else begin. Gives the app's version, which is to be `then` if that is known.
 
@@ -254,7 +253,9 @@ def _compare(
     return state.plan.app_version
 
 
-def _sweep(question: Sweeping, place: Path, app: str, then: str, *, origin: Sequence[str], argv: Sequence[str], progress: Progress) -> str:
+def _sweep(
+    question: MeasureRequest, place: Path, app: str, then: str, *, origin: Sequence[str], argv: Sequence[str], progress: Progress
+) -> str:
     """The same of a sweep."""
     begun = begun_sweep_in(place)
     if begun is None:

@@ -7,11 +7,11 @@ from msgspec import structs
 
 from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
 from phpdyno.bundle.write.live_place import place_of_live
-from phpdyno.bundle.write.making import Findings, write_bundle
+from phpdyno.bundle.write.making import BundleContents, write_bundle
 from phpdyno.commands.tune.builds import rebuilt_in
 from phpdyno.commands.tune.words import confirmed_words, part_words
 from phpdyno.journal.tune import TuneRecord
-from phpdyno.model.runs.tune import Confirmed, Found, Goal, PartFound, Ratio
+from phpdyno.model.runs.tune import Confirmed, Found, Goal, PartFound, TunedRatio
 from phpdyno.session.specs import Imported, site_fpm
 
 
@@ -33,7 +33,7 @@ def make_tune_bundle(
     together = [each for each in found.confirmations if each.decision == "adopted" and _adopted(each.settings, found.settings)]
     return write_bundle(
         directory,
-        Findings(
+        BundleContents(
             run=run,
             app=record.app,
             seed=record.asked.seed,
@@ -70,7 +70,7 @@ def _confirmed(each: Confirmed) -> Evidence:
 
 
 def _evidence(each: Confirmed | PartFound, goal: Goal, confidence: float, verdict: str) -> Evidence:
-    seen = each.ratio or Ratio(1.0, None, None)
+    seen = each.ratio or TunedRatio(1.0, None, None)
     return Evidence(
         name=each.name,
         settings=each.settings,

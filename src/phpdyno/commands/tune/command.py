@@ -16,13 +16,13 @@ from phpdyno.commands.tune.explained import resume_and_explain_tune, tune_and_ex
 from phpdyno.commands.tune.show import report_tune
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
-from phpdyno.model.runs.tune import Asked, Goal
+from phpdyno.model.runs.tune import Goal, TuneRequest
 from phpdyno.session.requirements import loaded_concurrency
 
 LEAST_BUDGET_S = 60.0
 
 
-class Options(Struct, frozen=True):
+class TuneOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     reference: str
@@ -45,7 +45,7 @@ class Options(Struct, frozen=True):
     explain: bool = False
 
 
-def run(options: Options) -> int:
+def run(options: TuneOptions) -> int:
     """Carry out the command."""
     argv = tuple(sys.argv[1:])
     console = Console(stderr=True)
@@ -61,7 +61,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def asked_of(options: Options) -> Asked:
+def asked_of(options: TuneOptions) -> TuneRequest:
     """What is asked, before a log or a workload file is read. Raises UsageError for what cannot be."""
     checked_seed(options.seed)
     if options.concurrency is not None and not 1 <= options.concurrency <= MOST_CONCURRENCY:
@@ -70,7 +70,7 @@ def asked_of(options: Options) -> Asked:
     budget_s = seconds(options.budget, option="--budget")
     if budget_s < LEAST_BUDGET_S:
         raise UsageError("in less than a minute nothing can be tuned", where=f"--budget {options.budget}", next_step="give 15m, or more")
-    return Asked(
+    return TuneRequest(
         source=app_source(options.reference, options.docroot, options.urls),
         control=options.control,
         goal=options.goal,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.commands.explain.passes import Wanted, explain
+from phpdyno.commands.explain.passes import ExplainRequest, explain
 from phpdyno.commands.tune.run import COMMAND, resume_tune, tune
 from phpdyno.commands.tune.session import subject_of
 from phpdyno.errors import DynoError, Interrupted
@@ -14,7 +14,7 @@ from phpdyno.explain.slim import slim
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import ExplainedArms
 from phpdyno.journal.tune import TuneRecord, read_tune, write_tune
-from phpdyno.model.runs.tune import Asked
+from phpdyno.model.runs.tune import TuneRequest
 from phpdyno.session.peers import go_on_with
 from phpdyno.session.run_directory import check_place
 
@@ -22,7 +22,7 @@ FOUND = "the winner"
 NOTHING_FOUND = "nothing was adopted, so there is no change to be looked into"
 
 
-def tune_and_explain(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress, with_builds: bool = False) -> Path:
+def tune_and_explain(asked: TuneRequest, *, runs: Path, argv: Sequence[str], progress: Progress, with_builds: bool = False) -> Path:
     """Tune, and where it was asked for look inside afterwards; gives the run's directory. Raises DynoError."""
     run = tune(asked, runs=runs, argv=argv, progress=progress, with_builds=with_builds)
     _explain(run, progress)
@@ -68,7 +68,7 @@ def winner_inside(run: Path, record: TuneRecord, progress: Progress) -> Explaine
         control = subject.controls[1 if loaded else 0]
         reader, bases = subject.maker.reader, subject.maker.bases
         winner = reader.arm(FOUND, reader.on_top(bases.loaded if loaded else bases.cpu, settings), settings)
-        wanted = Wanted(
+        wanted = ExplainRequest(
             concurrency=asked.loaded_concurrency if loaded else 1,
             transport=asked.transport,
             seed=asked.seed,

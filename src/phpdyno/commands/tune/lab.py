@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.commands.tune.parts import Clock, Parts
+from phpdyno.commands.tune.parts import Parts, TuneClock
 from phpdyno.experiment.comparison.calibration import INSTANCE_KIB, instance_kib, that_fit
 from phpdyno.experiment.comparison.schedule import OPENING
 from phpdyno.experiment.comparison.state import RunState
@@ -16,7 +16,7 @@ from phpdyno.model.arm import AA, Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import MAX_LAG_OF_CPU, FixedBlocks, Metric, Plan
-from phpdyno.model.runs.tune import Asked
+from phpdyno.model.runs.tune import TuneRequest
 from phpdyno.model.workload import Workload
 from phpdyno.session.arms import CONTROL, LOADED_CONTROL
 from phpdyno.session.specs import Imported, SpecReader
@@ -48,7 +48,7 @@ class Maker(Struct, frozen=True):
     bases: Bases
 
 
-class App(Struct, frozen=True):
+class TunedApp(Struct, frozen=True):
     """What the plans say of the app; `original` is its root on this host, None for a built-in one."""
 
     name: str
@@ -57,7 +57,7 @@ class App(Struct, frozen=True):
     original: Path | None = None
 
 
-class Measured(Struct, frozen=True):
+class MeasuredPart(Struct, frozen=True):
     """What the calibration said: what the plans of fixed blocks repeat, and what the budget is made with."""
 
     calibrated: Calibrated
@@ -79,14 +79,14 @@ class Heat(Struct, frozen=True):
     pairs: int
 
 
-class Lab:
+class TuneMeasurer:
     """Makes arms and plans, and measures them.
 
     `metric` and `margin` are the goal's; `effect` is the margin as the log ratio that blocks are planned for. `memory_kib` is what was free
     when the tune began, `most_arms` how many are up at once beside a control.
     """
 
-    def __init__(self, asked: Asked, app: App, maker: Maker, parts: Parts, clock: Clock, *, memory_kib: int) -> None:
+    def __init__(self, asked: TuneRequest, app: TunedApp, maker: Maker, parts: Parts, clock: TuneClock, *, memory_kib: int) -> None:
         self.asked = asked
         self.app = app
         self.parts = parts
@@ -170,16 +170,16 @@ class Lab:
             trial=trial,
         )
 
-    def costs(self, known: Measured) -> Costs:
+    def costs(self, known: MeasuredPart) -> Costs:
         """What the plan of the budget reckons with."""
         return Costs(known.noise, known.pair_s, known.start_s, 0.0, self.most_arms, opening=known.opening)
 
-    def blocks(self, known: Measured, seconds: float, arms: int, *, alpha: float | None = None, contrast: bool = False) -> Allocation:
+    def blocks(self, known: MeasuredPart, seconds: float, arms: int, *, alpha: float | None = None, contrast: bool = False) -> Allocation:
         """Blocks of so many arms that decide the margin soonest, `alpha` being that of one interval (default: of the stage)."""
         of_one = self.alpha if alpha is None else alpha
         return plan_blocks(seconds, arms, self.costs(known), effect=self.effect, alpha=of_one, contrast=contrast)
 
-    def fixed(self, known: Measured, heat: Heat, arms: int) -> FixedBlocks:
+    def fixed(self, known: MeasuredPart, heat: Heat, arms: int) -> FixedBlocks:
         """The blocks of a heat with so many treatments."""
         seen = known.calibrated
         return FixedBlocks(
@@ -194,7 +194,7 @@ class Lab:
             sigma_start=known.noise.sigma_start,
         )
 
-    def block_s(self, known: Measured, pairs: int, arms: int) -> float:
+    def block_s(self, known: MeasuredPart, pairs: int, arms: int) -> float:
         """Seconds of a block of so many treatments, starts included."""
         return (arms + 1) * known.start_s + arms * self.costs(known).pairs_s(pairs, arms)
 
@@ -217,11 +217,11 @@ class Heats(Struct, frozen=True):
 
 
 def run_heats(
-    lab: Lab,
+    lab: TuneMeasurer,
     stage: str,
     arms: Mapping[str, Arm],
     *,
-    known: Measured,
+    known: MeasuredPart,
     first: Heat,
     until_s: float,
     still_open: Callable[[Heats], Sequence[str]],

@@ -52,7 +52,7 @@ def tune(
     """Find the changes that make an app better, prove them together and one by one, and write a bundle that can be deployed."""
     from phpdyno.commands.tune import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.Options(
+    options = command.TuneOptions(
         reference=reference,
         control=control,
         docroot=docroot,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from phpdyno import __version__
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.lanes import make_lane
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.runner import Runner
@@ -20,18 +20,18 @@ from phpdyno.model.plan import Plan
 from phpdyno.model.workload import Workload
 from phpdyno.servers.instance import Instance
 from phpdyno.session.ending import last_line
-from phpdyno.session.environment import Ground
+from phpdyno.session.environment import Environment
 from phpdyno.session.reach_pass import look_before
 
 
-class Changed(DynoError):  # noqa: N818 (it names what is the matter)
+class TuneChanged(DynoError):  # noqa: N818 (it names what is the matter)
     """What is tried or asked now may not stand beside what was measured before."""
 
     def __init__(self, what: str, *, where: str = "") -> None:
         super().__init__(what, where=where, next_step="start a new one")
 
 
-class Clock:
+class TuneClock:
     """Seconds of the budget that are used up, those of earlier sessions included."""
 
     def __init__(self, budget_s: float, before_s: float = 0.0) -> None:
@@ -51,7 +51,9 @@ class Clock:
 class Parts:
     """Measures plans on one ground. What the control answers is learnt once for all of them."""
 
-    def __init__(self, run: Path, ground: Ground, gate: Gate, *, argv: Sequence[str], clock: Clock, progress: Progress) -> None:
+    def __init__(
+        self, run: Path, ground: Environment, gate: AnswerCheck, *, argv: Sequence[str], clock: TuneClock, progress: Progress
+    ) -> None:
         self.taken: list[TunePart] = []
         self._run = run
         self._ground = ground
@@ -134,7 +136,7 @@ def refuse_other_plan(begun: Plan, now: Plan, *, where: str, some: bool = False)
     by_name = {arm.name: arm for arm in now.treatments}
     treatments = tuple(by_name.get(arm.name) for arm in begun.treatments) if some else now.treatments
     if (begun.workload, begun.control, begun.treatments) != (now.workload, now.control, treatments):
-        raise Changed("what is tried or asked is not what this tune began with", where=where)
+        raise TuneChanged("what is tried or asked is not what this tune began with", where=where)
 
 
 def records_of_part(place: Path) -> list[Record]:
@@ -152,7 +154,7 @@ def spent_in_parts(run: Path) -> float:
 class PartProgress:
     """What a part tells, with its name; time counts over the whole tune. Its own notes are those of a step, not of the tune."""
 
-    def __init__(self, inner: Progress, name: str, clock: Clock) -> None:
+    def __init__(self, inner: Progress, name: str, clock: TuneClock) -> None:
         self._inner = inner
         self._name = name
         self._clock = clock

@@ -10,21 +10,21 @@ from msgspec import structs
 from phpdyno import __version__
 from phpdyno.commands.tune.builds import build_candidates, fitting_builds
 from phpdyno.commands.tune.bundle import make_tune_bundle
-from phpdyno.commands.tune.lab import Lab
-from phpdyno.commands.tune.parts import Changed, spent_in_parts
-from phpdyno.commands.tune.session import Subject, laboratory, subject_of
+from phpdyno.commands.tune.lab import TuneMeasurer
+from phpdyno.commands.tune.parts import TuneChanged, spent_in_parts
+from phpdyno.commands.tune.session import TuneSubject, laboratory, subject_of
 from phpdyno.commands.tune.stages.loaded import Loaded
 from phpdyno.commands.tune.stages.numbers import numbers_for, with_numbers
 from phpdyno.commands.tune.stages.preload import find_preload
-from phpdyno.commands.tune.stages.proof import Proof
+from phpdyno.commands.tune.stages.proof import ProofStage
 from phpdyno.commands.tune.stages.screen import screen_all
-from phpdyno.commands.tune.stages.search import Search, Winner
+from phpdyno.commands.tune.stages.search import TuneSearch, Winner
 from phpdyno.errors import DynoError, Interrupted, UsageError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.journal.records import Preflight, ReachedFor
 from phpdyno.journal.tune import TUNE_SCHEMA, TuneRecord, read_tune, write_tune
-from phpdyno.model.runs.tune import Asked, Found
+from phpdyno.model.runs.tune import Found, TuneRequest
 from phpdyno.session.ending import Outcome
 from phpdyno.session.environment import refuse_another_host
 from phpdyno.session.peers import go_on_with, with_named_peers
@@ -36,7 +36,7 @@ COMMAND = "tune"
 BUNDLE = "bundle"
 
 
-def tune(asked: Asked, *, runs: Path, argv: Sequence[str], progress: Progress, with_builds: bool = False) -> Path:
+def tune(asked: TuneRequest, *, runs: Path, argv: Sequence[str], progress: Progress, with_builds: bool = False) -> Path:
     """Search, prove, write the bundle; gives the run's directory. What can be refused is refused before anything starts.
 
     `with_builds`: builds in the cache that stand in for the control's PHP are tried as well.
@@ -74,7 +74,7 @@ def resume_tune(run: Path, *, progress: Progress) -> Path:
     return run
 
 
-def _new(subject: Subject, lab: Lab, preflight: Preflight, argv: Sequence[str], reached: ReachedFor | None) -> TuneRecord:
+def _new(subject: TuneSubject, lab: TuneMeasurer, preflight: Preflight, argv: Sequence[str], reached: ReachedFor | None) -> TuneRecord:
     return TuneRecord(
         TUNE_SCHEMA,
         __version__,
@@ -98,7 +98,7 @@ def digests_of(live: Imported | None) -> dict[str, str]:
     return {path: hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() for path, text in live.basis.items()} if live else {}
 
 
-def refuse_changed_tune(before: TuneRecord, subject: Subject, lab: Lab, preflight: Preflight) -> None:
+def refuse_changed_tune(before: TuneRecord, subject: TuneSubject, lab: TuneMeasurer, preflight: Preflight) -> None:
     """What was measured on another control, app or host may not be mixed with the rest. Raises DynoError."""
     refuse_another_host(before.host, preflight.host)
     if before.app_version != lab.app.version:
@@ -118,7 +118,7 @@ def refuse_changed_tune(before: TuneRecord, subject: Subject, lab: Lab, prefligh
 class Tuning:
     """One session of a tune: walks its stages, keeps what is found, and how it ended."""
 
-    def __init__(self, run: Path, record: TuneRecord, lab: Lab, progress: Progress) -> None:
+    def __init__(self, run: Path, record: TuneRecord, lab: TuneMeasurer, progress: Progress) -> None:
         self.record = record
         self._run = run
         self._lab = lab
@@ -138,7 +138,7 @@ class Tuning:
         except KeyboardInterrupt:
             self._end("interrupted")
             raise Interrupted(str(self._run), COMMAND) from None
-        except Changed:
+        except TuneChanged:
             # What it found before it was interrupted is still what it found.
             write_tune(self._run, before)
             raise
@@ -166,14 +166,14 @@ class Tuning:
         # What follows from the parts is found again on the way; what was promised stands.
         planned = begun.broken or begun.screening
         fresh = Found(scripts=begun.scripts, plan=begun.plan, times=begun.times, screening=planned)
-        search = Search(lab, self.record.host, fresh, keep=self._keep, tell=tell)
+        search = TuneSearch(lab, self.record.host, fresh, keep=self._keep, tell=tell)
         seen = search.look()
         ground = search.try_each(seen, (*build_candidates(lab.asked.builds), *find_preload(search, seen)))
         numbers = numbers_for(ground, self._lab.asked.knobs)
         ground = search.plan(ground, numeric=bool(numbers))
         winner = search.race(*screen_all(search, ground)) if ground.factors else Winner((), None)
         winner = with_numbers(search, ground, winner, numbers)
-        adopted = Proof(search, ground.known).prove(winner)
+        adopted = ProofStage(search, ground.known).prove(winner)
         search.take(settings=adopted)
         loaded = Loaded(search, ground.known, adopted).decide(ground.loaded)
         search.take(settings={**adopted, **loaded})

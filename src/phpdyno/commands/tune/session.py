@@ -6,22 +6,22 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps.source import App as Definition
-from phpdyno.commands.tune.lab import App, Bases, Lab, Maker
-from phpdyno.commands.tune.parts import Clock, Parts
+from phpdyno.apps.source import App
+from phpdyno.commands.tune.lab import Bases, Maker, TunedApp, TuneMeasurer
+from phpdyno.commands.tune.parts import Parts, TuneClock
 from phpdyno.config.nearest import suggestion
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import UsageError
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.cores import on_cores
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.journal.records import Preflight
 from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.knobs.judge import check_values
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import MAX_STEAL
-from phpdyno.model.runs.tune import Asked
+from phpdyno.model.runs.tune import TuneRequest
 from phpdyno.paths import cache_dir
 from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -32,11 +32,11 @@ from phpdyno.session.source import open_source, prepare_commits, workload_for
 from phpdyno.session.specs import CONTROL_OPTION, SpecReader
 
 
-class Subject(Struct, frozen=True):
+class TuneSubject(Struct, frozen=True):
     """What is tuned, with what its arms are made."""
 
-    asked: Asked
-    definition: Definition
+    asked: TuneRequest
+    definition: App
     maker: Maker
 
     @property
@@ -46,7 +46,7 @@ class Subject(Struct, frozen=True):
         return reader.arm(CONTROL, bases.cpu, {}), reader.arm(LOADED_CONTROL, bases.loaded, {})
 
 
-def subject_of(asked: Asked) -> Subject:
+def subject_of(asked: TuneRequest) -> TuneSubject:
     """Raises UsageError for what cannot be, DynoError where a server is missing: all that can be said before anything starts."""
     check_knobs(asked.knobs)
     check_nginx(asked.transport, asked.loaded_concurrency)
@@ -55,7 +55,7 @@ def subject_of(asked: Asked) -> Subject:
     given = reader.read(asked.control, CONTROL_OPTION, {})
     loaded = str(asked.loaded_concurrency)
     bases = Bases(reader.for_cpu(given, 1), {"pool.pm.max_children": loaded, **given})
-    subject = Subject(asked, definition, Maker(reader, bases))
+    subject = TuneSubject(asked, definition, Maker(reader, bases))
     require_servers(asked.transport, subject.controls)
     if any(is_apache(arm) for arm in subject.controls):
         raise UsageError("php-fpm is what is tuned; compare and measure take Apache", where=CONTROL_OPTION)
@@ -78,8 +78,8 @@ def check_knobs(asked: Sequence[str]) -> None:
 
 @contextmanager
 def laboratory(
-    subject: Subject, run: Path, *, argv: Sequence[str], progress: Progress, before_s: float = 0.0, memory_kib: int = 0
-) -> Iterator[tuple[Lab, Preflight]]:
+    subject: TuneSubject, run: Path, *, argv: Sequence[str], progress: Progress, before_s: float = 0.0, memory_kib: int = 0
+) -> Iterator[tuple[TuneMeasurer, Preflight]]:
     """Everything started that the arms share, for as long as the session lasts; `before_s` of the budget was used up by earlier ones, and
     `memory_kib` is what was free when the first began (0: now).
 
@@ -89,7 +89,7 @@ def laboratory(
     with Supervisor(run / "logs") as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
         app = prepare_commits(definition, app, subject.controls, supervisor, progress.phase).get(CONTROL, app)
-        clock = Clock(asked.budget_s, before_s)
+        clock = TuneClock(asked.budget_s, before_s)
         progress.phase("starting")
         ground = open_ground(
             stack,
@@ -101,8 +101,8 @@ def laboratory(
             max_steal=MAX_STEAL,
         )
         tell_first(ground.preflight.warnings, progress)
-        described = App(app.name, app.version, workload_for(asked.workload, app.workload), app.original)
-        parts = Parts(run, ground, Gate(described.workload), argv=argv, clock=clock, progress=progress)
-        memory_kib = memory_kib or Tree().kib("/proc/meminfo", "MemAvailable") or 0
+        described = TunedApp(app.name, app.version, workload_for(asked.workload, app.workload), app.original)
+        parts = Parts(run, ground, AnswerCheck(described.workload), argv=argv, clock=clock, progress=progress)
+        memory_kib = memory_kib or SmallFiles().kib("/proc/meminfo", "MemAvailable") or 0
         with on_cores(ground.stage.cores.helpers):
-            yield Lab(asked, described, subject.maker, parts, clock, memory_kib=memory_kib), ground.preflight
+            yield TuneMeasurer(asked, described, subject.maker, parts, clock, memory_kib=memory_kib), ground.preflight

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, Ratio, StageName
+from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, StageName, TunedRatio
 from phpdyno.report.ratio_words import _digits, ratio_words, span_words
 from phpdyno.report.words import count, milliseconds, percent
 
@@ -37,14 +37,14 @@ def confirmed_words(found: Confirmed) -> str:
     kind = found.kind + (f", {found.relevance}" if found.relevance else "")
     if found.kind in {"improved", "regressed"}:
         worse = found.kind == "regressed"
-        shown = Ratio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, ratio.blocks) if worse else ratio
+        shown = TunedRatio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, ratio.blocks) if worse else ratio
         said = f"{shown.value:.{_digits(shown)}f}× {BETTER[found.goal][worse]} ({_evidence(found, shown)})"
     else:
         said = f"{ratio.value:.{_digits(ratio)}f}× by the control / by this ({_evidence(found, ratio)})"
     return f"{said}: {kind}"
 
 
-def _evidence(found: Confirmed, ratio: Ratio) -> str:
+def _evidence(found: Confirmed, ratio: TunedRatio) -> str:
     return f"{percent(round(found.confidence, 6))} CI {span_words(ratio)}, {count(ratio.blocks, 'block')}"
 
 

@@ -27,7 +27,7 @@ ADVICE_EVERY_S = 5.0
 EXIT_NONE_LEFT = 1
 
 
-class Options(Struct, frozen=True):
+class WatchOptions(Struct, frozen=True):
     """The options of the command as they were typed."""
 
     pool: str
@@ -43,7 +43,7 @@ class Options(Struct, frozen=True):
 class _Out:
     """Where lines go: the screen or lines of text, JSON, a record, whoever asks over HTTP."""
 
-    def __init__(self, options: Options, stack: ExitStack, address: tuple[str, int] | None) -> None:
+    def __init__(self, options: WatchOptions, stack: ExitStack, address: tuple[str, int] | None) -> None:
         self._json = options.json
         self._keeper = Keeper()
         self._advice: tuple[Advice, ...] = ()
@@ -110,7 +110,7 @@ class _Out:
             sys.stdout.flush()
 
 
-def run(options: Options) -> int:
+def run(options: WatchOptions) -> int:
     """Watch until the time is up, Ctrl-C, or no pool is left (1). Raises UsageError, DynoError."""
     if options.replay is not None:
         return _replay(options.replay, json=options.json)

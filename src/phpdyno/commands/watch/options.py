@@ -29,5 +29,7 @@ def watch(
     """Observe running php-fpm pools, without a request and without changing anything: what limits them, how many workers fit."""
     from phpdyno.commands.watch import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.Options(pool=pool, ask=ask, interval=interval, lasting=for_, record=record, replay=replay, serve=serve, json=json)
+    options = command.WatchOptions(
+        pool=pool, ask=ask, interval=interval, lasting=for_, record=record, replay=replay, serve=serve, json=json
+    )
     return command.run(options)

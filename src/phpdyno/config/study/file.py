@@ -19,7 +19,6 @@ from phpdyno.model.plan import REQUESTS_PER_FLIGHT, Metric, Settle
 from phpdyno.model.runs.ladder import STOCK
 from phpdyno.model.runs.study import (
     Contrast,
-    Load,
     Note,
     Reference,
     Side,
@@ -27,6 +26,7 @@ from phpdyno.model.runs.study import (
     StudyArm,
     StudyBuild,
     StudyComparison,
+    StudyLoad,
     StudyPass,
     StudySweep,
 )
@@ -267,10 +267,10 @@ class _Reader:
             what = f"{raw.slot_requests} is below {REQUESTS_PER_FLIGHT} requests for each of {flight} in flight"
             self.refuse(f"{key}.slot_requests", what, "say in slot_reason why that is good enough; the page prints it")
 
-    def load(self) -> Load:
+    def load(self) -> StudyLoad:
         """One worker and one request in flight where nothing is measured under a fixed load."""
         raw = self.raw.load
-        return Load(1, 1) if raw is None else Load(raw.workers, raw.concurrency)
+        return StudyLoad(1, 1) if raw is None else StudyLoad(raw.workers, raw.concurrency)
 
     def sweep(self, number: int, raw: RawSweep) -> StudySweep:
         key = f"sweep[{number}]"

@@ -12,7 +12,7 @@ from phpdyno.answers.mask import WideMaskError
 from phpdyno.drive.driver import Response
 from phpdyno.drive.requests import LengthClass, length_class
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.journal.records import TargetAnswer
 from phpdyno.model.workload import Workload
@@ -31,7 +31,7 @@ class Differing(Struct, frozen=True):
     lasting: bool
 
 
-class Gate:
+class AnswerCheck:
     """Knows what the control answers. `lengths` holds the length class of each target's label once it is learnt; `contended` says what
     went wrong with first requests because several instances made theirs at once, '' while nothing did.
 
@@ -63,7 +63,7 @@ class Gate:
             raise RuntimeError("nothing was learnt from the control yet")
         return self._expectation
 
-    def learn(self, control: Lane) -> tuple[TargetAnswer, ...]:
+    def learn(self, control: DrivenInstance) -> tuple[TargetAnswer, ...]:
         """Fetch every target several times from the control, over more than a second so that a clock shows.
 
         Raises DynoError for an answer that may not be timed.
@@ -89,7 +89,7 @@ class Gate:
             self.lengths[target.label] = length_class(self._expectation.length_range(index))
         return self._known.compare([several[0] for several in answers]).targets
 
-    def check(self, lane: Lane, control: Lane, given: Sequence[Response], *, at_once: bool) -> Comparison:
+    def check(self, lane: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> Comparison:
         """What one arm has answered to every target once, compared with the control's answers.
 
         `at_once`: it was asked while others were. An answer that differs only then is noted in `contended`, and the arm is asked again; as
@@ -99,7 +99,7 @@ class Gate:
         answers = [self._judged(lane, control, index, response, at_once=at_once) for index, response in enumerate(given)]
         return self._known.compare(answers)  # not before: asking may extend what is known
 
-    def _judged(self, lane: Lane, control: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
+    def _judged(self, lane: DrivenInstance, control: DrivenInstance, index: int, response: Response, *, at_once: bool) -> Answer:
         first = self.complete(lane, index, response, at_once=at_once)
         found = self._known.differs(index, first)
         here = (lane.instance.arm.name, index)
@@ -122,7 +122,7 @@ class Gate:
         self._passing.append(f"{self._workload.targets[index].label} differed in a first answer, and not when it was asked again: {found}")
         return alone
 
-    def complete(self, lane: Lane, index: int, response: Response, *, at_once: bool) -> Answer:
+    def complete(self, lane: DrivenInstance, index: int, response: Response, *, at_once: bool) -> Answer:
         """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended` too."""
         try:
             return _complete(lane, self._workload.targets[index].label, response)
@@ -131,7 +131,7 @@ class Gate:
                 self.contended = failure.what
             raise
 
-    def still_differs(self, lane: Lane, control: Lane, turn: int) -> str:
+    def still_differs(self, lane: DrivenInstance, control: DrivenInstance, turn: int) -> str:
         """One target, another at every turn, asked of an arm that was equal before; what differs again and again, or ''."""
         index = turn % len(self._workload.targets)
         label = self._workload.targets[index].label
@@ -147,7 +147,7 @@ class Gate:
             self._passing.append(f"{label} differed once in {ASKED_AGAIN + 1} answers after a block: {found}")
         return ""
 
-    def differing(self, lane: Lane, control: Lane, index: int) -> Differing | None:
+    def differing(self, lane: DrivenInstance, control: DrivenInstance, index: int) -> Differing | None:
         """Ask an arm for one target; what is wrong with that very answer, None where nothing is. Raises RequestFailed where it gives
         none."""
         answer = _fetch(lane, index, self._workload.targets[index].label)
@@ -166,7 +166,7 @@ class Gate:
         bounds, size = self.lengths[self._workload.targets[index].label], len(answer.body)
         return "" if bounds.least <= size <= bounds.most else f"{size} bytes where {bounds.least} to {bounds.most} are expected"
 
-    def _ask(self, lane: Lane, control: Lane, index: int) -> Answer:
+    def _ask(self, lane: DrivenInstance, control: DrivenInstance, index: int) -> Answer:
         """One answer. Where it differs and the control by now differs from itself as well (a clock, a counter), the mask learns that."""
         label = self._workload.targets[index].label
         answer = _fetch(lane, index, label)
@@ -174,7 +174,7 @@ class Gate:
             answer = _fetch(lane, index, label)
         return answer
 
-    def _relearn(self, control: Lane, index: int) -> bool:
+    def _relearn(self, control: DrivenInstance, index: int) -> bool:
         """Ask the control once; whether it differs by now from what is known, which is then extended."""
         label = self._workload.targets[index].label
         now = _fetch(control, index, label)
@@ -185,11 +185,11 @@ class Gate:
         return True
 
 
-def _fetch(lane: Lane, index: int, label: str) -> Answer:
+def _fetch(lane: DrivenInstance, index: int, label: str) -> Answer:
     return _complete(lane, label, lane.driver.fetch(index))
 
 
-def _complete(lane: Lane, label: str, response: Response) -> Answer:
+def _complete(lane: DrivenInstance, label: str, response: Response) -> Answer:
     if OUTCOMES[response.outcome] not in COMPLETE:
         detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
         raise RequestFailed(lane.instance, f"{label} gets no answer: {detail}")

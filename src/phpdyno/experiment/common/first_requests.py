@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import Response
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import LiveInstance
 from phpdyno.host.cores import Cores, near
 from phpdyno.servers.facts.meter import children_of, is_asleep
@@ -21,7 +21,7 @@ HOME_S = 10.0
 POLL_S = 0.001
 
 
-def wake(lanes: Sequence[Lane], targets: int, cores: Cores, *, at_once: bool = True) -> list[list[Response]]:
+def wake(lanes: Sequence[DrivenInstance], targets: int, cores: Cores, *, at_once: bool = True) -> list[list[Response]]:
     """Ask every lane for every target once; the answers by lane and target.
 
     Several lanes `at_once`: meanwhile the instances may use all cores that share the memory of the measured ones (a page stays where it was
@@ -42,7 +42,7 @@ def wake(lanes: Sequence[Lane], targets: int, cores: Cores, *, at_once: bool = T
             threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _first_answers(lane: Lane, targets: int) -> list[Response]:
+def _first_answers(lane: DrivenInstance, targets: int) -> list[Response]:
     """A fresh instance's answer to every target. One that hangs is asked no further: each request would wait for half a minute, and what
     it did not answer to the first stands for all."""
     given: list[Response] = []

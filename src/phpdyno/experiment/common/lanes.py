@@ -7,7 +7,7 @@ from phpdyno.drive.connector import ConnectorDriver
 from phpdyno.drive.driver import MAX_FAILURES_PER_SLOT, NativeDriver
 from phpdyno.drive.requests import LengthClass, native_targets
 from phpdyno.drive.script import ScriptDriver
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import LiveInstance, Stage
 from phpdyno.model.plan import Panel, Transport
 from phpdyno.model.workload import Workload
@@ -19,7 +19,7 @@ from phpdyno.servers.tarantool.connectors import ConnectorInstance
 UNLIMITED = 2**62
 
 
-class ConnectorLane(Lane):
+class ConnectorLane(DrivenInstance):
     """A lane of operations that change what the server holds: each slot finds it as the first one did."""
 
     def __init__(self, instance: ConnectorInstance | CeilingInstance, driver: ConnectorDriver | CeilingDriver) -> None:
@@ -41,7 +41,7 @@ def make_lane(
     transport: Transport,
     lengths: Mapping[str, LengthClass],
     keep_conn: bool = False,
-) -> Lane:
+) -> DrivenInstance:
     """The instance with a driver for the panel's load. Throughput goes on through failed requests, because it counts the valid ones.
 
     `keep_conn`: FastCGI connections are kept for as long as a slot lasts.
@@ -54,10 +54,12 @@ def make_lane(
     if isinstance(instance, ConnectorInstance):
         return ConnectorLane(instance, ConnectorDriver(instance.paths, len(workload.targets)))
     if isinstance(instance, ScriptInstance):
-        return Lane(instance, ScriptDriver(instance.path, [lengths.get(target.label, LengthClass()) for target in workload.targets]))
+        return DrivenInstance(
+            instance, ScriptDriver(instance.path, [lengths.get(target.label, LengthClass()) for target in workload.targets])
+        )
     limit = UNLIMITED if panel.metric == "throughput" else MAX_FAILURES_PER_SLOT
     driver = native_driver(instance, workload, transport, panel.concurrency, lengths=lengths, keep_conn=keep_conn, max_failures=limit)
-    return Lane(instance, driver)
+    return DrivenInstance(instance, driver)
 
 
 def native_driver(

@@ -14,7 +14,7 @@ from phpdyno.model.plan import Metric
 from phpdyno.servers.facts.meter import Meter
 
 
-class Lane:
+class DrivenInstance:
     """A live instance with the driver that loads it, and how much CPU its processes had used when its last slot was read."""
 
     def __init__(self, instance: LiveInstance, driver: Driver) -> None:
@@ -84,7 +84,7 @@ class SlotReading(Struct, frozen=True):
         return float(self.php_ns) if metric == "cpu" else self.drive_ns * self.samples.outcome.size / max(1, self.valid)
 
 
-def measure_slot(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
+def measure_slot(lane: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
     """Drive `sequence` and read the meters once every worker is idle again: work after the response belongs to the request."""
     lane.start_slot()
     meters = (shared.database, shared.host, *shared.services.values())

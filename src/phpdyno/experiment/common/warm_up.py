@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from phpdyno.drive.driver import Samples, in_words
-from phpdyno.experiment.common.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Metric
@@ -49,7 +49,7 @@ NOTHING_DONE = "php-fpm does nothing for these targets (static files?), so its C
 
 
 def warm_up(
-    lane: Lane,
+    lane: DrivenInstance,
     shared: SharedMeters,
     *,
     metric: Metric,
@@ -95,7 +95,7 @@ def warm_up(
         sequence = np.tile(once, max(1, math.ceil(repeats * len(weights) / len(once))))
 
 
-def _round(lane: Lane, shared: SharedMeters, sequence: NDArray[np.uint32], metric: Metric) -> SlotReading:
+def _round(lane: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32], metric: Metric) -> SlotReading:
     lane.begin()
     reading = measure_slot(lane, shared, sequence)
     if reading.failures and (metric == "cpu" or reading.valid == 0):

@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import Struct, structs
 
 from phpdyno.drive.driver import GIVEN_UP, in_words
-from phpdyno.experiment.common.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.comparison.schedule import Pair
 from phpdyno.host.clock import read_each, stolen_over
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.plan import Limits, Metric, Plan
+from phpdyno.model.plan import ExclusionLimits, Metric, Plan
 from phpdyno.stats.comparison.block import BlockEstimate, estimate_block
 from phpdyno.stats.exact import share_interval
 from phpdyno.stats.percentile import percentile
@@ -57,8 +57,8 @@ class BlockReading(Struct, frozen=True):
 def measure_block(
     schedule: Sequence[Pair],
     *,
-    control: Lane,
-    treatments: Mapping[str, Lane],
+    control: DrivenInstance,
+    treatments: Mapping[str, DrivenInstance],
     shared: SharedMeters,
     metric: Metric = "cpu",
     cores: Sequence[int] = (),
@@ -189,7 +189,7 @@ def unfilled_share(slots: Iterable[SlotReading]) -> float:
     return unfilled / (unfilled + filled) if unfilled + filled else 0.0
 
 
-def excluded_for(limits: Limits, failure: str, steal: float, lag: float) -> str:
+def excluded_for(limits: ExclusionLimits, failure: str, steal: float, lag: float) -> str:
     """The covariate, declared beforehand, for which figures do not count; '' when they do."""
     if failure:
         return f"failed requests: {failure}"

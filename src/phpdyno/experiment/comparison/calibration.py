@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.slot import Lane, SharedMeters, measure_slot
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed, Stage
 from phpdyno.experiment.comparison.block import late, measure_block, observe
 from phpdyno.experiment.comparison.budget import TRACE_SHARE, calibration_s
-from phpdyno.experiment.comparison.instance_set import Crew, Muster
+from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.logbook import BEFORE_BLOCKS
 from phpdyno.experiment.comparison.planning import LEAST_PAIRS, LEAST_TRACE, SlotChoice, Timing, base_requests, choose_slot, fixed_slot
 from phpdyno.experiment.comparison.schedule import deal, schedule_block
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.model.arm import AA, Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.observation import Observation
@@ -53,7 +53,7 @@ class Calibrator(Struct, frozen=True):
     """What calibrating a panel needs: what starts further instances of the control, its part of the budget, how many A/A blocks, how long
     the first crew took to start, and how many requests a slot may have for the blocks to fit."""
 
-    muster: Muster
+    muster: InstanceSetStart
     shared: SharedMeters
     stage: Stage
     budget_s: float
@@ -61,7 +61,7 @@ class Calibrator(Struct, frozen=True):
     up_s: float
     most_requests: int
 
-    def calibrate(self, crew: Crew) -> Calibration:
+    def calibrate(self, crew: InstanceSet) -> Calibration:
         """Measure. Raises RequestFailed when the control fails meanwhile."""
         began = time.monotonic()
         log, panel = self.muster.log, self.muster.panel
@@ -91,13 +91,13 @@ class Calibrator(Struct, frozen=True):
 
     # ---- slot length --------------------------------------------------------------------------
 
-    def _slot_overhead_s(self, lane: Lane) -> float:
+    def _slot_overhead_s(self, lane: DrivenInstance) -> float:
         """What a slot takes besides its requests: reading the meters, waiting for idle workers."""
         sequence = np.zeros(1, dtype=np.uint32)
         seen = [self._timed(lane, sequence) for _ in range(3)]
         return float(np.median(seen))
 
-    def _settled_wall_ns(self, lane: Lane, warm_wall_ns: int) -> int:
+    def _settled_wall_ns(self, lane: DrivenInstance, warm_wall_ns: int) -> int:
         """Service time of a request once it is repeated. Warm-up ends as soon as nothing changes, so that slots sized by it would be too
         short for an app that is much faster than its first requests. Of an app so slow that few fit into the time, warm-up's stands."""
         count = SETTLING_NS // max(1, warm_wall_ns)
@@ -110,12 +110,12 @@ class Calibrator(Struct, frozen=True):
             raise failed(lane, in_words(reading.failures))
         return max(1, reading.drive_ns // count)
 
-    def _timed(self, lane: Lane, sequence: NDArray[np.uint32]) -> float:
+    def _timed(self, lane: DrivenInstance, sequence: NDArray[np.uint32]) -> float:
         start = time.monotonic_ns()
         reading = measure_slot(lane, self.shared, sequence)
         return max(0.0, (time.monotonic_ns() - start - reading.drive_ns) / 1e9)
 
-    def _trace(self, lane: Lane, request_wall_ns: int, slot_overhead_s: float, spend_s: float) -> SlotChoice:
+    def _trace(self, lane: DrivenInstance, request_wall_ns: int, slot_overhead_s: float, spend_s: float) -> SlotChoice:
         """One instance, slot after slot; each base slot's cost relative to what its targets cost on average."""
         base = base_requests(request_wall_ns, lane.driver.least_slot_ns)
         count = math.ceil(spend_s / (base * request_wall_ns / 1e9 + slot_overhead_s))
@@ -145,7 +145,7 @@ class Calibrator(Struct, frozen=True):
 
     # ---- noise --------------------------------------------------------------------------------
 
-    def _aa(self, crew: Crew, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
+    def _aa(self, crew: InstanceSet, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
         """A/A blocks, each on a pair of the control's instances of its own, as many at once as memory holds; and the seconds that one of
         several started at once took."""
         log, panel, blocks = self.muster.log, self.muster.panel, self.aa_blocks
@@ -178,7 +178,7 @@ class Calibrator(Struct, frozen=True):
             )
         return found, up_s / started
 
-    def _aa_block(self, number: int, control: Lane, other: Lane, slot: SlotChoice, pairs: int) -> Observation:
+    def _aa_block(self, number: int, control: DrivenInstance, other: DrivenInstance, slot: SlotChoice, pairs: int) -> Observation:
         plan, metric = self.muster.log.plan, self.muster.panel.metric
         schedule = schedule_block(
             seed=plan.seed + SEED,
@@ -211,7 +211,7 @@ class Calibrator(Struct, frozen=True):
         finally:
             self.stage.stop(instances)
 
-    def _alive(self, alone_s: float, each_up_s: float, crew: Crew) -> int:
+    def _alive(self, alone_s: float, each_up_s: float, crew: InstanceSet) -> int:
         """How many crews to start at once: several where that is cheaper per instance and they fit into the memory beside this one."""
         if each_up_s > CHEAPER * alone_s:
             return 1
@@ -219,10 +219,10 @@ class Calibrator(Struct, frozen=True):
 
 
 def _free_kib() -> int:
-    return Tree().kib("/proc/meminfo", "MemAvailable") or 0
+    return SmallFiles().kib("/proc/meminfo", "MemAvailable") or 0
 
 
-def crews_that_fit(crew: Crew, free_kib: int) -> int:
+def crews_that_fit(crew: InstanceSet, free_kib: int) -> int:
     """How many crews like the one that is up may be up at once, one at least, with so much memory free beside it."""
     held = (instance_kib(each.instance.arm, crew.warm[name].facts, each.instance.worker_kib()) for name, each in crew.lanes.items())
     return min(MOST_ALIVE, that_fit(sum(held), free_kib))
@@ -245,7 +245,7 @@ def instance_kib(arm: Arm, facts: WorkerFacts, worker_kib: int | None) -> int:
     return max(INSTANCE_KIB, shared_kib + most_workers(arm) * (worker_kib or 0))
 
 
-def failed(lane: Lane, words: str) -> RequestFailed:
+def failed(lane: DrivenInstance, words: str) -> RequestFailed:
     """Requests that failed while calibrating."""
     return RequestFailed(lane.instance, f"calibrating: {words}")
 

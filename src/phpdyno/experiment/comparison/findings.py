@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import structs
 
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.state import FAILED
@@ -50,7 +50,7 @@ class Findings:
         metric = self.log.plan.metric_of(arm.name)
         self.log.record(Concluded(Verdict(arm.name, "invalid", reason=why, proofs=proofs, metric=metric)))
 
-    def take_failures(self, block: int, failed: Mapping[str, str], lanes: Mapping[str, Lane]) -> None:
+    def take_failures(self, block: int, failed: Mapping[str, str], lanes: Mapping[str, DrivenInstance]) -> None:
         """Requests that failed while measuring, by arm: one that crashed, or fails too often, is invalid."""
         if failed:
             self.require_database()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from phpdyno.drive.driver import Response
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.first_requests import wake
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed
 from phpdyno.experiment.common.warm_up import CAP_S, Warm, warm_up
 from phpdyno.experiment.comparison.findings import Findings
@@ -24,21 +24,21 @@ from phpdyno.server_files.php import most_workers
 from phpdyno.servers.instance import ArmFailed
 
 
-class Crew(Struct, frozen=True):
+class InstanceSet(Struct, frozen=True):
     """The lanes of one block after warm-up, what each arm's worker showed, and how long that took."""
 
-    control: Lane
-    treatments: dict[str, Lane]
+    control: DrivenInstance
+    treatments: dict[str, DrivenInstance]
     warm: dict[str, Warm]
     took_s: float
 
     @property
-    def lanes(self) -> dict[str, Lane]:
+    def lanes(self) -> dict[str, DrivenInstance]:
         """All lanes by arm."""
         return {self.control.instance.arm.name: self.control, **self.treatments}
 
 
-class Muster:
+class InstanceSetStart:
     """Brings crews of one panel up. A treatment that fails on the way is left out and concluded invalid; a failed request alone is
     counted as if it had happened while measuring."""
 
@@ -49,9 +49,9 @@ class Muster:
         findings: Findings,
         shared: SharedMeters,
         *,
-        gate: Gate,
+        gate: AnswerCheck,
         cores: Cores,
-        lane: Callable[[LiveInstance], Lane],
+        lane: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
         self.gate = gate
@@ -62,11 +62,11 @@ class Muster:
         self._make_lane = lane
         self._journaled: set[str] = set()
 
-    def lane(self, instance: LiveInstance) -> Lane:
+    def lane(self, instance: LiveInstance) -> DrivenInstance:
         """The lane of an instance under the panel's load."""
         return self._make_lane(instance)
 
-    def muster(self, instances: Sequence[LiveInstance]) -> Crew:
+    def muster(self, instances: Sequence[LiveInstance]) -> InstanceSet:
         """The first instance is the control's. Raises RequestFailed when one of its requests does, DynoError when it cannot be measured."""
         control, *rest = instances
         block = self.log.state.next_block
@@ -104,9 +104,9 @@ class Muster:
             except ArmFailed as failure:
                 self._findings.invalidate(failure.arm, failure.what, block=block)
                 lanes.pop(name, None)
-        return Crew(lane, lanes, warm, time.monotonic() - start)
+        return InstanceSet(lane, lanes, warm, time.monotonic() - start)
 
-    def wake(self, lanes: Sequence[Lane]) -> list[list[Response]]:
+    def wake(self, lanes: Sequence[DrivenInstance]) -> list[list[Response]]:
         """The first answers of fresh instances, by lane and target, asked for in an order that is drawn. Raises RequestFailed when the
         control gives none."""
         at_once = not self.gate.contended
@@ -120,7 +120,7 @@ class Muster:
                     self.gate.complete(lane, index, response, at_once=at_once)
         return answers
 
-    def warm(self, lane: Lane, *, asked: bool = False) -> Warm:
+    def warm(self, lane: DrivenInstance, *, asked: bool = False) -> Warm:
         """Warm one instance up; `asked`: for its answers to every target, one request at a time. Raises ArmFailed when requests fail."""
         plan = self.log.plan
         self.log.tick()
@@ -139,7 +139,7 @@ class Muster:
             self.log.incident(lane.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
         return warm
 
-    def recheck(self, crew: Crew, block: int, turn: int, failed: Sequence[str]) -> None:
+    def recheck(self, crew: InstanceSet, block: int, turn: int, failed: Sequence[str]) -> None:
         """After the slots: every arm must still answer as the control; one target a block, all of them in turn."""
         for name, lane in crew.treatments.items():
             if name in failed or name in self.log.state.verdicts:
@@ -154,7 +154,7 @@ class Muster:
             if differs:
                 self._findings.invalidate(lane.instance.arm, f"it answers differently from the control after the block: {differs}")
 
-    def _check_answers(self, lane: Lane, control: Lane, given: Sequence[Response], *, at_once: bool) -> None:
+    def _check_answers(self, lane: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> None:
         known = self.gate.contended
         outcome = self.gate.check(lane, control, given, at_once=at_once)
         if self.gate.contended and not known:

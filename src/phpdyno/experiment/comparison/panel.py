@@ -11,9 +11,9 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from phpdyno.errors import BudgetTooSmall
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.samples import save_samples
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed, Stage
 from phpdyno.experiment.comparison.block import (
     BlockReading,
@@ -27,9 +27,9 @@ from phpdyno.experiment.comparison.block import (
 from phpdyno.experiment.comparison.budget import Demand, enough_s, least_s, most_requests
 from phpdyno.experiment.comparison.calibration import MOST_ALIVE, Calibration, Calibrator
 from phpdyno.experiment.comparison.findings import Findings
-from phpdyno.experiment.comparison.instance_set import Crew, Muster
+from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.logbook import Logbook
-from phpdyno.experiment.comparison.planning import Wish, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
+from phpdyno.experiment.comparison.planning import PanelGoal, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
 from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
 from phpdyno.model.arm import Arm
@@ -58,8 +58,8 @@ class PanelRunner:
         bench: Stage,
         shared: SharedMeters,
         run: Path,
-        gate: Gate,
-        lane: Callable[[LiveInstance], Lane],
+        gate: AnswerCheck,
+        lane: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
         self.log = log
@@ -68,7 +68,7 @@ class PanelRunner:
         self._bench = bench
         self._shared = shared
         self._run = run
-        self._muster = Muster(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
+        self._muster = InstanceSetStart(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
@@ -109,7 +109,7 @@ class PanelRunner:
                 if crew.treatments and set(crew.treatments) == set(self.open_treatments()):
                     self.found = self._calibrate(crew, up_s)
 
-    def _calibrate(self, crew: Crew, up_s: float) -> Calibration | None:
+    def _calibrate(self, crew: InstanceSet, up_s: float) -> Calibration | None:
         """None where it does not fit by a first look at what starts and requests take: another crew has the last word."""
         plan, arms = self.log.plan, len(crew.lanes)
         first = self._demand is None
@@ -176,7 +176,7 @@ class PanelRunner:
         """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel gets `share`."""
         plan, panel = self.log.plan, self.panel
         return make_plan(
-            Wish(panel.metric, math.log1p(effect), plan.alpha, budget_s, panel.concurrency, UNIT[plan.transport], share),
+            PanelGoal(panel.metric, math.log1p(effect), plan.alpha, budget_s, panel.concurrency, UNIT[plan.transport], share),
             slot=found.slot,
             request_wall_ns=found.request_wall_ns,
             control=panel.control.name,
@@ -235,7 +235,7 @@ class PanelRunner:
             self._recent_s.append(up_s + time.monotonic() - started)
             self._carry_over(crew, plan, block, turn)
 
-    def _measure(self, crew: Crew, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0) -> BlockReading:
+    def _measure(self, crew: InstanceSet, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0) -> BlockReading:
         plan = self.log.plan
         schedule = schedule_block(
             seed=plan.seed + more_seed,
@@ -257,7 +257,7 @@ class PanelRunner:
         self.log.take_clock(reading.clock_step_s, block=block)
         return reading
 
-    def _carry_over(self, crew: Crew, plan: Calibrated, block: int, turn: int) -> None:
+    def _carry_over(self, crew: InstanceSet, plan: Calibrated, block: int, turn: int) -> None:
         """The effects again at other slot lengths, on the same instances: what switching between arms costs."""
         if self.panel.concurrency > 1 or self.log.plan.fixed:
             return

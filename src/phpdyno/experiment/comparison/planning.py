@@ -111,7 +111,7 @@ def noise_of(aa: Sequence[Observation]) -> Noise:
     )
 
 
-class Wish(Struct, frozen=True):
+class PanelGoal(Struct, frozen=True):
     """What the plan of a panel is to achieve: which effect (log ratio) at which alpha within how many seconds.
 
     `share` is the part of them that is the panel's own: panels take turns, so that a second of its blocks is gone after 1 / share seconds
@@ -128,7 +128,7 @@ class Wish(Struct, frozen=True):
 
 
 def make_plan(
-    wish: Wish,
+    wish: PanelGoal,
     *,
     slot: SlotChoice,
     request_wall_ns: Mapping[str, int],
@@ -252,7 +252,7 @@ def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
     return lengths if turn % every == every - 1 else ()
 
 
-def _note(chosen: Allocation, noise: Noise, wish: Wish, *, slot: int, timing: Timing, eta_s: float | None) -> str:
+def _note(chosen: Allocation, noise: Noise, wish: PanelGoal, *, slot: int, timing: Timing, eta_s: float | None) -> str:
     starts = f"{timing.alive} crews started at once" if timing.alive > 1 else "a restart for each"
     budget = "the budget" if wish.share == 1.0 else "its part of the budget"
     text = (

@@ -4,10 +4,10 @@ import contextlib
 from pathlib import Path
 
 from phpdyno.errors import BudgetTooSmall, DynoError
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.lanes import make_lane
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, Stage
 from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.logbook import Logbook
@@ -31,20 +31,20 @@ class Runner:
         *,
         run: Path,
         progress: Progress,
-        gate: Gate | None = None,
+        gate: AnswerCheck | None = None,
     ) -> None:
         """`gate` may have learnt the control's answers already."""
         self.state = state
         self.bench = bench
         self.log = Logbook(state, journal, progress)
         self.findings = Findings(self.log, bench.database, run / "logs")
-        self.gate = gate or Gate(state.plan.workload)
+        self.gate = gate or AnswerCheck(state.plan.workload)
         self._panels = [self._panel(panel, shared, run) for panel in state.plan.panels()]
 
     def _panel(self, panel: Panel, shared: SharedMeters, run: Path) -> PanelRunner:
         plan = self.state.plan
 
-        def lane(instance: LiveInstance) -> Lane:
+        def lane(instance: LiveInstance) -> DrivenInstance:
             return make_lane(
                 instance,
                 self.bench,

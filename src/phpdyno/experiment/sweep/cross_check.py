@@ -34,7 +34,7 @@ Drive = Callable[[], float]
 """One turn: throughput per second. Raises DynoError."""
 
 
-class Scene(Struct, frozen=True):
+class CrossCheckSetup(Struct, frozen=True):
     """What both are to ask for: one target of one instance through nginx, with so many requests in flight, for so long a turn."""
 
     instance: Instance
@@ -64,7 +64,7 @@ def checkable(workload: Workload) -> Target | None:
     return max(able, key=lambda target: target.weight, default=None)
 
 
-def cross_check(scene: Scene, tool: Rival, chance: np.random.Generator) -> CrossChecked:
+def cross_check(scene: CrossCheckSetup, tool: Rival, chance: np.random.Generator) -> CrossChecked:
     """Turns of one tool and ours. Where it reports failures there are no ratios, and the record says why."""
     arm = scene.instance.arm.name
     if not scene.instance.keeps(scene.concurrency):
@@ -90,7 +90,7 @@ def take_turns(ours: Drive, theirs: Drive, *, turns: int, chance: np.random.Gene
     return tuple(ratios)
 
 
-def _sized(scene: Scene, tool: Rival, path: str) -> tuple[Drive, Drive, bool]:
+def _sized(scene: CrossCheckSetup, tool: Rival, path: str) -> tuple[Drive, Drive, bool]:
     """Both sides for turns of equal length, and whether they keep their connections: where ab cannot, neither do we."""
     trial = TRIAL_IN_FLIGHT * scene.concurrency
     rate = _ours(scene, trial, keep_alive=True)
@@ -111,7 +111,7 @@ def _sized(scene: Scene, tool: Rival, path: str) -> tuple[Drive, Drive, bool]:
     return ours, theirs, kept
 
 
-def _ours(scene: Scene, requests: int, *, keep_alive: bool) -> float:
+def _ours(scene: CrossCheckSetup, requests: int, *, keep_alive: bool) -> float:
     """Our generator's throughput. Raises DynoError for failed requests, as the others' reports do."""
     app = scene.instance.app
     workload = Workload((scene.target,), scene.host)
@@ -126,13 +126,13 @@ def _ours(scene: Scene, requests: int, *, keep_alive: bool) -> float:
     return requests * 1e9 / (samples.ended_ns - samples.started_ns)
 
 
-def _ab(scene: Scene, path: str, requests: int, rate: float) -> RivalReport:
+def _ab(scene: CrossCheckSetup, path: str, requests: int, rate: float) -> RivalReport:
     """ab's report on so many requests, at about `rate` per second."""
     argv = ab_argv(path, scene.url, host=scene.host, concurrency=scene.concurrency, requests=requests, any_length=True)
     return read_ab(_run(argv, requests / rate))
 
 
-def _wrk(scene: Scene, path: str, seconds: int) -> RivalReport:
+def _wrk(scene: CrossCheckSetup, path: str, seconds: int) -> RivalReport:
     return read_wrk(_run(wrk_argv(path, scene.url, host=scene.host, concurrency=scene.concurrency, seconds=seconds), seconds))
 
 

@@ -10,10 +10,10 @@ from typing import Self
 from msgspec import Struct
 
 from phpdyno.drive.driver import LoopDriver, in_words
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.lanes import UNLIMITED, native_driver
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance
 from phpdyno.experiment.common.threads import threads_for
 from phpdyno.experiment.common.warm_up import Warm, warm_up
@@ -30,7 +30,7 @@ from phpdyno.experiment.sweep.plan import (
     round_order,
     sequence_of,
 )
-from phpdyno.experiment.sweep.visiting import Guest, Order, Visitor
+from phpdyno.experiment.sweep.visiting import Guest, Visitor, VisitOrder
 from phpdyno.host.cores import on_cores
 from phpdyno.host.sockets.kernel_network import counts_interrupts_apart
 from phpdyno.journal.sweep import ArmSeen, Lengths, Sweep, Visited
@@ -107,7 +107,7 @@ class SweepRunner:
         self._journal = journal
         self._clock = clock
         self._begun = begun
-        self._gate = Gate(plan.workload)
+        self._gate = AnswerCheck(plan.workload)
         self._threads = begun.lengths.threads if begun.lengths else 1
         self._budget_s = (begun.lengths.budget_s if begun.lengths else 0.0) or plan.budget_s
         self._counted = Counter((visit.arm, visit.point) for visit in counting(begun.visits))
@@ -165,7 +165,7 @@ class SweepRunner:
         busy = busy_workers(self.plan, arm)
         names = tuple(key.removeprefix("env.") for each in self.plan.arms for key in each.settings if key.startswith("env."))
         with self.bench.running([arm]) as (instance,):
-            lane = Lane(instance, self.driver(instance, busy))
+            lane = DrivenInstance(instance, self.driver(instance, busy))
             weights = [target.weight for target in self.plan.workload.targets]
             warm = warm_up(lane, self._shared, metric="throughput", weights=weights, env_names=names, workers=busy)
             lane.driver.close()
@@ -190,8 +190,8 @@ class SweepRunner:
                     raise ArmFailed(arm, f"it answers differently from {first.name}: {outcome.detail}")
 
     @contextmanager
-    def _lane(self, instance: Instance) -> Iterator[Lane]:
-        lane = Lane(instance, self.driver(instance, 1))
+    def _lane(self, instance: Instance) -> Iterator[DrivenInstance]:
+        lane = DrivenInstance(instance, self.driver(instance, 1))
         try:
             yield lane
         finally:
@@ -224,7 +224,7 @@ class SweepRunner:
             self._journal.append(ArmSeen(arm.name, warm.facts))
             for point in turn.points:
                 requests = pilot_requests(self.plan, point, warm.request_wall_ns, busy_workers(self.plan, arm))
-                order = Order(point, sequence_of(self.plan, 0, point, requests))
+                order = VisitOrder(point, sequence_of(self.plan, 0, point, requests))
                 visit_began = time.monotonic()
                 visit = self._visit(guest, order, 0)
                 visits_s.append(time.monotonic() - visit_began)
@@ -255,7 +255,7 @@ class SweepRunner:
                     self._journal.append(Visited(visit, self._clock.spent_s()))
                     self._counted[arm.name, point] += not visit.excluded
 
-    def _visit(self, guest: Guest, order: Order, number: int, *, of: int = 0) -> Visit:
+    def _visit(self, guest: Guest, order: VisitOrder, number: int, *, of: int = 0) -> Visit:
         arm, point = guest.instance.arm, order.point
         load = f"{order.rate_per_s:.0f} requests/s offered" if point.open_share else f"c = {point.concurrency}"
         self._tell(number, arm, load, of=of)
@@ -265,13 +265,13 @@ class SweepRunner:
             raise ArmFailed(arm, broken)
         return visit
 
-    def _order(self, arm: Arm, point: Point, number: int, lengths: Lengths) -> Order:
+    def _order(self, arm: Arm, point: Point, number: int, lengths: Lengths) -> VisitOrder:
         requests = lengths.requests[arm.name][self.plan.points.index(point)]
         sequence = sequence_of(self.plan, number, point, requests)
         if not point.open_share:
-            return Order(point, sequence)
+            return VisitOrder(point, sequence)
         rate = lengths.open_rate_per_s[arm.name]
-        return Order(point, sequence, offsets_of(self.plan, number, point, requests, rate), rate)
+        return VisitOrder(point, sequence, offsets_of(self.plan, number, point, requests, rate), rate)
 
     def _arm(self, name: str) -> Arm:
         return next(arm for arm in self.plan.arms if arm.name == name)

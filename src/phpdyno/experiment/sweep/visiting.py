@@ -13,7 +13,7 @@ from phpdyno._native import Histogram
 from phpdyno.drive.driver import LoopDriver, OpenRun, Response, Samples
 from phpdyno.drive.open_samples import is_late, lag_ns, queued, response_ns
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.slot import Lane, SharedMeters, SlotReading, measure_slot, service_ns
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.common.stage import LiveInstance
 from phpdyno.experiment.comparison import block
 from phpdyno.host.clock import HostCpu, read_each, read_host_cpu, stolen_over
@@ -21,7 +21,7 @@ from phpdyno.host.cores import Cores
 from phpdyno.host.sockets.kernel_network import interrupt_ns, network_between, read_kernel_network
 from phpdyno.host.sockets.listen_queue import ListenQueue
 from phpdyno.host.sockets.queue_sampler import QueueSampler
-from phpdyno.model.plan import Limits
+from phpdyno.model.plan import ExclusionLimits
 from phpdyno.model.runs.readings import KernelNetwork, PoolStatus, QueueLevel, QueueLevels
 from phpdyno.model.runs.sweep import Point, SweepPlan, TargetTimes, Visit, VisitCpu
 from phpdyno.servers.facts.pool_memory import read_pool_memory
@@ -35,7 +35,7 @@ EVERY = 2
 LATE_OPEN = "generator late"
 
 
-class Order(Struct, frozen=True):
+class VisitOrder(Struct, frozen=True):
     """What a visit is to send: targets in order, and in an open loop when (nanoseconds from its start), at this rate per second."""
 
     point: Point
@@ -157,7 +157,7 @@ class Visitor:
         self._driver = driver
         self._apart = network_apart
 
-    def visit(self, guest: Guest, order: Order, number: int, *, remember: bool = False, opening: bool = True) -> Visit:
+    def visit(self, guest: Guest, order: VisitOrder, number: int, *, remember: bool = False, opening: bool = True) -> Visit:
         """One visit of round `number`. `remember`: read the pool's memory after it; from then on the status page is asked.
 
         Without `opening` nothing is sent before it: it finds the pool as it is.
@@ -170,7 +170,7 @@ class Visitor:
             sampler = guest.sampler(self._cores.helpers, number)
             before = self._read_cores()
             with sampler or contextlib.nullcontext():
-                reading = measure_slot(Lane(guest.instance, scheduled or driver), self._shared, order.sequence)
+                reading = measure_slot(DrivenInstance(guest.instance, scheduled or driver), self._shared, order.sequence)
             after = self._read_cores()
         finally:
             driver.close()
@@ -252,7 +252,7 @@ def lag_p99_ns(run: OpenRun | None) -> int:
 def excluded_for(plan: SweepPlan, steal: float, lag: float, run: OpenRun | None) -> str:
     """The covariate, declared beforehand, for which a visit does not count; '' when it counts. Failures are no such reason."""
     late = run is not None and response_ns(run).size and is_late(run)
-    return block.excluded_for(Limits(plan.max_steal, plan.max_lag), "", steal, lag) or (LATE_OPEN if late else "")
+    return block.excluded_for(ExclusionLimits(plan.max_steal, plan.max_lag), "", steal, lag) or (LATE_OPEN if late else "")
 
 
 def seen(sampler: QueueSampler | None) -> QueueLevels | None:

@@ -51,7 +51,7 @@ class Count(Struct, frozen=True):
     running: float
 
 
-class Counted(Struct):
+class CountersRead(Struct):
     """Filled when the counting ends; an event that is not counted here is not in it."""
 
     counts: dict[str, Count] = field(default_factory=dict)
@@ -85,13 +85,13 @@ def counts_in(table: str) -> dict[str, Count]:
 
 
 @contextmanager
-def counting(supervisor: Supervisor, name: str, pids: Sequence[int], events: Sequence[str], *, perf: str) -> Iterator[Counted]:
+def counting(supervisor: Supervisor, name: str, pids: Sequence[int], events: Sequence[str], *, perf: str) -> Iterator[CountersRead]:
     """Count events of processes while the block lasts; the result is filled when it ends. Raises CannotReadCounters."""
     folder = supervisor.live / "perf"
     folder.mkdir(mode=0o700, exist_ok=True)
     table = folder / f"{name}.csv"
     argv = [perf, "stat", "-x,", "-e", ",".join(events), "-o", str(table), "-p", ",".join(map(str, pids))]
-    found = Counted()
+    found = CountersRead()
     with attached(supervisor, f"perf-{name}", argv, _await_open):
         yield found
     try:

@@ -41,7 +41,7 @@ ONE_WORKER = {
 """One worker that nobody ends for being slow; code that was moved into huge pages would have no names."""
 
 
-class Counted(Struct, frozen=True):
+class InstructionsRead(Struct, frozen=True):
     """Dumps of each round and target, with what came before them."""
 
     dumps: tuple[tuple[Dump, ...], ...]
@@ -76,7 +76,7 @@ def count_instructions(bench: Bench, arm: Arm, *, rounds: int = ROUNDS, progress
     return instructions_in(arm.name, targets, found.dumps, found.warm_requests, notes)
 
 
-def _count(instance: Instance, counter: Counter, targets: Sequence[Target], rounds: int, progress: Progress) -> Counted:
+def _count(instance: Instance, counter: Counter, targets: Sequence[Target], rounds: int, progress: Progress) -> InstructionsRead:
     app = instance.app
     asked = native_targets(app.workload, "fastcgi", docroot=app.docroot, front_controller=app.front_controller, lengths={})
     driver = NativeDriver(instance.fastcgi, asked, keep_alive=False, response_timeout_ns=ANSWER_NS)
@@ -90,7 +90,7 @@ def _count(instance: Instance, counter: Counter, targets: Sequence[Target], roun
                 _ask(instance, driver, place)
                 row.append(counter.take(instance.php_pid))
             dumps.append(tuple(row))
-        return Counted(tuple(dumps), warmed, notes)
+        return InstructionsRead(tuple(dumps), warmed, notes)
     finally:
         driver.close()
 

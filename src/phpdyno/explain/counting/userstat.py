@@ -27,17 +27,17 @@ class UserStat(Struct, frozen=True):
     connections: int
 
 
-class Counted(Struct):
+class UserstatRead(Struct):
     """Filled when the counting ends."""
 
     stat: UserStat | None = None
 
 
 @contextmanager
-def counted(supervisor: Supervisor, socket: Path) -> Iterator[Counted]:
+def counted(supervisor: Supervisor, socket: Path) -> Iterator[UserstatRead]:
     """Let the MariaDB at this socket count while the block lasts. Raises DynoError where it refuses."""
     _ask(supervisor, socket, "SET GLOBAL userstat=1; FLUSH USER_STATISTICS")
-    found = Counted()
+    found = UserstatRead()
     with _switching_off(supervisor, socket):
         yield found
         sums = ", ".join(f"COALESCE(SUM({column}), 0)" for column in _COLUMNS)

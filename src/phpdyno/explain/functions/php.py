@@ -23,11 +23,11 @@ from phpdyno._native import Target as NativeTarget
 from phpdyno.drive.driver import failures
 from phpdyno.experiment.common.lanes import make_lane
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.warm_up import warm_up
 from phpdyno.experiment.comparison.schedule import deal
-from phpdyno.explain.functions.php_memory import OUTSIDE, Layout, StackReader, find_layout
-from phpdyno.explain.functions.php_worker import MAY_NOT, CannotProfile, Halter, WorkerMemory, globals_in, opened
+from phpdyno.explain.functions.php_memory import OUTSIDE, PhpLayout, StackReader, find_layout
+from phpdyno.explain.functions.php_worker import MAY_NOT, CannotProfile, Halter, PhpWorkerMemory, globals_in, opened
 from phpdyno.explain.functions.stacks import Frames, profile_of, shortened
 from phpdyno.host.background import Background
 from phpdyno.host.cores import on_cores
@@ -123,7 +123,7 @@ def roots_of(app: PreparedApp, live: Path) -> list[str]:
 
 
 @contextmanager
-def _memory_of(instance: Instance) -> Iterator[WorkerMemory]:
+def _memory_of(instance: Instance) -> Iterator[PhpWorkerMemory]:
     workers = children_of(instance.php_pid)
     if len(workers) != 1:
         raise CannotProfile(f"a pool of one worker has {len(workers)}", where=instance.arm.name)
@@ -131,7 +131,7 @@ def _memory_of(instance: Instance) -> Iterator[WorkerMemory]:
         yield memory
 
 
-def _layout_of(bench: Bench, instance: Instance, memory: WorkerMemory) -> Layout:
+def _layout_of(bench: Bench, instance: Instance, memory: PhpWorkerMemory) -> PhpLayout:
     """Found while the worker is asleep in a script of ours. Raises CannotProfile."""
     place = bench.supervisor.live / "profile"
     place.mkdir(exist_ok=True)
@@ -159,7 +159,7 @@ def _layout_of(bench: Bench, instance: Instance, memory: WorkerMemory) -> Layout
 
 
 @contextmanager
-def looking(memory: WorkerMemory, layout: Layout, *, seed: int) -> Iterator[Looks]:
+def looking(memory: PhpWorkerMemory, layout: PhpLayout, *, seed: int) -> Iterator[Looks]:
     """Look at a worker's stack while the block lasts, in a thread on this process's own cores; the result is filled when it ends.
 
     Raises CannotProfile where the worker may not be made to stand still.
@@ -176,7 +176,7 @@ def looking(memory: WorkerMemory, layout: Layout, *, seed: int) -> Iterator[Look
         raise CannotProfile(f"a worker may not be made to stand still: {found.refused.strerror}", next_step=MAY_NOT)
 
 
-def _look(memory: WorkerMemory, layout: Layout, pauses: random.Random, found: Looks, stop: threading.Event) -> None:
+def _look(memory: PhpWorkerMemory, layout: PhpLayout, pauses: random.Random, found: Looks, stop: threading.Event) -> None:
     reader = StackReader(memory.read, layout)
     try:
         halter = Halter(memory.pid)
@@ -202,7 +202,7 @@ def _look(memory: WorkerMemory, layout: Layout, pauses: random.Random, found: Lo
         halter.let_go()
 
 
-def _drive(lane: Lane, sequence: NDArray[np.uint32]) -> None:
+def _drive(lane: DrivenInstance, sequence: NDArray[np.uint32]) -> None:
     failure = failures(lane.driver.drive(sequence))
     if failure:
         why = lane.instance.complaint()

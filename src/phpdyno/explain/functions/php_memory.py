@@ -31,7 +31,7 @@ HIGHEST = 1 << 47
 OUTSIDE = "(outside PHP code)"
 
 
-class Layout(Struct, frozen=True):
+class PhpLayout(Struct, frozen=True):
     """Where a worker has the data of the function that runs, and where in an op_array the name of its file is."""
 
     current: int
@@ -41,7 +41,7 @@ class Layout(Struct, frozen=True):
 class StackReader:
     """Reads stacks of one worker; names are kept by the places that they were read from."""
 
-    def __init__(self, read: Read, layout: Layout) -> None:
+    def __init__(self, read: Read, layout: PhpLayout) -> None:
         self._read = read
         self._layout = layout
         self._names: dict[tuple[int, bytes], str] = {}
@@ -117,7 +117,7 @@ def text_at(read: Read, string: int) -> str:
     return text.decode(errors="replace") if len(text) == length else ""
 
 
-def find_layout(read: Read, globals_at: int, size: int, *, function: str, file: str) -> Layout | None:
+def find_layout(read: Read, globals_at: int, size: int, *, function: str, file: str) -> PhpLayout | None:
     """The layout of a worker that is asleep in an internal function called by `function` of `file`; None where it cannot be found.
 
     `globals_at` and `size` are of the symbol executor_globals.
@@ -130,7 +130,7 @@ def find_layout(read: Read, globals_at: int, size: int, *, function: str, file: 
         array = read(caller, OP_ARRAY)
         for place in range(FUNCTION_HEAD, len(array) - 7, 8):
             if text_at(read, _pointer(array, place)) == file:
-                return Layout(globals_at + offset, place)
+                return PhpLayout(globals_at + offset, place)
     return None
 
 

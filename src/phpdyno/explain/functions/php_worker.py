@@ -88,7 +88,7 @@ class Halter:
             raise OSError(number, os.strerror(number))
 
 
-class WorkerMemory:
+class PhpWorkerMemory:
     """Open files of one worker; `read` gives b'' for what is not mapped."""
 
     def __init__(self, pid: int) -> None:
@@ -139,9 +139,9 @@ class WorkerMemory:
 
 
 @contextlib.contextmanager
-def opened(pid: int) -> Iterator[WorkerMemory]:
+def opened(pid: int) -> Iterator[PhpWorkerMemory]:
     """A worker's memory for the length of a block. Raises CannotProfile."""
-    memory = WorkerMemory(pid)
+    memory = PhpWorkerMemory(pid)
     try:
         yield memory
     finally:

@@ -24,7 +24,7 @@ class _Executed(Struct, frozen=True):
     error: str
 
 
-class Processes:
+class ProcessTree:
     """Takes calls in order. `sendmail` are values of sendmail_path: a command that begins with one is mail."""
 
     def __init__(self, places: Mapping[int, str], sendmail: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phpdyno.explain.tracing.lines import calls_in
 from phpdyno.explain.tracing.peers import Peers
-from phpdyno.explain.tracing.programs_run import FORKS, Processes
+from phpdyno.explain.tracing.programs_run import FORKS, ProcessTree
 from phpdyno.explain.tracing.written import CALLS, Written
 from phpdyno.model.inside.reach import Reached
 
@@ -22,7 +22,7 @@ def read_reached(
     `ours`: trees whose files and sockets are left out, as the processes see them; `sendmail`: commands that mail() hands messages to;
     `places`: working directories at the start, by process.
     """
-    processes = Processes(places or {}, sendmail)
+    processes = ProcessTree(places or {}, sendmail)
     peers = Peers(ours)
     files = Written(ours, processes.place)
     for call in calls_in(lines):

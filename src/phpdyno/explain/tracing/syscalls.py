@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.explain.tracing.attached import attached
 from phpdyno.explain.tracing.strace import await_attached, find_strace, place_of_output, sleeping_pool
 from phpdyno.host.files.plain import read_plain
@@ -53,7 +53,7 @@ def _count(cells: list[str], columns: list[str]) -> SyscallCount:
     return SyscallCount(cells[-1], int(cells[place]), int(cells[place + 1]) if failed else 0)
 
 
-def count_syscalls(supervisor: Supervisor, lane: Lane, sequence: NDArray[np.uint32]) -> Traced:
+def count_syscalls(supervisor: Supervisor, lane: DrivenInstance, sequence: NDArray[np.uint32]) -> Traced:
     """Drive `sequence` while strace counts what the pool's master and workers ask of the kernel. The instance should be warm.
 
     Included is all that they do from the moment strace has attached until the last answer is out and every process asleep again: accepting

@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.explain.tracing.attached import attached
 from phpdyno.explain.tracing.reached import TRACED, read_reached
 from phpdyno.explain.tracing.strace import await_attached, find_strace, place_of_output, sleeping_pool
@@ -96,7 +96,7 @@ def _read(output: Path, requests: int, ours: Sequence[str], sendmail: Sequence[s
 
 
 def watch_requests(
-    supervisor: Supervisor, lane: Lane, sequence: NDArray[np.uint32], *, ours: Sequence[str] = (), sendmail: Sequence[str] = ()
+    supervisor: Supervisor, lane: DrivenInstance, sequence: NDArray[np.uint32], *, ours: Sequence[str] = (), sendmail: Sequence[str] = ()
 ) -> Reached:
     """Drive `sequence` and see what the pool reaches for. A request that fails is no error here: why it does may be what is seen.
 

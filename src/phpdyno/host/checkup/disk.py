@@ -18,7 +18,7 @@ SOCKET_TAIL = "/phpdyno-12345678/i9999/run/fpm.sock"
 """What a socket of ours adds to the live root, at its longest."""
 
 
-class Place(Struct, frozen=True):
+class DiskPlace(Struct, frozen=True):
     """One directory, or the nearest one above it that is there (`there`).
 
     `refused` is the kernel's word on a file that we tried to make, '' when it could be made. `closed` is the first directory on the way
@@ -34,12 +34,12 @@ class Place(Struct, frozen=True):
     flush_s: float | None = None
 
 
-def look_at(path: Path, *, for_service: bool, flush: bool = False) -> Place:
+def look_at(path: Path, *, for_service: bool, flush: bool = False) -> DiskPlace:
     """Look at a directory and try to make an unnamed file in it; nothing stays, even when we are killed meanwhile."""
     there = nearest(path)
     free, noexec = _room(there)
     refused, flush_s = _try_file(there, flush=flush)
-    return Place(
+    return DiskPlace(
         path=str(path),
         there=str(there),
         free_kib=free,

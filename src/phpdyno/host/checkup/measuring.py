@@ -5,7 +5,7 @@ from phpdyno.host.checkup.readings import FOLLOWS_LOAD, SMT_CONTROL, CpuReadings
 from phpdyno.host.checkup.sample import Sample
 from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
 from phpdyno.host.cores import split_cores
-from phpdyno.host.surroundings import Limits
+from phpdyno.host.surroundings import CgroupLimits
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.model.runs.sweep import MAX_STEAL_OF_A_VISIT
 
@@ -105,7 +105,7 @@ def _others(sample: Sample | None) -> Check:
     return Check("measuring", "other load", "limits", f"{said}{': ' + named if named else ''}", means, fix)
 
 
-def _quota(limits: Limits | None, cpu: CpuReadings) -> Check:
+def _quota(limits: CgroupLimits | None, cpu: CpuReadings) -> Check:
     if limits is None:
         return Check("measuring", "CPU quota", "unknown", "/proc/self/cgroup cannot be read")
     if limits.cpu_cores is None or limits.cpu_cores >= len(cpu.allowed):

@@ -1,7 +1,7 @@
 """Whether the directories that measuring writes to will do. Pure."""
 
 from phpdyno.host.checkup.check import Check, mib
-from phpdyno.host.checkup.disk import Place
+from phpdyno.host.checkup.disk import DiskPlace
 
 LEAST_KIB = {"live": 256 * 1024, "cache": 512 * 1024, "runs": 100 * 1024}
 WHAT_FOR = {"live": "a copy of an app with its database", "cache": "packages, unpacked and prepared", "runs": "journals and samples"}
@@ -12,7 +12,7 @@ SLOW_FLUSH_S = 0.020
 _SET = {"live": "PHPDYNO_LIVE", "cache": "PHPDYNO_CACHE"}
 
 
-def judge_live(place: Place, account: str, socket_problem: str) -> list[Check]:
+def judge_live(place: DiskPlace, account: str, socket_problem: str) -> list[Check]:
     """The parent of live directories."""
     fix = "set PHPDYNO_LIVE to a short path on a disk with room, for example /tmp"
     checks = [_room("live", "live directory", place, account)]
@@ -30,12 +30,12 @@ def judge_live(place: Place, account: str, socket_problem: str) -> list[Check]:
     return checks
 
 
-def judge_cache(place: Place) -> list[Check]:
+def judge_cache(place: DiskPlace) -> list[Check]:
     """Prepared apps and databases; only we read them, so it may be closed to the servers' account."""
     return [_room("cache", "cache", place, "")]
 
 
-def judge_runs(place: Place) -> list[Check]:
+def judge_runs(place: DiskPlace) -> list[Check]:
     """Where journals are kept."""
     room = _room("runs", "runs", place, "")
     if room.state == "missing" or place.flush_s is None:
@@ -47,7 +47,7 @@ def judge_runs(place: Place) -> list[Check]:
     return [room, Check("disk", "flush", "limits", said, means, "keep runs on another disk: --runs DIR")]
 
 
-def _room(kind: str, name: str, place: Place, account: str) -> Check:
+def _room(kind: str, name: str, place: DiskPlace, account: str) -> Check:
     fix = f"set {_SET[kind]} to another directory" if kind in _SET else "name another place with --runs DIR"
     if place.refused:
         found = f"{place.there}: no file can be made: {place.refused}"

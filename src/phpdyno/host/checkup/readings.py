@@ -5,8 +5,8 @@ import resource
 
 from msgspec import Struct
 
-from phpdyno.host.files.small_files import Tree, core_list, selected, whole
-from phpdyno.host.surroundings import Limits, cgroup_limits, container, virtual_machine
+from phpdyno.host.files.small_files import SmallFiles, core_list, selected, whole
+from phpdyno.host.surroundings import CgroupLimits, cgroup_limits, container, virtual_machine
 
 _CPU = "/sys/devices/system/cpu"
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -67,16 +67,16 @@ class Readings(Struct, frozen=True):
     cpu: CpuReadings
     memory: MemoryReadings
     kernel: KernelReadings
-    limits: Limits | None
+    limits: CgroupLimits | None
     virtual: str | None
     container: str
     root: bool
     open_files: tuple[int, int]
 
 
-def read_host_files(tree: Tree | None = None, *, allowed: tuple[int, ...] | None = None) -> Readings:
+def read_host_files(tree: SmallFiles | None = None, *, allowed: tuple[int, ...] | None = None) -> Readings:
     """All readings below `tree`; `allowed` are the cores that we may run on, those of this process when not given."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     return Readings(
         cpu=read_cpu(tree, tuple(sorted(os.sched_getaffinity(0))) if allowed is None else allowed),
         memory=read_memory(tree),
@@ -89,7 +89,7 @@ def read_host_files(tree: Tree | None = None, *, allowed: tuple[int, ...] | None
     )
 
 
-def read_cpu(tree: Tree, allowed: tuple[int, ...]) -> CpuReadings:
+def read_cpu(tree: SmallFiles, allowed: tuple[int, ...]) -> CpuReadings:
     """Cores, hardware threads and clock."""
     siblings = {core: core_list(tree.text(f"{_CPU}/cpu{core}/topology/thread_siblings_list")) for core in allowed}
     turbo, turbo_off = _turbo(tree)
@@ -112,7 +112,7 @@ def siblings_beside(cpu: CpuReadings, measured: tuple[int, ...]) -> tuple[int, .
     return tuple(sorted({thread for core in measured for thread in cpu.siblings.get(core, ()) if thread not in measured}))
 
 
-def _turbo(tree: Tree) -> tuple[bool | None, str]:
+def _turbo(tree: SmallFiles) -> tuple[bool | None, str]:
     """Whether the clock may rise above its nominal rate, and what forbids that: Intel's own driver turns the switch around."""
     for file, on in ((f"{_CPU}/intel_pstate/no_turbo", 0), (f"{_CPU}/cpufreq/boost", 1)):
         if (value := tree.number(file)) is not None:
@@ -120,7 +120,7 @@ def _turbo(tree: Tree) -> tuple[bool | None, str]:
     return None, ""
 
 
-def read_memory(tree: Tree) -> MemoryReadings:
+def read_memory(tree: SmallFiles) -> MemoryReadings:
     """Memory, swap and huge pages."""
     meminfo = "/proc/meminfo"
     return MemoryReadings(
@@ -135,7 +135,7 @@ def read_memory(tree: Tree) -> MemoryReadings:
     )
 
 
-def _kernel(tree: Tree) -> KernelReadings:
+def _kernel(tree: SmallFiles) -> KernelReadings:
     # The number of nanoseconds on a CPU stays 0 in a kernel that was built without the accounting.
     used = whole((tree.text("/proc/self/schedstat") or "").partition(" ")[0])
     return KernelReadings(

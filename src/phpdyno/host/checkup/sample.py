@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.host.clock import HostCpu, read_host_cpu, stolen_share
-from phpdyno.host.files.small_files import Tree, whole
+from phpdyno.host.files.small_files import SmallFiles, whole
 
 SAMPLE_S = 1.5
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -38,9 +38,9 @@ class _Moment(Struct, frozen=True):
     wall_s: float
 
 
-def take_sample(tree: Tree | None = None, seconds: float = SAMPLE_S) -> Sample | None:
+def take_sample(tree: SmallFiles | None = None, seconds: float = SAMPLE_S) -> Sample | None:
     """Watch the host for `seconds`, doing nothing meanwhile; None where /proc/stat cannot be read."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     before = _now(tree)
     if before is None:
         return None
@@ -67,7 +67,7 @@ def _between(before: _Moment, after: _Moment) -> Sample:
     )
 
 
-def _now(tree: Tree) -> _Moment | None:
+def _now(tree: SmallFiles) -> _Moment | None:
     try:
         cpu = read_host_cpu(tree.path("/proc/stat"))
     except (OSError, ValueError):
@@ -79,7 +79,7 @@ def _now(tree: Tree) -> _Moment | None:
     return _Moment(cpu, ours.user + ours.system, ticks, _swapped(tree), time.monotonic(), time.time())
 
 
-def _ticks_of_others(tree: Tree) -> dict[int, tuple[str, int]]:
+def _ticks_of_others(tree: SmallFiles) -> dict[int, tuple[str, int]]:
     """Name and CPU ticks of each process that we may see, ourselves excepted."""
     found: dict[int, tuple[str, int]] = {}
     processes: list[Path] = []
@@ -96,7 +96,7 @@ def _ticks_of_others(tree: Tree) -> dict[int, tuple[str, int]]:
     return found
 
 
-def _swapped(tree: Tree) -> int:
+def _swapped(tree: SmallFiles) -> int:
     """Pages that were swapped in or out since boot."""
     lines = (tree.text("/proc/vmstat") or "").splitlines()
     return sum(whole(value) or 0 for name, _, value in (line.partition(" ") for line in lines) if name in {"pswpin", "pswpout"})

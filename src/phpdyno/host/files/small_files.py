@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 
-class Tree(Struct, frozen=True):
+class SmallFiles(Struct, frozen=True):
     """A file system to read from; `root` is / outside tests."""
 
     root: Path = Path("/")

@@ -19,7 +19,7 @@ FICLONE = 0x40049409
 _STEP = 1 << 24
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """What lies below a directory: the opened directory that it is in, its name, and what it is."""
 
     folder: int
@@ -27,19 +27,19 @@ class Entry(NamedTuple):
     status: os.stat_result
 
 
-def entries_below(top: int, below: str = "", depth: int = 0) -> Iterator[Entry]:
+def entries_below(top: int, below: str = "", depth: int = 0) -> Iterator[TreeEntry]:
     """Everything below an opened directory, what is in a directory before the directory itself; links are not followed. Raises OSError."""
     _not_too_deep(depth, below)
     for name in _names_in(top):
         place = f"{below}/{name}" if below else name
         status = os.stat(name, dir_fd=top, follow_symlinks=False)
         if not stat.S_ISDIR(status.st_mode):
-            yield Entry(top, name, status)
+            yield TreeEntry(top, name, status)
             continue
         inner = open_folder(name, top)
         try:
             yield from entries_below(inner, place, depth + 1)
-            yield Entry(top, name, os.fstat(inner))
+            yield TreeEntry(top, name, os.fstat(inner))
         finally:
             os.close(inner)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from phpdyno.errors import DynoError
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.model.runs.readings import WorkerMemory
 
 Parsed = TypeVar("Parsed")
@@ -59,18 +59,18 @@ def parse_own_kib(text: str) -> int:
     return total
 
 
-def read_memory_of(pid: int, tree: Tree | None = None) -> WorkerMemory | None:
+def read_memory_of(pid: int, tree: SmallFiles | None = None) -> WorkerMemory | None:
     """Of one process, 0.2 ms for a php-fpm worker. None when it has ended; raises MemoryUnreadable when it may not be read."""
     return _read(pid, "smaps_rollup", lambda text: parse_memory(pid, text), tree)
 
 
-def read_own_kib_of(pid: int, tree: Tree | None = None) -> int | None:
+def read_own_kib_of(pid: int, tree: SmallFiles | None = None) -> int | None:
     """`parse_own_kib` of one process. None when it has ended; raises MemoryUnreadable when it may not be read."""
     return _read(pid, "smaps", parse_own_kib, tree)
 
 
-def _read(pid: int, name: str, parse: Callable[[str], Parsed], tree: Tree | None) -> Parsed | None:
-    tree = tree or Tree()
+def _read(pid: int, name: str, parse: Callable[[str], Parsed], tree: SmallFiles | None) -> Parsed | None:
+    tree = tree or SmallFiles()
     place = f"/proc/{pid}"
     try:
         return parse(tree.path(f"{place}/{name}").read_text(encoding="utf-8", errors="replace"))

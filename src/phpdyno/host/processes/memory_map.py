@@ -2,7 +2,7 @@
 
 import re
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.processes.memory import MemoryUnreadable
 from phpdyno.model.inside.memory_map import MapKind, Mapped, MemoryMap
 
@@ -51,11 +51,11 @@ def kind_of(permissions: str, name: str, program: str) -> MapKind:
     return "libraries" if _LIBRARY.search(path) else "files"
 
 
-def read_map_of(pid: int, program: str, tree: Tree | None = None) -> MemoryMap:
+def read_map_of(pid: int, program: str, tree: SmallFiles | None = None) -> MemoryMap:
     """Of one process. Raises MemoryUnreadable where it may not be read, or is gone."""
     place = f"/proc/{pid}/smaps"
     try:
-        text = (tree or Tree()).path(place).read_text(encoding="utf-8", errors="replace")
+        text = (tree or SmallFiles()).path(place).read_text(encoding="utf-8", errors="replace")
         return parse_map(text, program)
     except PermissionError as error:
         raise MemoryUnreadable("its memory may not be read", where=place, next_step="run phpdyno as root") from error

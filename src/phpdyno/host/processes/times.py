@@ -2,13 +2,13 @@
 
 import os
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 
 
 class ProcessTimes:
     """`schedstat` of one process, kept open; of its main thread, as php-fpm's workers have one."""
 
-    def __init__(self, pid: int, tree: Tree | None = None) -> None:
+    def __init__(self, pid: int, tree: SmallFiles | None = None) -> None:
         """Raises OSError where there is none."""
         path = f"/proc/{pid}/schedstat"
         self._file = os.open(path if tree is None else tree.path(path), os.O_RDONLY | os.O_CLOEXEC)
@@ -25,7 +25,7 @@ class ProcessTimes:
             os.close(file)
 
 
-def inner_number(pid: int, tree: Tree | None = None) -> int:
+def inner_number(pid: int, tree: SmallFiles | None = None) -> int:
     """The number of a process in its own PID namespace; `pid` itself where it has no other or nothing tells."""
-    told = (tree or Tree()).field(f"/proc/{pid}/status", "NSpid")
+    told = (tree or SmallFiles()).field(f"/proc/{pid}/status", "NSpid")
     return int(told.split()[-1]) if told else pid

@@ -4,7 +4,7 @@ import os
 import platform
 import struct
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 
 _X86 = {
     **{
@@ -50,9 +50,9 @@ _OF_DESCRIPTOR = frozenset(
 _SLEEPS = frozenset({"nanosleep", "clock_nanosleep", "pause"})
 
 
-def waiting_on(pid: int, tree: Tree | None = None) -> str:
+def waiting_on(pid: int, tree: SmallFiles | None = None) -> str:
     """In words; '' where it may not be read or the process has ended."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     told = tree.text(f"/proc/{pid}/syscall")
     if not told:
         return ""
@@ -69,7 +69,7 @@ def waiting_on(pid: int, tree: Tree | None = None) -> str:
     return f"{name} on {thing}" if thing else name
 
 
-def _polled(pid: int, name: str, values: list[str], tree: Tree) -> int | None:
+def _polled(pid: int, name: str, values: list[str], tree: SmallFiles) -> int | None:
     """The first descriptor that a poll waits for, from the process's memory."""
     if name not in {"poll", "ppoll"}:
         return None
@@ -85,7 +85,7 @@ def _polled(pid: int, name: str, values: list[str], tree: Tree) -> int | None:
         os.close(memory)
 
 
-def _thing(pid: int, descriptor: int, tree: Tree) -> str:
+def _thing(pid: int, descriptor: int, tree: SmallFiles) -> str:
     try:
         link = os.readlink(tree.path(f"/proc/{pid}/fd/{descriptor}"))  # noqa: PTH115 (the text: it may name no path)
     except OSError:
@@ -95,7 +95,7 @@ def _thing(pid: int, descriptor: int, tree: Tree) -> str:
     return peer_of(pid, link[8:-1], tree) or "a unix socket"
 
 
-def peer_of(pid: int, inode: str, tree: Tree) -> str:
+def peer_of(pid: int, inode: str, tree: SmallFiles) -> str:
     """The other end of a TCP connection, by its socket's inode, in the network of a process; '' where it is none."""
     for table in ("tcp", "tcp6"):
         for line in (tree.text(f"/proc/{pid}/net/{table}") or "").splitlines()[1:]:

@@ -10,7 +10,7 @@ import gzip
 import os
 from collections.abc import Collection, Mapping
 
-from phpdyno.host.files.small_files import Tree, whole
+from phpdyno.host.files.small_files import SmallFiles, whole
 from phpdyno.model.runs.readings import CoreNetwork, KernelNetwork
 
 _NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -39,9 +39,9 @@ def parse_softirqs(table: str) -> dict[str, dict[int, int]]:
     return told
 
 
-def read_kernel_network(tree: Tree | None = None, *, apart: bool | None = None) -> KernelNetwork | None:
+def read_kernel_network(tree: SmallFiles | None = None, *, apart: bool | None = None) -> KernelNetwork | None:
     """Totals since boot of each core; None where /proc does not tell. `apart` comes from `counts_interrupts_apart`, asked once."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     stat, table = tree.text("/proc/stat"), tree.text("/proc/softirqs")
     if stat is None:
         return None
@@ -80,9 +80,9 @@ def interrupt_ns(network: KernelNetwork, cores: Collection[int] = ()) -> int:
     return sum(each.irq_ns + each.softirq_ns for each in network.cores if not cores or each.core in cores)
 
 
-def counts_interrupts_apart(tree: Tree | None = None, release: str | None = None) -> bool | None:
+def counts_interrupts_apart(tree: SmallFiles | None = None, release: str | None = None) -> bool | None:
     """Whether this kernel takes time in interrupts out of the processes' (IRQ_TIME_ACCOUNTING); None where nothing tells."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     if tree.has("/proc/pressure/irq"):  # only there with the option
         return True
     built = _built(tree) or tree.text(f"/boot/config-{release or os.uname().release}")
@@ -91,7 +91,7 @@ def counts_interrupts_apart(tree: Tree | None = None, release: str | None = None
     return f"{_OPTION}=y" in built.splitlines()
 
 
-def _built(tree: Tree) -> str | None:
+def _built(tree: SmallFiles) -> str | None:
     try:
         return gzip.decompress(tree.path("/proc/config.gz").read_bytes()).decode(errors="replace")
     except (OSError, EOFError):

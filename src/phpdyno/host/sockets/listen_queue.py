@@ -39,7 +39,7 @@ _ATTRIBUTE = struct.Struct("=HH")
 _TWO = struct.Struct("=II")
 
 
-class UnixSocket(Struct, frozen=True):
+class ListeningUnixSocket(Struct, frozen=True):
     """What the kernel tells of a unix socket: the queue, and the inode of its file (None when it has none)."""
 
     level: QueueLevel
@@ -116,7 +116,7 @@ def _tcp_question(place: str) -> bytes:
     )
 
 
-def parse_unix_reply(reply: bytes) -> UnixSocket:
+def parse_unix_reply(reply: bytes) -> ListeningUnixSocket:
     """A unix_diag message. Raises OSError for the kernel's error, and EBADMSG for anything that is no listening socket's answer."""
     body = _body(reply, _UNIX_MESSAGE.size)
     family, _, state, *_ = _UNIX_MESSAGE.unpack_from(body)
@@ -124,7 +124,7 @@ def parse_unix_reply(reply: bytes) -> UnixSocket:
     if family != socket.AF_UNIX or state != _LISTEN or _RQLEN not in told:
         raise _no_answer()
     file = told.get(_VFS)
-    return UnixSocket(QueueLevel(*told[_RQLEN]), file[0] if file else None)
+    return ListeningUnixSocket(QueueLevel(*told[_RQLEN]), file[0] if file else None)
 
 
 def parse_tcp_reply(reply: bytes) -> QueueLevel:

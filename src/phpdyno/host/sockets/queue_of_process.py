@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 
 from phpdyno.errors import DynoError
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.pressure import numbers
 from phpdyno.host.sockets.listen_queue import ListenQueue
 from phpdyno.model.runs.readings import QueueLevel
@@ -23,7 +23,7 @@ _CONNECTING = b"02"
 class QueueReader:
     """The queue of one listening socket, `unix:/path` or `tcp:HOST:PORT`, in the network of process `pid`, until closed."""
 
-    def __init__(self, address: str, pid: int, *, backlog: int, inside: bool, tree: Tree | None = None) -> None:
+    def __init__(self, address: str, pid: int, *, backlog: int, inside: bool, tree: SmallFiles | None = None) -> None:
         """`backlog` is what the pool's file asks for, the limit where the kernel does not tell; `inside`: the paths of `pid` are not ours.
 
         Raises DynoError: nobody listens there, or its tables may not be read.
@@ -31,7 +31,7 @@ class QueueReader:
         self._diag: ListenQueue | None = None
         self._file = -1
         kind, _, place = address.partition(":")
-        tree = tree or Tree()
+        tree = tree or SmallFiles()
         try:
             table = _read(tree, pid, "unix" if kind == "unix" else "tcp")
             self._count = self._counter(kind, place, table, tree, pid)
@@ -55,7 +55,7 @@ class QueueReader:
             return self._diag.read()
         return QueueLevel(self._count(_whole(self._file)), self._limit)
 
-    def _counter(self, kind: str, place: str, table: bytes, tree: Tree, pid: int) -> Callable[[bytes], int]:
+    def _counter(self, kind: str, place: str, table: bytes, tree: SmallFiles, pid: int) -> Callable[[bytes], int]:
         if kind == "unix":
             self._file = os.open(tree.path(f"/proc/{pid}/net/unix"), os.O_RDONLY | os.O_CLOEXEC)
             path = os.fsencode(place)
@@ -70,7 +70,7 @@ class QueueReader:
         raise FileNotFoundError(2, f"nobody listens at port {port}")
 
     @staticmethod
-    def _is_ours(kind: str, place: str, table: bytes, tree: Tree) -> bool:
+    def _is_ours(kind: str, place: str, table: bytes, tree: SmallFiles) -> bool:
         """Whether our own network has the same socket: then its inode is in our table, too."""
         own = _read(tree, "self", "unix" if kind == "unix" else "tcp")
         if kind == "unix":
@@ -88,7 +88,7 @@ class QueueReader:
             self._diag = None
 
 
-def _read(tree: Tree, pid: int | str, name: str) -> bytes:
+def _read(tree: SmallFiles, pid: int | str, name: str) -> bytes:
     try:
         return tree.path(f"/proc/{pid}/net/{name}").read_bytes()
     except FileNotFoundError:
@@ -163,9 +163,9 @@ def _unix_inodes(path: bytes, table: bytes) -> set[bytes]:
     return {fields[6] for fields in rows if len(fields) == 8 and int(fields[3], 16) & 0x10000}
 
 
-def overflows(pid: int, tree: Tree | None = None) -> int | None:
+def overflows(pid: int, tree: SmallFiles | None = None) -> int | None:
     """Connections that the network of process `pid` has turned away because a TCP queue was full (ListenOverflows), since it began."""
-    lines = ((tree or Tree()).text(f"/proc/{pid}/net/netstat") or "").splitlines()
+    lines = ((tree or SmallFiles()).text(f"/proc/{pid}/net/netstat") or "").splitlines()
     for head, values in zip(lines[::2], lines[1::2], strict=False):
         if head.startswith("TcpExt:"):
             return numbers("\n".join(f"{name} {value}" for name, value in zip(head.split(), values.split(), strict=False))).get(

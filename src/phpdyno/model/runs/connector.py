@@ -12,7 +12,7 @@ CEILING = "ceiling"
 """The connector that is none: requests that were built beforehand, sent by the native load core."""
 
 
-class Row(Struct, frozen=True):
+class ConnectorRow(Struct, frozen=True):
     """One way of asking a Tarantool.
 
     `connector` names the client, `packer` what packs its messages, `engine` how its operations are under way at once, `in_flight` how many

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.model.verdict import Relevance, VerdictKind
 
 STOCK = "stock"
 """The PHP that is there."""
 
 
-class Step(Struct, frozen=True):
+class LadderStep(Struct, frozen=True):
     """One step: `spec` is all of it, `on` the step that it stands on."""
 
     name: Annotated[str, Meta(description="What the step does.")]
@@ -24,9 +24,9 @@ class Step(Struct, frozen=True):
 class StepFound(Struct, frozen=True):
     """What a step came to."""
 
-    step: Annotated[Step, Meta(description="The step.")]
-    ratio: Annotated[Ratio | None, Meta(description="Cost of what it stands on / its own; null where there is no interval.")]
-    total: Annotated[Ratio | None, Meta(description="Cost of the stock PHP / its own.")]
+    step: Annotated[LadderStep, Meta(description="The step.")]
+    ratio: Annotated[TunedRatio | None, Meta(description="Cost of what it stands on / its own; null where there is no interval.")]
+    total: Annotated[TunedRatio | None, Meta(description="Cost of the stock PHP / its own.")]
     kind: Annotated[VerdictKind, Meta(description="The verdict against what it stands on.")]
     relevance: Annotated[Relevance, Meta(description="Whether the difference matters.")]
     earned: Annotated[bool, Meta(description="Whether it earned its place.")]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.model.verdict import Relevance, VerdictKind
 
 ALL = "all together"
@@ -16,7 +16,7 @@ class Cell(Struct, frozen=True):
 
     profile: Annotated[str, Meta(description="The app that the build was trained on, or `all together`.")]
     app: Annotated[str, Meta(description="The app that it was measured on.")]
-    ratio: Annotated[Ratio | None, Meta(description="Cost without a profile / with it; null where there is no interval.")]
+    ratio: Annotated[TunedRatio | None, Meta(description="Cost without a profile / with it; null where there is no interval.")]
     kind: Annotated[VerdictKind, Meta(description="The verdict.")]
     relevance: Annotated[Relevance, Meta(description="Whether the difference matters.")]
     reason: Annotated[str, Meta(description="Why there is no number; empty otherwise.")] = ""

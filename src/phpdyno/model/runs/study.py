@@ -11,7 +11,7 @@ Side = Literal["smaller", "larger", "alike"]
 """Where our interval lies beside the reference's ratio: all of it below, all of it above, or around it."""
 
 
-class Load(Struct, frozen=True):
+class StudyLoad(Struct, frozen=True):
     """The fixed load of a study: workers of a static pool, and requests in flight."""
 
     workers: int
@@ -126,7 +126,7 @@ class Study(Struct, frozen=True):
     seed: int
     confidence: float
     apps: dict[str, str]
-    load: Load
+    load: StudyLoad
     factors: dict[str, tuple[str, ...]]
     arms: tuple[StudyArm, ...]
     comparisons: tuple[StudyComparison, ...]

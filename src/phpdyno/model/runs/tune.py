@@ -27,7 +27,7 @@ def metric_of(goal: Goal) -> Metric:
     return "throughput" if goal in {"throughput", "p99"} else "cpu"
 
 
-class Asked(AppRequest, frozen=True):
+class TuneRequest(AppRequest, frozen=True):
     """What the user wants tuned: times in seconds, margins and confidence as fractions.
 
     `control` is a SPEC. `knobs` are what is looked at, full names or `NAME=VALUE`; none: all of the catalogue. `workload` takes the place
@@ -60,7 +60,7 @@ class Asked(AppRequest, frozen=True):
         return self.loaded_margin if self.metric == "throughput" else self.margin
 
 
-class Ratio(Struct, frozen=True):
+class TunedRatio(Struct, frozen=True):
     """How many times better than what it was compared with, with its interval."""
 
     value: Annotated[float, Meta(description="The estimate; not to be believed where there is no interval.")]
@@ -105,14 +105,14 @@ class ChangeEffect(Struct, frozen=True):
             "measured beside its mirror row."
         ),
     ]
-    ratio: Annotated[Ratio | None, Meta(description="Control / with it; null where it was not measured.")]
+    ratio: Annotated[TunedRatio | None, Meta(description="Control / with it; null where it was not measured.")]
 
 
 class Together(Struct, frozen=True):
     """What two settings do together beyond what each does alone; only where that is certain and no other two can be meant."""
 
     names: Annotated[tuple[str, str], Meta(description="The two changes.")]
-    ratio: Annotated[Ratio, Meta(description="How many times better together than each alone would make it.")]
+    ratio: Annotated[TunedRatio, Meta(description="How many times better together than each alone would make it.")]
 
 
 class Screening(Struct, frozen=True):
@@ -142,7 +142,7 @@ class Racer(Struct, frozen=True):
 
     name: Annotated[str, Meta(description="Its changes.")]
     settings: Annotated[dict[str, str], Meta(description="All settings that it makes.")]
-    ratio: Annotated[Ratio | None, Meta(description="Control / it; null where it was not measured.")]
+    ratio: Annotated[TunedRatio | None, Meta(description="Control / it; null where it was not measured.")]
     fate: Annotated[str, Meta(description="How it fared, in words.")]
 
 
@@ -159,7 +159,7 @@ class NumberTried(Struct, frozen=True):
     """Numeric settings that were proposed."""
 
     settings: Annotated[dict[str, str], Meta(description="The values.")]
-    ratio: Annotated[Ratio, Meta(description="The winner of the race without them / with them.")]
+    ratio: Annotated[TunedRatio, Meta(description="The winner of the race without them / with them.")]
 
 
 class PartFound(Struct, frozen=True):
@@ -167,7 +167,7 @@ class PartFound(Struct, frozen=True):
 
     name: Annotated[str, Meta(description="The change.")]
     settings: Annotated[dict[str, str], Meta(description="All settings that it makes.")]
-    ratio: Annotated[Ratio | None, Meta(description="The winner without it / with it; null where it was not measured.")]
+    ratio: Annotated[TunedRatio | None, Meta(description="The winner without it / with it; null where it was not measured.")]
     kept: Annotated[bool, Meta(description="Whether it stays.")]
     reason: Annotated[str, Meta(description="Why, in words.")]
 
@@ -189,7 +189,7 @@ class Step(Struct, frozen=True):
 
     name: Annotated[str, Meta(description="What this step adds; the last is the whole.")]
     settings: Annotated[dict[str, str], Meta(description="All settings up to here.")]
-    ratio: Annotated[Ratio | None, Meta(description="Control / all up to here; null where it was not measured.")]
+    ratio: Annotated[TunedRatio | None, Meta(description="Control / all up to here; null where it was not measured.")]
 
 
 class Confirmed(Struct, frozen=True):
@@ -200,8 +200,8 @@ class Confirmed(Struct, frozen=True):
     goal: Annotated[Goal, Meta(description="What it was judged by.")]
     kind: Annotated[VerdictKind, Meta(description="The verdict.")]
     relevance: Annotated[Relevance, Meta(description="Whether the difference matters; empty where that is not decided.")]
-    ratio: Annotated[Ratio | None, Meta(description="Control / it; null where it was not measured.")]
-    aa: Annotated[Ratio | None, Meta(description="The control against itself, measured beside it; null where it was not.")]
+    ratio: Annotated[TunedRatio | None, Meta(description="Control / it; null where it was not measured.")]
+    aa: Annotated[TunedRatio | None, Meta(description="The control against itself, measured beside it; null where it was not.")]
     confidence: Annotated[float, Meta(description="Confidence of this one interval, a fraction.")]
     decision: Annotated[Decision, Meta(description="Whether it goes into the bundle.")]
     reason: Annotated[str, Meta(description="Why not, in words; empty when it does.")] = ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from phpdyno.config.spec import NONE
 from phpdyno.errors import DynoError
-from phpdyno.model.build import Check
+from phpdyno.model.build import BuildCheck
 from phpdyno.php_build.compile.tree import MODULE, Built
 
 EXTENSIONS = "extensions"
@@ -77,6 +77,6 @@ def vm_kind(said: str) -> str:
     return found[1]
 
 
-def interpreter(kind: str, machine: str) -> Check:
+def interpreter(kind: str, machine: str) -> BuildCheck:
     """Whether the interpreter is the kind that GCC makes for a machine (`x86_64`): another one costs more than any recipe brings."""
-    return Check("interpreter", ok=kind in QUICK or machine not in HYBRID_ON, seen=kind)
+    return BuildCheck("interpreter", ok=kind in QUICK or machine not in HYBRID_ON, seen=kind)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from phpdyno.apps.files.copies import copy_as, give_to_service
 from phpdyno.errors import DynoError
-from phpdyno.model.build import Check
+from phpdyno.model.build import BuildCheck
 from phpdyno.php_build.compile.tree_commands import Tell
 from phpdyno.servers.supervision.supervisor import Supervisor
 
@@ -22,7 +22,7 @@ _DONE = re.compile(r"(?:^|\r)(?:PASS|FAIL|SKIP|XFAIL|BORK|WARN) ", re.MULTILINE)
 _FAILED = re.compile(r"(?:^|\r)FAIL .*\[(\S+\.phpt)\]", re.MULTILINE)
 
 
-def run_own_tests(source: Path, place: Path, settings: Mapping[str, str], supervisor: Supervisor, tell: Tell) -> Check:
+def run_own_tests(source: Path, place: Path, settings: Mapping[str, str], supervisor: Supervisor, tell: Tell) -> BuildCheck:
     """Run the tests of Zend and opcache of a source with the command-line PHP of a build in `place`, and say how many pass.
 
     Raises DynoError where they cannot be run.
@@ -58,7 +58,7 @@ def run_own_tests(source: Path, place: Path, settings: Mapping[str, str], superv
     return check_of(child.said())
 
 
-def check_of(said: str) -> Check:
+def check_of(said: str) -> BuildCheck:
     """What the tests' output comes to. Raises DynoError for one that is none."""
     counts = {name: int(number) for name, number in _COUNT.findall(said)}
     if "Tests passed" not in counts:
@@ -68,4 +68,4 @@ def check_of(said: str) -> Check:
     which = f" ({', '.join(named[:MOST_NAMED])}{' and more' if len(named) > MOST_NAMED else ''})" if named else ""
     passed = counts["Tests passed"]
     words = f"{passed} passed, {failed} failed{which}, {counts.get('Tests skipped', 0)} skipped"
-    return Check("PHP's own tests", ok=failed == 0 and passed > 0, seen=words)
+    return BuildCheck("PHP's own tests", ok=failed == 0 and passed > 0, seen=words)

@@ -55,7 +55,7 @@ class _Rules(Struct, frozen=True):
         return cls(frozenset(_OBJECT.findall(text)), of_modules, "opcache.la" in text)
 
 
-class Tree:
+class SourceTree:
     """One tree at `place`, which belongs to the servers' account, with its logs in the supervisor's directory."""
 
     def __init__(self, place: Path, supervisor: Supervisor, tell: Tell) -> None:

@@ -14,7 +14,7 @@ RECENT_S = 600.0
 _FILE = "asked.json"
 
 
-class Asked(Struct, frozen=True):
+class ArchiveAnswers(Struct, frozen=True):
     """When (seconds since 1970) the lists of these archives (a digest) were fetched, and why a version in them could not be had."""
 
     at: float
@@ -22,10 +22,10 @@ class Asked(Struct, frozen=True):
     refused: dict[str, str] = {}
 
 
-def recently(place: Path, archives: str) -> Asked | None:
+def recently(place: Path, archives: str) -> ArchiveAnswers | None:
     """What was asked of these archives a moment ago; None where it is longer ago, or cannot be read."""
     try:
-        asked = msgspec.json.decode((place / _FILE).read_bytes(), type=Asked)
+        asked = msgspec.json.decode((place / _FILE).read_bytes(), type=ArchiveAnswers)
     except (OSError, *NOT_JSON):
         return None
     # A clock that was put back makes it no longer ago than now.
@@ -37,16 +37,16 @@ def forget(place: Path) -> None:
     (place / _FILE).unlink(missing_ok=True)
 
 
-def remember(place: Path, archives: str) -> Asked:
+def remember(place: Path, archives: str) -> ArchiveAnswers:
     """The lists of these archives were fetched just now. Raises DynoError when the disk takes no more."""
-    return _kept(place, Asked(time.time(), archives))
+    return _kept(place, ArchiveAnswers(time.time(), archives))
 
 
-def remember_refusal(place: Path, asked: Asked, what: str, why: str) -> Asked:
+def remember_refusal(place: Path, asked: ArchiveAnswers, what: str, why: str) -> ArchiveAnswers:
     """One version cannot be had from archives that were asked a moment ago. Raises DynoError when the disk takes no more."""
     return _kept(place, structs.replace(asked, refused={**asked.refused, what: why}))
 
 
-def _kept(place: Path, asked: Asked) -> Asked:
+def _kept(place: Path, asked: ArchiveAnswers) -> ArchiveAnswers:
     replace_record(place / _FILE, asked)
     return asked

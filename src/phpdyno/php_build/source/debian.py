@@ -8,7 +8,7 @@ from pathlib import Path
 from phpdyno.apps.built_in.packages import proxies
 from phpdyno.errors import DynoError
 from phpdyno.php_build.source.apt_lists import private_options, source_lists
-from phpdyno.php_build.source.asked_before import Asked, forget, recently, remember, remember_refusal
+from phpdyno.php_build.source.asked_before import ArchiveAnswers, forget, recently, remember, remember_refusal
 from phpdyno.php_build.source.versions import is_below
 from phpdyno.php_build.workshop import digest_of
 from phpdyno.servers.programs.finding import find_program, told
@@ -28,7 +28,7 @@ class SourceArchive:
         self._place = place
         self._supervisor = supervisor
         self._options = private_options(place)
-        self._asked: Asked | None = None
+        self._asked: ArchiveAnswers | None = None
 
     def refresh(self) -> None:
         """Fetch the lists of sources, if that was not a moment ago. Raises DynoError: no apt here, no network, none has sources."""

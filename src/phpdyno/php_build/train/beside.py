@@ -6,9 +6,9 @@ from contextlib import ExitStack, contextmanager
 from msgspec import Struct
 
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.lanes import make_lane
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Panel
@@ -21,11 +21,11 @@ class WrongAnswer(DynoError):  # noqa: N818 (it names the finding)
     """An arm does not answer as the control does."""
 
 
-class Together(Struct, frozen=True):
+class StartedTogether(Struct, frozen=True):
     """The lane of a running control, the lane of an arm beside it, and that arm's instance."""
 
-    control: Lane
-    lane: Lane
+    control: DrivenInstance
+    lane: DrivenInstance
     other: Instance
 
 
@@ -36,7 +36,7 @@ class Beside:
         self._bench = bench
         self._control = control
         self._workload = workload
-        self._gate = Gate(workload)
+        self._gate = AnswerCheck(workload)
 
     def look_at(self, arm: Arm) -> tuple[WorkerFacts, WorkerFacts]:
         """Facts of a worker of an arm that answers rightly, and of the control's. Raises WrongAnswer, ArmFailed."""
@@ -51,16 +51,16 @@ class Beside:
             return together.other.read_facts(()), together.other.read_scripts(app.real_root)
 
     @contextmanager
-    def running(self, arm: Arm) -> Iterator[Together]:
+    def running(self, arm: Arm) -> Iterator[StartedTogether]:
         """Both, once the arm has answered every target as the control does. Raises WrongAnswer, ArmFailed."""
         with self._bench.running([self._control, arm]) as (known, other), ExitStack() as closing:
-            together = Together(self._lane(known, closing), self._lane(other, closing), other)
+            together = StartedTogether(self._lane(known, closing), self._lane(other, closing), other)
             if not self._gate.learnt:
                 self._gate.learn(together.control)
             self.check(together)
             yield together
 
-    def check(self, together: Together) -> None:
+    def check(self, together: StartedTogether) -> None:
         """Ask for every target again. Raises WrongAnswer."""
         lane = together.lane
         given = [lane.driver.fetch(index) for index in range(len(self._workload.targets))]
@@ -70,7 +70,7 @@ class Beside:
         if once or not found.equal:
             raise _wrong(together, found.detail if not found.equal else once[0])
 
-    def ask(self, together: Together, index: int) -> str:
+    def ask(self, together: StartedTogether, index: int) -> str:
         """Ask for one target; '' for the answer that the control gives, or what a page that is one of the app's had otherwise this once.
         Raises WrongAnswer, ArmFailed."""
         found = self._gate.differing(together.lane, together.control, index)
@@ -78,7 +78,7 @@ class Beside:
             raise _wrong(together, f"{self._workload.targets[index].label}: {found.what}")
         return found.what if found else ""
 
-    def _lane(self, instance: Instance, closing: ExitStack) -> Lane:
+    def _lane(self, instance: Instance, closing: ExitStack) -> DrivenInstance:
         # Each answer is looked at whole, its length included.
         panel = Panel("cpu", instance.arm, (), 1)
         lane = make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths={})
@@ -86,5 +86,5 @@ class Beside:
         return lane
 
 
-def _wrong(together: Together, what: str) -> WrongAnswer:
+def _wrong(together: StartedTogether, what: str) -> WrongAnswer:
     return WrongAnswer(f"it does not answer as the control does: {what}", where=together.other.arm.name)

@@ -10,11 +10,11 @@ from phpdyno.model.build import Lesson
 from phpdyno.php_build.compile.dropin import assemble
 from phpdyno.php_build.compile.tree import Built
 from phpdyno.php_build.compile.tree_commands import Tell
-from phpdyno.php_build.order import Order
+from phpdyno.php_build.order import BuildOrder
 from phpdyno.php_build.train.bolt import Bolt, BoltError, Moved
 from phpdyno.php_build.train.fdata import counts_of, profiles_of, subtract
 from phpdyno.php_build.train.profiles import copy
-from phpdyno.php_build.train.stack import School, Schools
+from phpdyno.php_build.train.stack import Schools, TrainingStack
 from phpdyno.php_build.train.training import Trained
 from phpdyno.servers.supervision.supervisor import Supervisor
 
@@ -34,7 +34,7 @@ class _Counted(Struct, frozen=True):
     left: dict[str, tuple[str, ...]]
 
 
-class Layout:
+class CodeLayout:
     """Lays out what one order compiled. Raises BoltError where BOLT fails, DynoError where there is none, what training raises."""
 
     def __init__(self, supervisor: Supervisor, schools: Schools, tell: Tell) -> None:
@@ -45,7 +45,7 @@ class Layout:
         shutil.rmtree(self._work, ignore_errors=True)
         self._work.mkdir()
 
-    def of(self, order: Order, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
+    def of(self, order: BuildOrder, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
         """Binaries by file name, and what was learnt. Beside what it weighs an app counts by its traffic: a dear page has more branches."""
         originals = {name: built.programs[name] for name in COUNTED}
         if built.opcache is not None:
@@ -72,7 +72,7 @@ class Layout:
         )
         return moved, tuple(lessons)
 
-    def _count(self, school: School, order: Order, built: Built, originals: dict[str, Path], place: Path) -> _Counted:
+    def _count(self, school: TrainingStack, order: BuildOrder, built: Built, originals: dict[str, Path], place: Path) -> _Counted:
         """Train binaries that count, in a directory of their own."""
         written = school.writable("bolt-profiles")
         counting, left = {}, {}

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from phpdyno.model.build import Check
+from phpdyno.model.build import BuildCheck
 from phpdyno.php_build.order import Expected
 from phpdyno.php_build.train.training import Trained
 
@@ -15,14 +15,14 @@ TRAINED, EXAMINED = "training", "build"
 """What the arms of a school that run a build are called; another one is the control's."""
 
 
-class Found(Struct, frozen=True):
+class StackFound(Struct, frozen=True):
     """What was seen of a build, and the places that the control knows by itself and the build does not (`Build.places`)."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[BuildCheck, ...]
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-class School(Protocol):
+class TrainingStack(Protocol):
     """Trains and examines builds on one app's real stack."""
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
@@ -32,7 +32,7 @@ class School(Protocol):
         """Do all that a training of a build that obeys no signals does but its course: start it, warm it up, check its answers, have it
         end. Raises as `train` does."""
 
-    def examine(self, settings: dict[str, str], expected: Expected) -> Found:
+    def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
         """Start it, and look at what it is, loads, maps and answers.
 
         Raises WrongAnswer, ArmFailed (of the arm EXAMINED where the build does not start, or of the control).
@@ -42,5 +42,5 @@ class School(Protocol):
         """An empty directory that the workers may write to; it goes with the school."""
 
 
-Schools = Callable[[str], AbstractContextManager[School]]
+Schools = Callable[[str], AbstractContextManager[TrainingStack]]
 """The school of an app, by its name, for as long as it is entered: its servers run while something is trained or examined, no longer."""

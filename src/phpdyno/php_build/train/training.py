@@ -12,7 +12,7 @@ from phpdyno.experiment.comparison.schedule import deal
 from phpdyno.model.arm import Arm
 from phpdyno.model.workload import Workload
 from phpdyno.php_build.compile.tree_commands import Tell
-from phpdyno.php_build.train.beside import Beside, Together, WrongAnswer
+from phpdyno.php_build.train.beside import Beside, StartedTogether, WrongAnswer
 from phpdyno.server_files.php import QUIT_S
 from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.instance import ArmFailed, Instance
@@ -27,7 +27,7 @@ MOST_OTHERWISE = 0.01
 """Of the requests so many may be answered by another page than the control's, each of them once: pages have something to announce."""
 
 
-class Course(Struct, frozen=True):
+class TrainingLength(Struct, frozen=True):
     """How much traffic: for `seconds`, and `least` requests at any rate."""
 
     seconds: float = 15.0
@@ -35,7 +35,7 @@ class Course(Struct, frozen=True):
     seed: int = 1
 
 
-NO_COURSE = Course(seconds=0.0, least=0)
+NO_COURSE = TrainingLength(seconds=0.0, least=0)
 """No request beyond those that warm up and check."""
 
 
@@ -54,7 +54,7 @@ class Trainer:
         self._workload = workload
         self._beside = beside
 
-    def train(self, arm: Arm, course: Course, tell: Tell, *, by_signals: bool) -> Trained:
+    def train(self, arm: Arm, course: TrainingLength, tell: Tell, *, by_signals: bool) -> Trained:
         """Drive an arm with one worker: warm it up, have it forget that, drive the course, check the answers again, have it write.
 
         `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself, start-up and all. Raises WrongAnswer,
@@ -74,7 +74,7 @@ class Trainer:
                 _end_gracefully(learning)
             return structs.replace(trained, opcache=opcache)
 
-    def _drive(self, together: Together, course: Course, tell: Tell) -> Trained:
+    def _drive(self, together: StartedTogether, course: TrainingLength, tell: Tell) -> Trained:
         weights = [target.weight for target in self._workload.targets]
         generator = np.random.Generator(np.random.PCG64(course.seed))
         counts = np.zeros(len(weights), dtype=np.int64)
@@ -91,7 +91,7 @@ class Trainer:
         labels = [target.label for target in self._workload.targets]
         return Trained(int(counts.sum()), dict(zip(labels, map(int, counts), strict=True)))
 
-    def _ask(self, together: Together, indices: Sequence[int]) -> list[str]:
+    def _ask(self, together: StartedTogether, indices: Sequence[int]) -> list[str]:
         """One request after the other, each answer looked at whole; what those had otherwise that differed once."""
         return [what for index in indices if (what := self._beside.ask(together, index))]
 

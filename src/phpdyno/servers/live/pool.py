@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.config.fpm_conf import GLOBAL, Entry, Variables, read_fpm_conf
+from phpdyno.config.fpm_conf import GLOBAL, ConfEntry, Variables, read_fpm_conf
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE
 from phpdyno.errors import DynoError, UsageError
@@ -76,7 +76,7 @@ def secrets_behind(marker: str) -> dict[str, str]:
 class _Pool(Struct, frozen=True):
     master: LiveMaster
     section: str
-    entries: list[Entry]
+    entries: list[ConfEntry]
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -111,8 +111,8 @@ def _has_defaults(master: LiveMaster) -> bool:
     return fpm_version(master.exe) >= VARIABLES_WITH_DEFAULTS
 
 
-def _expanded(entry: Entry, pool: str) -> Entry:
-    return Entry(entry.key, entry.index, entry.value.replace("$pool", pool), entry.where)
+def _expanded(entry: ConfEntry, pool: str) -> ConfEntry:
+    return ConfEntry(entry.key, entry.index, entry.value.replace("$pool", pool), entry.where)
 
 
 def _selector(pool: _Pool, pools: Sequence[_Pool]) -> str:
@@ -143,7 +143,7 @@ def _imported(pool: _Pool, selector: str) -> LivePool:
     )
 
 
-def _last(entries: Sequence[Entry], key: str) -> str:
+def _last(entries: Sequence[ConfEntry], key: str) -> str:
     """What a directive is: of two lines for it php-fpm heeds the last one."""
     return next((entry.value for entry in reversed(entries) if entry.key == key), "")
 

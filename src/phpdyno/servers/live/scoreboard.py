@@ -34,7 +34,7 @@ _SLOT = struct.Struct("=16xi4xqi4xQi4xqqqq")
 """used, start_epoch, pid, requests, request_stage, accepted and duration (each seconds and microseconds)."""
 
 
-class Layout(Struct, frozen=True):
+class ScoreboardLayout(Struct, frozen=True):
     """Where things lie in the scoreboards of some versions of PHP."""
 
     versions: str
@@ -67,13 +67,13 @@ class Layout(Struct, frozen=True):
 _COUNTS_CLOSE = struct.Struct("=iq3i4xQI3iIi")
 """The same where `pm` lies 4 bytes before a multiple of 8."""
 LAYOUTS = (
-    Layout("8.0.12 to 8.3.14"),
-    Layout("8.3.15 and later of 8.3", name_at=28),
-    Layout("8.4.2 and later", name_at=28, peak=True),
-    Layout("8.4.0 and 8.4.1", peak=True),
-    Layout("7.4.25 and later of 7.4", shared=False),
-    Layout("8.0.0 to 8.0.11", pointers=True),
-    Layout("up to 7.4.24", shared=False, pointers=True),
+    ScoreboardLayout("8.0.12 to 8.3.14"),
+    ScoreboardLayout("8.3.15 and later of 8.3", name_at=28),
+    ScoreboardLayout("8.4.2 and later", name_at=28, peak=True),
+    ScoreboardLayout("8.4.0 and 8.4.1", peak=True),
+    ScoreboardLayout("7.4.25 and later of 7.4", shared=False),
+    ScoreboardLayout("8.0.0 to 8.0.11", pointers=True),
+    ScoreboardLayout("up to 7.4.24", shared=False, pointers=True),
 )
 
 
@@ -113,7 +113,9 @@ def holds_name(data: bytes, pool: str) -> bool:
     return any(data[at : at + len(name) + 1] == name + b"\0" for at in {layout.name_at for layout in LAYOUTS})
 
 
-def fault_of(data: bytes, layout: Layout, pool: str, *, start: int, mapped: int, now_s: float, workers: Container[int] | None) -> str:
+def fault_of(
+    data: bytes, layout: ScoreboardLayout, pool: str, *, start: int, mapped: int, now_s: float, workers: Container[int] | None
+) -> str:
     """Why `data` is no scoreboard of this layout; '' where everything fits. `start` and `mapped` are address and size of its mapping.
 
     `workers` are the processes that may be in it, None where they are not known.
@@ -138,7 +140,7 @@ def fault_of(data: bytes, layout: Layout, pool: str, *, start: int, mapped: int,
     return _fault_of_slots(data, layout, nprocs, workers)
 
 
-def _pointers_fit(data: bytes, layout: Layout, nprocs: int, start: int, mapped: int) -> bool:
+def _pointers_fit(data: bytes, layout: ScoreboardLayout, nprocs: int, start: int, mapped: int) -> bool:
     """Whether every pointer to a slot is its address, and `shared` leads nowhere or to another pool: what else stands there is of another
     layout, where zeros in the wrong place look like slots that are free."""
     if layout.shared:
@@ -151,7 +153,7 @@ def _pointers_fit(data: bytes, layout: Layout, nprocs: int, start: int, mapped: 
     return all(found == first + at * SLOT_BYTES for at, found in enumerate(struct.unpack_from(f"={nprocs}Q", data, layout.procs_at)))
 
 
-def _fault_of_slots(data: bytes, layout: Layout, nprocs: int, workers: Container[int] | None) -> str:
+def _fault_of_slots(data: bytes, layout: ScoreboardLayout, nprocs: int, workers: Container[int] | None) -> str:
     at = _slots_at(layout, nprocs)
     used, stages, pids = (column(data, at, nprocs, offset) for offset in (16, 48, 32))
     if ((used != 0) & (used != 1)).any():
@@ -167,7 +169,7 @@ def _fault_of_slots(data: bytes, layout: Layout, nprocs: int, workers: Container
     return ""
 
 
-def head_of(data: bytes, layout: Layout) -> Head:
+def head_of(data: bytes, layout: ScoreboardLayout) -> Head:
     """The counters of a scoreboard that was found to fit."""
     name = data[layout.name_at : layout.name_at + NAME_BYTES].partition(b"\0")[0]
     pm, started, idle, active, most, requests, reached, _, _, _, nprocs, _ = layout.counts.unpack_from(data, layout.counts_at)
@@ -175,7 +177,7 @@ def head_of(data: bytes, layout: Layout) -> Head:
     return Head(name.decode("utf-8", "replace"), STYLES.get(pm, "?"), started, idle, active, most, requests, reached, nprocs, slow)
 
 
-def slots_of(data: bytes, layout: Layout, nprocs: int) -> list[Slot]:
+def slots_of(data: bytes, layout: ScoreboardLayout, nprocs: int) -> list[Slot]:
     """The workers that are there now."""
     found, at = [], _slots_at(layout, nprocs)
     for start in range(at, at + nprocs * SLOT_BYTES, SLOT_BYTES):
@@ -185,7 +187,7 @@ def slots_of(data: bytes, layout: Layout, nprocs: int) -> list[Slot]:
     return found
 
 
-def busy_of(data: bytes, layout: Layout, nprocs: int) -> int:
+def busy_of(data: bytes, layout: ScoreboardLayout, nprocs: int) -> int:
     """How many workers are in a request: 3 µs for a hundred."""
     at = _slots_at(layout, nprocs)
     return int(np.count_nonzero(column(data, at, nprocs, 48) > ACCEPTING))
@@ -196,7 +198,7 @@ def column(data: bytes, at: int, count: int, offset: int) -> NDArray[np.int32]:
     return np.ndarray((count,), np.int32, data, at + offset, (SLOT_BYTES,))
 
 
-def _slots_at(layout: Layout, nprocs: int) -> int:
+def _slots_at(layout: ScoreboardLayout, nprocs: int) -> int:
     return layout.procs_at + (8 * nprocs if layout.pointers else 0)
 
 

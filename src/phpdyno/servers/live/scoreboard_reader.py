@@ -12,13 +12,13 @@ from collections.abc import Container
 from msgspec import Struct
 
 from phpdyno.errors import DynoError
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.servers.live.scoreboard import (
     LAYOUTS,
     LEAST_BYTES,
     STRANGER,
     Head,
-    Layout,
+    ScoreboardLayout,
     Slot,
     busy_of,
     fault_of,
@@ -50,10 +50,10 @@ class Board(Struct, frozen=True):
 class ScoreboardReader:
     """The scoreboard of one pool of a master."""
 
-    def __init__(self, master: int, pool: str, *, workers: Container[int] | None, tree: Tree | None = None) -> None:
+    def __init__(self, master: int, pool: str, *, workers: Container[int] | None, tree: SmallFiles | None = None) -> None:
         """`workers` are the processes that may be in it, as their own PID namespace numbers them. Raises NoScoreboard."""
         self._place = f"/proc/{master}"
-        self._tree = tree or Tree()
+        self._tree = tree or SmallFiles()
         self._pool = pool
         try:
             self._memory = os.open(self._tree.path(f"{self._place}/mem"), os.O_RDONLY | os.O_CLOEXEC)
@@ -61,7 +61,7 @@ class ScoreboardReader:
             raise _refused(error, self._place) from error
         try:
             self._start, self._mapped = self._find()
-            self._layouts: list[Layout] = list(LAYOUTS)
+            self._layouts: list[ScoreboardLayout] = list(LAYOUTS)
             self._decided = False
             self.read(workers=workers)
         except BaseException:
@@ -95,7 +95,7 @@ class ScoreboardReader:
         self._decided = len(fitting) == 1
         return Board(head, slots_of(data, fitting[0], head.max_children) if self._decided else [])
 
-    def _fault(self, data: bytes, layout: Layout, workers: Container[int] | None) -> str:
+    def _fault(self, data: bytes, layout: ScoreboardLayout, workers: Container[int] | None) -> str:
         return fault_of(data, layout, self._pool, start=self._start, mapped=self._mapped, now_s=time.time(), workers=workers)
 
     def busy(self) -> int:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from phpdyno.config.fpm_conf import Entry, Variables, ini_text
+from phpdyno.config.fpm_conf import ConfEntry, Variables, ini_text
 from phpdyno.config.spec import LIVE, NONE
 from phpdyno.config.values import is_utf8
 from phpdyno.knobs.catalogue import POOL_NAMES
@@ -88,7 +88,7 @@ def _is_keyword(value: str) -> bool:
     return ini_value(value) == value and ini_text(value, Variables({}), where="live") != value
 
 
-def take_entries(taken: Taken, entries: Sequence[Entry], master: LiveMaster) -> None:
+def take_entries(taken: Taken, entries: Sequence[ConfEntry], master: LiveMaster) -> None:
     """The lines of a pool. Of two for the same pool directive the last one counts; php-fpm turns its lists of php.ini settings and of
     variables around, so there the first one does, and an admin value counts more than any other.
     """
@@ -107,7 +107,7 @@ def take_entries(taken: Taken, entries: Sequence[Entry], master: LiveMaster) -> 
     _take_environment(taken, master, all_of_it=clears[-1:] not in ([], ["1"]))
 
 
-def _take_directive(taken: Taken, entry: Entry) -> None:
+def _take_directive(taken: Taken, entry: ConfEntry) -> None:
     """A pool directive of php-fpm's own."""
     if entry.key in POOL_NAMES:
         taken.settings[f"pool.{entry.key}"] = entry.value.lower() if entry.key == "pm" else entry.value
@@ -117,7 +117,7 @@ def _take_directive(taken: Taken, entry: Entry) -> None:
         taken.settings["web.socket"] = "tcp" if ":" in entry.value or entry.value.isdecimal() else "unix"
 
 
-def _take_variable(taken: Taken, entry: Entry, master: LiveMaster) -> None:
+def _take_variable(taken: Taken, entry: ConfEntry, master: LiveMaster) -> None:
     """`env[NAME] = $OTHER` stands for the master's variable."""
     if BEFORE_WORKERS.fullmatch(entry.index):
         taken.left_out[f"env[{entry.index}]"] = TOO_LATE
@@ -126,7 +126,7 @@ def _take_variable(taken: Taken, entry: Entry, master: LiveMaster) -> None:
         taken.hide(f"env.{entry.index}", (master.env or {}).get(value[1:], "") if value.startswith("$") else value)
 
 
-def _take_php_value(taken: Taken, entry: Entry) -> None:
+def _take_php_value(taken: Taken, entry: ConfEntry) -> None:
     """One php_value and its kin: written into our pool as it is in theirs, since an admin value cannot be changed by the app."""
     name = entry.index
     value = ("1" if entry.value == "1" else "0") if entry.key.endswith("flag") else entry.value

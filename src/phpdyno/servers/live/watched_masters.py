@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.config.fpm_conf import GLOBAL, Entry, Variables, read_fpm_conf
+from phpdyno.config.fpm_conf import GLOBAL, ConfEntry, Variables, read_fpm_conf
 from phpdyno.errors import DynoError
 from phpdyno.host.files.below_root import below_root, glob_below
-from phpdyno.host.files.small_files import Tree, whole
+from phpdyno.host.files.small_files import SmallFiles, whole
 from phpdyno.host.processes.times import inner_number
 from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.live.masters import started_with, titles
@@ -91,9 +91,9 @@ class WatchedPool(Struct, frozen=True):
         return whole(self.directives.get(directive))
 
 
-def watched_masters(tree: Tree | None = None) -> list[WatchedMaster]:
+def watched_masters(tree: SmallFiles | None = None) -> list[WatchedMaster]:
     """Every master that runs and is not ours, by process number; those that end meanwhile are left out."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     found = []
     for pid, config in titles():
         uid, started = whole((tree.field(f"/proc/{pid}/status", "Uid") or "").partition("\t")[0]), started_ticks(pid)
@@ -129,7 +129,7 @@ def pools_of(master: WatchedMaster) -> list[WatchedPool]:
     return pools[:MOST_POOLS]
 
 
-def _sections(master: WatchedMaster) -> dict[str, list[Entry]]:
+def _sections(master: WatchedMaster) -> dict[str, list[ConfEntry]]:
     if not master.config:
         raise DynoError("its title is cut off, so its configuration file is not known")
     # Of another account's process, whose title may be a lie, a heap of any size is not gone through.
@@ -191,7 +191,7 @@ def pool_of_worker(pid: int) -> str:
     return title.removeprefix(POOL_TITLE) if title.startswith(POOL_TITLE) else ""
 
 
-def _is_child_of_master(pid: int, tree: Tree) -> bool:
+def _is_child_of_master(pid: int, tree: SmallFiles) -> bool:
     """A worker that was just forked still bears its master's title."""
     parent = whole(tree.field(f"/proc/{pid}/status", "PPid"))
     try:

@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 from phpdyno.model.service import Kind
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.services import mariadb, memcached, postgresql, redis, smtp_sink
-from phpdyno.servers.services.running import RunningService, Start
+from phpdyno.servers.services.running import RunningService, ServiceStart
 from phpdyno.servers.supervision.supervisor import Supervisor
 
-STARTERS: dict[Kind, Callable[[Supervisor, Start], AbstractContextManager[RunningService]]] = {
+STARTERS: dict[Kind, Callable[[Supervisor, ServiceStart], AbstractContextManager[RunningService]]] = {
     "mariadb": mariadb.started,
     "postgresql": postgresql.started,
     "redis": redis.started,
@@ -25,7 +25,7 @@ VERSIONS: dict[Kind, Callable[[], str]] = {
 }
 
 
-def started(supervisor: Supervisor, start: Start) -> AbstractContextManager[RunningService]:
+def started(supervisor: Supervisor, start: ServiceStart) -> AbstractContextManager[RunningService]:
     """A running service, until its context is left. Raises DynoError: the server is not installed, or does not come up."""
     return STARTERS[start.service.kind](supervisor, start)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from phpdyno.errors import DynoError
 from phpdyno.model.service import PORTS
 from phpdyno.servers.database.mariadb import Database
-from phpdyno.servers.services.running import RunningService, Start, home_of
+from phpdyno.servers.services.running import RunningService, ServiceStart, home_of
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 
 @contextlib.contextmanager
-def started(supervisor: Supervisor, start: Start) -> Iterator[RunningService]:
+def started(supervisor: Supervisor, start: ServiceStart) -> Iterator[RunningService]:
     """Run it on its copy of a prepared data directory.
 
     MariaDB listens on TCP with its grant tables skipped all the same (MySQL 8 does not). It has no TLS here, so an app that insists on

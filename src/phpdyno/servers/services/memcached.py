@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 from phpdyno.servers.programs.finding import find_program, told
-from phpdyno.servers.services.running import RunningService, Start, answers, answers_over_tcp, home_of, kept_running
+from phpdyno.servers.services.running import RunningService, ServiceStart, answers, answers_over_tcp, home_of, kept_running
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 QUESTION = b"version\r\n"
@@ -19,7 +19,7 @@ def version() -> str:
 
 
 @contextlib.contextmanager
-def started(supervisor: Supervisor, start: Start) -> Iterator[RunningService]:
+def started(supervisor: Supervisor, start: ServiceStart) -> Iterator[RunningService]:
     """Run it on TCP or on a socket: on one it hears nothing of the other."""
     over_tcp = bool(start.listen.tcp)
     socket_path = None if over_tcp else home_of(supervisor, start) / "memcached.sock"

@@ -12,7 +12,7 @@ from pathlib import Path
 from phpdyno.errors import DynoError
 from phpdyno.model.service import PORTS, Service
 from phpdyno.servers.programs.finding import find_program, told, version_key
-from phpdyno.servers.services.running import SHUTDOWN_S, Complaint, RunningService, Start, answers, home_of, kept_running
+from phpdyno.servers.services.running import SHUTDOWN_S, Complaint, RunningService, ServiceStart, answers, home_of, kept_running
 from phpdyno.servers.supervision.child import Child
 from phpdyno.servers.supervision.supervisor import Supervisor
 
@@ -75,7 +75,7 @@ def initialise(supervisor: Supervisor, datadir: Path) -> None:
 
 
 @contextlib.contextmanager
-def started(supervisor: Supervisor, start: Start, settings: Sequence[str] = ()) -> Iterator[RunningService]:
+def started(supervisor: Supervisor, start: ServiceStart, settings: Sequence[str] = ()) -> Iterator[RunningService]:
     """Run it on its copy of a prepared data directory; `settings` as `name=value` beside ours."""
     if start.data is None:
         raise DynoError("PostgreSQL has no data directory", where=f"service.{start.service.name}")
@@ -151,7 +151,7 @@ def complaints(name: str, log: str) -> tuple[Complaint, ...]:
     )
 
 
-def _port(start: Start) -> int:
+def _port(start: ServiceStart) -> int:
     """The port, which the names of its sockets hold as well."""
     named = next((int(path.name.rpartition(".")[2]) for path in start.listen.sockets), PORTS["postgresql"])
     return start.port(named)

@@ -10,7 +10,7 @@ from typing import Protocol
 from phpdyno.errors import DynoError
 from phpdyno.model.service import Service
 from phpdyno.servers.programs.finding import find_program, told
-from phpdyno.servers.services.running import ANSWER_S, Complaint, RunningService, Start, connected, home_of, kept_running
+from phpdyno.servers.services.running import ANSWER_S, Complaint, RunningService, ServiceStart, connected, home_of, kept_running
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 DUMP = "dump.rdb"
@@ -45,7 +45,7 @@ def version() -> str:
 
 
 @contextlib.contextmanager
-def started(supervisor: Supervisor, start: Start, *, replaying: bool = False) -> Iterator[RunningService]:
+def started(supervisor: Supervisor, start: ServiceStart, *, replaying: bool = False) -> Iterator[RunningService]:
     """Run it, from the dump in its data directory where it has one; `replaying`: from a log of commands there instead.
 
     Nothing is saved. Users that the service names may sign in with any password, and so may `default` by its name. `AUTH PASSWORD`
@@ -100,7 +100,7 @@ class RunningRedis(RunningService):
         return ask(self.socket, self.service.password, *words)
 
 
-def configured(start: Start, *, home: Path, socket_path: Path, replaying: bool = False) -> str:
+def configured(start: ServiceStart, *, home: Path, socket_path: Path, replaying: bool = False) -> str:
     """Its configuration file."""
     password = start.service.password
     lines = [

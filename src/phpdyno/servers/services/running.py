@@ -55,7 +55,7 @@ class RunningService:
         return users
 
 
-class Start(Struct, frozen=True):
+class ServiceStart(Struct, frozen=True):
     """How one server is started: its service, where it listens, its copy of the data (None: none), its cores and cgroups."""
 
     service: Service
@@ -79,7 +79,7 @@ class Start(Struct, frozen=True):
         return next((each.port for each in self.listen.tcp), otherwise)
 
 
-def home_of(supervisor: Supervisor, start: Start) -> Path:
+def home_of(supervisor: Supervisor, start: ServiceStart) -> Path:
     """A directory of its own that the servers' account alone may enter: its private socket lies there."""
     return supervisor.directory(start.log)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from phpdyno.servers.services.running import RunningService, Start, answers, home_of, kept_running, placed_file, system_python
+from phpdyno.servers.services.running import RunningService, ServiceStart, answers, home_of, kept_running, placed_file, system_python
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 COUNTS = "mails.jsonl"
@@ -25,7 +25,7 @@ class Mails(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def started(supervisor: Supervisor, start: Start) -> Iterator[RunningService]:
+def started(supervisor: Supervisor, start: ServiceStart) -> Iterator[RunningService]:
     """Run it. In the bottle ports below 1024 are open to every account."""
     home = home_of(supervisor, start)
     socket_path = home / "smtp.sock"

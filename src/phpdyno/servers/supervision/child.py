@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 
-class Owner(Protocol):
+class ProcessOwner(Protocol):
     """Who hears from the guardian how processes end, and has it signal them."""
 
     @property
@@ -23,7 +23,7 @@ class Owner(Protocol):
 class Child:
     """One process that the guardian started."""
 
-    def __init__(self, owner: Owner, number: int, *, name: str, pid: int, log: Path, log_start: int) -> None:
+    def __init__(self, owner: ProcessOwner, number: int, *, name: str, pid: int, log: Path, log_start: int) -> None:
         self._owner = owner
         self._number = number
         self.name = name

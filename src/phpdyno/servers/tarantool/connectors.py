@@ -10,7 +10,7 @@ from phpdyno.host.cgroup import CpuGroups
 from phpdyno.host.cores import Cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, ConnectorRow
 from phpdyno.package import PHP_FILES
 from phpdyno.servers.bench import OWN_INI, component_cgroup, component_meter
 from phpdyno.servers.database.mariadb import Database
@@ -56,7 +56,7 @@ class ConnectorBench:
         supervisor: Supervisor,
         app: PreparedApp,
         server: Tarantool,
-        rows: Mapping[str, Row],
+        rows: Mapping[str, ConnectorRow],
         *,
         package: Path,
         cores: Cores,
@@ -162,7 +162,7 @@ class ConnectorBench:
             return SumMeter([component_meter(self.supervisor, None, name, child) for child in children])
         return component_meter(self.supervisor, self._groups, name, children[0])
 
-    def _told(self, row: Row, address: str, run: Path) -> dict[str, object]:
+    def _told(self, row: ConnectorRow, address: str, run: Path) -> dict[str, object]:
         """What host.php is told of a row."""
         return {
             "connector": row.connector.replace("-", "_"),

@@ -25,7 +25,7 @@ OPERATIONS = ("SELECT", "INSERT", "REPLACE", "UPDATE", "UPSERT", "DELETE", "CALL
 """What box.stat() counts."""
 
 
-class Program(Struct, frozen=True):
+class TarantoolProgram(Struct, frozen=True):
     """A server's binary, and directories of shared libraries that it needs besides the system's."""
 
     binary: Path
@@ -70,7 +70,7 @@ class Tarantool:
     def start(
         cls,
         supervisor: Supervisor,
-        program: Program,
+        program: TarantoolProgram,
         settings: ServerSettings,
         *,
         cores: Sequence[int] = (),

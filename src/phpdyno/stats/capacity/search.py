@@ -23,7 +23,7 @@ NOBODY = 1e-3
 """So small a share of requests that wait cannot move a 99th percentile."""
 
 
-class Search(Struct, frozen=True):
+class PoolSearch(Struct, frozen=True):
     """How it ended, the pool that was found, the one that comes closest (by the interval's upper end, then by its percentile), and all
     that were looked at, in order of size; those that were sorted out at a quick look have no part of the rates in their interval."""
 
@@ -44,7 +44,7 @@ def smallest_pool(
     backlog: int | None = None,
     seed: int = 0,
     tell: Callable[[Assessment], None] = lambda _: None,
-) -> Search:
+) -> PoolSearch:
     """The smallest number of workers up to `most` whose 99th percentile is certain to be at most `objective_s` seconds.
 
     Sizes are tried in ascending order, each one: what passes does not pass for all larger pools too. Idle workers cost, full cores make
@@ -56,7 +56,7 @@ def smallest_pool(
         raise ValueError(f"a search needs a positive objective and one worker at least, not {objective_s} s and {most}")
     looked_at: list[Assessment] = []
     if _too_slow_alone(curve, work, objective_s):
-        return Search("work", None, None, ())
+        return PoolSearch("work", None, None, ())
     nobody_waits = False
     for workers in range(1, most + 1):
         if not _can_answer(curve, offered, workers, idle):
@@ -67,16 +67,16 @@ def smallest_pool(
         looked_at.append(look)
         tell(look)
         if look.passes(objective_s):
-            return Search("found", look, look, tuple(looked_at))
+            return PoolSearch("found", look, look, tuple(looked_at))
         nobody_waits = look.waits < NOBODY and look.refused == 0.0
         if nobody_waits:
             break
     if not looked_at:
-        return Search("overload", None, None, ())
+        return PoolSearch("overload", None, None, ())
     closest = min(looked_at, key=lambda each: (each.p99_high_s, each.p99_s))
     if any(each.p99_s <= objective_s for each in looked_at):
-        return Search("unsure", None, closest, tuple(looked_at))
-    return Search("no_wait" if nobody_waits else "most", None, closest, tuple(looked_at))
+        return PoolSearch("unsure", None, closest, tuple(looked_at))
+    return PoolSearch("no_wait" if nobody_waits else "most", None, closest, tuple(looked_at))
 
 
 def _can_answer(curve: Curve, offered: Offered, workers: int, idle: IdleCost) -> bool:

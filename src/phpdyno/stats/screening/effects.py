@@ -22,7 +22,7 @@ LEAST_MIXED = 0.01
 _TINY = 1e-9
 
 
-class Reading(Struct, frozen=True):
+class RowReading(Struct, frozen=True):
     """One row against the control within one block: its log ratio (positive: better than the control) from so many pairs.
 
     `row` is the row's index in the design. Blocks of different batches have different numbers.
@@ -34,7 +34,7 @@ class Reading(Struct, frozen=True):
     pairs: int
 
 
-class Estimate(Struct, frozen=True):
+class EffectEstimate(Struct, frozen=True):
     """A log ratio with its interval; nones without one (no row was measured in two blocks)."""
 
     value: float
@@ -47,7 +47,7 @@ class LevelEffect(Struct, frozen=True):
 
     factor: int
     level: int
-    effect: Estimate | None
+    effect: EffectEstimate | None
 
 
 class Interaction(Struct, frozen=True):
@@ -58,7 +58,7 @@ class Interaction(Struct, frozen=True):
     """
 
     factors: tuple[int, int]
-    effect: Estimate | None
+    effect: EffectEstimate | None
     mixed_with: tuple[tuple[tuple[int, int], float], ...] = ()
 
 
@@ -76,7 +76,7 @@ class Screened(Struct, frozen=True):
     unused: tuple[int, ...] = ()
 
 
-def screen(design: Design, readings: Sequence[Reading], noise: Noise, alpha: float) -> Screened:
+def screen(design: Design, readings: Sequence[RowReading], noise: Noise, alpha: float) -> Screened:
     """Effects of all factors from the readings of a design's rows.
 
     `noise` says how precise the readings are relative to each other; how precise they are at all is estimated from what each row's blocks
@@ -107,14 +107,14 @@ class _Held(Struct, frozen=True):
     variance: float
 
 
-def _with_control(readings: Sequence[Reading], noise: Noise) -> list[_Held]:
+def _with_control(readings: Sequence[RowReading], noise: Noise) -> list[_Held]:
     """The readings and, in each block, the control's own: 0, of which only the draw at its start is uncertain."""
     start = noise.sigma_start**2
     held = [_Held(each.row, each.block, each.log_ratio, start + noise.sigma_pair**2 / each.pairs) for each in readings]
     return held + [_Held(CONTROL, block, 0.0, start) for block in sorted({each.block for each in readings})]
 
 
-def _check(design: Design, readings: Sequence[Reading], alpha: float) -> None:
+def _check(design: Design, readings: Sequence[RowReading], alpha: float) -> None:
     if not readings:
         raise ValueError("a screening needs readings")
     if not 0.0 < alpha < 1.0:
@@ -267,9 +267,9 @@ def _reach(alpha: float, number: int, freedom: int, spread: float | None) -> flo
     return None if spread is None else simultaneous(alpha, number, freedom) * spread
 
 
-def _estimate(found: tuple[float, float] | None, reach: float | None) -> Estimate | None:
+def _estimate(found: tuple[float, float] | None, reach: float | None) -> EffectEstimate | None:
     if found is None:
         return None
     value, variance = found
     half = None if reach is None else reach * math.sqrt(variance)
-    return Estimate(value, None, None) if half is None else Estimate(value, value - half, value + half)
+    return EffectEstimate(value, None, None) if half is None else EffectEstimate(value, value - half, value + half)

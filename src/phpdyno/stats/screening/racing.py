@@ -20,7 +20,7 @@ CONTROL = ""
 RaceEnd = Literal["one left", "all within the margin", "open"]
 
 
-class Racer(Struct, frozen=True):
+class RacingArm(Struct, frozen=True):
     """An arm in the race. `parts`: how many things it changes; fewer are simpler. `log_ratios` by block, against the control."""
 
     name: str
@@ -46,7 +46,7 @@ class Standing(Struct, frozen=True):
     end: RaceEnd
 
 
-def race(racers: Sequence[Racer], *, alpha: float, margin: float, mixture: float = MIXTURE, entered: int | None = None) -> Standing:
+def race(racers: Sequence[RacingArm], *, alpha: float, margin: float, mixture: float = MIXTURE, entered: int | None = None) -> Standing:
     """Who is left of `racers` and the control, by all blocks so far.
 
     An arm leaves when it is certain to be worse than another by the margin (a fraction), or at all when the other is no less simple. The
@@ -86,15 +86,15 @@ def least_race_blocks(racers: int, alpha: float, mixture: float = MIXTURE) -> in
     return least_blocks(pair_alpha(racers, alpha), mixture)
 
 
-def _field(racers: Sequence[Racer]) -> tuple[Racer, ...]:
+def _field(racers: Sequence[RacingArm]) -> tuple[RacingArm, ...]:
     names = [each.name for each in racers]
     if len(set(names)) < len(names) or CONTROL in names:
         raise ValueError("every arm of a race needs a name of its own, and none the control's")
     blocks = {block for each in racers for block in each.log_ratios}
-    return (*racers, Racer(CONTROL, 0, dict.fromkeys(sorted(blocks), 0.0)))
+    return (*racers, RacingArm(CONTROL, 0, dict.fromkeys(sorted(blocks), 0.0)))
 
 
-def _differences(field: Sequence[Racer], alpha: float, mixture: float) -> dict[tuple[str, str], Interval]:
+def _differences(field: Sequence[RacingArm], alpha: float, mixture: float) -> dict[tuple[str, str], Interval]:
     """How far the first of each two is ahead of the second, over the blocks that they share; none where they share none."""
     found = {}
     for one, other in combinations(field, 2):
@@ -111,7 +111,7 @@ def _turned(ahead: Interval) -> Interval:
     return Interval(-ahead.mean, low, high, ahead.n, ahead.sd)
 
 
-def _departed(field: Sequence[Racer], ahead: Mapping[tuple[str, str], Interval], bound: float) -> tuple[Departure, ...]:
+def _departed(field: Sequence[RacingArm], ahead: Mapping[tuple[str, str], Interval], bound: float) -> tuple[Departure, ...]:
     """Each arm that another is certain to beat, with the one that beats it most surely; being beaten is transitive in truth, so an arm
     that left itself may have beaten it."""
     found = []
@@ -132,5 +132,5 @@ def _within(ahead: Interval | None, bound: float) -> bool:
     return ahead is not None and ahead.low is not None and ahead.high is not None and -bound < ahead.low and ahead.high < bound
 
 
-def _mean(racer: Racer) -> float:
+def _mean(racer: RacingArm) -> float:
     return sum(racer.log_ratios.values()) / len(racer.log_ratios) if racer.log_ratios else 0.0

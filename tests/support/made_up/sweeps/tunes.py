@@ -4,7 +4,6 @@ from phpdyno.journal.tune import TUNE_SCHEMA, TunePart, TuneRecord
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.tune import (
-    Asked,
     Change,
     ChangeEffect,
     Confirmed,
@@ -13,12 +12,13 @@ from phpdyno.model.runs.tune import (
     PartFound,
     Race,
     Racer,
-    Ratio,
     Screening,
     Side,
     StageTime,
     Step,
     Together,
+    TunedRatio,
+    TuneRequest,
 )
 from tests.support.made_up.bundles import HOST
 
@@ -36,8 +36,8 @@ def confirmed(name: str = "both", **changes: object) -> Confirmed:
         "goal": "cpu",
         "kind": "improved",
         "relevance": "relevant",
-        "ratio": Ratio(1.073, 1.062, 1.084, 21),
-        "aa": Ratio(1.001, 0.992, 1.010, 21),
+        "ratio": TunedRatio(1.073, 1.062, 1.084, 21),
+        "aa": TunedRatio(1.001, 0.992, 1.010, 21),
         "confidence": 0.95,
         "decision": "adopted",
         "before": Side(21.4, 25.1, 40.0, 10_240.0),
@@ -64,41 +64,44 @@ FOUND = Found(
         4,
         0.014,
         effects=(
-            ChangeEffect("ini.opcache.jit=tracing", "helps", Ratio(1.062, 1.041, 1.083)),
-            ChangeEffect("ini.opcache.validate_timestamps=0", "open", Ratio(1.006, 0.991, 1.021)),
+            ChangeEffect("ini.opcache.jit=tracing", "helps", TunedRatio(1.062, 1.041, 1.083)),
+            ChangeEffect("ini.opcache.validate_timestamps=0", "open", TunedRatio(1.006, 0.991, 1.021)),
         ),
-        together=(Together(("ini.opcache.jit", "ini.opcache.validate_timestamps"), Ratio(1.02, 1.001, 1.04)),),
+        together=(Together(("ini.opcache.jit", "ini.opcache.validate_timestamps"), TunedRatio(1.02, 1.001, 1.04)),),
     ),
     race=Race(
         9,
         (
-            Racer("both", BOTH, Ratio(1.071, 1.05, 1.09, 9), "won"),
-            Racer("ini.opcache.jit=tracing", JIT, Ratio(1.061, 1.04, 1.08, 9), "not told apart from the winner"),
+            Racer("both", BOTH, TunedRatio(1.071, 1.05, 1.09, 9), "won"),
+            Racer("ini.opcache.jit=tracing", JIT, TunedRatio(1.061, 1.04, 1.08, 9), "not told apart from the winner"),
             Racer("ini.opcache.validate_timestamps=0", STAMPS, None, "there was no time for it"),
         ),
         "both",
         "open",
     ),
-    numbers=(NumberTried({"ini.opcache.jit_buffer_size": "96M"}, Ratio(1.001, None, None, 3)),),
+    numbers=(NumberTried({"ini.opcache.jit_buffer_size": "96M"}, TunedRatio(1.001, None, None, 3)),),
     confirmations=(confirmed(),),
     parts=(
-        PartFound("ini.opcache.jit=tracing", JIT, Ratio(1.062, 1.05, 1.07, 12), kept=True, reason="it stays: it adds to the rest"),
+        PartFound("ini.opcache.jit=tracing", JIT, TunedRatio(1.062, 1.05, 1.07, 12), kept=True, reason="it stays: it adds to the rest"),
         PartFound(
             "ini.opcache.validate_timestamps=0",
             STAMPS,
-            Ratio(1.012, 1.002, 1.022, 12),
+            TunedRatio(1.012, 1.002, 1.022, 12),
             kept=True,
             reason="it stays: it adds to the rest",
         ),
     ),
-    ladder=(Step("+ ini.opcache.jit=tracing", JIT, Ratio(1.061, 1.05, 1.072, 21)), Step("both", BOTH, Ratio(1.073, 1.062, 1.084, 21))),
+    ladder=(
+        Step("+ ini.opcache.jit=tracing", JIT, TunedRatio(1.061, 1.05, 1.072, 21)),
+        Step("both", BOTH, TunedRatio(1.073, 1.062, 1.084, 21)),
+    ),
     loaded=(
         confirmed(
             "web.socket=tcp",
             settings={"web.socket": "tcp"},
             goal="throughput",
             kind="regressed",
-            ratio=Ratio(0.9, 0.85, 0.95, 7),
+            ratio=TunedRatio(0.9, 0.85, 0.95, 7),
             aa=None,
             decision="not adopted",
             reason="that it is better by more than the margin was not shown",
@@ -118,7 +121,7 @@ def record(found: Found = FOUND, **changes: object) -> TuneRecord:
         "phpdyno": "0.0.made-up",
         "started": "2026-01-02T03:04:05+0000",
         "argv": ("tune", "hello"),
-        "asked": Asked(AppSource("hello"), budget_s=300.0),
+        "asked": TuneRequest(AppSource("hello"), budget_s=300.0),
         "app": "hello",
         "app_version": "1",
         "control": Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.29")),

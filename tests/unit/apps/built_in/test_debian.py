@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from phpdyno.apps.built_in import debian, mediawiki, symfony_hello, wordpress
-from phpdyno.apps.built_in.debian import Recipe, prepared, scripts_digest
+from phpdyno.apps.built_in.debian import PackageRecipe, prepared, scripts_digest
 from phpdyno.apps.built_in.php_cli import PhpCli
 from phpdyno.apps.registry import open_app
 from phpdyno.errors import DynoError
@@ -31,13 +31,13 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def recipe(built: list[dict[str, str]] | None = None) -> Recipe:
+def recipe(built: list[dict[str, str]] | None = None) -> PackageRecipe:
     def build(partial: Path, versions: dict[str, str]) -> None:
         assert built is not None
         built.append(versions)
         (partial / "file").touch()
 
-    return Recipe("shop", "Shop", PACKAGES, KEY, build)
+    return PackageRecipe("shop", "Shop", PACKAGES, KEY, build)
 
 
 def entry(cache: Path, name: str, version: str, at: int, **other: str) -> Path:

@@ -11,7 +11,7 @@ from phpdyno.bundle.apply.applying import Outcome, apply, rollback
 from phpdyno.bundle.apply.checking import Checker
 from phpdyno.bundle.apply.edits import Edited
 from phpdyno.bundle.apply.record import RECORD, read_record
-from phpdyno.bundle.apply.tree import Disk, Tree
+from phpdyno.bundle.apply.tree import Disk, TargetTree
 from phpdyno.bundle.reading import Bundle
 from phpdyno.errors import DynoError, UsageError
 from tests.support.made_up.bundles import INI, OLD_INI, POOL, POOL_FILE, FakeFullDisk, FakeServers, bundle, image, photograph, put
@@ -25,15 +25,15 @@ def made(tmp_path: Path) -> Bundle:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> TargetTree:
     return image(tmp_path / "root")
 
 
-def applied(made: Bundle, tree: Tree, servers: FakeServers | None = None, disk: Disk | None = None) -> Outcome:
+def applied(made: Bundle, tree: TargetTree, servers: FakeServers | None = None, disk: Disk | None = None) -> Outcome:
     return apply(made, tree, Checker(made, tree, ask=servers or FakeServers()), disk or Disk())
 
 
-def test_files_are_placed_and_what_was_there_is_kept(made: Bundle, tree: Tree) -> None:
+def test_files_are_placed_and_what_was_there_is_kept(made: Bundle, tree: TargetTree) -> None:
     outcome = applied(made, tree)
     assert set(outcome.placed) == {each.target for each in made.manifest.files}
     assert outcome.replaced == (INI,)
@@ -49,7 +49,7 @@ def test_files_are_placed_and_what_was_there_is_kept(made: Bundle, tree: Tree) -
     assert "phpdyno-new" not in str(list(tree.root.rglob("*")))
 
 
-def test_a_rollback_restores_byte_for_byte_and_twice_is_fine(made: Bundle, tree: Tree) -> None:
+def test_a_rollback_restores_byte_for_byte_and_twice_is_fine(made: Bundle, tree: TargetTree) -> None:
     before = photograph(tree.root)
     applied(made, tree)
     outcome = rollback(made, tree, Disk())
@@ -61,7 +61,7 @@ def test_a_rollback_restores_byte_for_byte_and_twice_is_fine(made: Bundle, tree:
 
 
 @as_root
-def test_owner_and_mode_come_back(made: Bundle, tree: Tree) -> None:
+def test_owner_and_mode_come_back(made: Bundle, tree: TargetTree) -> None:
     place = tree.inside(INI)
     os.chown(place, 12345, 23456)
     place.chmod(0o604)
@@ -72,7 +72,7 @@ def test_owner_and_mode_come_back(made: Bundle, tree: Tree) -> None:
     assert photograph(tree.root) == before
 
 
-def test_a_link_is_replaced_and_comes_back(made: Bundle, tree: Tree) -> None:
+def test_a_link_is_replaced_and_comes_back(made: Bundle, tree: TargetTree) -> None:
     place = tree.inside(INI)
     place.unlink()
     put(tree.root, "/etc/mine.ini", OLD_INI)
@@ -85,7 +85,7 @@ def test_a_link_is_replaced_and_comes_back(made: Bundle, tree: Tree) -> None:
     assert photograph(tree.root) == before
 
 
-def test_nothing_is_written_through_a_link_that_leads_outside(made: Bundle, tree: Tree, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_that_leads_outside(made: Bundle, tree: TargetTree, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     place = tree.root / "etc/nginx/conf.d"
@@ -99,14 +99,14 @@ def test_nothing_is_written_through_a_link_that_leads_outside(made: Bundle, tree
     assert photograph(tree.root) == before
 
 
-def test_applied_already(made: Bundle, tree: Tree) -> None:
+def test_applied_already(made: Bundle, tree: TargetTree) -> None:
     applied(made, tree)
     before = photograph(tree.root)
     assert applied(made, tree).already
     assert photograph(tree.root) == before
 
 
-def test_a_tree_whose_files_were_edited_since_is_refused_with_the_difference(made: Bundle, tree: Tree) -> None:
+def test_a_tree_whose_files_were_edited_since_is_refused_with_the_difference(made: Bundle, tree: TargetTree) -> None:
     applied(made, tree)
     place = tree.inside(INI)
     place.write_text(place.read_text().replace("tracing", "function"))
@@ -121,7 +121,7 @@ def test_a_tree_whose_files_were_edited_since_is_refused_with_the_difference(mad
     assert place.read_text() == OLD_INI
 
 
-def test_a_placed_file_that_is_gone_counts_as_edited(made: Bundle, tree: Tree) -> None:
+def test_a_placed_file_that_is_gone_counts_as_edited(made: Bundle, tree: TargetTree) -> None:
     applied(made, tree)
     tree.inside(INI).unlink()
     with pytest.raises(Edited) as caught:
@@ -131,7 +131,7 @@ def test_a_placed_file_that_is_gone_counts_as_edited(made: Bundle, tree: Tree) -
     assert tree.inside(INI).read_text() == OLD_INI
 
 
-def test_comments_count_as_well(made: Bundle, tree: Tree) -> None:
+def test_comments_count_as_well(made: Bundle, tree: TargetTree) -> None:
     applied(made, tree)
     with tree.inside(INI).open("a") as stream:
         stream.write("; mine\n")
@@ -140,7 +140,7 @@ def test_comments_count_as_well(made: Bundle, tree: Tree) -> None:
     assert caught.value.difference == f"{INI}: comments or white space were edited"
 
 
-def test_configuration_that_was_edited_since_it_was_measured(tree: Tree, tmp_path: Path) -> None:
+def test_configuration_that_was_edited_since_it_was_measured(tree: TargetTree, tmp_path: Path) -> None:
     made = bundle(tmp_path / "made", based_on={POOL_FILE: POOL + "env[KEY] = hunter2\n"})
     put(tree.root, POOL_FILE, POOL.replace("max_children = 5", "max_children = 50") + "env[KEY] = hunter3\n; new\n")
     before = photograph(tree.root)
@@ -154,14 +154,14 @@ def test_configuration_that_was_edited_since_it_was_measured(tree: Tree, tmp_pat
     assert applied(made, tree).placed
 
 
-def test_configuration_that_is_gone(tree: Tree, tmp_path: Path) -> None:
+def test_configuration_that_is_gone(tree: TargetTree, tmp_path: Path) -> None:
     made = bundle(tmp_path / "made", based_on={"/etc/php/8.2/fpm/pool.d/other.conf": POOL})
     with pytest.raises(Edited) as caught:
         applied(made, tree)
     assert "cannot be read" in caught.value.difference
 
 
-def test_where_php_fpm_refuses_nothing_is_changed(made: Bundle, tree: Tree) -> None:
+def test_where_php_fpm_refuses_nothing_is_changed(made: Bundle, tree: TargetTree) -> None:
     before = photograph(tree.root)
     servers = FakeServers(refuses=tree.inside("/etc/php/8.2/fpm/pool.d/zz-phpdyno.conf"))
     with pytest.raises(
@@ -171,7 +171,7 @@ def test_where_php_fpm_refuses_nothing_is_changed(made: Bundle, tree: Tree) -> N
     assert photograph(tree.root) == before
 
 
-def test_a_new_warning_counts_as_a_refusal(made: Bundle, tree: Tree) -> None:
+def test_a_new_warning_counts_as_a_refusal(made: Bundle, tree: TargetTree) -> None:
     before = photograph(tree.root)
     warns = "ERROR: ld.so: object '/x.so' from LD_PRELOAD cannot be preloaded: ignored."
     with pytest.raises(DynoError, match="cannot be preloaded"):
@@ -179,14 +179,14 @@ def test_a_new_warning_counts_as_a_refusal(made: Bundle, tree: Tree) -> None:
     assert photograph(tree.root) == before
 
 
-def test_where_php_fpm_refuses_without_the_bundle_already(made: Bundle, tree: Tree) -> None:
+def test_where_php_fpm_refuses_without_the_bundle_already(made: Bundle, tree: TargetTree) -> None:
     before = photograph(tree.root)
     with pytest.raises(DynoError, match=r"refuses the configuration that is there already.*mend that first"):
         applied(made, tree, FakeServers(broken=True))
     assert photograph(tree.root) == before
 
 
-def test_a_bundle_from_another_php_is_refused(made: Bundle, tree: Tree) -> None:
+def test_a_bundle_from_another_php_is_refused(made: Bundle, tree: TargetTree) -> None:
     before = photograph(tree.root)
     with pytest.raises(UsageError, match=r"proved on PHP 8\.2\.29, and this is PHP 8\.3\.1"):
         applied(made, tree, FakeServers("8.3.1"))
@@ -194,7 +194,7 @@ def test_a_bundle_from_another_php_is_refused(made: Bundle, tree: Tree) -> None:
     assert applied(made, tree, FakeServers("8.2.99")).placed
 
 
-def test_an_image_without_php_is_tested_only_where_nobody_insists(made: Bundle, tree: Tree) -> None:
+def test_an_image_without_php_is_tested_only_where_nobody_insists(made: Bundle, tree: TargetTree) -> None:
     servers = FakeServers("?")
     with pytest.raises(DynoError, match="--unchecked"):
         applied(made, tree, servers)
@@ -203,8 +203,8 @@ def test_an_image_without_php_is_tested_only_where_nobody_insists(made: Bundle, 
     assert len(servers.asked) == asked
 
 
-def test_huge_pages_of_others_are_not_taken(made: Bundle, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tree, "is_host", property(lambda self: True))
+def test_huge_pages_of_others_are_not_taken(made: Bundle, tree: TargetTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TargetTree, "is_host", property(lambda self: True))
     monkeypatch.setattr(Checker, "refuse_other_php", lambda self: None)
     monkeypatch.setattr(checking, "reserved_here", lambda: 500)
     before = photograph(tree.root)
@@ -213,7 +213,7 @@ def test_huge_pages_of_others_are_not_taken(made: Bundle, tree: Tree, monkeypatc
     assert photograph(tree.root) == before
 
 
-def test_a_disk_that_is_full_changes_nothing(made: Bundle, tree: Tree) -> None:
+def test_a_disk_that_is_full_changes_nothing(made: Bundle, tree: TargetTree) -> None:
     tree.inside(INI).unlink()
     before = photograph(tree.root)
     written_twice = 2  # the record
@@ -223,7 +223,7 @@ def test_a_disk_that_is_full_changes_nothing(made: Bundle, tree: Tree) -> None:
         assert photograph(tree.root) == before, room
 
 
-def test_what_a_full_disk_keeps_from_being_restored_is_said(made: Bundle, tree: Tree) -> None:
+def test_what_a_full_disk_keeps_from_being_restored_is_said(made: Bundle, tree: TargetTree) -> None:
     before = photograph(tree.root)
     backup_and_record = 2
     with pytest.raises(DynoError, match=r"cannot be undone now: No space left on device; .*phpdyno bundle rollback"):
@@ -233,7 +233,7 @@ def test_what_a_full_disk_keeps_from_being_restored_is_said(made: Bundle, tree: 
     assert photograph(tree.root) == before
 
 
-def test_another_bundle_is_not_laid_over_the_first(made: Bundle, tree: Tree, tmp_path: Path) -> None:
+def test_another_bundle_is_not_laid_over_the_first(made: Bundle, tree: TargetTree, tmp_path: Path) -> None:
     other = bundle(tmp_path / "other", settings={"ini.opcache.jit": "off"}, run="another")
     applied(made, tree)
     before = photograph(tree.root)
@@ -243,14 +243,14 @@ def test_another_bundle_is_not_laid_over_the_first(made: Bundle, tree: Tree, tmp
     assert photograph(tree.root) == before
 
 
-def test_a_bundle_without_files(tree: Tree, tmp_path: Path) -> None:
+def test_a_bundle_without_files(tree: TargetTree, tmp_path: Path) -> None:
     before = photograph(tree.root)
     with pytest.raises(DynoError, match="holds no file"):
         applied(bundle(tmp_path / "made", settings={"web.workers": "2"}), tree)
     assert photograph(tree.root) == before
 
 
-def test_a_directory_in_the_place_of_a_file(made: Bundle, tree: Tree) -> None:
+def test_a_directory_in_the_place_of_a_file(made: Bundle, tree: TargetTree) -> None:
     tree.inside("/etc/sysctl.d/99-phpdyno.conf").mkdir()
     before = photograph(tree.root)
     with pytest.raises(DynoError, match="no plain file"):
@@ -259,7 +259,7 @@ def test_a_directory_in_the_place_of_a_file(made: Bundle, tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [(b'"schema"', b'"scheme"'), (b"tune-shop", b"tune-\xff")])
-def test_a_record_that_is_not_understood(made: Bundle, tree: Tree, old: bytes, new: bytes) -> None:
+def test_a_record_that_is_not_understood(made: Bundle, tree: TargetTree, old: bytes, new: bytes) -> None:
     applied(made, tree)
     record = tree.state / RECORD
     record.write_bytes(record.read_bytes().replace(old, new))
@@ -268,7 +268,7 @@ def test_a_record_that_is_not_understood(made: Bundle, tree: Tree, old: bytes, n
             act()
 
 
-def test_a_backup_that_was_damaged_is_not_restored(made: Bundle, tree: Tree) -> None:
+def test_a_backup_that_was_damaged_is_not_restored(made: Bundle, tree: TargetTree) -> None:
     applied(made, tree)
     (backup,) = (tree.state / "backup").iterdir()
     backup.write_text("something else")
@@ -278,7 +278,7 @@ def test_a_backup_that_was_damaged_is_not_restored(made: Bundle, tree: Tree) -> 
 
 
 @as_root
-def test_a_tree_that_others_can_change_is_refused(made: Bundle, tree: Tree) -> None:
+def test_a_tree_that_others_can_change_is_refused(made: Bundle, tree: TargetTree) -> None:
     os.chown(tree.root / "etc/php", 12345, 12345)
     before = photograph(tree.root)
     with pytest.raises(UsageError, match="others can change"):

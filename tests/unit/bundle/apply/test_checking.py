@@ -9,7 +9,7 @@ from msgspec import structs
 
 from phpdyno.bundle.apply import checking
 from phpdyno.bundle.apply.checking import Checker
-from phpdyno.bundle.apply.tree import Tree
+from phpdyno.bundle.apply.tree import TargetTree
 from phpdyno.errors import DynoError, UsageError
 from tests.support.made_up.bundles import FPM, HOST, JIT, PHP, FakeServers, bundle, image
 
@@ -61,7 +61,7 @@ def test_a_program_that_does_not_run(argv: list[str]) -> None:
 
 
 def test_pages_are_counted_on_top_of_those_that_the_machine_reserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    host, here = structs.replace(HOST, hugetlb_pages=100), Tree(Path("/"))
+    host, here = structs.replace(HOST, hugetlb_pages=100), TargetTree(Path("/"))
     made, without = bundle(tmp_path / "made", host=host), bundle(tmp_path / "without", host=host, settings=JIT)
     as_measured_or_set_already = iter((100, 164))
     monkeypatch.setattr(checking, "reserved_here", lambda: next(as_measured_or_set_already))

@@ -10,7 +10,7 @@ import pytest
 
 from phpdyno.bundle.apply.applying import apply, rollback
 from phpdyno.bundle.apply.checking import Checker
-from phpdyno.bundle.apply.tree import Disk, Tree
+from phpdyno.bundle.apply.tree import Disk, TargetTree
 from phpdyno.bundle.reading import Bundle
 from phpdyno.errors import DynoError
 from tests.support.made_up.bundles import FakeDisk, FakeServers, Killed, bundle, image, photograph
@@ -24,11 +24,11 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
-def do_apply(made: Bundle, tree: Tree, disk: Disk, servers: FakeServers | None = None) -> bool:
+def do_apply(made: Bundle, tree: TargetTree, disk: Disk, servers: FakeServers | None = None) -> bool:
     return apply(made, tree, Checker(made, tree, ask=servers or FakeServers()), disk).healed
 
 
-def do_rollback(made: Bundle, tree: Tree, disk: Disk) -> bool:
+def do_rollback(made: Bundle, tree: TargetTree, disk: Disk) -> bool:
     return rollback(made, tree, disk).healed
 
 
@@ -92,7 +92,7 @@ def test_the_undoing_of_a_refused_apply_killed_at_each_step(made: Bundle, tmp_pa
         assert photograph(tree.root) == before, step
 
 
-def refused(made: Bundle, tree: Tree, disk: Disk) -> None:
+def refused(made: Bundle, tree: TargetTree, disk: Disk) -> None:
     """An apply that php-fpm refuses."""
     servers = FakeServers(refuses=tree.inside("/etc/php/8.2/fpm/pool.d/zz-phpdyno.conf"))
     with contextlib.suppress(DynoError):

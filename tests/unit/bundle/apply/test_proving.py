@@ -7,7 +7,7 @@ from msgspec import structs
 
 from phpdyno.bundle.apply.applying import apply
 from phpdyno.bundle.apply.checking import Checker
-from phpdyno.bundle.apply.proving import Live, Proof, mark_in, prove_all
+from phpdyno.bundle.apply.proving import Live, SettingProof, mark_in, prove_all
 from phpdyno.bundle.apply.tree import Disk
 from phpdyno.bundle.apply.verifying import verify
 from phpdyno.bundle.reading import Bundle
@@ -38,7 +38,7 @@ def live(made: Bundle, *workers: WorkerFacts) -> Live:
     return Live(configured=configured, workers=workers or (worker(made),), mark=mark_in(made.manifest, made.contents))
 
 
-def proved(made: Bundle, told: Live) -> dict[str, Proof]:
+def proved(made: Bundle, told: Live) -> dict[str, SettingProof]:
     return {each.setting: each for each in prove_all(made.manifest, told)}
 
 

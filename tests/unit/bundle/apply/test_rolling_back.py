@@ -9,7 +9,7 @@ import pytest
 
 from phpdyno.bundle import reading
 from phpdyno.bundle.apply.record import RECORD, read_record
-from phpdyno.bundle.apply.tree import Tree
+from phpdyno.bundle.apply.tree import TargetTree
 from phpdyno.bundle.reading import Bundle
 from phpdyno.cli.app import run
 from phpdyno.commands.bundle import command
@@ -26,17 +26,17 @@ def made(tmp_path: Path) -> Bundle:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> TargetTree:
     return image(tmp_path / "root")
 
 
-def applied(made: Bundle, tree: Tree, told: Told) -> None:
+def applied(made: Bundle, tree: TargetTree, told: Told) -> None:
     """Applied, and nothing of what was printed left."""
     assert command.run_apply(made.directory, tree.root, ask=FakeServers()) == 0
     told.readouterr()
 
 
-def make_old(tree: Tree) -> None:
+def make_old(tree: TargetTree) -> None:
     """The record as the first version wrote it."""
     path = tree.state / RECORD
     record = msgspec.json.decode(path.read_bytes())
@@ -45,7 +45,7 @@ def make_old(tree: Tree) -> None:
     path.write_bytes(msgspec.json.encode({**kept, "schema": "phpdyno.applied/1", "changes": changes}))
 
 
-def test_no_directory_is_needed(made: Bundle, tree: Tree, capsys: Told) -> None:
+def test_no_directory_is_needed(made: Bundle, tree: TargetTree, capsys: Told) -> None:
     before = photograph(tree.root)
     applied(made, tree, capsys)
     shutil.rmtree(made.directory)
@@ -61,7 +61,7 @@ def test_no_directory_is_needed(made: Bundle, tree: Tree, capsys: Told) -> None:
 
 
 @pytest.mark.parametrize("how", ["gone", "damaged"])
-def test_a_bundle_that_cannot_be_read_any_more_is_known_by_where_it_lay(made: Bundle, tree: Tree, capsys: Told, how: str) -> None:
+def test_a_bundle_that_cannot_be_read_any_more_is_known_by_where_it_lay(made: Bundle, tree: TargetTree, capsys: Told, how: str) -> None:
     before = photograph(tree.root)
     applied(made, tree, capsys)
     if how == "gone":
@@ -75,7 +75,7 @@ def test_a_bundle_that_cannot_be_read_any_more_is_known_by_where_it_lay(made: Bu
     assert photograph(tree.root) == before
 
 
-def test_a_directory_that_is_not_the_record_s_is_a_mistake(made: Bundle, tree: Tree, tmp_path: Path, capsys: Told) -> None:
+def test_a_directory_that_is_not_the_record_s_is_a_mistake(made: Bundle, tree: TargetTree, tmp_path: Path, capsys: Told) -> None:
     applied(made, tree, capsys)
     before = photograph(tree.root)
     with pytest.raises(UsageError, match=r"this is no bundle: .*of the run 2026-tune-shop; without a directory.*phpdyno bundle rollback"):
@@ -83,12 +83,12 @@ def test_a_directory_that_is_not_the_record_s_is_a_mistake(made: Bundle, tree: T
     assert photograph(tree.root) == before
 
 
-def test_without_a_record_a_directory_has_to_be_a_bundle(tree: Tree, tmp_path: Path) -> None:
+def test_without_a_record_a_directory_has_to_be_a_bundle(tree: TargetTree, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="this is no bundle"):
         command.run_rollback(tmp_path / "none", tree.root)
 
 
-def test_edits_are_shown_and_refused_without_the_bundle(made: Bundle, tree: Tree, capsys: Told) -> None:
+def test_edits_are_shown_and_refused_without_the_bundle(made: Bundle, tree: TargetTree, capsys: Told) -> None:
     applied(made, tree, capsys)
     shutil.rmtree(made.directory)
     place = tree.inside(INI)
@@ -101,10 +101,10 @@ def test_edits_are_shown_and_refused_without_the_bundle(made: Bundle, tree: Tree
     assert command.run_rollback(None, tree.root, discard=True) == 0
 
 
-def test_services_are_those_of_the_record(made: Bundle, tree: Tree, monkeypatch: pytest.MonkeyPatch, capsys: Told) -> None:
+def test_services_are_those_of_the_record(made: Bundle, tree: TargetTree, monkeypatch: pytest.MonkeyPatch, capsys: Told) -> None:
     applied(made, tree, capsys)
     shutil.rmtree(made.directory)
-    monkeypatch.setattr(Tree, "is_host", property(lambda self: True))
+    monkeypatch.setattr(TargetTree, "is_host", property(lambda self: True))
     monkeypatch.setattr(command, "find_program", lambda name: f"/found/{name}")
     with pytest.raises(UsageError, match=r"does not concern that service.*php8.2-fpm, nginx"):
         command.run_rollback(None, tree.root, reload=("ssh",))
@@ -113,7 +113,7 @@ def test_services_are_those_of_the_record(made: Bundle, tree: Tree, monkeypatch:
     assert servers.asked == [["/found/systemctl", "daemon-reload"], ["/found/systemctl", "restart", "php8.2-fpm"]]
 
 
-def test_a_record_of_the_first_version_is_read(made: Bundle, tree: Tree, capsys: Told) -> None:
+def test_a_record_of_the_first_version_is_read(made: Bundle, tree: TargetTree, capsys: Told) -> None:
     before = photograph(tree.root)
     applied(made, tree, capsys)
     make_old(tree)
@@ -122,7 +122,7 @@ def test_a_record_of_the_first_version_is_read(made: Bundle, tree: Tree, capsys:
     assert photograph(tree.root) == before
 
 
-def test_a_record_of_the_first_version_does_without_its_bundle(made: Bundle, tree: Tree, capsys: Told) -> None:
+def test_a_record_of_the_first_version_does_without_its_bundle(made: Bundle, tree: TargetTree, capsys: Told) -> None:
     before = photograph(tree.root)
     applied(made, tree, capsys)
     make_old(tree)
@@ -136,7 +136,7 @@ def test_a_record_of_the_first_version_does_without_its_bundle(made: Bundle, tre
     assert photograph(tree.root) == before
 
 
-def test_the_record_holds_what_was_placed_and_where_the_bundle_lay(made: Bundle, tree: Tree, capsys: Told) -> None:
+def test_the_record_holds_what_was_placed_and_where_the_bundle_lay(made: Bundle, tree: TargetTree, capsys: Told) -> None:
     applied(made, tree, capsys)
     record = read_record(tree)
     assert record is not None

@@ -7,39 +7,39 @@ from pathlib import Path
 import pytest
 
 from phpdyno.bundle.apply.record import private
-from phpdyno.bundle.apply.tree import Disk, Owner, Tree, locked, read_plain
+from phpdyno.bundle.apply.tree import Disk, FileOwner, TargetTree, locked, read_plain
 from phpdyno.errors import DynoError, UsageError
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other accounts")
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> TargetTree:
     (tmp_path / "root" / "etc").mkdir(parents=True)
-    return Tree(tmp_path / "root")
+    return TargetTree(tmp_path / "root")
 
 
 @pytest.mark.parametrize("link", ["/outside", "../../../../outside", "/../outside", "../outside"])
-def test_links_do_not_lead_outside(tree: Tree, link: str) -> None:
+def test_links_do_not_lead_outside(tree: TargetTree, link: str) -> None:
     (tree.root / "etc" / "conf.d").symlink_to(link)
     place = tree.inside("/etc/conf.d/x.ini")
     assert place == tree.root / "outside" / "x.ini"
     assert tree.name(place) == "/outside/x.ini"
 
 
-def test_a_link_to_a_link_and_dots(tree: Tree) -> None:
+def test_a_link_to_a_link_and_dots(tree: TargetTree) -> None:
     (tree.root / "a").symlink_to("/b")
     (tree.root / "b").symlink_to("etc/../etc")
     assert tree.inside("/a/x") == tree.root / "etc" / "x"
     assert tree.inside("/../../etc/x") == tree.root / "etc" / "x"
 
 
-def test_the_last_part_is_not_followed(tree: Tree) -> None:
+def test_the_last_part_is_not_followed(tree: TargetTree) -> None:
     (tree.root / "etc" / "x.ini").symlink_to("/outside")
     assert tree.inside("/etc/x.ini") == tree.root / "etc" / "x.ini"
 
 
-def test_links_in_a_circle(tree: Tree) -> None:
+def test_links_in_a_circle(tree: TargetTree) -> None:
     (tree.root / "a").symlink_to("/b")
     (tree.root / "b").symlink_to("/a")
     with pytest.raises(UsageError, match="too many links"):
@@ -48,15 +48,15 @@ def test_links_in_a_circle(tree: Tree) -> None:
 
 def test_no_such_root(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--root"):
-        Tree(tmp_path / "none")
+        TargetTree(tmp_path / "none")
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="no directory"):
-        Tree(tmp_path / "file")
+        TargetTree(tmp_path / "file")
 
 
 @as_root
 @pytest.mark.parametrize("how", ["owner", "mode"])
-def test_a_directory_that_others_can_change_is_refused(tree: Tree, how: str) -> None:
+def test_a_directory_that_others_can_change_is_refused(tree: TargetTree, how: str) -> None:
     if how == "owner":
         os.chown(tree.root / "etc", 12345, 12345)
     else:
@@ -69,7 +69,7 @@ def test_modes_do_not_depend_on_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         Disk().make_dir(tmp_path / "d")
-        Disk().put(tmp_path / "d" / "f", b"x", Owner(os.geteuid(), os.getegid(), 0o644))
+        Disk().put(tmp_path / "d" / "f", b"x", FileOwner(os.geteuid(), os.getegid(), 0o644))
     finally:
         os.umask(before)
     assert (tmp_path / "d").stat().st_mode & 0o777 == 0o755
@@ -105,7 +105,7 @@ def test_only_plain_files_are_read(tmp_path: Path) -> None:
             read_plain(path)
 
 
-def test_one_at_a_time(tree: Tree) -> None:
+def test_one_at_a_time(tree: TargetTree) -> None:
     tree.state.mkdir(parents=True)
     with locked(tree), pytest.raises(DynoError, match="another phpdyno applies"), locked(tree):
         pass

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from phpdyno.bundle.apply.checking import Checker
 from phpdyno.bundle.apply.commands import commands_after, follow_of
-from phpdyno.bundle.apply.tree import Tree
+from phpdyno.bundle.apply.tree import TargetTree
 from phpdyno.bundle.manifest import PhpPlace
 from phpdyno.bundle.write.rebuilt import Rebuilt
 from phpdyno.config.recipe import parse_recipe
@@ -119,4 +119,4 @@ def test_apply_says_that_the_package_comes_first(tmp_path: Path) -> None:
         manifest, php=structs.replace(manifest.php, executable=absent), settings={**manifest.settings, "php": absent}
     )
     with pytest.raises(UsageError, match="phpdyno build pgo-1a2b3c4d --package"):
-        Checker(structs.replace(made, manifest=manifest), Tree(Path("/"))).refuse_other_php()
+        Checker(structs.replace(made, manifest=manifest), TargetTree(Path("/"))).refuse_other_php()

@@ -10,15 +10,15 @@ import pytest
 from msgspec import json, structs
 
 from phpdyno.commands.build import builder as build_site
-from phpdyno.commands.build.builder import Site, Trainee
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.builder import BuildSession, Trainee
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.model.build import Build, Check, Teaching
+from phpdyno.model.build import Build, BuildCheck, Teaching
 from phpdyno.model.service import Tcp
 from phpdyno.model.workload import Target, Workload
-from phpdyno.php_build.order import Ground, Order
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.order import BuildOrder, BuildSource
+from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.php_build.workshop import DONE, Workshop
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.fakes.fake_study import FakeProgress
@@ -36,15 +36,15 @@ class FakePipeline:
     def __init__(self, shop: Workshop, *_: object) -> None:
         self._place = shop.home / "finished" / "c0de"
 
-    def build(self, order: Order) -> tuple[Path, Build]:
+    def build(self, order: BuildOrder) -> tuple[Path, Build]:
         return self._place, BUILD
 
-    def tested(self, order: Order, place: Path) -> Check:
-        return Check("PHP's own tests", ok=True, seen="300 passed")
+    def tested(self, order: BuildOrder, place: Path) -> BuildCheck:
+        return BuildCheck("PHP's own tests", ok=True, seen="300 passed")
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> BuildSession:
     """Every app that is opened is called `shop`, and asked for its cart."""
     app = SimpleNamespace(name="shop", version=lambda *_, **__: "1", workload=Workload((CART,)))
     monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
@@ -54,13 +54,13 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(build_site, "find_program", lambda name, path: name)
     monkeypatch.setattr(build_site, "told", lambda _: SimpleNamespace(stdout=b"12.2.0"))
     supervisor = cast(Supervisor, SimpleNamespace(logs=tmp_path))
-    return Site(Workshop(tmp_path, lambda _: None), supervisor, GROUND, FakeProgress())
+    return BuildSession(Workshop(tmp_path, lambda _: None), supervisor, GROUND, FakeProgress())
 
 
 def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    def fake_find(*_: object) -> Ground:
+    def fake_find(*_: object) -> BuildSource:
         seen.append("looked for a source")
         return GROUND
 
@@ -69,14 +69,14 @@ def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Workshop, "alone", lambda _: noting_lock(seen, "cache")())
     monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
     monkeypatch.setattr(build_site, "find_ground", fake_find)
-    with build_site.open_site(Foundation(), logs=tmp_path, progress=FakeProgress()):
+    with build_site.open_site(SourceRequest(), logs=tmp_path, progress=FakeProgress()):
         seen.append("open")
     # Whoever measures may build again: one that waits for the lock must not have the cache.
     assert seen == ["lock held", "cache held", "looked for a source", "open", "cache free", "lock free"]
 
 
-def taught(site: Site, target: Target, reference: str = "shop") -> Teaching:
-    return site.taught_by(Trainee(reference, workload=Workload((target,))), Course())
+def taught(site: BuildSession, target: Target, reference: str = "shop") -> Teaching:
+    return site.taught_by(Trainee(reference, workload=Workload((target,))), TrainingLength())
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def taught(site: Site, target: Target, reference: str = "shop") -> Teaching:
         structs.replace(CART, status=302),
     ],
 )
-def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(site: Site, other: Target) -> None:
+def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(site: BuildSession, other: Target) -> None:
     def key(teaching: Teaching) -> object:
-        return Order(PGO, GROUND, "12.2.0", (teaching,)).compiled
+        return BuildOrder(PGO, GROUND, "12.2.0", (teaching,)).compiled
 
     first = taught(site, CART)
     assert taught(site, CART) == first
@@ -99,18 +99,18 @@ def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(site: Si
     assert key(taught(site, other)) != key(first)
 
 
-def test_requests_of_a_log_are_those_of_a_later_training_too(site: Site, tmp_path: Path) -> None:
-    of_log = site.taught_by(Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log"), Course())
+def test_requests_of_a_log_are_those_of_a_later_training_too(site: BuildSession, tmp_path: Path) -> None:
+    of_log = site.taught_by(Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log"), TrainingLength())
     assert site.as_before(of_log) == Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log")
-    assert site.taught_by(site.as_before(of_log), Course()) == of_log
-    of_app = site.taught_by(Trainee("shop", 3.0), Course())
+    assert site.taught_by(site.as_before(of_log), TrainingLength()) == of_log
+    of_app = site.taught_by(Trainee("shop", 3.0), TrainingLength())
     assert site.as_before(of_app) == Trainee("shop", 3.0)
     forgotten = structs.replace(of_log, traffic="c0de")
     with pytest.raises(DynoError, match=r"shop: what /logs/access.log asked for is not kept; build it again with that file"):
         site.as_before(forgotten)
 
 
-def test_two_apps_of_one_name_train_no_build(site: Site) -> None:
+def test_two_apps_of_one_name_train_no_build(site: BuildSession) -> None:
     teachings = [taught(site, CART, reference) for reference in ("a/app.toml", "b/app.toml")]
     for wanted in (teachings, teachings[:1]):
         with pytest.raises(UsageError, match=r"shop: two of these apps have one name; give each its own name in app.toml"):
@@ -120,8 +120,8 @@ def test_two_apps_of_one_name_train_no_build(site: Site) -> None:
     assert site.build(PGO, [structs.replace(taught(site, CART, "a/app.toml"), weight=3.0)])[1] == BUILD
 
 
-def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(site: Site, tmp_path: Path) -> None:
-    failed = Check("PHP's own tests", ok=False, seen="299 passed, 1 failed")
+def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(site: BuildSession, tmp_path: Path) -> None:
+    failed = BuildCheck("PHP's own tests", ok=False, seen="299 passed, 1 failed")
     kept = tmp_path / "builds" / "tested" / "c0de"
     kept.mkdir(parents=True)
     (kept / "tested.json").write_bytes(json.encode(failed))
@@ -131,7 +131,7 @@ def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(site: Si
     assert [each.ok for each in site.build(PGO, [taught(site, CART)], run_tests=True)[1].checks] == [True]
 
 
-def test_bolt_is_asked_for_before_anything_is_compiled(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bolt_is_asked_for_before_anything_is_compiled(site: BuildSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise DynoError("BOLT is not installed")
 
@@ -142,10 +142,10 @@ def test_bolt_is_asked_for_before_anything_is_compiled(site: Site, monkeypatch: 
 
 
 def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: BuildSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = FakeProgress()
-    made = Site(Workshop(tmp_path, lambda _: None), cast(Supervisor, SimpleNamespace(logs=tmp_path)), GROUND, progress)
+    made = BuildSession(Workshop(tmp_path, lambda _: None), cast(Supervisor, SimpleNamespace(logs=tmp_path)), GROUND, progress)
 
     @contextlib.contextmanager
     def stand(*_: object, progress: FakeProgress, version: str, **__: object) -> Iterator[SimpleNamespace]:
@@ -156,7 +156,7 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
 
     monkeypatch.setattr(build_site, "app_stand", stand)
     monkeypatch.setattr(build_site, "make_arms", lambda *_, **__: SimpleNamespace(control=None))
-    monkeypatch.setattr(build_site, "StackSchool", lambda *_: None)
+    monkeypatch.setattr(build_site, "AppTrainingStack", lambda *_: None)
     made.build(PGO, [taught(made, CART)], title="build 2 of 3: pgo")
     with made._school("shop"):
         pass
@@ -168,10 +168,10 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
     assert progress.phases[-1] == "build: pgo"
 
 
-def test_what_is_built_for_this_machine_is_known_by_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    ordered: list[Order] = []
+def test_what_is_built_for_this_machine_is_known_by_it(site: BuildSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordered: list[BuildOrder] = []
 
-    def build(_: FakePipeline, order: Order) -> tuple[Path, Build]:
+    def build(_: FakePipeline, order: BuildOrder) -> tuple[Path, Build]:
         ordered.append(order)
         return Path("/cache/finished/c0de"), BUILD
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from phpdyno.commands.build.training_stack import check_of_places, check_of_programs, checks_of, checks_of_traits, places_of
 from phpdyno.model.arm import PhpBuild
-from phpdyno.model.build import Check
+from phpdyno.model.build import BuildCheck
 from phpdyno.php_build.compile.dropin import interpreter
 from phpdyno.php_build.order import Expected
 from phpdyno.servers.programs.php import Traits, traits_in
@@ -76,7 +76,7 @@ def test_the_other_programs_load_the_same(tmp_path: Path) -> None:
     loaded = ("Core", "mbstring", "cgi-fcgi", "Zend OPcache")
     program("php", "Core", "mbstring", "pcntl")
     program("php-cgi", "Core", "mbstring", "cgi-fcgi")
-    assert check_of_programs(settings, loaded) == Check("other programs", ok=True, seen="php and php-cgi load the same")
+    assert check_of_programs(settings, loaded) == BuildCheck("other programs", ok=True, seen="php and php-cgi load the same")
     program("php-cgi", "Core", "cgi-fcgi")
     assert check_of_programs(settings, loaded).seen == "php-cgi without mbstring"
     (tmp_path / "php").write_text("#!/bin/sh\nexit 127\n")
@@ -133,7 +133,7 @@ def test_a_place_that_only_the_control_knows_is_told_by_a_package() -> None:
         php, control, set_in=["session.save_path =\n; mysqli.default_socket is\n  mysqli.default_socket = /run/mysqld.sock\n"]
     )
     assert found == {"session.save_path": "/var/lib/php/sessions", "include_path": ".:/usr/share/php"}
-    assert check_of_places(found) == Check(
+    assert check_of_places(found) == BuildCheck(
         "places",
         ok=True,
         seen="compiled into the control alone, told by a package: "

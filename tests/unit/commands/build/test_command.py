@@ -9,24 +9,24 @@ from rich.console import Console
 
 from phpdyno.commands.build import command
 from phpdyno.commands.build import run as workflow
-from phpdyno.commands.build.command import Listed, Options, foundation_of, run, wanted_of
+from phpdyno.commands.build.command import BuildOptions, Listed, foundation_of, run, wanted_of
 from phpdyno.commands.common.options import RECIPE, GroundOptions, RequestOptions
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
-from phpdyno.model.build import Build, Check, Lesson, Teaching
+from phpdyno.model.build import Build, BuildCheck, Lesson, Teaching
 from tests.support.made_up.builds import BUILD
 
 WORKLOAD = '[[target]]\npath = "/asked"\nweight = 3\n\n[[target]]\npath = "/seldom"\nweight = 1\n'
 
 
-def options(*train: str, requests: RequestOptions | None = None, ground: GroundOptions | None = None) -> Options:
-    return Options(train=train, ground=ground or GroundOptions(), requests=requests or RequestOptions())
+def options(*train: str, requests: RequestOptions | None = None, ground: GroundOptions | None = None) -> BuildOptions:
+    return BuildOptions(train=train, ground=ground or GroundOptions(), requests=requests or RequestOptions())
 
 
 @pytest.mark.parametrize("other", [{"recipe": "o3"}, {"train": ("hello",)}, {"package": None}])
 def test_a_finished_build_is_packaged_as_it_is(tmp_path: Path, other: dict[str, object]) -> None:
-    given = structs.replace(Options(finished="pgo-1a2b3c4d", package=tmp_path), **other)
+    given = structs.replace(BuildOptions(finished="pgo-1a2b3c4d", package=tmp_path), **other)
     with pytest.raises(UsageError, match=r"packaged as it is; write: phpdyno build pgo-1a2b3c4d --package DIR"):
         run(given)
 
@@ -34,9 +34,9 @@ def test_a_finished_build_is_packaged_as_it_is(tmp_path: Path, other: dict[str, 
 def test_what_is_packaged_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
     with pytest.raises(UsageError, match=r"there is no build 'pgo-1a2b3c4d'; see which there are with: phpdyno build --list"):
-        run(Options(finished="pgo-1a2b3c4d", package=tmp_path / "debs"))
+        run(BuildOptions(finished="pgo-1a2b3c4d", package=tmp_path / "debs"))
     with pytest.raises(UsageError, match=r"there is no build 'pgo'; make it with: phpdyno build --train APP --recipe pgo"):
-        run(Options(finished="pgo", package=tmp_path / "debs"))
+        run(BuildOptions(finished="pgo", package=tmp_path / "debs"))
     assert not (tmp_path / "debs").exists()
 
 
@@ -44,7 +44,7 @@ def test_a_finished_build_is_held_against_what_is_installed_now(tmp_path: Path, 
     monkeypatch.setattr(command, "named_build", lambda _: (tmp_path, BUILD))
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.37"))
     with pytest.raises(DynoError, match=r"made beside PHP 8.2.36, and now 8.2.37 is installed"):
-        run(Options(finished="pgo-1", package=tmp_path / "debs"))
+        run(BuildOptions(finished="pgo-1", package=tmp_path / "debs"))
     assert not (tmp_path / "debs").exists()
 
 
@@ -63,32 +63,32 @@ def test_a_finished_build_is_held_against_what_is_installed_now(tmp_path: Path, 
     ],
 )
 def test_what_is_made_anew_is_made_as_it_was(other: dict[str, object]) -> None:
-    given = structs.replace(Options(refresh=True, ground=GroundOptions(like="php-fpm8.4")), **other)
+    given = structs.replace(BuildOptions(refresh=True, ground=GroundOptions(like="php-fpm8.4")), **other)
     with pytest.raises(UsageError, match=r"--refresh: builds are made anew as they were made.*--like, --package"):
         run(given)
 
 
 def test_a_build_that_is_made_anew_has_its_own_php_fpm() -> None:
     with pytest.raises(UsageError, match=r"--like php-fpm8.4: a build has its own php-fpm; leave it out, or pgo-1"):
-        run(Options(finished="pgo-1", refresh=True, ground=GroundOptions(like="php-fpm8.4")))
+        run(BuildOptions(finished="pgo-1", refresh=True, ground=GroundOptions(like="php-fpm8.4")))
 
 
 @pytest.mark.parametrize("other", [{"refresh": True}, {"finished": "pgo-1"}, {"train": ("hello",)}, {"package": Path("/debs")}])
 def test_a_list_does_nothing_else(other: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=r"--list: --list shows what is there, and does nothing else"):
-        run(structs.replace(Options(listed=True), **other))
+        run(structs.replace(BuildOptions(listed=True), **other))
 
 
 def test_a_list_shows_the_builds_and_where_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "finished_builds", lambda: ((tmp_path, BUILD),))
-    assert run(Options(listed=True)) == 0
+    assert run(BuildOptions(listed=True)) == 0
     said = capsys.readouterr().out
     assert "  php-fpm8.2  " in said
     assert "use it: build=pgo-1\n" in said
     assert f"it is in: {tmp_path}\n" in said.replace("\n" + str(tmp_path), f" {tmp_path}")
-    assert run(Options(listed=True, json=True)) == 0
+    assert run(BuildOptions(listed=True, json=True)) == 0
     assert json.decode(capsys.readouterr().out)[0]["directory"] == str(tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_a_list_names_no_place_in_the_cache_for_a_php_that_was_fetched(
 ) -> None:
     pair = structs.replace(BUILD, like="/cache/pairs/1a2b/usr/sbin/php-fpm8.2", measuring_only=True)
     monkeypatch.setattr(command, "finished_builds", lambda: ((tmp_path, pair),))
-    assert run(Options(listed=True)) == 0
+    assert run(BuildOptions(listed=True)) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "php-fpm8.2, for" in said
     assert "/cache/pairs" not in said
@@ -131,7 +131,7 @@ def test_a_refresh_takes_the_php_fpm_and_where_packages_go(tmp_path: Path, monke
         return [], []
 
     monkeypatch.setattr(command, "refresh", fake_refresh)
-    assert run(Options(refresh=True, ground=GroundOptions(like="php-fpm8.4"), package=tmp_path, runs=tmp_path, json=True)) == 0
+    assert run(BuildOptions(refresh=True, ground=GroundOptions(like="php-fpm8.4"), package=tmp_path, runs=tmp_path, json=True)) == 0
     assert asked == ["php-fpm8.4"]
 
 
@@ -139,7 +139,7 @@ def test_a_build_that_could_not_be_made_anew_is_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "refresh", lambda *_, **__: ([(tmp_path, BUILD)], ["o2 is not made anew: its app is gone"]))
-    assert run(Options(refresh=True, runs=tmp_path, json=True)) == 1
+    assert run(BuildOptions(refresh=True, runs=tmp_path, json=True)) == 1
     answer = capsys.readouterr()
     assert '"name": "pgo-1"' in answer.out
     assert answer.err == "o2 is not made anew: its app is gone\n"
@@ -158,7 +158,7 @@ def test_what_the_tests_of_php_find_wrong_is_named_and_not_packaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: int, *, ok: bool
 ) -> None:
     seen = "300 passed, 1 failed (Zend/tests/bug1.phpt), 4 skipped"
-    made = structs.replace(BUILD, checks=(Check("PHP's own tests", ok=ok, seen=seen),))
+    made = structs.replace(BUILD, checks=(BuildCheck("PHP's own tests", ok=ok, seen=seen),))
     packaged: list[str] = []
 
     def fake_package(each: tuple[Path, Build], into: Path, **_: object) -> Path:
@@ -167,7 +167,7 @@ def test_what_the_tests_of_php_find_wrong_is_named_and_not_packaged(
 
     monkeypatch.setattr(command, "build", lambda *_, **__: (tmp_path, made))
     monkeypatch.setattr(command, "package", fake_package)
-    assert run(Options(train=("hello",), package=tmp_path / "debs", runs=tmp_path, run_tests=True)) == status
+    assert run(BuildOptions(train=("hello",), package=tmp_path / "debs", runs=tmp_path, run_tests=True)) == status
     answer = capsys.readouterr()
     assert packaged == (["pgo-1"] if ok else [])
     assert ("before you deploy it: It is compiled without the distribution's -fstack-protector-strong" in answer.out) is ok
@@ -178,11 +178,11 @@ def test_what_the_tests_of_php_find_wrong_is_named_and_not_packaged(
 def test_a_build_that_is_not_packaged_anyway_is_no_namesake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failed = structs.replace(BUILD, name="pgo-2", checks=(Check("PHP's own tests", ok=False, seen="1 failed"),))
+    failed = structs.replace(BUILD, name="pgo-2", checks=(BuildCheck("PHP's own tests", ok=False, seen="1 failed"),))
     both = [(tmp_path / "1", BUILD), (tmp_path / "2", failed)]
     monkeypatch.setattr(command, "refresh", lambda *_, **__: (both, []))
     monkeypatch.setattr(command, "package", lambda each, into, **_: into / f"{each[1].name}.deb")
-    given = Options(refresh=True, package=tmp_path / "debs", runs=tmp_path, json=True)
+    given = BuildOptions(refresh=True, package=tmp_path / "debs", runs=tmp_path, json=True)
     assert run(given) == 1
     answer = capsys.readouterr()
     assert [each["package"] for each in json.decode(answer.out)] == [str(tmp_path / "debs" / "pgo-1.deb"), ""]
@@ -207,7 +207,7 @@ def test_a_package_that_cannot_be_written_hides_no_other(
     both = [(tmp_path / "1", structs.replace(BUILD, name="o3-1", recipe=parse_recipe("o3"))), (tmp_path / "2", BUILD)]
     monkeypatch.setattr(command, "refresh", lambda *_, **__: (both, []))
     monkeypatch.setattr(command, "package", fake_package)
-    assert run(Options(refresh=True, package=tmp_path / "debs", runs=tmp_path, json=True)) == 1
+    assert run(BuildOptions(refresh=True, package=tmp_path / "debs", runs=tmp_path, json=True)) == 1
     answer = capsys.readouterr()
     assert [each["package"] for each in json.decode(answer.out)] == ["", str(tmp_path / "debs" / "made.deb")]
     assert answer.err.replace("\n", " ") == f"o3-1 is not packaged: {tmp_path}/debs: no space left on device "
@@ -217,11 +217,11 @@ def test_what_the_tests_of_php_found_wrong_before_is_not_packaged_later(tmp_path
     place, kept = tmp_path / "finished" / "c0de", tmp_path / "tested" / "c0de"
     kept.mkdir(parents=True)
     (kept / "done.json").touch()
-    (kept / "tested.json").write_bytes(json.encode(Check("PHP's own tests", ok=False, seen="299 passed, 1 failed")))
+    (kept / "tested.json").write_bytes(json.encode(BuildCheck("PHP's own tests", ok=False, seen="299 passed, 1 failed")))
     monkeypatch.setattr(command, "named_build", lambda _: (place, BUILD))
     monkeypatch.setattr(command, "refuse_outdated", lambda _: None)
     with pytest.raises(DynoError, match="pgo-1: this build is not packaged: PHP's own tests: 299 passed, 1 failed"):
-        run(Options(finished="pgo-1", package=tmp_path / "debs"))
+        run(BuildOptions(finished="pgo-1", package=tmp_path / "debs"))
     assert not (tmp_path / "debs").exists()
 
 
@@ -257,7 +257,7 @@ def test_extensions_are_given_by_their_places() -> None:
 
 def test_names_from_outside_are_no_markup_and_obeyed_by_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     teaching = Teaching("shop", "1", (), 15.0, 1, 1, "shop", requests="/var/log/[red]access\x1b[2J.log")
-    wrong = (Check("a", ok=False, seen="\x1b"),)
+    wrong = (BuildCheck("a", ok=False, seen="\x1b"),)
     made = structs.replace(BUILD, lessons=(Lesson(teaching, 7, {}, 1),), skipped={"bolt": "\x1b[2J"}, checks=wrong)
     command._show([Listed(str(tmp_path / "\x1b[2J"), made)], as_json=False)
     said = capsys.readouterr().out

@@ -9,14 +9,14 @@ from msgspec import structs
 
 from phpdyno.commands.build import refresh as workflow
 from phpdyno.commands.build.builder import Trainee
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.model.recipe import Recipe
 from phpdyno.php_build.source import installed
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from tests.support.fakes.fake_study import FakeProgress
 from tests.support.made_up.builds import BUILD
 
@@ -32,14 +32,14 @@ class FakeSite:
     """Notes what it is asked to build."""
 
     def __init__(self) -> None:
-        self.foundations: list[Foundation] = []
-        self.courses: list[Course] = []
+        self.foundations: list[SourceRequest] = []
+        self.courses: list[TrainingLength] = []
         self.made: list[tuple[str, list[str]]] = []
         self.gone = ""
         self.without_bolt = False
 
     @contextmanager
-    def open(self, foundation: Foundation, **_: object) -> Iterator["FakeSite"]:
+    def open(self, foundation: SourceRequest, **_: object) -> Iterator["FakeSite"]:
         self.foundations.append(foundation)
         yield self
 
@@ -48,7 +48,7 @@ class FakeSite:
             raise DynoError("what it asked for is not kept", where=teaching.app)
         return Trainee(teaching.reference, teaching.weight, requests=teaching.requests)
 
-    def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
         if trainee.reference == self.gone:
             raise UsageError("there is no such file", where=trainee.reference)
         self.courses.append(course)
@@ -85,7 +85,7 @@ def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build, only: str = "") -
 def test_each_is_made_once_for_the_apps_that_it_was_examined_on(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
     refreshed(monkeypatch, O2, PGO, structs.replace(PGO, name="pgo-2", php_version="8.2.35"))
     assert site.made == [("o2", ["wordpress=3"]), ("pgo", ["wordpress=3"])]
-    assert site.courses[0] == Course(30.0, 500, 7)
+    assert site.courses[0] == TrainingLength(30.0, 500, 7)
 
 
 def test_orders_that_come_to_the_same_build_give_it_once(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:

@@ -9,9 +9,9 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.build import sources as build_ground
-from phpdyno.commands.build.sources import Foundation, find_ground
+from phpdyno.commands.build.sources import SourceRequest, find_ground
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.php_build.order import Ground
+from phpdyno.php_build.order import BuildSource
 from phpdyno.php_build.source.given import PARSER
 from phpdyno.php_build.source.installed import Installed
 from phpdyno.php_build.workshop import Workshop
@@ -20,7 +20,7 @@ from tests.support.fakes.fake_study import FakeProgress
 from tests.support.real.extension import extension_source
 
 INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1+b1", "8.2.36-1", "/usr/lib/php/20220829")
-Ask = Callable[[Foundation], Ground]
+Ask = Callable[[SourceRequest], BuildSource]
 PAIR = build_ground._Search._pair
 
 
@@ -81,14 +81,14 @@ def test_binaries_that_were_only_compiled_again_are_of_the_source_that_they_were
     ask: Ask, monkeypatch: pytest.MonkeyPatch, *, alone: bool
 ) -> None:
     monkeypatch.setattr(FakeArchive, "held", "8.2.36-1")
-    ground = ask(Foundation(alone=alone, extensions=() if alone else None, to_be_kept=True))
+    ground = ask(SourceRequest(alone=alone, extensions=() if alone else None, to_be_kept=True))
     assert (ground.origin.version, ground.measuring_only) == ("8.2.36-1", False)
     assert (ground.package, ground.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
 
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_where_the_exact_source_is_missing_an_older_one_is_for_measuring_only(ask: Ask, progress: FakeProgress, *, alone: bool) -> None:
-    ground = ask(Foundation(alone=alone, extensions=() if alone else None))
+    ground = ask(SourceRequest(alone=alone, extensions=() if alone else None))
     assert (ground.measuring_only, ground.version, ground.package, ground.package_version) == (True, "8.2.32", "", "")
     assert "older than what is installed, for measuring only" in progress.notes[0]
 
@@ -100,15 +100,15 @@ def test_what_was_fetched_before_does_without_the_archive(
     def offline(*_: object) -> None:
         raise DynoError("apt cannot fetch it: no network")
 
-    fetched = ask(Foundation())
+    fetched = ask(SourceRequest())
     monkeypatch.setattr(FakeArchive, "refresh", offline)
     monkeypatch.setattr(FakeArchive, "unpack", offline)
     progress.notes.clear()
     if to_be_kept:
         with pytest.raises(DynoError, match=r"8.2.36-1 cannot be had, .*: apt cannot fetch it: no network"):
-            ask(Foundation(to_be_kept=True))
+            ask(SourceRequest(to_be_kept=True))
     else:
-        assert ask(Foundation()) == fetched
+        assert ask(SourceRequest()) == fetched
         assert progress.notes == ["apt cannot fetch it: no network; so what was fetched before has to do", fetched.origin.notice]
 
 
@@ -142,7 +142,7 @@ def test_where_there_is_a_newer_version_only_it_is_for_measuring_beside_its_own_
 ) -> None:
     fetched: list[dict[str, str]] = []
     only_newer(monkeypatch, fetched)
-    ground = ask(Foundation())
+    ground = ask(SourceRequest())
     assert fetched == [{"php8.2-fpm": "8.2.40-1+b1", "php8.2-xml": "8.2.40-1"}]
     assert (ground.version, ground.beside, ground.measuring_only, ground.package) == ("8.2.40", "8.2.40", True, "")
     # They are configured as those binaries are.
@@ -166,7 +166,7 @@ def test_packages_that_compiling_beside_a_newer_version_needs_are_named_and_not_
     only_newer(monkeypatch, [])
     monkeypatch.setattr(build_ground, "require_packages", require)
     with pytest.raises(DynoError, match=r"^compiling PHP needs libxml2-dev$"):
-        ask(Foundation())
+        ask(SourceRequest())
 
 
 @pytest.mark.parametrize("more", [{"to_be_kept": True}, {"source": Path("/src")}])
@@ -176,7 +176,7 @@ def test_what_nobody_says_any_more_how_it_was_configured_is_to_be_upgraded(
     only_newer(monkeypatch, [])
     said = r"nobody says how php8.2-fpm 8.2.36-1\+b1 was configured: .*no 8.2.36-1\+b1; upgrade it: sudo apt-get update && sudo apt-get up"
     with pytest.raises(DynoError, match=said):
-        ask(structs.replace(Foundation(), **more))
+        ask(structs.replace(SourceRequest(), **more))
 
 
 def test_a_pair_has_the_extensions_of_other_packages_too_and_those_that_it_cannot_load_are_named(
@@ -196,7 +196,7 @@ def test_a_pair_has_the_extensions_of_other_packages_too_and_those_that_it_canno
         (into / "usr" / "sbin" / "php-fpm8.2").touch()
 
     monkeypatch.setattr(build_ground, "fetch_packages", fetch)
-    ground = ask(Foundation())
+    ground = ask(SourceRequest())
     assert ground.modules == ("apcu.so",)
     assert ground.theirs is not None
     assert (ground.theirs / "apcu.so").readlink() == theirs / "apcu.so"
@@ -205,21 +205,21 @@ def test_a_pair_has_the_extensions_of_other_packages_too_and_those_that_it_canno
 
 def test_what_is_to_be_kept_is_not_made_of_an_older_source(ask: Ask) -> None:
     with pytest.raises(DynoError, match=r"the source of php8.2 8.2.36-1 cannot be had, and an older one is for measuring only: .*404"):
-        ask(Foundation(to_be_kept=True))
+        ask(SourceRequest(to_be_kept=True))
 
 
 def test_an_older_source_of_ones_own_is_for_measuring_only_too(ask: Ask, progress: FakeProgress, tmp_path: Path) -> None:
-    older = Foundation(alone=True, extensions=(), source=source(tmp_path, "8.2.30"))
+    older = SourceRequest(alone=True, extensions=(), source=source(tmp_path, "8.2.30"))
     ground = ask(older)
     assert (ground.measuring_only, ground.version) == (True, "8.2.30")
     assert progress.notes == ["this source is PHP 8.2.30, older than the installed 8.2.36: for measuring only"]
-    kept = Foundation(alone=True, extensions=(), source=older.source, to_be_kept=True)
+    kept = SourceRequest(alone=True, extensions=(), source=older.source, to_be_kept=True)
     with pytest.raises(UsageError, match=r"older than the installed 8.2.36.*leave --package out"):
         ask(kept)
 
 
 def test_a_drop_in_of_a_newer_source_is_of_that_version_and_beside_the_installed_one(ask: Ask, tmp_path: Path) -> None:
-    ground = ask(Foundation(source=source(tmp_path, "8.2.40"), to_be_kept=True))
+    ground = ask(SourceRequest(source=source(tmp_path, "8.2.40"), to_be_kept=True))
     assert (ground.version, ground.beside, ground.measuring_only) == ("8.2.40", "8.2.36", False)
     assert (ground.package, ground.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
 
@@ -235,7 +235,7 @@ def test_a_drop_in_of_a_source_that_the_installed_extensions_do_not_fit_is_refus
     ask: Ask, tmp_path: Path, version: str, api: str, reason: str
 ) -> None:
     with pytest.raises(UsageError, match=rf"--source: this source is {reason}; compile its extensions in with --standalone"):
-        ask(Foundation(source=source(tmp_path, version, api=api)))
+        ask(SourceRequest(source=source(tmp_path, version, api=api)))
 
 
 def test_extensions_that_a_drop_in_links_are_those_that_are_there_now(ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -245,8 +245,8 @@ def test_extensions_that_a_drop_in_links_are_those_that_are_there_now(ask: Ask, 
         (theirs / name).touch()
     monkeypatch.setattr(build_ground, "look_at", lambda *_: structs.replace(INSTALLED, extension_dir=str(theirs)))
     newer = source(tmp_path / "source", "8.2.40")
-    assert ask(Foundation(source=newer)).modules == ("mysqli.so", "redis.so")
-    assert ask(Foundation(source=newer, alone=True, extensions=())).modules == ()
+    assert ask(SourceRequest(source=newer)).modules == ("mysqli.so", "redis.so")
+    assert ask(SourceRequest(source=newer, alone=True, extensions=())).modules == ()
 
 
 def test_what_the_installed_php_fpm_is_linked_with_is_wanted_of_a_drop_in_too(
@@ -254,7 +254,7 @@ def test_what_the_installed_php_fpm_is_linked_with_is_wanted_of_a_drop_in_too(
 ) -> None:
     wanted: list[str] = []
     monkeypatch.setattr(build_ground, "require_packages", wanted.extend)
-    assert "--with-fpm-apparmor" in ask(Foundation(source=source(tmp_path, "8.2.40"))).options
+    assert "--with-fpm-apparmor" in ask(SourceRequest(source=source(tmp_path, "8.2.40"))).options
     assert "libapparmor-dev" in wanted
 
 
@@ -265,7 +265,7 @@ def test_all_that_is_missing_is_asked_for_at_once(ask: Ask, monkeypatch: pytest.
     extension = extension_source(tmp_path / "answers")
     (extension / "answers.cpp").touch()
     unreleased = source(tmp_path / "source", "8.4.24", api="20240924")
-    foundation = Foundation(alone=True, extensions=("mbstring",), added=(("answers", extension),), source=unreleased, laid_out=True)
+    foundation = SourceRequest(alone=True, extensions=("mbstring",), added=(("answers", extension),), source=unreleased, laid_out=True)
     assert ask(foundation).extensions == ("mbstring", "answers")
     assert {"gcc", "libc6-dev", "libonig-dev", "g++", "bison", "re2c", "bolt-19"} <= set(wanted)
     assert len(wanted) == len(set(wanted))
@@ -281,13 +281,13 @@ def test_what_the_source_does_not_have_is_refused_by_name_and_left_out_of_the_co
 ) -> None:
     newer = source(tmp_path, "8.4.24", api="20240924")
     with pytest.raises(UsageError, match=r"--extension: PHP 8.4's own source has no imap; give its source with --with-extension"):
-        ask(Foundation(alone=True, extensions=("imap",), source=newer))
+        ask(SourceRequest(alone=True, extensions=("imap",), source=newer))
     monkeypatch.setattr(build_ground, "modules_of", lambda _: ("imap", "snmp", "Zend OPcache"))
-    assert ask(Foundation(alone=True, source=newer)).extensions == ("snmp",)
+    assert ask(SourceRequest(alone=True, source=newer)).extensions == ("snmp",)
     assert progress.notes == ["imap: not of PHP 8.4's own source, so this build is without; give the source with --with-extension"]
 
 
 def test_a_newer_series_of_its_own_may_be_kept(ask: Ask, tmp_path: Path) -> None:
-    wanted = Foundation(alone=True, extensions=(), source=source(tmp_path, "8.4.24", api="20240924"), to_be_kept=True)
+    wanted = SourceRequest(alone=True, extensions=(), source=source(tmp_path, "8.4.24", api="20240924"), to_be_kept=True)
     ground = ask(wanted)
     assert (ground.version, ground.beside, ground.measuring_only, ground.package) == ("8.4.24", "", False, "")

@@ -1,14 +1,14 @@
 """A check in words."""
 
 from phpdyno.commands.check import view
-from phpdyno.commands.check.found import Found
+from phpdyno.commands.check.found import CheckFound
 from phpdyno.model.inside.reach import Connection, Reached
 
 ROW = Connection("api.example.com", 443, "", "inet", "tcp", "refused", "ECONNREFUSED", 5)
 
 
-def found(**others: object) -> Found:
-    return Found(app="shop", targets=(), reached=Reached(5, (ROW,)), **{"bottle": "", **others})  # type: ignore[arg-type]
+def found(**others: object) -> CheckFound:
+    return CheckFound(app="shop", targets=(), reached=Reached(5, (ROW,)), **{"bottle": "", **others})  # type: ignore[arg-type]
 
 
 def test_a_peer_of_no_known_kind_is_told_with_how_it_is_let_through() -> None:

@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.compare.run import Question, check_load, make_plan
+from phpdyno.commands.compare.run import CompareRequest, check_load, make_plan
 from phpdyno.commands.tune.session import subject_of
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import APACHE, Arm, PhpBuild
 from phpdyno.model.plan import MAX_LAG, MAX_LAG_OF_CPU, AppSource
-from phpdyno.model.runs.tune import Asked
+from phpdyno.model.runs.tune import TuneRequest
 from phpdyno.model.workload import Target, Workload
 from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 from phpdyno.session.arms import Arms
 from phpdyno.session.requirements import loaded_concurrency
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.0")
-QUESTION = Question(AppSource(reference="hello"), transport="fastcgi", concurrency=4, keep_conn=True)
+QUESTION = CompareRequest(AppSource(reference="hello"), transport="fastcgi", concurrency=4, keep_conn=True)
 
 
 def arm(name: str, workers: int) -> Arm:
@@ -71,7 +71,7 @@ def test_more_than_nginx_serves_at_once_are_refused_where_there_is_one(monkeypat
     with pytest.raises(UsageError, match="501 requests in flight are over 500, which our nginx serves at once; ask for fewer, or measure"):
         check_load(structs.replace(many, transport="http"), arms())
     with pytest.raises(UsageError, match="1000 requests in flight are over 500"):
-        subject_of(Asked(AppSource(reference="hello"), loaded_concurrency=1000))
+        subject_of(TuneRequest(AppSource(reference="hello"), loaded_concurrency=1000))
     check_load(many, arms())
     apache = [structs.replace(each, settings={"web.server": APACHE}) for each in (arms().control, arms().treatments[0])]
     check_load(structs.replace(many, transport="http"), structs.replace(arms(), control=apache[0], treatments=(apache[1],)))

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.compare.command import Options, _exit_code
+from phpdyno.commands.compare.command import CompareOptions, _exit_code
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import BlockDone
 from phpdyno.model.verdict import VerdictKind
 from tests.support.made_up.journals import JIT, blocks, finished, opening, paid_by_the_database, plan
 
-TYPED = Options(
+TYPED = CompareOptions(
     reference="hello",
     treatments=("ini.opcache.enable=0",),
     control="",
@@ -49,7 +49,7 @@ CAREFUL = structs.replace(TYPED, fail_on="regression", require_verdict=True)
         (CAREFUL, ("improved", "equivalent"), 0),
     ],
 )
-def test_exit_codes_that_were_asked_for(asked: Options, kinds: tuple[VerdictKind, ...], code: int) -> None:
+def test_exit_codes_that_were_asked_for(asked: CompareOptions, kinds: tuple[VerdictKind, ...], code: int) -> None:
     view = view_of(finished(), "run")
     rows = tuple(structs.replace(row, kind=kind) for row, kind in zip(view.rows, kinds, strict=False))
     assert _exit_code(asked, structs.replace(view, rows=rows)) == code

@@ -9,7 +9,7 @@ from phpdyno.commands.connectors.asked import SWEEP, check_operation, divided, o
 from phpdyno.commands.connectors.clients import Here, equipped
 from phpdyno.commands.connectors.operations import OPERATIONS
 from phpdyno.errors import UsageError
-from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, ConnectorRow
 
 
 def names(
@@ -123,13 +123,13 @@ def test_a_client_of_somebody_elses_is_measured_where_it_is_and_skipped_with_the
     assert [row.autoload for row in kept] == [(), (str(loader),), ()]
     assert skipped == {}
     kept, skipped = divided(rows, Here({}))
-    assert kept == (Row("own"), Row(CEILING, "window", 512))
+    assert kept == (ConnectorRow("own"), ConnectorRow(CEILING, "window", 512))
     assert skipped == {"tarantool-php sync unix": "it is not here: give it with --with tarantool-php=PATH"}
 
 
 def test_an_extension_is_loaded_by_its_path_unless_the_php_has_it(tmp_path: Path) -> None:
     (module := tmp_path / "tarantool.so").touch()
-    row = Row("pecl", "sync", 1, "tcp")
+    row = ConnectorRow("pecl", "sync", 1, "tcp")
     assert equipped(row, Here({"pecl": module})) == (structs.replace(row, settings=(("ext.tarantool", str(module)),)), "")
     assert equipped(row, Here({"pecl": module}, frozenset({"tarantool"}))) == (row, "")
     assert equipped(row, Here({})) == (row, "it is not here: give it with --with pecl=PATH")
@@ -141,7 +141,7 @@ def test_an_extension_is_loaded_by_its_path_unless_the_php_has_it(tmp_path: Path
 def test_a_packer_and_an_engine_need_what_they_are_made_of(tmp_path: Path) -> None:
     (module := tmp_path / "msgpack.so").touch()
     (loader := tmp_path / "autoload.php").touch()
-    packed, revolt = Row("own", packer="msgpack"), Row("own", "revolt", 25)
+    packed, revolt = ConnectorRow("own", packer="msgpack"), ConnectorRow("own", "revolt", 25)
     assert equipped(packed, Here({}))[1] == "it is not here: give it with --with msgpack=PATH"
     assert equipped(packed, Here({"msgpack": module}))[0].settings == (("ext.msgpack", str(module)),)
     assert equipped(packed, Here({}, frozenset({"msgpack"}))) == (packed, "")
@@ -151,7 +151,7 @@ def test_a_packer_and_an_engine_need_what_they_are_made_of(tmp_path: Path) -> No
 
 def test_threads_have_a_php_of_their_own_and_what_that_one_has(tmp_path: Path) -> None:
     (module := tmp_path / "parallel.so").touch()
-    row, zts = Row("tarantool-php", "threads", 16), {"php": "/opt/php"}
+    row, zts = ConnectorRow("tarantool-php", "threads", 16), {"php": "/opt/php"}
     (loader := tmp_path / "autoload.php").touch()
     here = {"tarantool-php": loader}
     assert equipped(row, Here(here))[1] == "it is not here: give a PHP for threads with --with php-zts=PATH"

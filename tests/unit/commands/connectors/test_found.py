@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.asked import Asked
+from phpdyno.commands.connectors.asked import LabRequest
 from phpdyno.commands.connectors.counting import FILE as SYSCALLS
 from phpdyno.commands.connectors.counting import SyscallsFound, is_counted
 from phpdyno.commands.connectors.found import BestFound, LabFound, RowFound, best_of, lab_found
@@ -23,10 +23,15 @@ from phpdyno.journal.replacing import replace_record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.runs.connector import CEILING, Row
+from phpdyno.model.runs.connector import CEILING, ConnectorRow
 from phpdyno.model.verdict import Effect, Verdict
 
-SYNC, FIBERS, TCP, MOST = Row("own"), Row("own", "fibers", 128), Row("own", transport="tcp"), Row(CEILING, "window", 512)
+SYNC, FIBERS, TCP, MOST = (
+    ConnectorRow("own"),
+    ConnectorRow("own", "fibers", 128),
+    ConnectorRow("own", transport="tcp"),
+    ConnectorRow(CEILING, "window", 512),
+)
 
 
 def cost(per_s: float, *, failed: int = 0) -> Cost:
@@ -46,13 +51,15 @@ def cost(per_s: float, *, failed: int = 0) -> Cost:
     )
 
 
-def observation(row: Row, block: int, *, excluded: str = "", failed: int = 0) -> Observation:
+def observation(row: ConnectorRow, block: int, *, excluded: str = "", failed: int = 0) -> Observation:
     treated = cost(200_000.0, failed=failed)
     return Observation(row.name, block, 3.0, 3.0, 0.1, 2, cost(10_000.0), treated, excluded=excluded)
 
 
-def run_with(place: Path, *records: Record, skipped: dict[str, str] | None = None, rows: tuple[Row, ...] = (FIBERS, TCP)) -> LabFound:
-    asked = Asked(("select", "ping"), (SYNC, FIBERS, TCP), "/usr/bin/php", skipped=skipped or {})
+def run_with(
+    place: Path, *records: Record, skipped: dict[str, str] | None = None, rows: tuple[ConnectorRow, ...] = (FIBERS, TCP)
+) -> LabFound:
+    asked = LabRequest(("select", "ping"), (SYNC, FIBERS, TCP), "/usr/bin/php", skipped=skipped or {})
     write_lab(place, LabRecord(SCHEMA, asked, (), "digest"))
     plan = plan_of(
         "select",
@@ -71,7 +78,7 @@ def run_with(place: Path, *records: Record, skipped: dict[str, str] | None = Non
     return lab_found(place)
 
 
-def blocks_of(row: Row) -> list[BlockDone]:
+def blocks_of(row: ConnectorRow) -> list[BlockDone]:
     return [BlockDone(n, float(n), n + 1.0, (observation(row, n),), "") for n in range(3)]
 
 
@@ -79,7 +86,7 @@ def blocks(*, excluded: str = "", failed: int = 0) -> list[BlockDone]:
     return [BlockDone(n, float(n), n + 1.0, (observation(FIBERS, n, excluded=excluded, failed=failed),), "") for n in range(3)]
 
 
-def concluded(row: Row, **kept: object) -> Concluded:
+def concluded(row: ConnectorRow, **kept: object) -> Concluded:
     return Concluded(Verdict(row.name, **kept))  # type: ignore[arg-type]
 
 
@@ -102,7 +109,7 @@ def test_rows_have_their_speed_and_what_an_operation_costs_either_side(tmp_path:
 
 
 def test_every_row_is_told_as_a_share_of_the_ceiling_over_its_own_transport(tmp_path: Path) -> None:
-    def seen(row: Row, block: int, ratio: float) -> Observation:
+    def seen(row: ConnectorRow, block: int, ratio: float) -> Observation:
         return structs.replace(observation(row, block), treatment=row.name, log_ratio=math.log(ratio))
 
     blocks = [
@@ -168,7 +175,7 @@ def test_its_page_holds_every_figure_and_draws_every_operation(tmp_path: Path) -
 
 @pytest.mark.parametrize(("in_flight", "operations"), [(1, 2_000), (128, 2_560), (512, 10_000)])
 def test_a_slot_fills_the_flight_and_deletes_no_tuple_twice(in_flight: int, operations: int) -> None:
-    row = Row("own", "window", in_flight)
+    row = ConnectorRow("own", "window", in_flight)
     plan = plan_of(
         "delete",
         SYNC,
@@ -210,7 +217,7 @@ def test_of_rows_that_differ_in_flight_the_fastest_is_named_and_what_is_not_told
     def row(flight: int, ratio: float, low: float | None, high: float | None, **seen: float) -> RowFound:
         return RowFound(f"own fibers@{flight} unix", 1.0, ratio, low, high, blocks=3, **seen)  # type: ignore[arg-type]
 
-    rows = tuple(Row("own", "fibers", flight) for flight in (25, 128, 512))
+    rows = tuple(ConnectorRow("own", "fibers", flight) for flight in (25, 128, 512))
     told = list(best_of([row(25, 10, 9, 11), row(128, 30, 28, 33), row(512, 31, 29, 33)], rows))
     assert told == [BestFound("own fibers unix", "own fibers@512 unix", ("own fibers@128 unix",))]
     # Without intervals by what single blocks gave, and of one block nothing is known.
@@ -222,7 +229,9 @@ def test_of_rows_that_differ_in_flight_the_fastest_is_named_and_what_is_not_told
     # The control is one of them: two processes may be slower than it.
     control = RowFound("own sync unix", 1.0, blocks=3)
     several = RowFound("own sync x2 unix", 0.5, 0.5, 0.4, 0.6, blocks=3)
-    assert list(best_of([control, several], (Row("own"), Row("own", processes=2)))) == [BestFound("own sync unix", "own sync unix", ())]
+    assert list(best_of([control, several], (ConnectorRow("own"), ConnectorRow("own", processes=2)))) == [
+        BestFound("own sync unix", "own sync unix", ())
+    ]
 
 
 def test_a_page_is_of_a_study_and_has_a_directory(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.connectors.found import DOCUMENT, LabFound, PartFound, RowFound
+from phpdyno.commands.connectors.found import DOCUMENT, LabFound, OperationFound, RowFound
 from phpdyno.commands.connectors.render.study_page import study_page
 from phpdyno.commands.connectors.study import ConnectorStudy, load_connector_study
 from phpdyno.commands.study import command as cli_study
@@ -61,7 +61,7 @@ def small(tmp_path: Path, *changes: tuple[str, str]) -> Path:
 
 
 def found(*rows: RowFound, skipped: dict[str, str] | None = None) -> LabFound:
-    return LabFound(DOCUMENT, "run", (PartFound("select", rows, finished=True),), None, 0.95, skipped or {})
+    return LabFound(DOCUMENT, "run", (OperationFound("select", rows, finished=True),), None, 0.95, skipped or {})
 
 
 def page_of(study: ConnectorStudy, *rows: RowFound, skipped: dict[str, str] | None = None) -> str:
@@ -106,7 +106,7 @@ def test_a_fault_in_a_file_is_named_with_its_place(tmp_path: Path, old: str, new
 
 def test_the_command_for_studies_names_the_one_that_carries_it_out(tmp_path: Path) -> None:
     path = small(tmp_path)
-    options = cli_study.Options(path, None, "", None, tmp_path, None, json=False)
+    options = cli_study.StudyOptions(path, None, "", None, tmp_path, None, json=False)
     with pytest.raises(UsageError, match=re.escape(f"phpdyno connectors --study {path}")):
         cli_study.run(options)
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from phpdyno.commands.doctor.command import meaning, run, table
-from phpdyno.commands.doctor.estimate import Decidable, Estimate
+from phpdyno.commands.doctor.estimate import Decidable, HostEstimate
 from phpdyno.commands.doctor.run import CheckUp
 from phpdyno.errors import UsageError
 from phpdyno.host.checkup.check import Check, install
@@ -41,7 +41,7 @@ def test_every_line_fits_and_a_command_is_not_torn(width: int) -> None:
 
 
 def test_the_last_line_is_the_estimate() -> None:
-    found = CheckUp(possible=True, checks=(OK, LIMITED, ABSENT), estimate=Estimate(app="hello", sentence=SENTENCE))
+    found = CheckUp(possible=True, checks=(OK, LIMITED, ABSENT), estimate=HostEstimate(app="hello", sentence=SENTENCE))
     assert meaning(found) == [
         "Comparisons can be measured here, within limits: open files.",
         "Not installed (above is what for): strace.",
@@ -83,7 +83,7 @@ def test_what_a_program_says_of_itself_cannot_steer_the_terminal() -> None:
 
 def test_the_reference_names_every_field() -> None:
     page = (ROOT / "docs" / "reference" / "doctor.md").read_text()
-    for kind in (CheckUp, Check, Estimate, Decidable):
+    for kind in (CheckUp, Check, HostEstimate, Decidable):
         for field in msgspec.structs.fields(kind):
             assert f"| `{field.encode_name}` |" in page, field.name
     (schema,) = msgspec.json.schema(CheckUp)["$defs"]["CheckUp"]["properties"]["schema"]["enum"]

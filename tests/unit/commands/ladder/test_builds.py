@@ -8,16 +8,16 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.build.builder import Trainee
-from phpdyno.commands.compare.run import Question
+from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.ladder import run as workflow
-from phpdyno.commands.ladder.run import Climb
+from phpdyno.commands.ladder.run import LadderRequest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.journal.ladder import LadderRecord
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.plan import AppSource
 from phpdyno.model.recipe import Recipe
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from tests.support.fakes.fake_study import FakeProgress
 from tests.support.made_up.builds import BUILD
 from tests.support.made_up.ladders import TEACHING
@@ -33,7 +33,7 @@ class FakeSite:
         self._progress = progress
         yield self
 
-    def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
         return TEACHING
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
@@ -53,7 +53,7 @@ def climbed(monkeypatch: pytest.MonkeyPatch, *recipes: str, bolt: str = "", prog
 
     monkeypatch.setattr(workflow, "require_bolt", ask)
     monkeypatch.setattr(workflow, "open_site", FakeSite().open)
-    climb = Climb(tuple(map(parse_recipe, recipes)), Question(AppSource("wordpress")))
+    climb = LadderRequest(tuple(map(parse_recipe, recipes)), CompareRequest(AppSource("wordpress")))
     return workflow.build_steps(climb, logs=Path("/logs"), progress=progress or FakeProgress())
 
 

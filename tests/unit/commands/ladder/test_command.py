@@ -10,14 +10,14 @@ from rich.console import Console
 from phpdyno.commands.common.options import NO_REQUESTS, TRAINING, GroundOptions
 from phpdyno.commands.ladder import command
 from phpdyno.commands.ladder import run as workflow
-from phpdyno.commands.ladder.command import Options, climb_of, run
+from phpdyno.commands.ladder.command import LadderOptions, climb_of, run
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.php_build.rungs import RUNGS
 
 
-def asked(tmp_path: Path, **changed: object) -> Options:
-    usual = Options(
+def asked(tmp_path: Path, **changed: object) -> LadderOptions:
+    usual = LadderOptions(
         "hello", GroundOptions(), NO_REQUESTS, (), True, TRAINING, "1%", "95%", None, "http", 1, tmp_path / "runs", None, json=True
     )
     return structs.replace(usual, **changed)

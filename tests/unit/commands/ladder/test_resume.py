@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.compare.run import Question
+from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.ladder import run as workflow
 from phpdyno.commands.ladder.top import Top
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
@@ -20,7 +20,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.build import Build
 from phpdyno.model.inside.hot import HotPass
 from phpdyno.model.plan import AppSource
-from phpdyno.model.runs.ladder import Step
+from phpdyno.model.runs.ladder import LadderStep
 from phpdyno.model.verdict import Verdict
 from phpdyno.model.workload import Workload
 from tests.support.made_up.ladders import knob_journal, ladder_journal, ladder_record
@@ -98,7 +98,7 @@ def test_that_knobs_are_not_measured_is_said_until_they_are(measured: Path, monk
 def test_knobs_for_which_the_budget_was_too_small_take_another_one(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
 
-    def refuse(question: Question, *_: object, **__: object) -> None:
+    def refuse(question: CompareRequest, *_: object, **__: object) -> None:
         given.append(question.budget_s)
         raise BudgetTooSmall("no interval can become finite", budget_s=question.budget_s, enough_s=840)
 
@@ -157,10 +157,10 @@ def test_a_build_that_was_made_again_is_not_measured_beside_the_others(measured:
 
 
 def test_what_goes_on_top_is_looked_for_once_and_told_of(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[Step, int]] = []
-    top = Top((Step("JIT", "ini.opcache.jit=tracing", "pgo+bolt"),), ("preloading: 1 of 9 scripts is left out",))
+    asked: list[tuple[LadderStep, int]] = []
+    top = Top((LadderStep("JIT", "ini.opcache.jit=tracing", "pgo+bolt"),), ("preloading: 1 of 9 scripts is left out",))
 
-    def find(below: Step, *_: object, memory_kib: int, **__: object) -> Top:
+    def find(below: LadderStep, *_: object, memory_kib: int, **__: object) -> Top:
         asked.append((below, memory_kib))
         return top
 

@@ -7,10 +7,15 @@ import pytest
 
 from phpdyno.commands.ladder.steps import climbed
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.runs.ladder import STOCK, Step
+from phpdyno.model.runs.ladder import STOCK, LadderStep
 
 COST = Cost(10, 30_000, 1, 1, 1, 60_000, 3_000, 7_000)
-STEPS = (Step("o2", "build=o2"), Step("pgo", "build=pgo", "o2"), Step("lto", "build=lto", "o2"), Step("bolt", "build=pgo+bolt", "pgo"))
+STEPS = (
+    LadderStep("o2", "build=o2"),
+    LadderStep("pgo", "build=pgo", "o2"),
+    LadderStep("lto", "build=lto", "o2"),
+    LadderStep("bolt", "build=pgo+bolt", "pgo"),
+)
 SPECS = {step.name: step.spec for step in STEPS}
 TRUTH = {"o2": 1.01, "pgo": 1.09, "lto": 1.01, "bolt": 1.12}
 
@@ -53,8 +58,8 @@ def test_what_could_not_be_measured_says_why_and_has_no_number() -> None:
 
 def test_a_step_stands_on_something() -> None:
     with pytest.raises(ValueError, match="stands on another one"):
-        climbed([Step("pgo", "build=pgo", "o3")], [], alpha=0.05, margin=0.01, mixture=1.0, invalid={})
-    assert climbed([Step("o2", "build=o2", STOCK)], [], alpha=0.05, margin=0.01, mixture=1.0, invalid={})
+        climbed([LadderStep("pgo", "build=pgo", "o3")], [], alpha=0.05, margin=0.01, mixture=1.0, invalid={})
+    assert climbed([LadderStep("o2", "build=o2", STOCK)], [], alpha=0.05, margin=0.01, mixture=1.0, invalid={})
 
 
 def test_a_step_on_one_without_a_number_says_so_and_keeps_what_it_brings_in_all() -> None:

@@ -10,18 +10,18 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.ladder import top as module
-from phpdyno.commands.ladder.top import Seen, look_at, top_of
+from phpdyno.commands.ladder.top import BuildSeen, look_at, top_of
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import AppSource, Plan
-from phpdyno.model.runs.ladder import Step
+from phpdyno.model.runs.ladder import LadderStep
 from phpdyno.php_build.train.beside import WrongAnswer
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.tuning.preloading import PRELOAD
 from phpdyno.tuning.safe import Subset
 from tests.support.made_up.facts import NO_OPCACHE, OPCACHE, PLAIN
 
-BELOW = Step("pgo+bolt", "build=pgo+bolt-1", "pgo", build="pgo+bolt-1")
+BELOW = LadderStep("pgo+bolt", "build=pgo+bolt-1", "pgo", build="pgo+bolt-1")
 FACTS = structs.replace(PLAIN, opcache=structs.replace(OPCACHE, used_bytes=28 << 20, free_bytes=100 << 20))
 LOADED = ("index.php", "header.php", "plugin.php", "footer.php")
 SILENT: Any = SimpleNamespace(phase=lambda _: None, note=lambda _: None, tick=lambda *_: None)
@@ -39,7 +39,7 @@ def _kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_reserved_pages_are_counted_by_the_code_and_by_the_memory_that_is_shared() -> None:
-    top = top_of(BELOW, Seen((5000,), FACTS, LOADED, Subset(LOADED, 0)), memory_kib=16 * GIB_KIB, reservable=True)
+    top = top_of(BELOW, BuildSeen((5000,), FACTS, LOADED, Subset(LOADED, 0)), memory_kib=16 * GIB_KIB, reservable=True)
     specs = {each.name: each.spec for each in top.steps}
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M"
     assert specs == {
@@ -60,20 +60,20 @@ def test_reserved_pages_are_counted_by_the_code_and_by_the_memory_that_is_shared
     ],
 )
 def test_pages_that_a_host_cannot_spare_are_not_asked_for(memory_kib: int, reservable: bool, ends: str, said: str) -> None:
-    top = top_of(BELOW, Seen((5000,), FACTS), memory_kib=memory_kib, reservable=reservable)
+    top = top_of(BELOW, BuildSeen((5000,), FACTS), memory_kib=memory_kib, reservable=reservable)
     assert [each.spec.endswith(ends) for each in top.steps] == [True, False, True]
     (note,) = top.notes
     assert said in note
 
 
 def test_what_is_left_out_is_said() -> None:
-    top = top_of(BELOW, Seen((5000, 1200), FACTS, LOADED, Subset(LOADED[:2], 1)), memory_kib=16 * GIB_KIB, reservable=True)
+    top = top_of(BELOW, BuildSeen((5000, 1200), FACTS, LOADED, Subset(LOADED[:2], 1)), memory_kib=16 * GIB_KIB, reservable=True)
     assert top.notes == (
         "pgo+bolt: opcache.huge_code_pages moves the code as it lay before BOLT (5,000 KiB, of which only what BOLT left in place still "
         "runs), and not the 1,200 KiB that BOLT laid out, which are another mapping",
         "preloading: 2 of 4 scripts are left out, as a start fails or an answer differs; 1 of them were not tried",
     )
-    none = top_of(BELOW, Seen((5000,), FACTS, LOADED), memory_kib=16 * GIB_KIB, reservable=True)
+    none = top_of(BELOW, BuildSeen((5000,), FACTS, LOADED), memory_kib=16 * GIB_KIB, reservable=True)
     assert none.notes == ("preloading: none of 4 scripts was found with which nothing fails and no answer differs",)
     assert "JIT and preloading" not in {each.name for each in none.steps}
 
@@ -119,13 +119,13 @@ def looking(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def seen() -> Seen:
+def seen() -> BuildSeen:
     return look_at(BELOW, PLAN, logs=Path("/logs"), progress=SILENT)
 
 
 @pytest.mark.usefixtures("looking")
 def test_scripts_with_which_a_start_fails_or_an_answer_differs_are_found_out() -> None:
-    assert seen() == Seen((5000,), FACTS, LOADED, Subset(LOADED[:2], 0))
+    assert seen() == BuildSeen((5000,), FACTS, LOADED, Subset(LOADED[:2], 0))
 
 
 def test_a_control_that_fails_is_no_fault_of_a_script(looking: pytest.MonkeyPatch) -> None:
@@ -136,4 +136,4 @@ def test_a_control_that_fails_is_no_fault_of_a_script(looking: pytest.MonkeyPatc
 
 def test_without_opcache_nothing_can_be_preloaded(looking: pytest.MonkeyPatch) -> None:
     looking.setattr(FakeBeside, "facts", NO_OPCACHE)
-    assert seen() == Seen((5000,), NO_OPCACHE)
+    assert seen() == BuildSeen((5000,), NO_OPCACHE)

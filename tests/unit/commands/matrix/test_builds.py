@@ -8,15 +8,15 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.build.builder import Trainee
-from phpdyno.commands.build.sources import Foundation
+from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.commands.matrix import run as workflow
-from phpdyno.commands.matrix.run import Wish
+from phpdyno.commands.matrix.run import MatrixRequest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, Teaching
 from phpdyno.model.recipe import Recipe
 from phpdyno.model.runs.matrix import ALL
-from phpdyno.php_build.train.training import Course
+from phpdyno.php_build.train.training import TrainingLength
 from tests.support.fakes.fake_study import FakeProgress
 from tests.support.made_up.builds import BUILD
 from tests.support.made_up.ladders import TEACHING, matrix_record
@@ -31,11 +31,11 @@ class FakeSite:
         self._fails = fails
 
     @contextmanager
-    def open(self, foundation: Foundation, **_: object) -> Iterator["FakeSite"]:
+    def open(self, foundation: SourceRequest, **_: object) -> Iterator["FakeSite"]:
         assert foundation.laid_out  # BOLT is asked for before anything is compiled
         yield self
 
-    def taught_by(self, trainee: Trainee, course: Course) -> Teaching:
+    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
         return structs.replace(TEACHING, app=trainee.reference, reference=trainee.reference)
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
@@ -46,7 +46,7 @@ class FakeSite:
 
 def made(monkeypatch: pytest.MonkeyPatch, *fails: str) -> dict[str, Build]:
     monkeypatch.setattr(workflow, "open_site", FakeSite(*fails).open)
-    wish = Wish((Trainee("wordpress"), Trainee("hello")), parse_recipe("pgo+bolt"))
+    wish = MatrixRequest((Trainee("wordpress"), Trainee("hello")), parse_recipe("pgo+bolt"))
     return workflow._build(wish, logs=Path("/logs"), progress=FakeProgress()).profiled
 
 

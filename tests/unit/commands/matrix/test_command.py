@@ -9,7 +9,7 @@ from msgspec import structs
 from phpdyno.commands.common.options import RECIPE, TRAINING, GroundOptions
 from phpdyno.commands.matrix import command
 from phpdyno.commands.matrix import run as workflow
-from phpdyno.commands.matrix.command import Options, run
+from phpdyno.commands.matrix.command import MatrixOptions, run
 from phpdyno.errors import UsageError
 from phpdyno.journal.matrix import write_matrix
 from tests.support.made_up.ladders import matrix_record
@@ -37,14 +37,14 @@ def test_what_cannot_be_built_or_measured_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], said: str
 ) -> None:
     monkeypatch.setattr(workflow, "open_site", lambda *_, **__: pytest.fail("nothing is built"))
-    usual = Options(APPS, GroundOptions(), RECIPE, TRAINING, "1%", "95%", "10m", 1, tmp_path / "runs", None, json=True)
+    usual = MatrixOptions(APPS, GroundOptions(), RECIPE, TRAINING, "1%", "95%", "10m", 1, tmp_path / "runs", None, json=True)
     with pytest.raises(UsageError, match=said):
         run(structs.replace(usual, **changed))
     assert not (tmp_path / "runs").exists()
 
 
-def asked(tmp_path: Path, *apps: str, budget: str | None = None, resume: Path | None = None) -> Options:
-    return Options(apps, GroundOptions(), RECIPE, TRAINING, "1%", "95%", budget, 1, tmp_path / "runs", resume, json=True)
+def asked(tmp_path: Path, *apps: str, budget: str | None = None, resume: Path | None = None) -> MatrixOptions:
+    return MatrixOptions(apps, GroundOptions(), RECIPE, TRAINING, "1%", "95%", budget, 1, tmp_path / "runs", resume, json=True)
 
 
 def test_namesakes_are_refused_before_anything_is_built(tmp_path: Path) -> None:

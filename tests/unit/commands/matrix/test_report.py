@@ -13,7 +13,7 @@ from phpdyno.commands.matrix.render.terminal import matrix_summary
 from phpdyno.commands.matrix.view import NOT_MEASURED, MatrixView, matrix_view, outcome_words, profile_found, safest, warmth
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.runs.matrix import ALL, Cell
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from tests.support.made_up.ladders import journal, matrix_record
 
 RECORD = matrix_record()
@@ -86,7 +86,7 @@ def test_a_build_without_a_step_of_the_recipe_has_no_figures_beside_the_others_a
 
 
 def cell(app: str, low: float, high: float) -> Cell:
-    return Cell("a", app, Ratio((low + high) / 2, low, high, 20), "improved", "relevant")
+    return Cell("a", app, TunedRatio((low + high) / 2, low, high, 20), "improved", "relevant")
 
 
 def test_a_profile_is_safe_where_no_interval_holds_a_loss_that_matters() -> None:
@@ -115,12 +115,12 @@ def test_what_stands_against_a_profile_is_said() -> None:
         f"{nothing}.",
     )
     assert said_of(kind="regressed") == ("The profile of a makes y slower.", f"{nothing}.")
-    assert said_of(relevance="spent elsewhere", ratio=Ratio(1.05, 1.04, 1.06, 20)) == (
+    assert said_of(relevance="spent elsewhere", ratio=TunedRatio(1.05, 1.04, 1.06, 20)) == (
         "The profile of a, on y: what PHP saves the other servers pay, and more.",
         f"{nothing}.",
     )
     assert said_of(kind="inconclusive", ratio=None, reason=NOT_MEASURED) == ("Outcome: open, since y is not measured.",)
-    assert said_of(ratio=Ratio(1.002, 1.0001, 1.004, 20)) == (
+    assert said_of(ratio=TunedRatio(1.002, 1.0001, 1.004, 20)) == (
         "Outcome: the profile of a is safe to ship to all: no app loses what matters.",
     )
 

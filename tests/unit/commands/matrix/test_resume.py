@@ -13,7 +13,7 @@ from phpdyno.commands.matrix import run as workflow
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted, UsageError
 from phpdyno.journal.matrix import MatrixRecord, read_matrix, write_matrix
 from phpdyno.journal.reader import FILE
-from phpdyno.journal.study import Ground
+from phpdyno.journal.study import Provenance
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Binary, Build
@@ -25,7 +25,7 @@ from tests.support.made_up.journals import CONTROL, JIT, opening, plan
 from tests.support.made_up.journals import blocks as measured
 from tests.support.made_up.ladders import TEACHING, matrix_record
 
-GROUND = Ground("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
+GROUND = Provenance("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
 
 
 class FakeHost:
@@ -45,7 +45,7 @@ class FakeHost:
         place.mkdir(parents=True, exist_ok=True)
         write_build(place, build)
 
-    def read_ground(self, builds: Iterable[PhpBuild]) -> Ground:
+    def read_ground(self, builds: Iterable[PhpBuild]) -> Provenance:
         assert len(list(builds)) == 2
         return self.ground
 
@@ -113,7 +113,7 @@ def test_other_binaries_of_the_same_name_are_not_measured_beside_the_others(tmp_
         (structs.replace(GROUND, code="beef"), r"measuring code c0de \(0\.1\.0\), now beef; start a new matrix"),
     ],
 )
-def test_comparisons_on_something_else_are_not_added(tmp_path: Path, host: FakeHost, ground: Ground, said: str) -> None:
+def test_comparisons_on_something_else_are_not_added(tmp_path: Path, host: FakeHost, ground: Provenance, said: str) -> None:
     begun(tmp_path / "run")
     host.ground = ground
     with pytest.raises(UsageError, match=said):

@@ -6,11 +6,11 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.common.options import RequestOptions
-from phpdyno.commands.measure.command import MOST_ARMS, Options, asked_points, question_of, refuse_another_plan
+from phpdyno.commands.measure.command import MOST_ARMS, MeasureOptions, asked_points, question_of, refuse_another_plan
 from phpdyno.errors import UsageError
 from phpdyno.model.runs.sweep import Point, points_of
 
-TYPED = Options(
+TYPED = MeasureOptions(
     reference="hello",
     control="pool.pm.max_children=10",
     docroot=None,
@@ -122,7 +122,7 @@ def test_loads_that_cannot_be(concurrency: str, said: str) -> None:
         (structs.replace(TYPED, arms=("",) * MOST_ARMS), "--arm: 11 arms are more than 10; name fewer"),
     ],
 )
-def test_options_that_cannot_be(changed: Options, said: str) -> None:
+def test_options_that_cannot_be(changed: MeasureOptions, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         question_of(changed)
     assert said in str(caught.value)

@@ -12,7 +12,7 @@ from phpdyno.commands.measure import run as module
 from phpdyno.commands.measure.run import (
     DEBIAN_POOL,
     POINTS,
-    Question,
+    MeasureRequest,
     check_question,
     make_sweep_plan,
     pool_arms,
@@ -34,7 +34,7 @@ from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 from tests.support.made_up.journals import preflight
 from tests.support.made_up.sweeps.sweeps import plan_of, visit
 
-ASKED = Question(AppSource(reference="hello"))
+ASKED = MeasureRequest(AppSource(reference="hello"))
 
 
 class FakeReader:

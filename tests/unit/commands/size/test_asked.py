@@ -2,8 +2,8 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.common.requests import OwnRequests
-from phpdyno.commands.size.asked import Asked, Limits, check_asked, memory_kib, request_rate, response_time
-from phpdyno.commands.size.command import Options, asked_of, with_requests
+from phpdyno.commands.size.asked import GivenLimits, SizeRequest, check_asked, memory_kib, request_rate, response_time
+from phpdyno.commands.size.command import SizeOptions, asked_of, with_requests
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
 from phpdyno.model.plan import AppSource
@@ -47,22 +47,22 @@ def test_what_is_no_memory_is_refused_by_name(text: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "where"),
     [
-        (Asked(AppSource("hello"), most=0), "--most"),
-        (Asked(AppSource("hello"), most=437), "--most"),
-        (Asked(AppSource("hello"), most=100_000, transport="fastcgi"), "--most"),
-        (Asked(AppSource("hello"), limits=Limits(cores=0)), "--cores"),
-        (Asked(AppSource("hello"), limits=Limits(process_max=-1)), "--process-max"),
-        (Asked(AppSource("hello"), limits=Limits(connections=0)), "--max-connections"),
+        (SizeRequest(AppSource("hello"), most=0), "--most"),
+        (SizeRequest(AppSource("hello"), most=437), "--most"),
+        (SizeRequest(AppSource("hello"), most=100_000, transport="fastcgi"), "--most"),
+        (SizeRequest(AppSource("hello"), limits=GivenLimits(cores=0)), "--cores"),
+        (SizeRequest(AppSource("hello"), limits=GivenLimits(process_max=-1)), "--process-max"),
+        (SizeRequest(AppSource("hello"), limits=GivenLimits(connections=0)), "--max-connections"),
     ],
 )
-def test_numbers_that_cannot_be_are_refused(asked: Asked, where: str) -> None:
+def test_numbers_that_cannot_be_are_refused(asked: SizeRequest, where: str) -> None:
     with pytest.raises(UsageError) as refused:
         check_asked(asked)
     assert refused.value.where == where
 
 
-def options() -> Options:
-    return Options(
+def options() -> SizeOptions:
+    return SizeOptions(
         reference="hello",
         p99="200ms",
         rate=None,
@@ -87,7 +87,7 @@ def test_options_become_what_is_asked() -> None:
     asked = asked_of(options())
     assert asked.objective.p99_s == pytest.approx(0.2)
     assert asked.objective.rate_per_s is None
-    assert asked.limits == Limits(memory_kib=524_288, cores=2)
+    assert asked.limits == GivenLimits(memory_kib=524_288, cores=2)
     assert asked.budget_s == 300.0
 
 

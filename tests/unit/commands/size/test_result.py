@@ -9,7 +9,7 @@ from phpdyno.commands.size.decision.costs import target_costs
 from phpdyno.commands.size.decision.settings import SOMAXCONN, pool_settings
 from phpdyno.commands.size.found import ManagerRow, SizeFound
 from phpdyno.commands.size.measuring.pools import BACKLOG
-from phpdyno.commands.size.record import Concluded, ManagerFailed, PoolMeasured, SizeHost, SizeRun, Stopped, TargetsChosen
+from phpdyno.commands.size.record import ManagerFailed, PoolMeasured, SizeConcluded, SizeHost, SizeRun, Stopped, TargetsChosen
 from phpdyno.commands.size.render.page import render_size
 from phpdyno.commands.size.render.terminal import size_summary
 from phpdyno.commands.size.result import _agree, found_of
@@ -116,7 +116,7 @@ def test_a_database_on_the_generators_core_is_told() -> None:
 def test_a_backlog_is_never_made_less() -> None:
     pool = found(sizes.cpu_bound()).recommended
     assert pool_settings(pool, (), (), None, backlog="4096").settings["listen.backlog"] == "4096"
-    assert pool_settings(pool, (), (), Concluded(None, 1024), backlog="4096").kernel == {SOMAXCONN: "4096"}
+    assert pool_settings(pool, (), (), SizeConcluded(None, 1024), backlog="4096").kernel == {SOMAXCONN: "4096"}
     assert pool_settings(pool, (), (), None, backlog="-1").settings["listen.backlog"] == str(BACKLOG)
 
 
@@ -196,7 +196,9 @@ def test_the_pool_has_its_reasons(waiting: SizeFound) -> None:
 
 def test_a_kernel_that_lets_fewer_wait_is_set_as_well() -> None:
     run = sizes.whole(sizes.cpu_bound())
-    few = SizeRun(run.header, tuple(Concluded(each.bottleneck, 128) if isinstance(each, Concluded) else each for each in run.records))
+    few = SizeRun(
+        run.header, tuple(SizeConcluded(each.bottleneck, 128) if isinstance(each, SizeConcluded) else each for each in run.records)
+    )
     told = found_of(few, "run")
     assert told is not None
     assert told.pool.kernel == {SOMAXCONN: str(BACKLOG)}

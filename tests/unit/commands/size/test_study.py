@@ -5,7 +5,7 @@ import pytest
 from phpdyno.commands.size.render.study_page import study_page
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.study import SizeStudy, load_size_study
-from phpdyno.commands.study.command import Options, run
+from phpdyno.commands.study.command import StudyOptions, run
 from phpdyno.errors import UsageError
 from tests.support.made_up import sizes
 from tests.support.places import ROOT
@@ -67,5 +67,5 @@ def test_a_file_that_cannot_be_is_refused(text: str, words: str, tmp_path: Path)
 
 def test_the_command_of_other_studies_names_this_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="pool sizes") as refused:
-        run(Options(FILE, None, "", None, tmp_path, None, json=True))
+        run(StudyOptions(FILE, None, "", None, tmp_path, None, json=True))
     assert refused.value.next_step == f"phpdyno size --study {FILE}"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.measure.run import Question
+from phpdyno.commands.measure.run import MeasureRequest
 from phpdyno.commands.study import run as workflow
 from phpdyno.commands.study.command import view_of_study
 from phpdyno.errors import BudgetTooSmall, DynoError, Interrupted
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.journal.study import Ground, StudyRecord, read_study, write_study
+from phpdyno.journal.study import Provenance, StudyRecord, read_study, write_study
 from phpdyno.journal.sweep import SWEEP_FILE, SweepEnded
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
@@ -23,21 +23,21 @@ from tests.support.fakes.fake_study import FakeProgress
 from tests.support.made_up.sweeps.study_sweeps import SPECS, TOML, study_sweep
 from tests.support.made_up.sweeps.sweep_runs import records_of
 
-GROUND = Ground("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
+GROUND = Provenance("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
 
 
 class FakeSweeping:
     """Stands in for measure and its resume; `fails` is raised once, after the record was begun."""
 
     def __init__(self) -> None:
-        self.asked: list[Question] = []
+        self.asked: list[MeasureRequest] = []
         self.resumed: list[Path] = []
         self.argvs: list[tuple[str, ...]] = []
         self.version = "6.1.1"
         self.fails: BaseException | None = None
 
     def measure(
-        self, question: Question, *, runs: Path, argv: Sequence[str], progress: Progress, accept: Callable[[PreparedApp], None]
+        self, question: MeasureRequest, *, runs: Path, argv: Sequence[str], progress: Progress, accept: Callable[[PreparedApp], None]
     ) -> Path:
         accept(PreparedApp("x", Path("/srv"), Workload((Target("/"),)), version=self.version))
         self.asked.append(question)

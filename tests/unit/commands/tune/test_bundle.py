@@ -8,7 +8,7 @@ from msgspec import structs
 from phpdyno.bundle.manifest import Evidence
 from phpdyno.commands.tune.bundle import evidence, make_tune_bundle
 from phpdyno.model.plan import AppSource
-from phpdyno.model.runs.tune import Asked, Found
+from phpdyno.model.runs.tune import Found, TuneRequest
 from phpdyno.session import specs
 from tests.support.made_up.builds import BUILD
 from tests.support.made_up.sweeps.tunes import BOTH, FOUND, JIT, STAMPS, confirmed, record
@@ -41,7 +41,7 @@ def test_nothing_is_evidence_for_what_was_not_adopted() -> None:
 
 def test_what_it_was_judged_by_is_the_goal(tmp_path: Path) -> None:
     memory = structs.replace(FOUND, parts=(), confirmations=(confirmed(goal="memory"),))
-    told = record(memory, asked=Asked(AppSource("hello"), goal="memory"))
+    told = record(memory, asked=TuneRequest(AppSource("hello"), goal="memory"))
     manifest = make_tune_bundle(tmp_path / "bundle", "run", told, memory, control={"pool.pm.max_children": "1"})
     assert [each.metric for each in manifest.effects] == ["memory"]
     assert manifest.together is not None

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import structs
 
-from phpdyno.commands.tune.lab import App, Bases, Lab, Maker
+from phpdyno.commands.tune.lab import Bases, Maker, TunedApp, TuneMeasurer
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource
-from phpdyno.model.runs.tune import Asked, Goal
+from phpdyno.model.runs.tune import Goal, TuneRequest
 from phpdyno.model.workload import Target, Workload
 from phpdyno.tuning.factors import Candidate
 from tests.support.made_up.facts import OPCACHE, PLAIN
@@ -27,12 +27,12 @@ class FakeReader:
         return Arm(name, PhpBuild("/usr/sbin/php-fpm8.2", "8.2.29"), settings, changed)
 
 
-def lab(goal: Goal = "throughput", memory_kib: int = 16 * GIB, workers: int = 4) -> Lab:
+def lab(goal: Goal = "throughput", memory_kib: int = 16 * GIB, workers: int = 4) -> TuneMeasurer:
     bases = Bases({"pool.pm.max_children": "1"}, {"pool.pm.max_children": str(workers)})
     reader: Any = FakeReader()
     anything: Any = None
-    app = App("hello", "1", Workload((Target("/"),)))
-    return Lab(Asked(AppSource("hello"), goal=goal), app, Maker(reader, bases), anything, anything, memory_kib=memory_kib)
+    app = TunedApp("hello", "1", Workload((Target("/"),)))
+    return TuneMeasurer(TuneRequest(AppSource("hello"), goal=goal), app, Maker(reader, bases), anything, anything, memory_kib=memory_kib)
 
 
 def test_kept_connections_and_few_workers_cannot_be_together() -> None:

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.tune import run as workflow
-from phpdyno.commands.tune.parts import Changed, Clock, Parts, spent_in_parts
+from phpdyno.commands.tune.parts import Parts, TuneChanged, TuneClock, spent_in_parts
 from phpdyno.commands.tune.run import Tuning, digests_of, refuse_changed_tune
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import FILE
@@ -86,7 +86,7 @@ def parts(tmp_path: Path) -> Parts:
         for each in (*opening(MEASURED), *done, conclusion(MEASURED, done, JIT)):
             journal.append(each)
     anything: Any = SimpleNamespace()
-    return Parts(tmp_path, anything, anything, argv=(), clock=Clock(60.0), progress=FakeProgress())
+    return Parts(tmp_path, anything, anything, argv=(), clock=TuneClock(60.0), progress=FakeProgress())
 
 
 def test_a_part_that_was_measured_is_read_whatever_time_is_left(parts: Parts) -> None:
@@ -110,7 +110,7 @@ OTHER_BUILD = structs.replace(JIT, php=structs.replace(JIT.php, build_id="f00d")
     ],
 )
 def test_a_part_of_other_requests_or_other_changes_is_not_gone_on_with(parts: Parts, now: Plan) -> None:
-    with pytest.raises(Changed, match=r"/try-1: what is tried or asked is not what this tune began with; start a new one"):
+    with pytest.raises(TuneChanged, match=r"/try-1: what is tried or asked is not what this tune began with; start a new one"):
         parts.measure("try-1", lambda: now)
     assert parts.taken == []
 
@@ -121,19 +121,19 @@ def test_where_time_decides_how_many_are_measured_there_may_be_more_by_now(parts
 
 @pytest.mark.parametrize("now", [plan(TIMESTAMPS), plan(TIMESTAMPS, OTHER_BUILD)])
 def test_none_that_was_measured_may_be_gone_or_another(parts: Parts, now: Plan) -> None:
-    with pytest.raises(Changed):
+    with pytest.raises(TuneChanged):
         parts.measure("try-1", lambda: now, some=True)
 
 
 def test_a_tune_that_is_not_gone_on_with_keeps_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stages(self: Tuning) -> Found:
         self._keep(Found())
-        raise Changed("another")
+        raise TuneChanged("another")
 
     monkeypatch.setattr(Tuning, "_stages", stages)
     interrupted = record(outcome="interrupted")
     lab: Any = SimpleNamespace(parts=SimpleNamespace(taken=[]), clock=SimpleNamespace(spent_s=lambda: 400.0))
-    with pytest.raises(Changed):
+    with pytest.raises(TuneChanged):
         Tuning(tmp_path, interrupted, lab, FakeProgress()).go()
     assert read_tune(tmp_path) == interrupted
 

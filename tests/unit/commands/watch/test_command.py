@@ -18,9 +18,9 @@ LIMIT = Limit(
 )
 
 
-def options(**changed: object) -> watch.Options:
+def options(**changed: object) -> watch.WatchOptions:
     given = {"pool": "", "ask": False, "interval": "1s", "lasting": None, "record": None, "replay": None, "serve": None, "json": False}
-    return watch.Options(**{**given, **changed})  # type: ignore[arg-type]
+    return watch.WatchOptions(**{**given, **changed})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

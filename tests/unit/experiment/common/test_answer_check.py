@@ -8,7 +8,7 @@ import pytest
 from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import Response
 from phpdyno.experiment.common import answer_check as gate_file
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.model.workload import Target, Workload
 
@@ -43,21 +43,21 @@ def lane(name: str, *bodies: bytes) -> Any:
 
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+def gate(monkeypatch: pytest.MonkeyPatch) -> AnswerCheck:
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
-    learnt = Gate(Workload((Target("/"),)))
+    learnt = AnswerCheck(Workload((Target("/"),)))
     learnt.learn(lane("control", PAGE))
     return learnt
 
 
-def test_an_equal_first_answer_is_not_asked_for_again(gate: Gate) -> None:
+def test_an_equal_first_answer_is_not_asked_for_again(gate: AnswerCheck) -> None:
     control, treatment = lane("control", PAGE), lane("treatment", PAGE)
 
     assert gate.check(treatment, control, [response()], at_once=True).equal
     assert (control.asked, treatment.asked) == (0, 0)
 
 
-def test_an_arm_that_also_differs_when_it_is_asked_alone_answers_differently(gate: Gate) -> None:
+def test_an_arm_that_also_differs_when_it_is_asked_alone_answers_differently(gate: AnswerCheck) -> None:
     other = PAGE.replace(b"words", b"wards")
 
     outcome = gate.check(lane("treatment", other), lane("control", PAGE), [response(other)], at_once=True)
@@ -66,14 +66,14 @@ def test_an_arm_that_also_differs_when_it_is_asked_alone_answers_differently(gat
     assert "the body differs" in outcome.detail
 
 
-def test_a_difference_that_is_gone_when_it_is_asked_alone_is_blamed_on_the_crowd(gate: Gate) -> None:
+def test_a_difference_that_is_gone_when_it_is_asked_alone_is_blamed_on_the_crowd(gate: AnswerCheck) -> None:
     locked = response(b"locked", "wrong_status", 500)
 
     assert gate.check(lane("treatment", PAGE), lane("control", PAGE), [locked], at_once=True).equal
     assert gate.contended.startswith("/ differs when it is asked for while others are, and not alone: status 500")
 
 
-def test_the_same_of_an_arm_that_was_asked_alone_is_its_own_when_it_comes_twice(gate: Gate) -> None:
+def test_the_same_of_an_arm_that_was_asked_alone_is_its_own_when_it_comes_twice(gate: AnswerCheck) -> None:
     locked = response(b"locked", "wrong_status", 500)
 
     def equal(*, given: Response = locked, name: str = "treatment") -> bool:
@@ -86,7 +86,7 @@ def test_the_same_of_an_arm_that_was_asked_alone_is_its_own_when_it_comes_twice(
     assert not gate.contended
 
 
-def test_a_first_answer_that_differs_now_and_then_is_no_fault(gate: Gate) -> None:
+def test_a_first_answer_that_differs_now_and_then_is_no_fault(gate: AnswerCheck) -> None:
     banner = response(SALE)
     for given in (banner, response(), banner, response()):
         assert gate.check(lane("treatment", PAGE), lane("control", PAGE), [given], at_once=False).equal
@@ -107,7 +107,7 @@ def test_a_first_answer_that_differs_now_and_then_is_no_fault(gate: Gate) -> Non
     ],
 )
 def test_after_a_block_an_arm_is_to_blame_for_what_differs_again(
-    gate: Gate, treatment: tuple[bytes, ...], control: tuple[bytes, ...], differs: bool, told: int
+    gate: AnswerCheck, treatment: tuple[bytes, ...], control: tuple[bytes, ...], differs: bool, told: int
 ) -> None:
     found = gate.still_differs(lane("treatment", *treatment), lane("control", *control), 7)
     assert bool(found) == differs
@@ -115,7 +115,7 @@ def test_after_a_block_an_arm_is_to_blame_for_what_differs_again(
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_first_request_without_an_answer_is_a_failed_request(gate: Gate, at_once: bool) -> None:
+def test_a_first_request_without_an_answer_is_a_failed_request(gate: AnswerCheck, at_once: bool) -> None:
     with pytest.raises(RequestFailed, match="/ gets no answer: closed_early"):
         gate.check(lane("treatment", PAGE), lane("control", PAGE), [response(b"", "closed_early", 0)], at_once=at_once)
     assert bool(gate.contended) == at_once
@@ -125,7 +125,7 @@ def test_a_first_request_without_an_answer_is_a_failed_request(gate: Gate, at_on
 def test_a_clock_that_went_on_is_learnt_instead_of_blaming_the_arm(monkeypatch: pytest.MonkeyPatch, at_once: bool) -> None:
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
     at = {minute: PAGE.replace(b"</body>", b"<p>It is 19:%d</p></body>" % minute) for minute in (54, 55, 56)}
-    gate = Gate(Workload((Target("/"),)))
+    gate = AnswerCheck(Workload((Target("/"),)))
     gate.learn(lane("control", at[54]))
 
     assert gate.check(lane("treatment", at[56]), lane("control", at[56]), [response(at[55])], at_once=at_once).equal

@@ -11,7 +11,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from phpdyno.drive.driver import Samples
-from phpdyno.experiment.common.slot import Lane, SharedMeters, SlotReading
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, SlotReading
 from phpdyno.experiment.comparison import block as block_module
 from phpdyno.experiment.comparison.block import BlockReading, PairReading, fails_more, is_measurable, lag_fraction, measure_block, observe
 from phpdyno.experiment.comparison.schedule import Pair
@@ -148,7 +148,7 @@ def test_a_slot_cut_short_because_the_server_hangs_fails_its_arm_whatever_was_an
         def begin(self) -> None:
             pass
 
-    control, treated = cast(Lane, FakeLane()), cast(Lane, FakeLane())
+    control, treated = cast(DrivenInstance, FakeLane()), cast(DrivenInstance, FakeLane())
     cut = structs.replace(slot(valid=10, failed=sum(kinds.values())), failures=Counter(kinds))
     monkeypatch.setattr(block_module, "measure_slot", lambda lane, *_: cut if lane is treated else slot(valid=20))
     pair = Pair(AA.name, control_first=True, sequence=np.zeros(1, dtype=np.uint32))
@@ -165,10 +165,10 @@ def test_what_opens_a_stretch_is_asked_of_both_in_turn_and_counts_for_nothing(mo
         def begin(self) -> None:
             pass
 
-    control, treated = cast(Lane, FakeLane()), cast(Lane, FakeLane())
+    control, treated = cast(DrivenInstance, FakeLane()), cast(DrivenInstance, FakeLane())
     asked: list[tuple[str, list[int]]] = []
 
-    def fake_slot(lane: Lane, _: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
+    def fake_slot(lane: DrivenInstance, _: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
         asked.append(("control" if lane is control else "treated", sequence.tolist()))
         return slot(valid=1)
 
@@ -190,7 +190,7 @@ def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch)
 
     offsets = iter([1_000_000_000, 6_500_000_000])
     monkeypatch.setattr(block_module, "_clock_offset_ns", lambda: next(offsets))
-    lane = cast(Lane, FakeLane())
+    lane = cast(DrivenInstance, FakeLane())
     found = measure_block([], control=lane, treatments={}, shared=SharedMeters(None, cast(Meter, None)), tick=lambda: None)
     assert found.clock_step_s == 5.5
     assert found.worker_kib == {block_module.CONTROL: 2048}

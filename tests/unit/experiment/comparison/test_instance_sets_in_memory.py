@@ -7,7 +7,7 @@ import pytest
 
 from phpdyno.experiment.common.warm_up import Warm
 from phpdyno.experiment.comparison.calibration import INSTANCE_KIB, MOST_ALIVE, crews_that_fit, instance_kib, portions, that_fit
-from phpdyno.experiment.comparison.instance_set import Crew
+from phpdyno.experiment.comparison.instance_set import InstanceSet
 from phpdyno.model.arm import Arm, PhpBuild
 from tests.support.made_up.facts import NO_OPCACHE, with_opcache
 
@@ -19,12 +19,12 @@ def pool(name: str, workers: int) -> Arm:
     return Arm(name, PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"), {"pool.pm.max_children": str(workers)})
 
 
-def crew(worker_kib: int | None, *, arms: int = 6, workers: int = 100) -> Crew:
+def crew(worker_kib: int | None, *, arms: int = 6, workers: int = 100) -> InstanceSet:
     """Arms whose workers hold so much each."""
     each = [pool(f"arm {number}", workers) for number in range(arms)]
     lanes: list[Any] = [SimpleNamespace(instance=SimpleNamespace(arm=arm, worker_kib=lambda: worker_kib)) for arm in each]
     warm = {arm.name: Warm(NO_OPCACHE, 1, 1, steady=True) for arm in each}
-    return Crew(lanes[0], {lane.instance.arm.name: lane for lane in lanes[1:]}, warm, 1.0)
+    return InstanceSet(lanes[0], {lane.instance.arm.name: lane for lane in lanes[1:]}, warm, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from phpdyno.commands.compare.render.terminal import summary
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.common import answer_check as gate_file
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.experiment.comparison import block as block_file
 from phpdyno.experiment.comparison import panel as panel_file
 from phpdyno.experiment.comparison import runner as runner_file
-from phpdyno.experiment.comparison.planning import Wish, fixed_plan, make_plan
+from phpdyno.experiment.comparison.planning import PanelGoal, fixed_plan, make_plan
 from phpdyno.experiment.comparison.runner import Runner
 from phpdyno.experiment.comparison.state import FAILED, RunState
 from phpdyno.host.clock import HostCpu
@@ -59,7 +59,7 @@ class Wall:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits; lanes are the fakes' own; and one stolen tick would be all of a block that takes a millisecond."""
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
-    monkeypatch.setattr(runner_file, "make_lane", lambda instance, *_, **__: Lane(instance, instance.driver))
+    monkeypatch.setattr(runner_file, "make_lane", lambda instance, *_, **__: DrivenInstance(instance, instance.driver))
     monkeypatch.setattr(block_file, "read_each", lambda cores: (HostCpu(0, 0, 0),))
 
 
@@ -264,9 +264,9 @@ def test_a_budget_that_holds_too_few_of_the_planned_blocks_is_refused_with_one_t
 
 
 def test_each_metric_is_planned_with_its_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wishes: list[Wish] = []
+    wishes: list[PanelGoal] = []
 
-    def seen(wish: Wish, **known: Any) -> Calibrated:
+    def seen(wish: PanelGoal, **known: Any) -> Calibrated:
         wishes.append(wish)
         return make_plan(wish, **known)
 

@@ -10,9 +10,9 @@ from phpdyno.experiment.comparison.budget import SPARE, TRACE_SHARE, Demand, cal
 from phpdyno.experiment.comparison.planning import (
     LEAST_PAIRS,
     LEAST_TRACE,
+    PanelGoal,
     SlotChoice,
     Timing,
-    Wish,
     aa_blocks,
     base_requests,
     fixed_slot,
@@ -84,7 +84,7 @@ def test_the_budget_that_is_named_is_enough(metric: Metric, in_flight: int, slot
         mine_s, left_s = share * enough, share * (enough - spent_s)
         chosen, took_s = calibrated(demand, mine_s, left_s)
         plan = make_plan(
-            Wish(metric, math.log1p(0.01), demand.alpha, left_s - took_s, demand.concurrency),
+            PanelGoal(metric, math.log1p(0.01), demand.alpha, left_s - took_s, demand.concurrency),
             slot=SlotChoice(chosen),
             request_wall_ns=demand.request_wall_ns,
             control="control",

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from phpdyno.experiment.comparison.planning import (
+    PanelGoal,
     SlotChoice,
     Timing,
-    Wish,
     aa_blocks,
     base_requests,
     carries_over,
@@ -46,7 +46,7 @@ def planned(
     blocks: list[Observation] | None = None,
 ) -> Calibrated:
     return make_plan(
-        Wish(metric, math.log1p(margin), 0.05, budget_s, unit=unit, share=share),
+        PanelGoal(metric, math.log1p(margin), 0.05, budget_s, unit=unit, share=share),
         slot=SlotChoice(slot),
         request_wall_ns=walls or {"control": 25 * MS, "A/A": 25 * MS},
         control="control",

@@ -9,7 +9,7 @@ import pytest
 from phpdyno.drive.rivals import RivalReport
 from phpdyno.errors import DynoError
 from phpdyno.experiment.sweep import cross_check as module
-from phpdyno.experiment.sweep.cross_check import Scene, checkable, cross_check, find_rival, take_turns
+from phpdyno.experiment.sweep.cross_check import CrossCheckSetup, checkable, cross_check, find_rival, take_turns
 from phpdyno.model.workload import Target, Workload
 
 
@@ -17,9 +17,9 @@ def chance(seed: int = 1) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
 
 
-def scene(concurrency: int = 5, keeps: int = 500) -> Scene:
+def scene(concurrency: int = 5, keeps: int = 500) -> CrossCheckSetup:
     instance = SimpleNamespace(arm=SimpleNamespace(name="five"), http="tcp:127.0.0.1:8080", keeps=lambda many: many <= keeps)
-    return Scene(cast(Any, instance), Target("/?p=1"), "localhost", concurrency, 1.0)
+    return CrossCheckSetup(cast(Any, instance), Target("/?p=1"), "localhost", concurrency, 1.0)
 
 
 def test_turns_are_pairs_in_the_order_of_a_coin() -> None:
@@ -57,11 +57,11 @@ def runs(monkeypatch: pytest.MonkeyPatch, *, kept: int) -> list[tuple[str, int, 
     """Both generators made up: who was asked for how many requests, with kept connections or not."""
     asked: list[tuple[str, int, bool]] = []
 
-    def ours(_: Scene, requests: int, *, keep_alive: bool) -> float:
+    def ours(_: CrossCheckSetup, requests: int, *, keep_alive: bool) -> float:
         asked.append(("ours", requests, keep_alive))
         return 1000.0 if keep_alive else 500.0
 
-    def ab(_: Scene, _path: str, requests: int, _rate: float) -> RivalReport:
+    def ab(_: CrossCheckSetup, _path: str, requests: int, _rate: float) -> RivalReport:
         asked.append(("ab", requests, kept > 0))
         return RivalReport(requests, requests * 2_000_000, kept if kept == 0 else requests)
 

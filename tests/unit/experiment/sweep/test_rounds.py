@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.sweep.rounds import Begun, SweepClock, SweepRunner
-from phpdyno.experiment.sweep.visiting import Order
+from phpdyno.experiment.sweep.visiting import VisitOrder
 from phpdyno.host.cores import Cores, split_cores
 from phpdyno.journal.sweep import ArmSeen, Lengths, Visited
 from phpdyno.model.arm import Arm
@@ -45,13 +45,13 @@ class FakeVisitor:
     """Every point has 100 requests per second."""
 
     def __init__(self, valid: bool = True) -> None:
-        self.orders: list[tuple[str, int, Order, bool]] = []
+        self.orders: list[tuple[str, int, VisitOrder, bool]] = []
         self._valid = valid
         self.cpu: VisitCpu | None = None
         self.stolen: set[int] = set()
         """Rounds in which the visits of c = 5 are excluded."""
 
-    def visit(self, guest: Any, order: Order, number: int, *, remember: bool = False) -> Visit:
+    def visit(self, guest: Any, order: VisitOrder, number: int, *, remember: bool = False) -> Visit:
         self.orders.append((guest.instance.arm.name, number, order, remember))
         requests = int(order.sequence.size)
         valid = requests if self._valid else 0

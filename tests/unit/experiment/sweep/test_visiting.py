@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.experiment.sweep import visiting
-from phpdyno.experiment.sweep.visiting import EVERY, Guest, Order, Visitor, excluded_for
+from phpdyno.experiment.sweep.visiting import EVERY, Guest, Visitor, VisitOrder, excluded_for
 from phpdyno.host.clock import HostCpu
 from phpdyno.host.cores import split_cores
 from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevel
@@ -21,8 +21,8 @@ from tests.support.made_up.sweeps.sweeps import MS, arm, plan_of
 
 STATUS = PoolStatus(10, 0, 0, 0, idle=2, active=3, total=5, max_active=4, max_children_reached=1, slow_requests=0)
 MEMORY = PoolMemory(5, 100_000, 20_000.0, 9_000.0, 40_000, 15_000)
-CLOSED = Order(Point(2), np.array([0, 1, 0, 1], dtype=np.uint32))
-OPEN = Order(Point(2, 0.7), CLOSED.sequence, np.array([0, MS, 2 * MS, 3 * MS], dtype=np.uint64), 1000.0)
+CLOSED = VisitOrder(Point(2), np.array([0, 1, 0, 1], dtype=np.uint32))
+OPEN = VisitOrder(Point(2, 0.7), CLOSED.sequence, np.array([0, MS, 2 * MS, 3 * MS], dtype=np.uint64), 1000.0)
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ class FakeDriver:
         )
 
 
-def visited(order: Order, driver: FakeDriver, *, remember: bool = False, instance: FakeInstance | None = None) -> Visit:
+def visited(order: VisitOrder, driver: FakeDriver, *, remember: bool = False, instance: FakeInstance | None = None) -> Visit:
     visitor = Visitor(
         plan_of(points=(order.point,)),
         split_cores(),

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from phpdyno.explain.functions.php_memory import EVAL, INTERNAL, USER, Layout, StackReader, find_layout
+from phpdyno.explain.functions.php_memory import EVAL, INTERNAL, USER, PhpLayout, StackReader, find_layout
 
 GLOBALS, CURRENT, FILENAME = 0x600000, 0x600000 + 488, 152
 
@@ -56,7 +56,7 @@ def memory() -> FakeMemory:
 
 
 def stack(memory: FakeMemory) -> tuple[str, ...] | None:
-    return StackReader(memory.read, Layout(CURRENT, FILENAME)).stack()
+    return StackReader(memory.read, PhpLayout(CURRENT, FILENAME)).stack()
 
 
 def test_functions_methods_files_closures_and_eval_by_their_names(memory: FakeMemory) -> None:
@@ -108,7 +108,7 @@ def test_what_is_no_stack_is_told_from_an_empty_one(memory: FakeMemory) -> None:
 
 
 def test_names_are_read_again_where_another_function_lies_by_now(memory: FakeMemory) -> None:
-    reader = StackReader(memory.read, Layout(CURRENT, FILENAME))
+    reader = StackReader(memory.read, PhpLayout(CURRENT, FILENAME))
     at = memory.function(USER, "first", file="/a.php")
     memory.frames([at])
     assert reader.stack() == ("first",)
@@ -131,4 +131,4 @@ def test_the_layout_is_found_by_a_function_that_is_asleep(memory: FakeMemory, fu
     # Numbers and pointers to something else lie around it.
     memory.put(struct.pack("<QQ", 7, memory.string("x")).ljust(488, b"\0") + current + bytes(1200), GLOBALS)
     layout = find_layout(memory.read, GLOBALS, 1696, function=function, file=file)
-    assert layout == (Layout(CURRENT, FILENAME) if found else None)
+    assert layout == (PhpLayout(CURRENT, FILENAME) if found else None)

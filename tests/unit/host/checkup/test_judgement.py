@@ -10,7 +10,7 @@ from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
 from phpdyno.host.checkup.readings import Readings
 from phpdyno.host.checkup.trials import ClockTrial, CounterTrial, StealTrial
-from phpdyno.host.surroundings import Limits
+from phpdyno.host.surroundings import CgroupLimits
 from phpdyno.model.plan import MAX_STEAL
 from phpdyno.model.runs.sweep import MAX_STEAL_OF_A_VISIT
 from tests.support.made_up.hosts import ALL_TOOLS, CLOCK, FPM, HOST, KERNEL, PLACE, SAMPLE, STEAL, host, named
@@ -121,8 +121,8 @@ def test_what_cannot_be_watched_is_unknown() -> None:
 
 
 def test_a_quota_binds_only_below_our_cores() -> None:
-    assert measuring(host(limits=Limits(1.5, None)), "CPU quota").state == "limits"
-    assert measuring(host(limits=Limits(8.0, None)), "CPU quota").state == "ok"
+    assert measuring(host(limits=CgroupLimits(1.5, None)), "CPU quota").state == "limits"
+    assert measuring(host(limits=CgroupLimits(8.0, None)), "CPU quota").state == "ok"
     assert measuring(host(limits=None), "CPU quota").state == "unknown"
 
 
@@ -230,7 +230,7 @@ def test_an_account_that_cannot_be_taken_is_essential() -> None:
         (host(kernel={"aslr": 0}), "ASLR", "limits", "kernel.randomize_va_space=2"),
         (host(kernel={"aslr": None}), "ASLR", "unknown", ""),
         (host(memory={"available_kib": 100 * 1024}), "memory", "limits", "free some"),
-        (host(limits=Limits(None, 256 * 1024)), "memory", "limits", "free some"),
+        (host(limits=CgroupLimits(None, 256 * 1024)), "memory", "limits", "free some"),
         (host(memory={"total_kib": None}), "memory", "unknown", ""),
         (host(memory={"swap_total_kib": 1000, "swap_free_kib": 950}), "swap", "ok", ""),
         (host(memory={"swap_total_kib": 1000, "swap_free_kib": 10}), "swap", "ok", ""),

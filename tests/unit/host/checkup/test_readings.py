@@ -7,8 +7,8 @@ import pytest
 
 from phpdyno.host.checkup.readings import read_cpu, read_host_files, read_memory
 from phpdyno.host.checkup.sample import take_sample
-from phpdyno.host.files.small_files import Tree, core_list, selected, whole
-from phpdyno.host.surroundings import Limits, cgroup_limits, container, virtual_machine
+from phpdyno.host.files.small_files import SmallFiles, core_list, selected, whole
+from phpdyno.host.surroundings import CgroupLimits, cgroup_limits, container, virtual_machine
 from tests.support.made_up.hosts import made_up
 
 CPU = "/sys/devices/system/cpu"
@@ -27,7 +27,7 @@ def test_small_texts() -> None:
 
 
 def test_an_empty_tree_is_unknown_and_no_error(tmp_path: Path) -> None:
-    found = read_host_files(Tree(tmp_path), allowed=(0,))
+    found = read_host_files(SmallFiles(tmp_path), allowed=(0,))
     assert [found.cpu.model, found.cpu.online, found.cpu.turbo, found.cpu.clock_source] == [None] * 4
     assert (found.cpu.allowed, found.cpu.siblings, found.cpu.governors) == ((0,), {}, ())
     assert [found.memory.total_kib, found.memory.thp, found.memory.hugetlb_pages] == [None] * 3
@@ -35,12 +35,12 @@ def test_an_empty_tree_is_unknown_and_no_error(tmp_path: Path) -> None:
     assert [found.kernel.aslr, found.kernel.perf_paranoid, found.kernel.yama, found.kernel.somaxconn] == [None] * 4
     assert [found.kernel.proc, found.kernel.schedstat, found.kernel.children] == [False] * 3
     assert (found.limits, found.virtual, found.container) == (None, None, "")
-    assert take_sample(Tree(tmp_path), seconds=0.0) is None
+    assert take_sample(SmallFiles(tmp_path), seconds=0.0) is None
 
 
 def test_a_directory_where_a_file_should_be_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "proc" / "meminfo").mkdir(parents=True)
-    assert read_memory(Tree(tmp_path)).total_kib is None
+    assert read_memory(SmallFiles(tmp_path)).total_kib is None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -127,7 +127,7 @@ def test_the_tightest_limit_on_the_way_up_counts(tmp_path: Path) -> None:
         "/sys/fs/cgroup/site.slice/php.service/cpu.max": "max 100000\n",
         "/sys/fs/cgroup/site.slice/php.service/memory.max": "1073741824\n",
     }
-    assert cgroup_limits(made_up(tmp_path, files)) == Limits(1.5, 1024 * 1024)
+    assert cgroup_limits(made_up(tmp_path, files)) == CgroupLimits(1.5, 1024 * 1024)
 
 
 def test_limits_of_the_first_version_where_a_container_shows_its_own_group_as_the_root(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_limits_of_the_first_version_where_a_container_shows_its_own_group_as_th
         "/c/cpu/cpu.cfs_period_us": "100000\n",
         "/c/memory/memory.limit_in_bytes": "9223372036854771712\n",
     }
-    assert cgroup_limits(made_up(tmp_path, files)) == Limits(0.5, None)
+    assert cgroup_limits(made_up(tmp_path, files)) == CgroupLimits(0.5, None)
 
 
 def test_no_quota_is_minus_one_in_the_first_version(tmp_path: Path) -> None:
@@ -148,4 +148,4 @@ def test_no_quota_is_minus_one_in_the_first_version(tmp_path: Path) -> None:
         "/c/cpu/cpu.cfs_quota_us": "-1\n",
         "/c/cpu/cpu.cfs_period_us": "100000\n",
     }
-    assert cgroup_limits(made_up(tmp_path, files)) == Limits()
+    assert cgroup_limits(made_up(tmp_path, files)) == CgroupLimits()

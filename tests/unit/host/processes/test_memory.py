@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.processes.memory import MemoryUnreadable, parse_memory, parse_own_kib, read_memory_of, read_own_kib_of
 from phpdyno.model.runs.readings import WorkerMemory
 
@@ -83,7 +83,7 @@ def test_our_own_memory() -> None:
 
 
 def test_a_process_that_has_ended_has_no_memory(tmp_path: Path) -> None:
-    assert read_memory_of(4, Tree(tmp_path)) is None
+    assert read_memory_of(4, SmallFiles(tmp_path)) is None
 
 
 def test_a_zombie_has_no_memory() -> None:
@@ -100,10 +100,10 @@ def test_a_zombie_has_no_memory() -> None:
 def test_a_process_without_the_file_or_with_half_of_it_is_unreadable(tmp_path: Path) -> None:
     (tmp_path / "proc/7").mkdir(parents=True)
     with pytest.raises(MemoryUnreadable, match=r"/proc/7: this kernel has no smaps_rollup; use Linux 4\.14"):
-        read_memory_of(7, Tree(tmp_path))
+        read_memory_of(7, SmallFiles(tmp_path))
     (tmp_path / "proc/7/smaps_rollup").write_text(ROLLUP[:100])
     with pytest.raises(MemoryUnreadable, match="cannot be read"):
-        read_memory_of(7, Tree(tmp_path))
+        read_memory_of(7, SmallFiles(tmp_path))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

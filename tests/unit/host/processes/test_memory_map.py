@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.processes.memory import MemoryUnreadable
 from phpdyno.host.processes.memory_map import kind_of, parse_map, read_map_of
 from phpdyno.model.inside.memory_map import Mapped
@@ -73,7 +73,7 @@ def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no mapping"):
         parse_map("", FPM)
     with pytest.raises(MemoryUnreadable, match="cannot be read"):
-        read_map_of(7, FPM, Tree(tmp_path))
+        read_map_of(7, FPM, SmallFiles(tmp_path))
 
 
 def test_our_own_map_adds_up() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.sockets.kernel_network import counts_interrupts_apart, interrupt_ns, network_between, parse_softirqs, read_kernel_network
 from phpdyno.model.runs.readings import CoreNetwork, KernelNetwork
 
@@ -17,12 +17,12 @@ SOFTIRQS = "        CPU0   CPU1   CPU2\n  NET_TX:   48      0     31\n  NET_RX: 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def proc(root: Path, stat: str | None = STAT, softirqs: str | None = SOFTIRQS) -> Tree:
+def proc(root: Path, stat: str | None = STAT, softirqs: str | None = SOFTIRQS) -> SmallFiles:
     (root / "proc").mkdir(exist_ok=True)
     for name, text in (("stat", stat), ("softirqs", softirqs)):
         if text is not None:
             (root / "proc" / name).write_text(text)
-    return Tree(root)
+    return SmallFiles(root)
 
 
 def test_time_and_counts_of_each_core(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_time_and_counts_of_each_core(tmp_path: Path) -> None:
 
 
 def test_what_is_missing(tmp_path: Path) -> None:
-    assert read_kernel_network(Tree(tmp_path)) is None
+    assert read_kernel_network(SmallFiles(tmp_path)) is None
     read = read_kernel_network(proc(tmp_path, softirqs=None))
     assert read is not None
     assert [each.net_rx for each in read.cores] == [0, 0]
@@ -56,22 +56,22 @@ def test_the_difference_is_of_cores_that_were_there_all_the_time() -> None:
     ],
 )
 def test_how_interrupts_are_accounted_is_in_the_kernels_configuration(tmp_path: Path, config: str, apart: bool) -> None:
-    assert counts_interrupts_apart(Tree(tmp_path), "6.1") is None
+    assert counts_interrupts_apart(SmallFiles(tmp_path), "6.1") is None
     (tmp_path / "boot").mkdir()
     (tmp_path / "boot/config-6.1").write_text(config)
-    assert counts_interrupts_apart(Tree(tmp_path), "6.1") is apart
+    assert counts_interrupts_apart(SmallFiles(tmp_path), "6.1") is apart
     (tmp_path / "boot/config-6.1").unlink()
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/config.gz").write_bytes(gzip.compress(config.encode()))
-    assert counts_interrupts_apart(Tree(tmp_path), "6.1") is apart
+    assert counts_interrupts_apart(SmallFiles(tmp_path), "6.1") is apart
 
 
 def test_a_file_of_the_option_tells_it_and_a_broken_configuration_nothing(tmp_path: Path) -> None:
     (tmp_path / "proc/pressure").mkdir(parents=True)
     (tmp_path / "proc/config.gz").write_bytes(b"\x1f\x8bhalf")
-    assert counts_interrupts_apart(Tree(tmp_path), "6.1") is None
+    assert counts_interrupts_apart(SmallFiles(tmp_path), "6.1") is None
     (tmp_path / "proc/pressure/irq").touch()
-    assert counts_interrupts_apart(Tree(tmp_path), "6.1") is True
+    assert counts_interrupts_apart(SmallFiles(tmp_path), "6.1") is True
 
 
 def test_what_a_core_sends_over_loopback_it_receives_itself() -> None:

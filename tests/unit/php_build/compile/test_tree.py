@@ -9,7 +9,7 @@ import pytest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.php_build.compile.flags import flags_of
-from phpdyno.php_build.compile.tree import ADDED, PROGRAMS, Tree
+from phpdyno.php_build.compile.tree import ADDED, PROGRAMS, SourceTree
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.unit.php_build.compile.test_leftovers import files, filled
 from tests.unit.php_build.fakes import FakeSupervisor
@@ -60,9 +60,9 @@ class FakeCompiling(FakeSupervisor):
         return found
 
 
-def tree(place: Path, supervisor: FakeCompiling) -> Tree:
+def tree(place: Path, supervisor: FakeCompiling) -> SourceTree:
     filled(place, "Makefile", "configure", "libtool")
-    return Tree(place, cast(Supervisor, supervisor), lambda *_: None)
+    return SourceTree(place, cast(Supervisor, supervisor), lambda *_: None)
 
 
 def with_extension(place: Path, makefile: str = "") -> None:

@@ -10,12 +10,12 @@ from phpdyno.commands.build import run as workflow
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.arm import PhpBuild
-from phpdyno.model.build import Build, Check, Origin
+from phpdyno.model.build import Build, BuildCheck, Origin
 from phpdyno.php_build.source import installed
 from tests.support.fakes.locks import noting_lock
 from tests.support.made_up.builds import BUILD
 
-LOOKED = (Check("places, wordpress", ok=True, seen="as in the control"),)
+LOOKED = (BuildCheck("places, wordpress", ok=True, seen="as in the control"),)
 O2 = structs.replace(BUILD, name="o2-1", recipe=parse_recipe("o2"))
 ALONE = structs.replace(BUILD, alone=True, checks=LOOKED)
 MADE_FOR = structs.replace(BUILD, package="php8.2-fpm", package_version="8.2.36-1~deb12u1")

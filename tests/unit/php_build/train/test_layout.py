@@ -13,11 +13,11 @@ from msgspec import structs
 from phpdyno.errors import DynoError
 from phpdyno.model.build import LaidOut
 from phpdyno.php_build.compile.tree import Built
-from phpdyno.php_build.order import Expected, Order
+from phpdyno.php_build.order import BuildOrder, Expected
 from phpdyno.php_build.train import layout as module
 from phpdyno.php_build.train.bolt import BoltError, Moved
-from phpdyno.php_build.train.layout import Layout
-from phpdyno.php_build.train.stack import Found, School
+from phpdyno.php_build.train.layout import CodeLayout
+from phpdyno.php_build.train.stack import StackFound, TrainingStack
 from phpdyno.php_build.train.training import Trained
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.unit.php_build.test_order import GROUND, WORDPRESS, order
@@ -65,55 +65,57 @@ class FakeSchool:
         (self._place / "bolt-profiles" / "php-fpm.7.fdata").write_text(f"1 a 0 1 b 0 0 {self._counted}\n1 main 0 1 a 0 0 1\n")
         return Trained(REQUESTS, {"/": REQUESTS})
 
-    def examine(self, settings: dict[str, str], expected: Expected) -> Found:
+    def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
         raise NotImplementedError
 
 
 @pytest.fixture
-def wanted() -> Order:
+def wanted() -> BuildOrder:
     """Two apps, the second of three times the weight."""
     second = structs.replace(WORDPRESS, app="mediawiki", weight=3.0)
     return structs.replace(order("bolt", ground=structs.replace(GROUND, theirs=None)), teachings=(WORDPRESS, second))
 
 
-def laid_out(place: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch, *counted: int) -> dict[str, Moved]:
+def laid_out(place: Path, wanted: BuildOrder, monkeypatch: pytest.MonkeyPatch, *counted: int) -> dict[str, Moved]:
     """By schools whose workers have counted so many branches, one after the other."""
     program = place / "php-fpm"
     program.write_bytes(b"ELF")
     left = iter(counted)
 
     @contextmanager
-    def schools(name: str) -> Iterator[School]:
+    def schools(name: str) -> Iterator[TrainingStack]:
         yield FakeSchool(place / name, next(left))
 
     monkeypatch.setattr(module, "Bolt", FakeBolt)
     monkeypatch.setattr(FakeBolt, "merged", [], raising=False)
     supervisor = cast(Supervisor, SimpleNamespace(live=place))
-    return Layout(supervisor, schools, lambda *_: None).of(wanted, Built({"php-fpm": program}, None))[0]
+    return CodeLayout(supervisor, schools, lambda *_: None).of(wanted, Built({"php-fpm": program}, None))[0]
 
 
 def test_an_app_counts_as_often_as_it_weighs_and_by_its_course_alone(
-    tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, wanted: BuildOrder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laid_out(tmp_path, wanted, monkeypatch, 70_000, 80_000)
     assert FakeBolt.merged[-1] == ["1 a 0 1 b 0 0 69000\n", *["1 a 0 1 b 0 0 79000\n"] * 3]
 
 
 def test_what_could_not_be_counted_is_named_beside_what_could_not_be_read(
-    tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, wanted: BuildOrder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = laid_out(tmp_path, wanted, monkeypatch, 70_000, 80_000)
     assert moved["php-fpm"].told.not_read == ("lost", "unread")
 
 
 def test_an_app_whose_workers_have_counted_next_to_nothing_is_a_fault(
-    tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, wanted: BuildOrder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BoltError, match=r"has counted its 500 requests \(4999 branches and calls\)"):
         laid_out(tmp_path, wanted, monkeypatch, 70_000, 4_998)
 
 
-def test_a_link_that_an_app_leaves_among_the_profiles_is_not_read(tmp_path: Path, wanted: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_an_app_leaves_among_the_profiles_is_not_read(
+    tmp_path: Path, wanted: BuildOrder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secret = tmp_path / "secret"
     secret.write_text("1 root 0 1 root 0 0 70000\n")
     honest = FakeSchool.train

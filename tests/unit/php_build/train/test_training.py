@@ -14,14 +14,14 @@ from msgspec import Struct, json, structs
 
 from phpdyno._native import OUTCOMES
 from phpdyno.experiment.common import answer_check as gate
-from phpdyno.experiment.common.slot import Lane
+from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.workload import Target, Workload
 from phpdyno.php_build.compile.tree import SIGNALS
 from phpdyno.php_build.train import beside
 from phpdyno.php_build.train import training as module
 from phpdyno.php_build.train.beside import WrongAnswer
-from phpdyno.php_build.train.training import FORGET, NO_COURSE, WRITE, Course, Trainer
+from phpdyno.php_build.train.training import FORGET, NO_COURSE, WRITE, Trainer, TrainingLength
 from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import ArmFailed
 from tests.support.fakes.fake_stage import PAGE, FakeInstance, FakeStage
@@ -29,7 +29,7 @@ from tests.support.fakes.fake_stage import PAGE, FakeInstance, FakeStage
 ARM = Arm("training", PhpBuild("/made-up/php-fpm", "8.2.36"), {}, {})
 CONTROL = structs.replace(ARM, name="control")
 WORKLOAD = Workload((Target("/", weight=3.0), Target("/about", weight=1.0)))
-SHORT = Course(seconds=1e-9, least=120)
+SHORT = TrainingLength(seconds=1e-9, least=120)
 WORKERS = (7, 8)
 MASTER = 5
 ENDS = SimpleNamespace(wait=lambda _: True)
@@ -64,8 +64,8 @@ class FakeBench:
                 each.driver.fetch = lambda target, fetch=each.driver.fetch: self._answer(fetch(target))
         yield made
 
-    def lane(self, instance: FakeInstance, *_: object, **__: object) -> Lane:
-        return Lane(cast(Any, instance), cast(Any, instance.driver))
+    def lane(self, instance: FakeInstance, *_: object, **__: object) -> DrivenInstance:
+        return DrivenInstance(cast(Any, instance), cast(Any, instance.driver))
 
     @property
     def shape(self) -> list[object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.servers.live.scoreboard import LAYOUTS, SLOT_BYTES, Layout, busy_of, fault_of, head_of, holds_name, slots_of
+from phpdyno.servers.live.scoreboard import LAYOUTS, SLOT_BYTES, ScoreboardLayout, busy_of, fault_of, head_of, holds_name, slots_of
 from phpdyno.servers.live.scoreboard_reader import NoScoreboard, ScoreboardReader
 from tests.support.made_up.hosts import made_up
 from tests.support.made_up.scoreboards import START, Laid, scoreboard
@@ -15,17 +15,17 @@ NOW_S = 1_700_000_100.0
 WORKERS = [Laid(11, requests=5, stage=4), Laid(12, requests=2), None, None]
 
 
-def fault(data: bytes, layout: Layout, *, pool: str = "www", workers: frozenset[int] | None = frozenset({11, 12})) -> str:
+def fault(data: bytes, layout: ScoreboardLayout, *, pool: str = "www", workers: frozenset[int] | None = frozenset({11, 12})) -> str:
     return fault_of(data, layout, pool, start=START, mapped=len(data), now_s=NOW_S, workers=workers)
 
 
-def named(layout: Layout) -> str:
+def named(layout: ScoreboardLayout) -> str:
     return layout.versions
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=named)
 @pytest.mark.parametrize("count", [1, 4, 7, 100, 250])
-def test_each_layout_is_read_and_taken_for_no_other(layout: Layout, count: int) -> None:
+def test_each_layout_is_read_and_taken_for_no_other(layout: ScoreboardLayout, count: int) -> None:
     workers: list[Laid | None] = [Laid(100 + at, stage=1 + at % 6) for at in range(count - count // 3)]
     workers += [None] * (count - len(workers))
     data = scoreboard(layout, workers)

@@ -10,14 +10,14 @@ from phpdyno.model.service import Kind, Service, Tcp, UnixSocket
 from phpdyno.servers.services import postgresql, redis
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.services.kinds import STARTERS, VERSIONS
-from phpdyno.servers.services.running import Complaint, Start
+from phpdyno.servers.services.running import Complaint, ServiceStart
 
 HOME = Path("/live/home")
 WORD = 'pass"word \\é'
 
 
 def configured(service: Service) -> list[str]:
-    start = Start(service, addresses_of([service]).listen[service.name])
+    start = ServiceStart(service, addresses_of([service]).listen[service.name])
     return redis.configured(start, home=HOME, socket_path=HOME / "r.sock").splitlines()
 
 

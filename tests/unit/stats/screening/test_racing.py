@@ -3,17 +3,17 @@ import math
 import numpy as np
 import pytest
 
-from phpdyno.stats.screening.racing import CONTROL, Racer, Standing, least_race_blocks, pair_alpha, race
+from phpdyno.stats.screening.racing import CONTROL, RacingArm, Standing, least_race_blocks, pair_alpha, race
 
 MARGIN = 0.01
 
 
-def racers(truth: dict[str, float], blocks: int, seed: int, sigma: float = 0.01) -> list[Racer]:
+def racers(truth: dict[str, float], blocks: int, seed: int, sigma: float = 0.01) -> list[RacingArm]:
     """Arms named by their number of parts, all against one control per block, which has a draw of its own."""
     generator = np.random.default_rng(seed)
     control = generator.normal(0.0, sigma, blocks)
     return [
-        Racer(name, len(name), dict(enumerate((mean + generator.normal(0.0, sigma, blocks) - control).tolist())))
+        RacingArm(name, len(name), dict(enumerate((mean + generator.normal(0.0, sigma, blocks) - control).tolist())))
         for name, mean in truth.items()
     ]
 
@@ -58,7 +58,7 @@ def test_few_blocks_decide_nothing() -> None:
 
 def test_an_arm_that_left_is_measured_no_further_and_stays_away() -> None:
     all_of = racers({"a": 0.0, "ab": 0.1}, 40, 3)
-    cut = [Racer("a", 1, {block: value for block, value in all_of[0].log_ratios.items() if block < 20}), all_of[1]]
+    cut = [RacingArm("a", 1, {block: value for block, value in all_of[0].log_ratios.items() if block < 20}), all_of[1]]
     assert race(cut, alpha=0.05, margin=MARGIN).left == ("ab",)
 
 
@@ -75,7 +75,7 @@ def test_looking_after_every_block_the_best_seldom_leaves() -> None:
     for seed in range(runs):
         arms = racers(truth, 40, 1000 + seed)
         for blocks in range(10, 41, 3):
-            cut = [Racer(each.name, each.parts, {k: v for k, v in each.log_ratios.items() if k < blocks}) for each in arms]
+            cut = [RacingArm(each.name, each.parts, {k: v for k, v in each.log_ratios.items() if k < blocks}) for each in arms]
             if race(cut, alpha=0.1, margin=0.0).departed:
                 wrong += 1
                 break
@@ -98,13 +98,18 @@ def test_who_was_taken_out_makes_it_no_easier_for_the_others() -> None:
 
 @pytest.mark.parametrize(
     ("arms", "margin"),
-    [([], 0.0), ([Racer(CONTROL, 1, {})], 0.0), ([Racer("a", 1, {}), Racer("a", 2, {})], 0.0), ([Racer("a", 1, {0: 0.1})], math.nan)],
+    [
+        ([], 0.0),
+        ([RacingArm(CONTROL, 1, {})], 0.0),
+        ([RacingArm("a", 1, {}), RacingArm("a", 2, {})], 0.0),
+        ([RacingArm("a", 1, {0: 0.1})], math.nan),
+    ],
 )
-def test_refuses_a_race_that_is_none(arms: list[Racer], margin: float) -> None:
+def test_refuses_a_race_that_is_none(arms: list[RacingArm], margin: float) -> None:
     with pytest.raises(ValueError, match=r"race|margin|arm"):
         race(arms, alpha=0.05, margin=margin)
 
 
 def test_without_a_block_nothing_is_known() -> None:
-    found = race([Racer("a", 1, {})], alpha=0.05, margin=0.01)
+    found = race([RacingArm("a", 1, {})], alpha=0.05, margin=0.01)
     assert (found.end, set(found.left)) == ("open", {"a", CONTROL})

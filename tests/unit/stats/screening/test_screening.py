@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from phpdyno.stats.comparison.noise import Noise
-from phpdyno.stats.screening.effects import Estimate, Reading, Screened, screen
+from phpdyno.stats.screening.effects import EffectEstimate, RowReading, Screened, screen
 from phpdyno.stats.screening.factorial import CONTROL, Design, design_for, odd_columns
 from phpdyno.stats.screening.power import deviation, resolvable
 
@@ -36,14 +36,14 @@ class World:
         """Against the control's level, the others being on half of the time."""
         return float(self.alone[factor][level]) + sum(size for couple, size in self.together.items() if factor in couple) / 2
 
-    def readings(self, blocks: int, seed: int, noise: Noise = NOISE, pairs: int = PAIRS) -> list[Reading]:
+    def readings(self, blocks: int, seed: int, noise: Noise = NOISE, pairs: int = PAIRS) -> list[RowReading]:
         generator = np.random.default_rng(seed)
         made = []
         for block in range(blocks):
             control = generator.normal(0.0, noise.sigma_start)
             for row in range(len(self.design.rows)):
                 own = generator.normal(0.0, noise.sigma_start) + generator.normal(0.0, noise.sigma_pair / math.sqrt(pairs))
-                made.append(Reading(row, block, self.of(row) + own - control, pairs))
+                made.append(RowReading(row, block, self.of(row) + own - control, pairs))
         return made
 
 
@@ -54,12 +54,12 @@ def exact(world: World, noise: Noise = QUIET) -> Screened:
     return screen(world.design, world.readings(2, 1, noise), Noise(0.04, 0.005), 0.05)
 
 
-def known(estimate: Estimate | None) -> Estimate:
+def known(estimate: EffectEstimate | None) -> EffectEstimate:
     assert estimate is not None
     return estimate
 
 
-def bounds(estimate: Estimate | None) -> tuple[float, float]:
+def bounds(estimate: EffectEstimate | None) -> tuple[float, float]:
     assert estimate is not None
     assert estimate.low is not None
     assert estimate.high is not None
@@ -145,7 +145,7 @@ def test_what_too_many_lost_rows_leave_open_is_not_told() -> None:
 
 def test_rows_with_fewer_pairs_weigh_less_and_bias_nothing() -> None:
     world = World(design_for([1] * 6, 15), 11)
-    readings = [Reading(each.row, each.block, each.log_ratio, 4 + 10 * (each.row % 3)) for each in world.readings(2, 1, QUIET)]
+    readings = [RowReading(each.row, each.block, each.log_ratio, 4 + 10 * (each.row % 3)) for each in world.readings(2, 1, QUIET)]
     for each in screen(world.design, readings, NOISE, 0.05).mains:
         assert known(each.effect).value == pytest.approx(world.main(each.factor, each.level), abs=1e-9)
 
@@ -161,7 +161,7 @@ def test_batches_with_controls_of_their_own_are_one_screening() -> None:
     world = World(design_for([1] * 8, 15), 14)
     halves = [[index for pair in part for index in pair] for part in (world.design.mirrors[:4], world.design.mirrors[4:])]
     readings = [
-        Reading(each.row, each.block + 100 * (each.row in halves[1]), each.log_ratio + 0.003 * (each.row in halves[1]), each.pairs)
+        RowReading(each.row, each.block + 100 * (each.row in halves[1]), each.log_ratio + 0.003 * (each.row in halves[1]), each.pairs)
         for each in world.readings(2, 1, QUIET)
     ]
     for each in screen(world.design, readings, NOISE, 0.05).mains:
@@ -220,13 +220,13 @@ def test_more_blocks_resolve_less() -> None:
     ("readings", "alpha"),
     [
         ([], 0.05),
-        ([Reading(0, 0, 0.1, 4)], 0.0),
-        ([Reading(0, 0, math.nan, 4)], 0.05),
-        ([Reading(0, 0, 0.1, 0)], 0.05),
-        ([Reading(99, 0, 0.1, 4)], 0.05),
-        ([Reading(0, 0, 0.1, 4), Reading(0, 0, 0.2, 4)], 0.05),
+        ([RowReading(0, 0, 0.1, 4)], 0.0),
+        ([RowReading(0, 0, math.nan, 4)], 0.05),
+        ([RowReading(0, 0, 0.1, 0)], 0.05),
+        ([RowReading(99, 0, 0.1, 4)], 0.05),
+        ([RowReading(0, 0, 0.1, 4), RowReading(0, 0, 0.2, 4)], 0.05),
     ],
 )
-def test_refuses_readings_that_are_none(readings: list[Reading], alpha: float) -> None:
+def test_refuses_readings_that_are_none(readings: list[RowReading], alpha: float) -> None:
     with pytest.raises(ValueError, match=r"reading|row|alpha"):
         screen(design_for([1] * 4, 7), readings, NOISE, alpha)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from phpdyno.commands.compare.view.costs import requests_per_s, valid_requests
-from phpdyno.commands.compare.view.gather import Gathered, Seen
+from phpdyno.commands.compare.view.gather import GatheredRecords, SeenBlock
 from phpdyno.commands.compare.view.measuring import BlockPoint, ControlPoint, ExclusionRow, NoisePoint
 from phpdyno.commands.compare.view.shape import Row
 from phpdyno.model.plan import Metric, Plan
@@ -14,7 +14,7 @@ _LAG_RECORDED = 2
 """Schema from which on journals hold the generator's lag."""
 
 
-def block_points(gathered: Gathered, rows: Iterable[Row]) -> tuple[BlockPoint, ...]:
+def block_points(gathered: GatheredRecords, rows: Iterable[Row]) -> tuple[BlockPoint, ...]:
     """Every observation of the treatments that are not invalid."""
     shown = {row.name for row in rows if row.kind != "invalid"}
     return tuple(
@@ -24,12 +24,12 @@ def block_points(gathered: Gathered, rows: Iterable[Row]) -> tuple[BlockPoint, .
     )
 
 
-def exclusions(gathered: Gathered) -> tuple[ExclusionRow, ...]:
+def exclusions(gathered: GatheredRecords) -> tuple[ExclusionRow, ...]:
     """Every observation that does not count, those of invalid treatments included."""
     return tuple(ExclusionRow(each.block, each.treatment, each.excluded) for seen in gathered.seen if (each := seen.observation).excluded)
 
 
-def control_points(gathered: Gathered) -> tuple[ControlPoint, ...]:
+def control_points(gathered: GatheredRecords) -> tuple[ControlPoint, ...]:
     """One point per block and metric: the control's slots of all its treatments together."""
     points = []
     for metric, block, held in _grouped(gathered):
@@ -42,7 +42,7 @@ def control_points(gathered: Gathered) -> tuple[ControlPoint, ...]:
     return tuple(points)
 
 
-def noise_points(gathered: Gathered) -> tuple[NoisePoint, ...]:
+def noise_points(gathered: GatheredRecords) -> tuple[NoisePoint, ...]:
     """The covariates of each block, the worst of its treatments."""
     lag_known = gathered.header.schema >= _LAG_RECORDED
     points = []
@@ -54,14 +54,14 @@ def noise_points(gathered: Gathered) -> tuple[NoisePoint, ...]:
     return tuple(points)
 
 
-def _grouped(gathered: Gathered) -> list[tuple[Metric, int, list[Seen]]]:
+def _grouped(gathered: GatheredRecords) -> list[tuple[Metric, int, list[SeenBlock]]]:
     """The observations of each block by metric: treatments of one metric share a control."""
-    groups: dict[tuple[Metric, int], list[Seen]] = {}
+    groups: dict[tuple[Metric, int], list[SeenBlock]] = {}
     for seen in gathered.seen:
         groups.setdefault((_metric(gathered.plan, seen), seen.observation.block), []).append(seen)
     order = {metric: place for place, metric in enumerate(get_args(Metric))}
     return [(metric, block, held) for (metric, block), held in sorted(groups.items(), key=lambda item: order[item[0][0]])]
 
 
-def _metric(plan: Plan, seen: Seen) -> Metric:
+def _metric(plan: Plan, seen: SeenBlock) -> Metric:
     return plan.metric_of(seen.observation.treatment)

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from phpdyno.commands.compare.view.costs import ratio_of
-from phpdyno.commands.compare.view.gather import Gathered
+from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.measuring import AaRow, AllanRow, CalibrationRow
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.observation import Observation
@@ -19,13 +19,13 @@ AA_MIXTURE = MIXTURES[-1]
 the comparison was chosen by these very blocks, so that an interval with it would hold less often than it says."""
 
 
-def calibrations(gathered: Gathered) -> tuple[CalibrationRow, ...]:
+def calibrations(gathered: GatheredRecords) -> tuple[CalibrationRow, ...]:
     """One entry per metric that was calibrated, CPU first."""
     held = gathered.calibrations
     return tuple(_row(gathered.plan, held[metric]) for metric in get_args(Metric) if metric in held)
 
 
-def in_words(gathered: Gathered) -> str:
+def in_words(gathered: GatheredRecords) -> str:
     """Slot length and block size in one line; '' before calibration."""
     several = len(gathered.calibrations) > 1
     unit = UNIT[gathered.plan.transport]

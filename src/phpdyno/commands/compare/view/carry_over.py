@@ -6,7 +6,7 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from phpdyno.commands.compare.view.costs import ratio_of
-from phpdyno.commands.compare.view.gather import Gathered
+from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.measuring import CarriedEffect, CarryOverRow
 from phpdyno.commands.compare.view.shape import Row
 from phpdyno.commands.compare.view.words import carried
@@ -15,7 +15,7 @@ from phpdyno.report.words import count
 from phpdyno.stats.comparison.sequence import least_blocks
 
 
-def checked(gathered: Gathered, row: Row) -> tuple[Row, CarryOverRow | None]:
+def checked(gathered: GatheredRecords, row: Row) -> tuple[Row, CarryOverRow | None]:
     """A row with its carry-over check, and with a warning where the lengths differ."""
     check = _carry_over(gathered, row)
     if check is None or not check.differs:
@@ -23,7 +23,7 @@ def checked(gathered: Gathered, row: Row) -> tuple[Row, CarryOverRow | None]:
     return replace(row, warnings=(*row.warnings, check.said)), check
 
 
-def not_looked_at(gathered: Gathered, rows: Sequence[Row], checks: Sequence[CarryOverRow]) -> str:
+def not_looked_at(gathered: GatheredRecords, rows: Sequence[Row], checks: Sequence[CarryOverRow]) -> str:
     """Why no effect on CPU was measured at another slot length; '' where one was, or none is to be looked at."""
     plan = gathered.plan
     if checks or plan.fixed or plan.trial or not any(row.metric == "cpu" and row.blocks and row.kind != "invalid" for row in rows):
@@ -35,7 +35,7 @@ def not_looked_at(gathered: Gathered, rows: Sequence[Row], checks: Sequence[Carr
     return f"not looked at: a tenth of the time goes to {slots}, and measuring ended before it was earned{short}"
 
 
-def _carry_over(gathered: Gathered, row: Row) -> CarryOverRow | None:
+def _carry_over(gathered: GatheredRecords, row: Row) -> CarryOverRow | None:
     """One treatment's effects by slot length, the verdict's own among them; None when invalid or never measured at another length."""
     mine = [record for record in gathered.carried if record.treatment == row.name]
     if row.kind == "invalid" or not mine:
@@ -64,7 +64,7 @@ def _carry_over(gathered: Gathered, row: Row) -> CarryOverRow | None:
     )
 
 
-def _effect(gathered: Gathered, row: Row, slot: int, values: list[float], *, main: bool) -> CarriedEffect:
+def _effect(gathered: GatheredRecords, row: Row, slot: int, values: list[float], *, main: bool) -> CarriedEffect:
     alpha, mixture = gathered.plan.alpha, gathered.mixture(row.metric)
     found = ratio_of(values, alpha, mixture)
     return CarriedEffect(

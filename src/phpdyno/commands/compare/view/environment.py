@@ -1,6 +1,6 @@
 """Where a comparison was measured, and what was decided beforehand."""
 
-from phpdyno.commands.compare.view.gather import Gathered
+from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.model.plan import UNIT, Plan, Settle
 from phpdyno.report.scope import where_measured
 from phpdyno.report.view_parts import EnvironmentRow
@@ -13,7 +13,7 @@ UNTIL: dict[Settle, str] = {
 }
 
 
-def environment(gathered: Gathered) -> tuple[EnvironmentRow, ...]:
+def environment(gathered: GatheredRecords) -> tuple[EnvironmentRow, ...]:
     """Machine, servers, builds and what was fixed beforehand, one fact each."""
     plan = gathered.plan
     return (*where_measured(gathered.host, (plan.control, *plan.treatments)), EnvironmentRow("decided beforehand", _decided(plan)))

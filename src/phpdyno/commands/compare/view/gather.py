@@ -29,7 +29,7 @@ from phpdyno.model.verdict import ProofOutcome, Verdict
 from phpdyno.stats.comparison.sequence import MIXTURE
 
 
-class Seen(Struct, frozen=True):
+class SeenBlock(Struct, frozen=True):
     """An observation with the middle of its block (seconds since the start)."""
 
     at_s: float
@@ -43,7 +43,7 @@ class Said(Struct, frozen=True):
     overtaken: bool
 
 
-class Gathered(Struct, frozen=True):
+class GatheredRecords(Struct, frozen=True):
     """One run, sorted. Dictionaries are keyed by the arm's name, calibrations by their metric.
 
     `seen` is in the order of the journal, each block once per treatment; so is `carried`, once per slot length.
@@ -58,7 +58,7 @@ class Gathered(Struct, frozen=True):
     answers: dict[str, Answers]
     proofs: dict[str, tuple[ProofOutcome, ...]]
     verdicts: dict[str, Said]
-    seen: tuple[Seen, ...]
+    seen: tuple[SeenBlock, ...]
     incidents: tuple[Incident, ...]
     end: Ended | None
     elapsed_s: float
@@ -83,7 +83,7 @@ class _Pile(Struct):
     proofs: dict[str, tuple[ProofOutcome, ...]] = field(default_factory=dict)
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     verdicts: dict[str, Said] = field(default_factory=dict)
-    seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
+    seen: dict[tuple[str, int], SeenBlock] = field(default_factory=dict)
     explained: dict[str, ExplainedArms] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
     end: Ended | None = None
@@ -91,7 +91,7 @@ class _Pile(Struct):
     last_block_s: float = 0.0
 
 
-def gather(records: Iterable[Record], run_name: str) -> Gathered:
+def gather(records: Iterable[Record], run_name: str) -> GatheredRecords:
     """Sort the records of one run. Raises DynoError when there is no plan, so nothing was measured."""
     pile = _Pile()
     for record in records:
@@ -102,7 +102,7 @@ def gather(records: Iterable[Record], run_name: str) -> Gathered:
         why = f" ({pile.end.outcome}: {pile.end.detail})" if pile.end else ""
         raise DynoError(f"the run ended before it had a plan{why}", where=run_name, next_step="measure again")
 
-    return Gathered(
+    return GatheredRecords(
         header=pile.header,
         plan=pile.plan,
         host=pile.preflight.host if pile.preflight else None,
@@ -177,7 +177,7 @@ def _put_block(pile: _Pile, record: BlockDone) -> None:
         key = (observation.treatment, observation.block)
         # Taken out first, so that the order stays that of the journal.
         pile.seen.pop(key, None)
-        pile.seen[key] = Seen(at_s, observation)
+        pile.seen[key] = SeenBlock(at_s, observation)
         said = pile.verdicts.get(observation.treatment)
         if said is not None:
             pile.verdicts[observation.treatment] = Said(said.verdict, overtaken=True)

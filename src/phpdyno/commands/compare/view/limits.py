@@ -3,7 +3,7 @@ in PHP may not show, and a PHP that ran elsewhere than where it is measured. Pur
 
 from collections.abc import Sequence
 
-from phpdyno.commands.compare.view.gather import Gathered
+from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.experiment.common.bottleneck import find_bottleneck
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
@@ -24,12 +24,12 @@ Slots = Sequence[tuple[Cost, float]]
 """What an arm took in each block, and the share of that block that was stolen."""
 
 
-def doubts_of_blocks(gathered: Gathered, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
+def doubts_of_blocks(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warnings of a treatment that its blocks give rise to, of those that count."""
     return (*_limited_beside_php(gathered, arm, counted), *_ran_elsewhere(gathered, counted))
 
 
-def _limited_beside_php(gathered: Gathered, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
+def _limited_beside_php(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warning of a throughput treatment, from its blocks that count; none where PHP was the limit or nothing was, and where it cannot
     be told: journals of before the generator's CPU was kept, the operations of a script."""
     plan, host = gathered.plan, gathered.host
@@ -47,7 +47,7 @@ def _limited_beside_php(gathered: Gathered, arm: Arm, counted: Sequence[Observat
     return (beside_php_words(max(found.values(), key=lambda each: each.shares.helper_cores), whose),)
 
 
-def _ran_elsewhere(gathered: Gathered, counted: Sequence[Observation]) -> tuple[str, ...]:
+def _ran_elsewhere(gathered: GatheredRecords, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warning of a treatment in whose blocks PHP used more CPU than the cores have that it is measured on: some of its processes had
     others, which the other arm had not."""
     cores = len(gathered.host.measured_cores) if gathered.host is not None else 0

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from phpdyno.commands.compare.view.costs import arm_cost, whole_stack
-from phpdyno.commands.compare.view.gather import Gathered
+from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.limits import doubts_of_blocks
 from phpdyno.commands.compare.view.shape import ProofRow, Ratio, Row
 from phpdyno.commands.compare.view.words import failures, sentence, whole_stack_words
@@ -22,7 +22,7 @@ NOT_CONCLUDED = "not concluded"
 """Reason of a verdict that the runner had no time to write."""
 
 
-def row_of(gathered: Gathered, arm: Arm) -> Row:
+def row_of(gathered: GatheredRecords, arm: Arm) -> Row:
     """The row of one treatment of the plan."""
     plan = gathered.plan
     mine = [seen.observation for seen in gathered.seen if seen.observation.treatment == arm.name]
@@ -79,7 +79,7 @@ def _completed(row: Row) -> Row:
     return replace(row, warnings=(*row.warnings, *_own_warnings(row)), sentence=sentence(row))
 
 
-def _verdict(gathered: Gathered, arm: Arm, observations: list[Observation]) -> Verdict:
+def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation]) -> Verdict:
     proofs = gathered.proofs.get(arm.name, ())
     said = gathered.verdicts.get(arm.name)
     if said is not None and (said.verdict.kind == "invalid" or not said.overtaken):
@@ -101,14 +101,14 @@ def _verdict(gathered: Gathered, arm: Arm, observations: list[Observation]) -> V
     )
 
 
-def _invalidity(gathered: Gathered, arm: Arm, proofs: tuple[ProofOutcome, ...]) -> str:
+def _invalidity(gathered: GatheredRecords, arm: Arm, proofs: tuple[ProofOutcome, ...]) -> str:
     answers = gathered.answers.get(arm.name)
     if answers is not None and not answers.equal:
         return f"answers differ: {answers.detail}"
     return not_effective(proofs)
 
 
-def _beside(gathered: Gathered, arm: Arm) -> tuple[str, ...]:
+def _beside(gathered: GatheredRecords, arm: Arm) -> tuple[str, ...]:
     """What else differs where the treatment runs another PHP than its control."""
     plan = gathered.plan
     loaded = plan.metric_of(arm.name) == "throughput" and plan.loaded_control is not None

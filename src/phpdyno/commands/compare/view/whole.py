@@ -9,7 +9,7 @@ from phpdyno.commands.compare.view.blocks import block_points, control_points, e
 from phpdyno.commands.compare.view.calibrations import calibrations, in_words
 from phpdyno.commands.compare.view.carry_over import checked, not_looked_at
 from phpdyno.commands.compare.view.environment import environment
-from phpdyno.commands.compare.view.gather import Gathered, gather
+from phpdyno.commands.compare.view.gather import GatheredRecords, gather
 from phpdyno.commands.compare.view.rows import row_of
 from phpdyno.commands.compare.view.shape import SCHEMA, AnswerRow, IncidentRow, RunView
 from phpdyno.journal.records import Record
@@ -25,7 +25,7 @@ def view_of(records: Iterable[Record], run_name: str) -> RunView:
     return _with_measurements(_bare(gathered, run_name), gathered)
 
 
-def _bare(gathered: Gathered, run_name: str) -> RunView:
+def _bare(gathered: GatheredRecords, run_name: str) -> RunView:
     """What was planned, where, and how it ended."""
     plan, header, end = gathered.plan, gathered.header, gathered.end
     return RunView(
@@ -64,7 +64,7 @@ def _bare(gathered: Gathered, run_name: str) -> RunView:
     )
 
 
-def _with_measurements(view: RunView, gathered: Gathered) -> RunView:
+def _with_measurements(view: RunView, gathered: GatheredRecords) -> RunView:
     rows = []
     carried = []
     for arm in gathered.plan.treatments:
@@ -94,7 +94,7 @@ def _outcome(word: str) -> Outcome:
     return known.get(word, "failed")
 
 
-def _answers(gathered: Gathered) -> tuple[AnswerRow, ...]:
+def _answers(gathered: GatheredRecords) -> tuple[AnswerRow, ...]:
     return tuple(
         AnswerRow(each.arm, each.equal, each.detail, max((target.masked_fraction for target in each.targets), default=0.0))
         for each in gathered.answers.values()

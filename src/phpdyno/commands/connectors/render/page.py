@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from phpdyno import __version__
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound, is_ceiling
+from phpdyno.commands.connectors.found import LabFound, OperationFound, RowFound, is_ceiling
 from phpdyno.commands.connectors.record import read_lab
 from phpdyno.commands.connectors.render.speeds import Speed, grouped_speeds, speeds_of
 from phpdyno.commands.connectors.render.study_page import study_page
@@ -16,7 +16,7 @@ from phpdyno.commands.connectors.study import ConnectorStudy
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Ended, Header, Preflight
-from phpdyno.model.runs.connector import Row
+from phpdyno.model.runs.connector import ConnectorRow
 from phpdyno.report.frame import render_frame
 from phpdyno.report.plots import Figure
 from phpdyno.report.words import duration
@@ -29,7 +29,7 @@ ALL = "all"
 """The plot of all operations."""
 
 
-class PartView(Struct, frozen=True):
+class OperationView(Struct, frozen=True):
     """An operation: its heading, the place of its plot, the cells of its table."""
 
     title: str
@@ -38,7 +38,7 @@ class PartView(Struct, frozen=True):
     best: tuple[str, ...]
 
 
-class PageView(Struct, frozen=True):
+class LabPage(Struct, frozen=True):
     """What the page shows; the first fields are those of every page."""
 
     title: str
@@ -49,21 +49,21 @@ class PageView(Struct, frozen=True):
     elapsed_s: float
     phpdyno: str
     heads: tuple[str, ...]
-    parts: tuple[PartView, ...]
+    parts: tuple[OperationView, ...]
     skipped: dict[str, str]
     lines: tuple[str, ...]
     warnings: tuple[str, ...]
     repeat: str
 
 
-def write_page(run: Path, found: LabFound, page: PageView) -> Path:
+def write_page(run: Path, found: LabFound, page: LabPage) -> Path:
     """Write the page of a run beside its record, and give its path. Raises DynoError."""
     path = run / NAME
     path.write_text(render_connectors(page, found, read_lab(run).asked.rows), encoding="utf-8")
     return path
 
 
-def write_study_page(run: Path, found: LabFound, page: PageView, place: Path | None) -> Path | None:
+def write_study_page(run: Path, found: LabFound, page: LabPage, place: Path | None) -> Path | None:
     """Write the page of the study that a run carries out, to `place` or beside its record, and give its path; None for a run of no study.
 
     Raises UsageError where `place` is given and there is no study, DynoError.
@@ -90,7 +90,7 @@ def check_page(place: Path, *, is_study: bool) -> None:
         raise UsageError("there is no such directory", where=f"--page {place}", next_step="make it, or name another file")
 
 
-def render_connectors(page: PageView, found: LabFound, rows: Sequence[Row]) -> str:
+def render_connectors(page: LabPage, found: LabFound, rows: Sequence[ConnectorRow]) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
     figures = {_plot(part): drawn for part in found.parts if (drawn := _figure(part)) is not None}
     if len(figures) > 1:
@@ -100,7 +100,7 @@ def render_connectors(page: PageView, found: LabFound, rows: Sequence[Row]) -> s
     )
 
 
-def page_view(run: Path, found: LabFound) -> PageView:
+def page_view(run: Path, found: LabFound) -> LabPage:
     """What the page shows of a run by now."""
     record = read_lab(run)
     journals = [read_journal(path) for operation in record.asked.operations if (path := run / operation / FILE).is_file()]
@@ -108,7 +108,7 @@ def page_view(run: Path, found: LabFound) -> PageView:
     ended = [each for each in every if isinstance(each, Ended)]
     finished = len(found.parts) == len(record.asked.operations) and all(part.finished for part in found.parts)
     last = ended[-1] if ended else None
-    return PageView(
+    return LabPage(
         title="Clients of Tarantool",
         run=run.name,
         started=next((each.started for each in every if isinstance(each, Header)), ""),
@@ -118,7 +118,8 @@ def page_view(run: Path, found: LabFound) -> PageView:
         phpdyno=__version__,
         heads=view.HEADS if record.asked.study is None else (*view.HEADS, PUBLISHED),
         parts=tuple(
-            PartView(view.title(part), _plot(part), tuple(_cells(part, record.asked.study)), tuple(view.best(part))) for part in found.parts
+            OperationView(view.title(part), _plot(part), tuple(_cells(part, record.asked.study)), tuple(view.best(part)))
+            for part in found.parts
         ),
         skipped=found.skipped,
         lines=tuple(view.lines(found)),
@@ -127,7 +128,7 @@ def page_view(run: Path, found: LabFound) -> PageView:
     )
 
 
-def _cells(part: PartFound, study: ConnectorStudy | None) -> Iterator[tuple[str, ...]]:
+def _cells(part: OperationFound, study: ConnectorStudy | None) -> Iterator[tuple[str, ...]]:
     """The rows of a table, in a study with what the reference gives."""
     for row, cells in zip(part.rows, view.cells(part), strict=True):
         if study is None:
@@ -137,11 +138,11 @@ def _cells(part: PartFound, study: ConnectorStudy | None) -> Iterator[tuple[str,
             yield (*cells, "; ".join(f"{each:,.0f}" for each in published) or "–")
 
 
-def _plot(part: PartFound) -> str:
+def _plot(part: OperationFound) -> str:
     return f"speeds-{part.operation}"
 
 
-def _figure(part: PartFound) -> Figure | None:
+def _figure(part: OperationFound) -> Figure | None:
     speeds = [_speed(row, cells) for row, cells in zip(part.rows, view.cells(part), strict=True) if row.operations_per_s is not None]
     return speeds_of(speeds) if speeds else None
 

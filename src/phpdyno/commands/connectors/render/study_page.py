@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from phpdyno.commands.connectors.found import LabFound, PartFound, RowFound
+from phpdyno.commands.connectors.found import LabFound, OperationFound, RowFound
 from phpdyno.commands.connectors.study import ConnectorStudy, Ours
 from phpdyno.commands.connectors.view import SEVERAL, calls, share, speed, us
 from phpdyno.model.facts import HostFacts
@@ -48,14 +48,14 @@ def _named(study: ConnectorStudy) -> Iterator[tuple[str, Ours | None, dict[str, 
         yield more.title, more.ours, {}
 
 
-def _found(part: PartFound | None, study: ConnectorStudy, ours: Ours | None) -> RowFound | None:
+def _found(part: OperationFound | None, study: ConnectorStudy, ours: Ours | None) -> RowFound | None:
     if part is None or ours is None:
         return None
     name = ours.row(study.over).name
     return next((row for row in part.rows if row.row == name and not row.problem), None)
 
 
-def _answer(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
+def _answer(study: ConnectorStudy, parts: dict[str, OperationFound]) -> list[str]:
     """In one paragraph: what the reference gained, what its client gains here by each engine, and what ours does."""
     part = parts.get(FOR_ALL)
     if part is None:
@@ -83,7 +83,7 @@ def _answer(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
     return [f"**Speed of `{FOR_ALL}` over one request at a time.** " + plain(" ".join(each for each in said if each))]
 
 
-def _table_of(study: ConnectorStudy, parts: dict[str, PartFound], operations: Sequence[str], heading: str) -> list[str]:
+def _table_of(study: ConnectorStudy, parts: dict[str, OperationFound], operations: Sequence[str], heading: str) -> list[str]:
     if not operations:
         return []
     rows, before = [], set()
@@ -105,7 +105,7 @@ def _cell(row: RowFound | None, theirs: float | None) -> str:
     return here if theirs is None else f"{here} ({theirs:,.0f})"
 
 
-def _speeds(study: ConnectorStudy, parts: dict[str, PartFound]) -> list[str]:
+def _speeds(study: ConnectorStudy, parts: dict[str, OperationFound]) -> list[str]:
     """Of one operation: the speed-up of ours and of theirs over one request at a time, and where the CPU goes."""
     part = parts.get(FOR_ALL)
     if part is None:

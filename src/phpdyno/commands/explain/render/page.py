@@ -36,7 +36,7 @@ LEAST_SAMPLES = 200
 DRAWN = ("cpu", "wall", "memory")
 
 
-class PageView(Struct, frozen=True):
+class ExplainPage(Struct, frozen=True):
     """What every page has in its head."""
 
     title: str
@@ -52,7 +52,7 @@ class PageView(Struct, frozen=True):
 def render_explained(record: ExplainRecord, run: str) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
     found = record.found
-    view = PageView(words.title_of(found), run, record.started, record.took_s, record.phpdyno, shlex.join(("phpdyno", *record.argv)))
+    view = ExplainPage(words.title_of(found), run, record.started, record.took_s, record.phpdyno, shlex.join(("phpdyno", *record.argv)))
     looked = [ExplainedRow(found.arms[-1], found)]
     return render_frame(
         "explain.html.j2",

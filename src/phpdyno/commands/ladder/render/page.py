@@ -1,7 +1,7 @@
 """The report of a ladder as one HTML page that needs no network."""
 
 from phpdyno.commands.ladder.view import LadderView, standing
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words
@@ -35,6 +35,6 @@ def ladder_figures(view: LadderView) -> dict[str, Figure]:
     return {name: strips_of(strips) for name, strips in drawn.items() if any(each.span.ratio is not None for each in strips)}
 
 
-def _strip(name: str, ratio: Ratio, said: str, margin: float, color: str) -> Strip:
+def _strip(name: str, ratio: TunedRatio, said: str, margin: float, color: str) -> Strip:
     words = f"{ratio_words(ratio)}{said}"
     return Strip((*wrapped(name, bold=True), *wrapped(words)), ratio, margin, (), color, f"{name}: {words}")

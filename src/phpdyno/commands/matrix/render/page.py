@@ -3,7 +3,7 @@
 from phpdyno.commands.compare.view.words import tone
 from phpdyno.commands.matrix.view import MatrixView, cell_name, cell_words, decided_words, reasons, short_words, warmth
 from phpdyno.model.runs.matrix import Cell
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words, span_words
@@ -39,6 +39,6 @@ def matrix_figures(view: MatrixView) -> dict[str, Figure]:
     return drawn
 
 
-def _strip(cell: Cell, ratio: Ratio, margin: float) -> Strip:
+def _strip(cell: Cell, ratio: TunedRatio, margin: float) -> Strip:
     lines = (*wrapped(cell_name(cell), bold=True), *wrapped(cell_words(cell)))
     return Strip(lines, ratio, margin, (), f"var(--{tone(cell)})", f"{cell_name(cell)}: {cell_words(cell)}")

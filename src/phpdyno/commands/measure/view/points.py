@@ -20,7 +20,7 @@ from phpdyno.server_files.php import most_workers
 from phpdyno.stats.visits import (
     PERCENTS,
     CpuPart,
-    Figure,
+    VisitFigure,
     busy_workers,
     clean,
     counting,
@@ -91,7 +91,7 @@ def _limit(plan: SweepPlan, arm: Arm, visits: Sequence[Visit], host: HostFacts) 
     return found.kind, bottleneck_sentence(found, php="Apache" if is_apache(arm) else "php-fpm with nginx" if beside else "php-fpm")
 
 
-def estimate(figure: Figure | None, unit: float = 1.0) -> Estimate | None:
+def estimate(figure: VisitFigure | None, unit: float = 1.0) -> Estimate | None:
     """A figure in another unit: `unit` of its own are one of ours."""
     if figure is None:
         return None

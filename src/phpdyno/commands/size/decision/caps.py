@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.costs import MOST_GROWTH, growth_of_target
 from phpdyno.commands.size.measuring.pools import most_at_once
 from phpdyno.commands.size.record import LimitsRead, PoolMeasured, Stopped, TargetMeasured
@@ -15,7 +15,7 @@ APART = 2
 """The two sizes of a line of memory are so many times apart, at least."""
 
 
-def caps_of(asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured], targets: Sequence[TargetMeasured] = ()) -> Caps:
+def caps_of(asked: SizeRequest, limits: LimitsRead, pools: Sequence[PoolMeasured], targets: Sequence[TargetMeasured] = ()) -> Caps:
     """What the limits allow, tightest first, by the memory that was measured so far.
 
     A pool is reckoned with the memory that it had under load, and once more with each worker as large as the heaviest of `targets` makes
@@ -46,7 +46,11 @@ def _largest_kib(target: TargetMeasured) -> float:
 
 
 def most_to_try(
-    asked: Asked, limits: LimitsRead, pools: Sequence[PoolMeasured], stopped: Sequence[Stopped] = (), targets: Sequence[TargetMeasured] = ()
+    asked: SizeRequest,
+    limits: LimitsRead,
+    pools: Sequence[PoolMeasured],
+    stopped: Sequence[Stopped] = (),
+    targets: Sequence[TargetMeasured] = (),
 ) -> int:
     """The most workers that may be started here: what the limits allow, what can be kept busy, what memory and database hold now, and fewer
     than any pool that was stopped."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from phpdyno.commands.size.record import MOST_ROUNDS, PoolMeasured, Recommended, SizeRun
 from phpdyno.model.runs.sweep import Visit
-from phpdyno.stats.visits import Figure, counting, figure_of, throughput_of, times_at
+from phpdyno.stats.visits import VisitFigure, counting, figure_of, throughput_of, times_at
 
 
 def rounds_of(run: SizeRun) -> tuple[PoolMeasured, ...]:
@@ -23,13 +23,13 @@ def open_visits(run: SizeRun, workers: int) -> tuple[Visit, ...]:
     return tuple(visit for each in rounds_of(run) if each.workers == workers for visit in each.visits if visit.point.open_share)
 
 
-def p99_of(run: SizeRun, workers: int) -> Figure | None:
+def p99_of(run: SizeRun, workers: int) -> VisitFigure | None:
     """The 99th percentile of a pool's response times at the rate of its open visits, nanoseconds; None where too few requests tell it."""
     visits = open_visits(run, workers)
     return times_at(visits, 99.0, run.header.asked.confidence) if counting(visits) else None
 
 
-def over(run: SizeRun, one: int, other: int) -> Figure | None:
+def over(run: SizeRun, one: int, other: int) -> VisitFigure | None:
     """The throughput of one pool over another's, paired by round; rounds in which a visit does not count are left out."""
     by_round: dict[int, dict[int, Visit]] = {}
     for each in rounds_of(run):

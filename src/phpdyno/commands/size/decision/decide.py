@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import caps_of, most_to_try
 from phpdyno.commands.size.decision.confirmation import over, p99_of
 from phpdyno.commands.size.decision.models import Models, foretell, models_of, rate_at, saturated, searched
@@ -30,7 +30,7 @@ from phpdyno.stats.capacity.queueing.mgc import mgc
 from phpdyno.stats.capacity.queueing.offered import Offered
 from phpdyno.stats.capacity.queueing.simulation import Assessment, assess
 from phpdyno.stats.capacity.search import smallest_pool
-from phpdyno.stats.visits import Figure
+from phpdyno.stats.visits import VisitFigure
 
 FEW_WAIT = 0.05
 """Where a rate and no response time is asked for: so few requests wait for a worker."""
@@ -120,7 +120,7 @@ def _by_objective(run: SizeRun, decided: Recommended, larger: list[int]) -> Reco
     return recommendation(run, min(held) if held else larger[0], "unsure")
 
 
-def _surely(figure: Figure | None, *, above: float) -> bool:
+def _surely(figure: VisitFigure | None, *, above: float) -> bool:
     """Whether all of an interval lies above a share."""
     return figure is not None and figure.low is not None and figure.low >= above
 
@@ -137,7 +137,7 @@ def _measured(run: SizeRun) -> tuple[tuple[PoolMeasured, ...], dict[int, float],
 class _Search(Struct, frozen=True):
     """What a search for the number of workers starts from; `most` may be recommended."""
 
-    asked: Asked
+    asked: SizeRequest
     models: Models
     rates: Mapping[int, float]
     knee: int

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from phpdyno.commands.size.found import ManagerRow, PoolSettings, RecommendedPool, TargetCost
 from phpdyno.commands.size.measuring.pools import BACKLOG
-from phpdyno.commands.size.record import Concluded
+from phpdyno.commands.size.record import SizeConcluded
 from phpdyno.report.words import count
 
 SOMAXCONN = "os.net.core.somaxconn"
@@ -14,7 +14,7 @@ def pool_settings(
     recommended: RecommendedPool,
     costs: Sequence[TargetCost],
     managers: Sequence[ManagerRow],
-    concluded: Concluded | None,
+    concluded: SizeConcluded | None,
     *,
     backlog: str | None = None,
 ) -> PoolSettings:

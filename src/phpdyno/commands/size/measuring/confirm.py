@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from phpdyno.commands.size.measuring.pools import Load, Pools, connections_for, now_s, requests_for, saturating
+from phpdyno.commands.size.measuring.pools import PoolLoad, Pools, connections_for, now_s, requests_for, saturating
 from phpdyno.commands.size.record import MOST_ROUNDS, PoolMeasured, SizeRun
 from phpdyno.experiment.common.warm_up import Warm
 from phpdyno.model.plan import Transport
@@ -26,21 +26,21 @@ def order_of(workers: Sequence[int], *, seed: int, number: int) -> tuple[int, ..
     return tuple(int(each) for each in chance.permutation(np.asarray(workers)))
 
 
-def loads_of(workers: int, pools: Pools, *, rate: float, arriving_per_s: float) -> tuple[Load, ...]:
+def loads_of(workers: int, pools: Pools, *, rate: float, arriving_per_s: float) -> tuple[PoolLoad, ...]:
     """What a pool is visited with: saturation, and, where requests `arriving_per_s` are asked for, an open loop of as many; none where a
     hundred would take far longer than there is time for."""
     in_flight = saturating(workers, pools.transport)
-    loads = [Load(in_flight, requests_for(in_flight, rate))]
+    loads = [PoolLoad(in_flight, requests_for(in_flight, rate))]
     most_s = min(MOST_OPEN_S, OPEN_SHARE * pools.budget_s)
     if arriving_per_s and LEAST_OPEN / arriving_per_s <= 2.0 * most_s:
         loads.append(open_load(workers, arriving_per_s, pools.transport, most_s=most_s))
     return tuple(loads)
 
 
-def open_load(workers: int, rate_per_s: float, transport: Transport, *, most_s: float = MOST_OPEN_S) -> Load:
+def open_load(workers: int, rate_per_s: float, transport: Transport, *, most_s: float = MOST_OPEN_S) -> PoolLoad:
     """Arrivals by chance at a rate: a thousand, or those of two seconds; fewer where these take longer than `most_s`, but a hundred."""
     requests = max(LEAST_OPEN, min(max(OPEN_REQUESTS, round(rate_per_s * LEAST_OPEN_S)), round(rate_per_s * most_s)))
-    return Load(connections_for(workers, transport), requests, rate_per_s)
+    return PoolLoad(connections_for(workers, transport), requests, rate_per_s)
 
 
 def confirm(
@@ -76,7 +76,7 @@ def confirm(
             offered = arriving_per_s if workers in arriving else 0.0
             pools.tell(f"round {number}: {workers} workers, starting")
 
-            def asked(_: Warm, workers: int = workers, offered: float = offered) -> tuple[Load, ...]:
+            def asked(_: Warm, workers: int = workers, offered: float = offered) -> tuple[PoolLoad, ...]:
                 return loads_of(workers, pools, rate=rates[workers], arriving_per_s=offered)
 
             visits = pools.visits(workers, asked, number=1000 + number * 16 + every.index(workers))

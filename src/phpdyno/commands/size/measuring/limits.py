@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from phpdyno.commands.size.asked import Asked
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.measuring.running_pools import Neighbours
-from phpdyno.commands.size.record import Limit, LimitsRead
+from phpdyno.commands.size.record import LimitsRead, PoolLimit
 from phpdyno.errors import DynoError
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.free_memory import free_kib
 from phpdyno.host.surroundings import limits_of
 from phpdyno.servers.database.client import ask
@@ -21,14 +21,14 @@ RESERVED_CONNECTIONS = 1
 
 
 def read_limits(
-    asked: Asked, supervisor: Supervisor, database: Database | None, *, beside: Neighbours = NOBODY, tree: Tree | None = None
+    asked: SizeRequest, supervisor: Supervisor, database: Database | None, *, beside: Neighbours = NOBODY, tree: SmallFiles | None = None
 ) -> LimitsRead:
     """What limits a pool of the app, `beside` other pools of this host. What was asked for counts before what this host shows."""
-    tree = tree or Tree()
+    tree = tree or SmallFiles()
     here = _connections(supervisor, database)
     named = asked.limits.connections
     connections = [here] if here is not None and named is None else []
-    connections += [Limit("connections", named, "--max-connections")] if named is not None else []
+    connections += [PoolLimit("connections", named, "--max-connections")] if named is not None else []
     return LimitsRead(
         limits=(_memory(asked, tree), *_process_max(asked, beside), *connections),
         free_kib=free_kib(tree) or 0,
@@ -37,26 +37,26 @@ def read_limits(
     )
 
 
-def _others(asked: Asked, beside: Neighbours) -> dict[str, int]:
+def _others(asked: SizeRequest, beside: Neighbours) -> dict[str, int]:
     """What others take of the memory. Memory that was named for this pool is this pool's."""
     if asked.limits.others_kib is not None:
         return {"named with --others": asked.limits.others_kib}
     return dict(beside.others) if asked.limits.memory_kib is None else {}
 
 
-def _memory(asked: Asked, tree: Tree) -> Limit:
+def _memory(asked: SizeRequest, tree: SmallFiles) -> PoolLimit:
     if asked.limits.memory_kib is not None:
-        return Limit("memory", asked.limits.memory_kib, "--memory")
+        return PoolLimit("memory", asked.limits.memory_kib, "--memory")
     total, here = tree.kib("/proc/meminfo", "MemTotal"), limits_of(tree).memory
     limit = None if here.value is None else int(here.value)
     if limit is not None and (total is None or limit < total):
-        return Limit("memory", _usable(limit), f"the memory limit of this cgroup ({limit // 1024} MiB), less 10 %")
+        return PoolLimit("memory", _usable(limit), f"the memory limit of this cgroup ({limit // 1024} MiB), less 10 %")
     if total is None:
-        return Limit("memory", None, "/proc/meminfo", unread="it does not tell the host's memory")
+        return PoolLimit("memory", None, "/proc/meminfo", unread="it does not tell the host's memory")
     if here.hidden:
         # What is hidden may be tighter: that is said, and the host's memory counts until somebody names another.
-        return Limit("memory", _usable(total), "this host's memory, less 10 %", unread=f"{here.hidden}; name it with --memory")
-    return Limit("memory", _usable(total), f"this host's memory ({total // 1024} MiB), less 10 %")
+        return PoolLimit("memory", _usable(total), "this host's memory, less 10 %", unread=f"{here.hidden}; name it with --memory")
+    return PoolLimit("memory", _usable(total), f"this host's memory ({total // 1024} MiB), less 10 %")
 
 
 def _usable(kib: int) -> int:
@@ -64,20 +64,20 @@ def _usable(kib: int) -> int:
     return round((1 - KEPT_FREE) * kib)
 
 
-def _process_max(asked: Asked, beside: Neighbours) -> Iterator[Limit]:
+def _process_max(asked: SizeRequest, beside: Neighbours) -> Iterator[PoolLimit]:
     if asked.limits.process_max is not None:
-        yield Limit("process_max", asked.limits.process_max, "--process-max")
+        yield PoolLimit("process_max", asked.limits.process_max, "--process-max")
     elif beside.process_max is not None:
-        yield Limit("process_max", beside.process_max, "process.max of the running master, over all of its pools")
+        yield PoolLimit("process_max", beside.process_max, "process.max of the running master, over all of its pools")
 
 
-def _connections(supervisor: Supervisor, database: Database | None) -> Limit | None:
+def _connections(supervisor: Supervisor, database: Database | None) -> PoolLimit | None:
     """What the private database allows; None without one."""
     if database is None:
         return None
     try:
         found = int(ask(supervisor, database.socket, "SELECT @@max_connections"))
     except (DynoError, ValueError) as error:
-        return Limit("connections", None, "MariaDB", unread=f"it does not tell its max_connections: {error}")
+        return PoolLimit("connections", None, "MariaDB", unread=f"it does not tell its max_connections: {error}")
     source = f"max_connections = {found} of the private database, one kept for its administrator; name production's with --max-connections"
-    return Limit("connections", found - RESERVED_CONNECTIONS, source)
+    return PoolLimit("connections", found - RESERVED_CONNECTIONS, source)

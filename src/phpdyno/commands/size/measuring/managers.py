@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Event
 
 from phpdyno._native import OUTCOMES
-from phpdyno.commands.size.measuring.pools import Load, Pools, connections_for, now_s
+from phpdyno.commands.size.measuring.pools import PoolLoad, Pools, connections_for, now_s
 from phpdyno.commands.size.record import Manager, ManagerMeasured
 from phpdyno.errors import DynoError
 from phpdyno.experiment.sweep.visiting import Guest
@@ -74,7 +74,7 @@ def measure_manager(
         before = frozenset(workers_of(instance.php_pid))
         # The page is asked for the times that the limit was met: its process is none of the pool's.
         with Guest(instance, asking=True) as guest, _watched(instance) as seen:
-            burst = pools.visit(guest, Load(connections, requests, rate_per_s), number=number, opening=False)
+            burst = pools.visit(guest, PoolLoad(connections, requests, rate_per_s), number=number, opening=False)
             time.sleep(AFTER_S)
         return ManagerMeasured(
             manager=manager,

@@ -11,15 +11,15 @@ from phpdyno.commands.size.measuring.memory_guard import MemoryGuard
 from phpdyno.drive.arrivals import constant, poisson
 from phpdyno.drive.driver import LoopDriver, in_words
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.answer_check import Gate
+from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.lanes import UNLIMITED, native_driver
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.common.slot import Lane, SharedMeters
+from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance
 from phpdyno.experiment.common.warm_up import Warm, warm_up
 from phpdyno.experiment.comparison.schedule import deal
 from phpdyno.experiment.sweep.rounds import SweepClock
-from phpdyno.experiment.sweep.visiting import Guest, Order, Visitor
+from phpdyno.experiment.sweep.visiting import Guest, Visitor, VisitOrder
 from phpdyno.host.sockets.kernel_network import counts_interrupts_apart
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
@@ -52,7 +52,7 @@ class OutOfMemory(DynoError):  # noqa: N818 (it names what happened)
         self.free_kib = free_kib
 
 
-class Load(Struct, frozen=True):
+class PoolLoad(Struct, frozen=True):
     """What one visit sends: requests in flight (closed loop), how many requests, or arrivals by chance at `rate_per_s`."""
 
     in_flight: int
@@ -110,7 +110,7 @@ class Pools:
         self._arm_of = arm_of
         self._seed = seed
         self.budget_s = budget_s
-        self._gate = Gate(workload)
+        self._gate = AnswerCheck(workload)
         carried = SweepPlan(bench.app.name, bench.app.version, workload, (), (), transport=transport, seed=seed)
         self._visitor = Visitor(carried, bench.cores, shared, driver=self._driver_of, network_apart=counts_interrupts_apart())
 
@@ -120,7 +120,7 @@ class Pools:
         """Ask every target a few times: answers that may not be timed are refused here. Raises DynoError."""
         self.tell("learning the answers")
         with self.bench.running([self.arm({"pool.pm.max_children": "1"})]) as (instance,):
-            lane = Lane(instance, self.driver(instance, 1))
+            lane = DrivenInstance(instance, self.driver(instance, 1))
             try:
                 self._gate.learn(lane)
             finally:
@@ -178,14 +178,14 @@ class Pools:
     def warm(self, instance: Instance, workers: int, workload: Workload | None = None) -> Warm:
         """Serve every target until nothing changes any more. Raises RequestFailed."""
         asked = workload or self.workload
-        lane = Lane(instance, self.driver(instance, workers, asked))
+        lane = DrivenInstance(instance, self.driver(instance, workers, asked))
         try:
             weights = [target.weight for target in asked.targets]
             return warm_up(lane, self._shared, metric="throughput", weights=weights, env_names=(), workers=workers)
         finally:
             lane.driver.close()
 
-    def visits(self, workers: int, loads: Callable[[Warm], Sequence[Load]], *, number: int) -> tuple[Visit, ...]:
+    def visits(self, workers: int, loads: Callable[[Warm], Sequence[PoolLoad]], *, number: int) -> tuple[Visit, ...]:
         """A fresh pool of so many workers, visited at each of the loads that follow from how it was when warm.
 
         The pool's memory is read after the first. Raises ArmFailed, also where no request of a visit gets a valid answer; OutOfMemory.
@@ -198,7 +198,7 @@ class Pools:
                 made.append(self._counted(guest, load, number=number * 8 + place, remember=place == 0))
             return tuple(made)
 
-    def _counted(self, guest: Guest, load: Load, *, number: int, remember: bool) -> Visit:
+    def _counted(self, guest: Guest, load: PoolLoad, *, number: int, remember: bool) -> Visit:
         """One visit, made again where a covariate that was declared beforehand excludes it; the last one where it always does."""
         visit = self.visit(guest, load, number=number, remember=remember)
         memory = visit.memory
@@ -209,7 +209,7 @@ class Pools:
             visit = self.visit(guest, load, number=number + 100_000 * again)
         return structs.replace(visit, memory=memory) if memory is not None else visit
 
-    def visit(self, guest: Guest, load: Load, *, number: int, remember: bool = False, opening: bool = True) -> Visit:
+    def visit(self, guest: Guest, load: PoolLoad, *, number: int, remember: bool = False, opening: bool = True) -> Visit:
         """One visit of a running pool, after some requests that open connections unless it shall find the pool as it is.
 
         Raises ArmFailed where nothing is answered, or a server has ended.
@@ -218,7 +218,7 @@ class Pools:
         offsets = None
         if load.rate_per_s:
             offsets = poisson(constant(load.rate_per_s, load.requests / load.rate_per_s), self._chance(number, 2))
-        order = Order(Point(load.in_flight, 1.0 if load.rate_per_s else 0.0), sequence, offsets, load.rate_per_s)
+        order = VisitOrder(Point(load.in_flight, 1.0 if load.rate_per_s else 0.0), sequence, offsets, load.rate_per_s)
         visit = self._visitor.visit(guest, order, number, remember=remember, opening=opening)
         instance = guest.instance
         if broken := instance.broken():

@@ -11,16 +11,16 @@ from phpdyno.commands.size.decision.models import saturated
 from phpdyno.commands.size.decision.search import next_pool
 from phpdyno.commands.size.measuring.confirm import OPEN_REQUESTS, OPEN_SHARE, confirm
 from phpdyno.commands.size.measuring.managers import BURST_SHARE, DRAINED_SHARE, MANAGERS, measure_manager
-from phpdyno.commands.size.measuring.pools import Load, OutOfMemory, Pools, now_s, requests_for, saturating
+from phpdyno.commands.size.measuring.pools import OutOfMemory, PoolLoad, Pools, now_s, requests_for, saturating
 from phpdyno.commands.size.measuring.targets import choose, measure_target
 from phpdyno.commands.size.record import (
     MOST_ROUNDS,
-    Concluded,
     LimitsRead,
     ManagerFailed,
     ManagerMeasured,
     PoolMeasured,
     Recommended,
+    SizeConcluded,
     SizeRun,
     Stopped,
     TargetMeasured,
@@ -30,7 +30,7 @@ from phpdyno.errors import DynoError
 from phpdyno.experiment.common.bottleneck import find_bottleneck
 from phpdyno.experiment.common.threads import threads_for
 from phpdyno.experiment.common.warm_up import Warm
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.stats.visits import LEAST_ROUNDS, load_over, throughput_of
 
@@ -72,7 +72,7 @@ def measure_all(
         _tell_of_time(pools, found, decided)
     _confirm(pools, read, journal)
     found = read()
-    if found.last(Concluded) is None:
+    if found.last(SizeConcluded) is None:
         pools.tell("response times over the rate of arrivals")
         journal.append(response_curve(found))
         journal.append(_conclusion(pools, found))
@@ -109,7 +109,7 @@ def _tell_of_time(pools: Pools, found: SizeRun, decided: Recommended) -> None:
 def _confirm(pools: Pools, read: Callable[[], SizeRun], journal: JournalWriter) -> None:
     """Hold the recommended pool against others, and once more against those beside another one where it turns out that it was not it."""
     found = read()
-    while found.last(Concluded) is None:
+    while found.last(SizeConcluded) is None:
         decided = found.all_of(Recommended)[-1]
         _rounds(pools, found, decided, journal)
         found = read()
@@ -159,7 +159,7 @@ def _rounds(pools: Pools, found: SizeRun, decided: Recommended, journal: Journal
         return
 
 
-def _conclusion(pools: Pools, found: SizeRun) -> Concluded:
+def _conclusion(pools: Pools, found: SizeRun) -> SizeConcluded:
     """What limited the recommended pool when it was saturated."""
     decided = found.all_of(Recommended)[-1]
     visits = saturated_visits(found, decided.workers)
@@ -167,7 +167,7 @@ def _conclusion(pools: Pools, found: SizeRun) -> Concluded:
     load = load_over(
         visits, workers=decided.workers, php_cores=cores.measured, helper_cores=cores.helpers, web_beside_php=bool(cores.nginx)
     )
-    return Concluded(find_bottleneck(load) if load is not None else None, Tree().number("/proc/sys/net/core/somaxconn"))
+    return SizeConcluded(find_bottleneck(load) if load is not None else None, SmallFiles().number("/proc/sys/net/core/somaxconn"))
 
 
 def _managers(pools: Pools, found: SizeRun, journal: JournalWriter, given: Mapping[str, str]) -> None:
@@ -216,15 +216,15 @@ def _searched(pools: Pools, workers: int, rates: Mapping[int, float]) -> PoolMea
     """One pool: saturated, with as many requests in flight as workers, and with half of them; a single worker one request at a time for
     longer."""
 
-    def loads(warm: Warm) -> tuple[Load, ...]:
+    def loads(warm: Warm) -> tuple[PoolLoad, ...]:
         alone = 1e9 / max(1, warm.request_wall_ns)
         expected = max(max(rates.values(), default=0.0), alone)
         full = saturating(workers, pools.transport)
-        asked = [Load(full, requests_for(full, expected))]
+        asked = [PoolLoad(full, requests_for(full, expected))]
         if workers == 1:
-            return (*asked, Load(1, requests_for(1, alone, least=WORK_REQUESTS, most_s=max(2.0, WORK_SHARE * pools.budget_s))))
-        asked.append(Load(workers, requests_for(workers, expected)))
-        return (*asked, Load(workers // 2, requests_for(workers // 2, expected)))
+            return (*asked, PoolLoad(1, requests_for(1, alone, least=WORK_REQUESTS, most_s=max(2.0, WORK_SHARE * pools.budget_s))))
+        asked.append(PoolLoad(workers, requests_for(workers, expected)))
+        return (*asked, PoolLoad(workers // 2, requests_for(workers // 2, expected)))
 
     made = pools.visits(workers, loads, number=workers)
     cores = pools.bench.cores

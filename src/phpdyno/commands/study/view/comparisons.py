@@ -8,18 +8,18 @@ from msgspec.structs import replace
 from phpdyno.commands.compare.view.calibrations import aa_row
 from phpdyno.commands.compare.view.carry_over import checked
 from phpdyno.commands.compare.view.costs import arm_cost, ratio_of, valid_requests
-from phpdyno.commands.compare.view.gather import Gathered
+from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.rows import row_of
 from phpdyno.commands.compare.view.shape import Ratio, Row
 from phpdyno.commands.study.view.shape import ArmFigures, ComparisonFigures
-from phpdyno.journal.study import Part
+from phpdyno.journal.study import StudyPart
 from phpdyno.model.observation import Cost, Observation
 from phpdyno.model.plan import Plan
 from phpdyno.model.runs.study import Study, StudyComparison
 from phpdyno.stats.comparison.sequence import least_blocks
 
 
-def comparison_figures(study: Study, wanted: StudyComparison, part: Part, gathered: Gathered | None) -> ComparisonFigures:
+def comparison_figures(study: Study, wanted: StudyComparison, part: StudyPart, gathered: GatheredRecords | None) -> ComparisonFigures:
     """The figures of a comparison; without any arm while there is no plan."""
     plan = gathered.plan if gathered else None
     calibrated = gathered.calibrations.get(wanted.metric) if gathered else None
@@ -46,13 +46,13 @@ def comparison_figures(study: Study, wanted: StudyComparison, part: Part, gather
     )
 
 
-def _arms(study: Study, wanted: StudyComparison, gathered: Gathered) -> tuple[ArmFigures, ...]:
+def _arms(study: Study, wanted: StudyComparison, gathered: GatheredRecords) -> tuple[ArmFigures, ...]:
     rows = {arm.name: row_of(gathered, arm) for arm in gathered.plan.treatments}
     treated = [_treated(study, wanted, gathered, name, rows.get(study.treatment_spec(wanted, name))) for name in wanted.treatments]
     return (_control(study, wanted, gathered), *(each for each in treated if each is not None))
 
 
-def _control(study: Study, wanted: StudyComparison, gathered: Gathered) -> ArmFigures:
+def _control(study: Study, wanted: StudyComparison, gathered: GatheredRecords) -> ArmFigures:
     """The control over all blocks that count, its slots beside every treatment taken together."""
     blocks: dict[int, list[Cost]] = {}
     for seen in gathered.seen:
@@ -77,7 +77,7 @@ def _control(study: Study, wanted: StudyComparison, gathered: Gathered) -> ArmFi
     )
 
 
-def _treated(study: Study, wanted: StudyComparison, gathered: Gathered, name: str, row: Row | None) -> ArmFigures | None:
+def _treated(study: Study, wanted: StudyComparison, gathered: GatheredRecords, name: str, row: Row | None) -> ArmFigures | None:
     if row is None:
         return None
     row, check = checked(gathered, row)
@@ -126,7 +126,7 @@ def _cpu(cost: Cost) -> float:
     return cost.php_cpu_ns / valid if valid > 0 else 0.0
 
 
-def _host_busy(costs: Sequence[Cost], gathered: Gathered) -> float | None:
+def _host_busy(costs: Sequence[Cost], gathered: GatheredRecords) -> float | None:
     """Share of all cores that were busy over the slots; None where it was not recorded."""
     cores = gathered.host.cores if gathered.host else 0
     wall_ns = sum(cost.wall_ns for cost in costs)

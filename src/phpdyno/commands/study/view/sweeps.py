@@ -16,7 +16,7 @@ from phpdyno.commands.measure.view.words import (
 )
 from phpdyno.commands.study.view.cells import app_words
 from phpdyno.commands.study.view.shape import StudyView, SweepArm, SweepFigures
-from phpdyno.journal.study import Part
+from phpdyno.journal.study import StudyPart
 from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import PLAIN
 from phpdyno.model.runs.study import Study, StudySweep, spec_of
@@ -31,7 +31,7 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]], int]
 """Head, rows, and how many columns are words."""
 
 
-def sweep_figures(study: Study, wanted: StudySweep, part: Part, sweep: Sweep | None) -> SweepFigures:
+def sweep_figures(study: Study, wanted: StudySweep, part: StudyPart, sweep: Sweep | None) -> SweepFigures:
     """The figures of a sweep; without any arm while no round is finished."""
     view = sweep_view(sweep, wanted.name) if sweep is not None and sweep.visits else None
     return SweepFigures(

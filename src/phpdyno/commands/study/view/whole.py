@@ -6,7 +6,7 @@ from typing import Final
 
 from phpdyno.commands.build.view import build_view
 from phpdyno.commands.build.words import missing_words
-from phpdyno.commands.compare.view.gather import Gathered, gather
+from phpdyno.commands.compare.view.gather import GatheredRecords, gather
 from phpdyno.commands.compare.view.shape import Ratio
 from phpdyno.commands.study.view.comparisons import comparison_figures
 from phpdyno.commands.study.view.shape import ArmFigures, ComparisonFigures, ContrastFigures, Missing, StudyView, SyscallRow, SyscallTable
@@ -120,7 +120,7 @@ def _holds(note: Note, contrasts: Sequence[ContrastFigures]) -> bool:
     return bool(sides) and all(side == note.ours for side in sides)
 
 
-def _machine(runs: Sequence[Gathered], sweeps: Sequence[Sweep]) -> tuple[HostFacts | None, str]:
+def _machine(runs: Sequence[GatheredRecords], sweeps: Sequence[Sweep]) -> tuple[HostFacts | None, str]:
     """The machine and the version of PHP that the last part was measured on."""
     swept = [sweep for sweep in sweeps if sweep.hosts]
     if swept:
@@ -128,7 +128,7 @@ def _machine(runs: Sequence[Gathered], sweeps: Sequence[Sweep]) -> tuple[HostFac
     return (runs[-1].host, runs[-1].plan.control.php.version) if runs else (None, "")
 
 
-def _warnings(runs: Sequence[Gathered], sweeps: Sequence[Sweep], builds: Mapping[str, Build]) -> tuple[str, ...]:
+def _warnings(runs: Sequence[GatheredRecords], sweeps: Sequence[Sweep], builds: Mapping[str, Build]) -> tuple[str, ...]:
     """What must be known of builds, and what the host does that may disturb a measurement, each warning once."""
     said = [warning for run in runs for warning in run.preflight_warnings]
     said += [warning for sweep in sweeps for each in sweep.hosts for warning in each.warnings]

@@ -4,7 +4,7 @@ from phpdyno.commands.explain.render.page import FILTERS, TEMPLATES, inside, ins
 from phpdyno.commands.tune.view import TuneView, left_out
 from phpdyno.commands.tune.words import STAGES, before_after, confirmed_words, part_words, settings_words, standing_words
 from phpdyno.model.notices import rest_of
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words
@@ -63,6 +63,6 @@ def tune_figures(view: TuneView) -> dict[str, Figure]:
     return {name: strips_of(strips) for name, strips in drawn.items() if any(each.span.ratio is not None for each in strips)}
 
 
-def _strip(name: str, ratio: Ratio | None, said: str, margin: float, color: str = "var(--accent)", *, aa: bool = False) -> Strip:
-    span = ratio or Ratio(1.0, None, None)
+def _strip(name: str, ratio: TunedRatio | None, said: str, margin: float, color: str = "var(--accent)", *, aa: bool = False) -> Strip:
+    span = ratio or TunedRatio(1.0, None, None)
     return Strip((*wrapped(name, bold=True), *wrapped(said)), span, margin, (), color, f"{name}: {said}", aa=aa)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from phpdyno.commands.tune.lab import Lab, Measured
-from phpdyno.commands.tune.stages.search import Search
+from phpdyno.commands.tune.lab import MeasuredPart, TuneMeasurer
+from phpdyno.commands.tune.stages.search import TuneSearch
 from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.errors import BudgetTooSmall, UsageError
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
-from phpdyno.model.runs.tune import Confirmed, Ratio
+from phpdyno.model.runs.tune import Confirmed, TunedRatio
 from phpdyno.model.verdict import Verdict
 from phpdyno.tuning.factors import Candidate, Clash, entry, factors_of, nothing_clashes
 from phpdyno.tuning.goals import breaches
@@ -24,9 +24,9 @@ ALONE_SHARE = 0.7
 class Loaded:
     """Decides on what waits or runs beside each other."""
 
-    def __init__(self, search: Search, known: Measured, adopted: Mapping[str, str]) -> None:
+    def __init__(self, search: TuneSearch, known: MeasuredPart, adopted: Mapping[str, str]) -> None:
         self._search = search
-        self._lab: Lab = search.lab
+        self._lab: TuneMeasurer = search.lab
         self._known = known
         self._adopted = adopted
 
@@ -119,7 +119,7 @@ def of_verdict(settings: dict[str, str], verdict: Verdict, observations: Sequenc
         goal="throughput",
         kind=verdict.kind,
         relevance=verdict.relevance,
-        ratio=None if effect is None else Ratio(effect.ratio, effect.low, effect.high, effect.blocks),
+        ratio=None if effect is None else TunedRatio(effect.ratio, effect.low, effect.high, effect.blocks),
         aa=None,
         confidence=effect.confidence if effect else 0.0,
         decision="adopted" if good else "not adopted" if effect else "not measured",

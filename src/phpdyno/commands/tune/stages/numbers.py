@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from phpdyno.commands.tune.lab import Heat, Lab, run_heats
-from phpdyno.commands.tune.stages.search import Ground, Search, Winner
+from phpdyno.commands.tune.lab import Heat, TuneMeasurer, run_heats
+from phpdyno.commands.tune.stages.search import SearchState, TuneSearch, Winner
 from phpdyno.knobs.catalogue import CATALOGUE
 from phpdyno.knobs.judge import in_control
 from phpdyno.knobs.knob import OFF, Knob
@@ -12,7 +12,7 @@ from phpdyno.stats.comparison.sequence import confidence_sequence
 from phpdyno.tuning import numeric
 from phpdyno.tuning.factors import Candidate, Entry, Factor
 from phpdyno.tuning.factors import entry as entry_of
-from phpdyno.tuning.numeric import Number, Told, settings_of
+from phpdyno.tuning.numeric import Number, NumericTrial, settings_of
 from phpdyno.tuning.outcome import ratio_of
 from phpdyno.tuning.readings import by_block
 
@@ -22,13 +22,13 @@ SIDE_BY_SIDE = 3
 BLOCKS = 3
 
 
-def numbers_for(ground: Ground, wanted: Sequence[str]) -> tuple[Number, ...]:
+def numbers_for(ground: SearchState, wanted: Sequence[str]) -> tuple[Number, ...]:
     """The numeric knobs that could be at work in some combination of what is tried."""
     offered = {name: value for factor in ground.factors for each in factor.choices for name, value in each.settings.items()}
     return tuple(_number(knob) for knob in CATALOGUE.values() if _may_work(knob, ground, offered) and (not wanted or knob.name in wanted))
 
 
-def with_numbers(search: Search, ground: Ground, winner: Winner, numbers: Sequence[Number]) -> Winner:
+def with_numbers(search: TuneSearch, ground: SearchState, winner: Winner, numbers: Sequence[Number]) -> Winner:
     """The winner with the best numbers as one part more, where they look better than without."""
     time, entry = search.time_of("numeric"), winner.entry
     at_work = [each for each in numbers if entry is not None and _works(CATALOGUE[each.name], ground, entry)]
@@ -48,13 +48,15 @@ def _with(winner: Winner, entry: Entry, numbers: dict[str, str]) -> tuple[tuple[
     return (factors, entry_of(factors, (*entry.levels, 1), f"{entry.name} + numbers"))
 
 
-def _tell(search: Search, ground: Ground, winner: Winner, entry: Entry, numbers: Sequence[Number]) -> tuple[list[Told], float]:
+def _tell(
+    search: TuneSearch, ground: SearchState, winner: Winner, entry: Entry, numbers: Sequence[Number]
+) -> tuple[list[NumericTrial], float]:
     """What was measured, and the standard deviation of one block of it."""
     lab, time = search.lab, search.time_of("numeric")
     base = lab.control(lab.metric, entry.settings)
     shape = lab.blocks(ground.known, time.seconds, SIDE_BY_SIDE)
     sigma = ground.known.noise.of_block(shape.pairs)
-    told: list[Told] = []
+    told: list[NumericTrial] = []
     tried: list[NumberTried] = []
     turn = 0
     while True:
@@ -79,13 +81,13 @@ def _tell(search: Search, ground: Ground, winner: Winner, entry: Entry, numbers:
         for name, values in named.items():
             logs = tuple(by_block(lab.asked.goal, heats.observations, name).values())
             if logs:
-                told.append(Told(values, logs))
+                told.append(NumericTrial(values, logs))
                 tried.append(NumberTried(settings_of(numbers, values), ratio_of(confidence_sequence(logs, lab.alpha))))
     search.take(numbers=tuple(sorted(tried, key=lambda each: -each.ratio.value)))
     return told, sigma
 
 
-def _proposals(lab: Lab, numbers: Sequence[Number], told: Sequence[Told], sigma: float) -> list[numeric.Values]:
+def _proposals(lab: TuneMeasurer, numbers: Sequence[Number], told: Sequence[NumericTrial], sigma: float) -> list[numeric.Values]:
     """Several different ones; two that are alike teach less than one."""
     found: list[numeric.Values] = []
     for place in range(4 * SIDE_BY_SIDE):
@@ -104,7 +106,7 @@ def _number(knob: Knob) -> Number:
     return Number(knob.name, span.low, span.high, log=True, unit=span.unit)
 
 
-def _may_work(knob: Knob, ground: Ground, offered: dict[str, str]) -> bool:
+def _may_work(knob: Knob, ground: SearchState, offered: dict[str, str]) -> bool:
     """Whether what it needs is there in the control, or is made by something that is tried."""
     if knob.span is None or not knob.fits(ground.facts.php_version):
         return False
@@ -112,7 +114,7 @@ def _may_work(knob: Knob, ground: Ground, offered: dict[str, str]) -> bool:
     return all(held.get(name, "") not in OFF or name in offered for name in knob.needs)
 
 
-def _works(knob: Knob, ground: Ground, entry: Entry) -> bool:
+def _works(knob: Knob, ground: SearchState, entry: Entry) -> bool:
     """Whether what it needs is at work in an entry."""
     held = {**in_control(ground.facts, {}), **entry.settings}
     return all(held.get(name, "") not in OFF for name in knob.needs)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from phpdyno.commands.tune.lab import Heat
-from phpdyno.commands.tune.stages.search import Ground, Search
+from phpdyno.commands.tune.stages.search import SearchState, TuneSearch
 from phpdyno.tuning.budget import LEAST_PAIRS
 from phpdyno.tuning.factors import Candidate
 from phpdyno.tuning.preloading import LEAST_SCRIPTS, MOST_TESTS, PRELOAD, can_preload, left_out_words, name_of, place
@@ -12,7 +12,7 @@ from phpdyno.tuning.safe import safe_subset
 STAGE = "preload"
 
 
-def find_preload(search: Search, ground: Ground) -> tuple[Candidate, ...]:
+def find_preload(search: TuneSearch, ground: SearchState) -> tuple[Candidate, ...]:
     """A change that preloads; none where opcache is off, something is preloaded already, or too little is safe."""
     lab = search.lab
     wanted = not lab.asked.knobs or PRELOAD in lab.asked.knobs  # a script of the user's own is a value like any other

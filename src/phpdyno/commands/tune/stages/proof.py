@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from phpdyno.commands.tune.lab import Heat, Heats, Lab, Measured, run_heats
-from phpdyno.commands.tune.stages.search import Search, Winner
+from phpdyno.commands.tune.lab import Heat, Heats, MeasuredPart, TuneMeasurer, run_heats
+from phpdyno.commands.tune.stages.search import TuneSearch, Winner
 from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.model.arm import AA
 from phpdyno.model.runs.tune import Confirmed, Decision, Goal, PartFound, StageTime, Step
@@ -13,7 +13,7 @@ from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.report.words import count
 from phpdyno.stats.comparison.judge import decided, judge
 from phpdyno.stats.comparison.sequence import Interval, confidence_sequence, contrast, least_blocks
-from phpdyno.tuning.ablation import Part, Trial, ablate, remaining, settled, too_much_lost, without_each
+from phpdyno.tuning.ablation import Trial, WinnerPart, ablate, remaining, settled, too_much_lost, without_each
 from phpdyno.tuning.factors import Entry, Factor, changes_at, entry
 from phpdyno.tuning.goals import breaches, spent_elsewhere
 from phpdyno.tuning.outcome import all_stay, part_found, ratio_of
@@ -31,12 +31,12 @@ class _Judging(Struct, frozen=True):
     mixture: float
 
 
-class Proof:
+class ProofStage:
     """Confirm, ablate, confirm again what is left."""
 
-    def __init__(self, search: Search, known: Measured) -> None:
+    def __init__(self, search: TuneSearch, known: MeasuredPart) -> None:
         self._search = search
-        self._lab: Lab = search.lab
+        self._lab: TuneMeasurer = search.lab
         self._known = known
 
     def prove(self, winner: Winner) -> dict[str, str]:
@@ -130,7 +130,7 @@ class Proof:
         seconds, alpha = time.seconds / len(groups), lab.alpha / len(lacking)
         shape = lab.blocks(self._known, seconds, len(groups[0]) + 1, alpha=alpha, contrast=True)
 
-        def parts_of(trials: Sequence[Trial]) -> tuple[Part, ...]:
+        def parts_of(trials: Sequence[Trial]) -> tuple[WinnerPart, ...]:
             return ablate(trials, alpha=alpha * len(trials), margin=lab.margin, mixture=shape.mixture, helped=helped)
 
         first = Heat(least_blocks(alpha, shape.mixture), shape.pairs)
@@ -154,7 +154,7 @@ class Proof:
         stage: str,
         winner: Entry,
         beside: Mapping[int, Entry],
-        parts_of: Callable[[Sequence[Trial]], tuple[Part, ...]],
+        parts_of: Callable[[Sequence[Trial]], tuple[WinnerPart, ...]],
         *,
         first: Heat,
         until_s: float,

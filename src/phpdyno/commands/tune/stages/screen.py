@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from phpdyno.commands.tune.lab import Heat
-from phpdyno.commands.tune.parts import Changed
-from phpdyno.commands.tune.stages.search import OTHER_CHANGES, Ground, Search, shape_of
+from phpdyno.commands.tune.parts import TuneChanged
+from phpdyno.commands.tune.stages.search import OTHER_CHANGES, SearchState, TuneSearch, shape_of
 from phpdyno.commands.tune.words import screened_words
 from phpdyno.model.observation import Observation
 from phpdyno.model.runs.tune import Screening
@@ -25,7 +25,7 @@ AGAIN_SHARE = 0.8
 TOGETHER = "does not work together with others"
 
 
-def screen_all(search: Search, ground: Ground) -> tuple[Ground, Screened | None]:
+def screen_all(search: TuneSearch, ground: SearchState) -> tuple[SearchState, Screened | None]:
     """The factorial, with what it was made of; None when no row was measured.
 
     Where rows do not work although every change works alone, and so many that some effect cannot be told, what is to blame is left out
@@ -49,7 +49,7 @@ def screen_all(search: Search, ground: Ground) -> tuple[Ground, Screened | None]
     return rest, screened
 
 
-def _screen(search: Search, stage: str, ground: Ground, shape: Screening) -> tuple[Screened | None, dict[str, str]]:
+def _screen(search: TuneSearch, stage: str, ground: SearchState, shape: Screening) -> tuple[Screened | None, dict[str, str]]:
     """One factorial; and the changes that are to blame for rows that do not work, with the reason of such a row."""
     lab = search.lab
     design = _design(ground, shape)
@@ -75,7 +75,7 @@ def _screen(search: Search, stage: str, ground: Ground, shape: Screening) -> tup
     return screened, blame
 
 
-def _blame(ground: Ground, rows: Sequence[Entry], broken: Mapping[str, Verdict]) -> dict[str, str]:
+def _blame(ground: SearchState, rows: Sequence[Entry], broken: Mapping[str, Verdict]) -> dict[str, str]:
     """By change the reason of a row that it is in."""
     works, failed = ([each for each in rows if (each.name in broken) is wanted] for wanted in (False, True))
     idle = {
@@ -90,9 +90,9 @@ def _blame(ground: Ground, rows: Sequence[Entry], broken: Mapping[str, Verdict])
     return found
 
 
-def _design(ground: Ground, shape: Screening) -> Design:
+def _design(ground: SearchState, shape: Screening) -> Design:
     """The one that was planned. Raises Changed."""
     for each in designs([len(factor.levels) for factor in ground.factors]):
         if (len(each.rows), each.resolution) == (shape.rows, shape.resolution):
             return each
-    raise Changed(OTHER_CHANGES)
+    raise TuneChanged(OTHER_CHANGES)

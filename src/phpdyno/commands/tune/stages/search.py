@@ -10,8 +10,8 @@ from statistics import fmean
 
 from msgspec import Struct, structs
 
-from phpdyno.commands.tune.lab import Heat, Heats, Lab, Measured, run_heats, same_as
-from phpdyno.commands.tune.parts import Changed
+from phpdyno.commands.tune.lab import Heat, Heats, MeasuredPart, TuneMeasurer, run_heats, same_as
+from phpdyno.commands.tune.parts import TuneChanged
 from phpdyno.commands.tune.words import raced_words, tried_words
 from phpdyno.errors import BudgetTooSmall, DynoError
 from phpdyno.experiment.comparison.state import RunState
@@ -25,9 +25,9 @@ from phpdyno.model.runs.tune import Race as RaceFound
 from phpdyno.servers.host_settings import can_set
 from phpdyno.stats.comparison.noise import Noise
 from phpdyno.stats.screening.effects import Screened
-from phpdyno.stats.screening.racing import Racer as Running
+from phpdyno.stats.screening.racing import RacingArm as Running
 from phpdyno.stats.screening.racing import Standing, least_race_blocks, pair_alpha, race
-from phpdyno.tuning.budget import LEAST_PAIRS, ScreenPlan, Wanted, plan_budget, racers
+from phpdyno.tuning.budget import LEAST_PAIRS, BudgetRequest, ScreenPlan, plan_budget, racers
 from phpdyno.tuning.factors import Candidate, Entry, Factor, candidates_of, factors_of, narrowed
 from phpdyno.tuning.goals import breaches
 from phpdyno.tuning.outcome import race_found
@@ -48,11 +48,11 @@ BEHIND_NGINX = "web."
 """Settings that mean nothing without nginx; the family of the pool's socket is one of its own."""
 
 
-class Ground(Struct, frozen=True):
+class SearchState(Struct, frozen=True):
     """What the search stands on: what the calibration said, the control's worker, and what there is to try by the goal's metric, and by
     the other one (`loaded`: what waits or runs beside each other)."""
 
-    known: Measured
+    known: MeasuredPart
     facts: WorkerFacts
     factors: tuple[Factor, ...] = ()
     loaded: tuple[Candidate, ...] = ()
@@ -65,10 +65,12 @@ class Winner(Struct, frozen=True):
     entry: Entry | None
 
 
-class Search:
+class TuneSearch:
     """Look, try, plan, race. `keep` is told what was found so far, `tell` what a user should read."""
 
-    def __init__(self, lab: Lab, host: HostFacts, found: Found, *, keep: Callable[[Found], None], tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, lab: TuneMeasurer, host: HostFacts, found: Found, *, keep: Callable[[Found], None], tell: Callable[[str], None]
+    ) -> None:
         self.lab = lab
         self.found = found
         self._host = host
@@ -82,7 +84,7 @@ class Search:
 
     # ---- what there is to try -----------------------------------------------------------------
 
-    def look(self) -> Ground:
+    def look(self) -> SearchState:
         """Calibrate on the control alone, and read its worker."""
         lab = self.lab
         control = lab.control(lab.metric)
@@ -96,9 +98,9 @@ class Search:
         lab.make_room_for(facts, max((each.control.worker_kib or 0 for each in seen.aa), default=0))
         pair_s = seen.block_s / sum(seen.pairs.values())
         noise = noise_of(lab.asked.goal, Noise(seen.sigma_pair, seen.sigma_start), seen.aa)
-        return Ground(Measured(seen, noise, pair_s, seen.overhead_s / 2), facts)
+        return SearchState(MeasuredPart(seen, noise, pair_s, seen.overhead_s / 2), facts)
 
-    def try_each(self, ground: Ground, more: Sequence[Candidate] = ()) -> Ground:
+    def try_each(self, ground: SearchState, more: Sequence[Candidate] = ()) -> SearchState:
         """Every change alone, for one short block: does it start, is it at work, are its answers equal, how long do its requests take."""
         lab, given = self.lab, self.lab.settings(self.lab.metric)
         offered = candidates(ground.facts, self._host, given)
@@ -140,13 +142,13 @@ class Search:
         left = [each for each in mine if each.name not in refused]
         self._tell(tried_words(self.found.changes))
         factors = factors_of(left, clash=lab.clash(lab.metric)) if left else ()
-        return Ground(known, ground.facts, factors, () if not_loaded else others)
+        return SearchState(known, ground.facts, factors, () if not_loaded else others)
 
     def _is_mine(self, candidate: Candidate) -> bool:
         """Whether the goal's metric judges it: throughput everything, CPU what changes PHP's work."""
         return self.lab.metric == "throughput" or all(knob_for(name).metric == "cpu" for name in candidate.settings)
 
-    def _try(self, stage: str, every: Sequence[Candidate], heat: Heat, known: Measured) -> tuple[dict[str, str], Measured]:
+    def _try(self, stage: str, every: Sequence[Candidate], heat: Heat, known: MeasuredPart) -> tuple[dict[str, str], MeasuredPart]:
         """Why some take no part, and what an instance and a pair really take."""
         lab = self.lab
         refused: dict[str, str] = {}
@@ -183,7 +185,7 @@ class Search:
 
     # ---- the plan of the budget ---------------------------------------------------------------
 
-    def plan(self, ground: Ground, *, numeric: bool) -> Ground:
+    def plan(self, ground: SearchState, *, numeric: bool) -> SearchState:
         """Say what the rest of the budget will decide; what was said before stands. Gives what there is time for.
 
         Raises BudgetTooSmall, Changed.
@@ -196,13 +198,13 @@ class Search:
         try:
             kept = narrowed(ground.factors, shape.levels) if shape and shape.levels else ground.factors
         except ValueError as error:
-            raise Changed(OTHER_CHANGES) from error
+            raise TuneChanged(OTHER_CHANGES) from error
         self.refuse({choice.name: NO_TIME for factor in ground.factors[len(kept) :] for choice in factor.choices})
         return structs.replace(ground, factors=kept)
 
-    def _promise(self, ground: Ground, *, numeric: bool) -> None:
+    def _promise(self, ground: SearchState, *, numeric: bool) -> None:
         lab, began_s = self.lab, self.lab.clock.spent_s()
-        wanted = Wanted(
+        wanted = BudgetRequest(
             tuple(len(each.levels) for each in ground.factors),
             lab.margin,
             lab.alpha,
@@ -252,7 +254,7 @@ class Search:
 
     # ---- race ---------------------------------------------------------------------------------
 
-    def race(self, ground: Ground, screened: Screened | None) -> Winner:
+    def race(self, ground: SearchState, screened: Screened | None) -> Winner:
         """The most promising combinations against each other and the control; once more without what all of them were refused for."""
         lab, time = self.lab, self.time_of("race")
         most = racers(time.seconds, lab.costs(ground.known), effect=lab.effect, alpha=lab.alpha)
@@ -271,7 +273,7 @@ class Search:
         best = [each for each in ended.entries if ended.standing and each.name == ended.standing.winner]
         return Winner(ground.factors, best[0] if best else None)
 
-    def _raced(self, stage: str, ground: Ground, entries: Sequence[Entry], until_s: float) -> "_Raced":
+    def _raced(self, stage: str, ground: SearchState, entries: Sequence[Entry], until_s: float) -> "_Raced":
         lab = self.lab
         alpha = pair_alpha(len(entries), lab.alpha)
         shape = lab.blocks(ground.known, self.time_of("race").seconds, len(entries), alpha=alpha, contrast=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from phpdyno.commands.watch.found import Advice, Confidence
-from phpdyno.commands.watch.judging.history import Seen
+from phpdyno.commands.watch.judging.history import SeenInterval
 
 RESERVE = 0.10
 """Of the room in memory that stays free: a worker can be larger than those that were seen."""
@@ -33,7 +33,7 @@ class Range(Struct, frozen=True):
 
 
 def advise(
-    pool: str, master: int, seen: Seen, directives: Mapping[str, str], *, process_max: int = 0, source: str = "scoreboard"
+    pool: str, master: int, seen: SeenInterval, directives: Mapping[str, str], *, process_max: int = 0, source: str = "scoreboard"
 ) -> Advice:
     """What follows for one pool. `directives` are those of its file."""
     reasons: list[str] = []
@@ -56,7 +56,7 @@ def advise(
     )
 
 
-def _range(seen: Seen, reasons: list[str]) -> Range | None:
+def _range(seen: SeenInterval, reasons: list[str]) -> Range | None:
     """Before memory is asked."""
     if seen.busiest is None or seen.peak is None:
         reasons.append("how many workers are busy could not be read")
@@ -84,7 +84,7 @@ def _range(seen: Seen, reasons: list[str]) -> Range | None:
     return Range(need, high)
 
 
-def _while_full(seen: Seen, need: int, fills: int | None, reasons: list[str]) -> Range:
+def _while_full(seen: SeenInterval, need: int, fills: int | None, reasons: list[str]) -> Range:
     most = seen.max_children or 1
     if seen.full_by_others:
         reasons.append(f"the cores were full {seen.full:.0%} of the time, mostly by others than this pool: more workers do not help")
@@ -97,7 +97,7 @@ def _while_full(seen: Seen, need: int, fills: int | None, reasons: list[str]) ->
     return Range(min(fills, high), high)
 
 
-def _while_saturated(seen: Seen, need: int, fills: int | None, reasons: list[str]) -> Range:
+def _while_saturated(seen: SeenInterval, need: int, fills: int | None, reasons: list[str]) -> Range:
     most = seen.max_children or 1
     reasons.append(
         f"all {most} workers were busy {seen.saturated:.0%} of the time while cores were free: what would be asked of more was not seen, "
@@ -107,7 +107,7 @@ def _while_saturated(seen: Seen, need: int, fills: int | None, reasons: list[str
     return Range(min(max(most, need), high), high)
 
 
-def _capped(found: Range, seen: Seen, process_max: int, reasons: list[str]) -> Range:
+def _capped(found: Range, seen: SeenInterval, process_max: int, reasons: list[str]) -> Range:
     high = found.high
     if seen.private_kib and seen.room_kib is not None:
         fits = max(1, int(((1.0 - RESERVE) * seen.room_kib - seen.shared_kib) / seen.private_kib))
@@ -123,7 +123,7 @@ def _capped(found: Range, seen: Seen, process_max: int, reasons: list[str]) -> R
     return Range(min(found.low, high), high)
 
 
-def _confidence(seen: Seen, found: Range | None, source: str) -> tuple[Confidence, str]:
+def _confidence(seen: SeenInterval, found: Range | None, source: str) -> tuple[Confidence, str]:
     for wrong, why in (
         (found is None, "nothing to go by"),
         (seen.watched_s < SHORT_S, f"watched for less than {SHORT_S / 60:.0f} minutes"),
@@ -139,7 +139,7 @@ def _confidence(seen: Seen, found: Range | None, source: str) -> tuple[Confidenc
     return "medium", "less than a day was seen" if seen.watched_s < LONG_S else "the load hardly varied"
 
 
-def _of_the_load(seen: Seen, found: Range | None) -> Iterator[str]:
+def _of_the_load(seen: SeenInterval, found: Range | None) -> Iterator[str]:
     if seen.overflows:
         limit = "" if seen.queue_limit is None else f" of {seen.queue_limit}"
         yield f"the queue{limit} overflowed: connections were turned away; listen.backlog and net.core.somaxconn limit it together"
@@ -175,14 +175,14 @@ def faults_of_file(directives: Mapping[str, str]) -> Iterator[str]:
         )
 
 
-def _running(seen: Seen, directives: Mapping[str, str]) -> Iterator[str]:
+def _running(seen: SeenInterval, directives: Mapping[str, str]) -> Iterator[str]:
     if seen.configured and seen.max_children and seen.configured != seen.max_children:
         yield f"its file says pm.max_children {seen.configured}, {seen.max_children} are in effect: it was edited since the last reload"
     if seen.pm and (asked := directives.get("pm", "").lower()) and asked != seen.pm:
         yield f"its file says pm = {asked}, {seen.pm} is in effect"
 
 
-def crowd(pools: Sequence[tuple[str, Seen]], ram_kib: float | None) -> str:
+def crowd(pools: Sequence[tuple[str, SeenInterval]], ram_kib: float | None) -> str:
     """Whether all pools together fit the host's RAM when each has all its workers; '' where they do, or it is not known."""
     known = [(name, seen) for name, seen in pools if seen.private_kib and seen.max_children]
     if not known or not ram_kib:

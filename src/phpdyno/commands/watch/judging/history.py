@@ -11,7 +11,7 @@ WINDOW_S = 60.0
 MOST_DEMAND = 1 << 16
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class SeenInterval(Struct, frozen=True, kw_only=True):
     """What a recommendation rests on. `demand` is busy workers and queue together, without waiting for a core: what was asked of the pool.
 
     Shares are of the watched time; None is what was not told. `cpu_per_busy` is cores that a busy worker used while it was not waiting for
@@ -119,7 +119,7 @@ class History:
         if rooms:
             self._room = min([*rooms, *([self._room] if self._room else [])])
 
-    def seen(self) -> Seen:
+    def seen(self) -> SeenInterval:
         """So far."""
         last, ready_s = self._last, self._busy_s - self._wait_s
         watched_s = max(self._watched_s, 1e-9)
@@ -128,7 +128,7 @@ class History:
             if (self._windows or self._window_s)
             else []
         )
-        return Seen(
+        return SeenInterval(
             watched_s=self._watched_s,
             requests=None if self._requests is None else round(self._requests),
             busiest=max(windows, default=None),

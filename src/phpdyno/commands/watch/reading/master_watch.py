@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.pressure import Throttled, memory_used, pressure_10s, throttled
 from phpdyno.host.processes.times import inner_number
 from phpdyno.host.surroundings import limits_of
@@ -32,7 +32,7 @@ class MasterWatch:
         self.master = master
         self.alive = True
         self.children: tuple[int, ...] = ()
-        self._tree = Tree()
+        self._tree = SmallFiles()
         self._numbers: dict[int, int] = {}
         self._inner: frozenset[int] | None = None
         self._limits = limits_of(self._tree, master.pid)

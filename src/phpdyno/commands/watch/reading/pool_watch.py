@@ -11,7 +11,7 @@ from phpdyno.commands.watch.found import PoolMoment, StuckWorker
 from phpdyno.commands.watch.judging.stuck import Running, Usual
 from phpdyno.commands.watch.reading.levels import Levels, LevelsSeen
 from phpdyno.commands.watch.reading.master_watch import MasterWatch
-from phpdyno.commands.watch.reading.sources import Reading, Source, open_source
+from phpdyno.commands.watch.reading.sources import Source, SourceReading, open_source
 from phpdyno.commands.watch.reading.workers import Workers
 from phpdyno.errors import DynoError
 from phpdyno.host.processes.waiting_on import waiting_on
@@ -24,7 +24,7 @@ PAUSE_S = 0.004
 MOST_STUCK = 5
 LOOK_AGAIN_S = 10.0
 NEAR = 0.5
-UNTOLD = Reading(active=0, idle=0)
+UNTOLD = SourceReading(active=0, idle=0)
 
 
 class PoolGone(DynoError):  # noqa: N818 (it names what is the matter)
@@ -45,7 +45,7 @@ class PoolWatch:
         self._levels = Levels()
         self._source: Source | None = None
         self._queue: QueueReader | None = None
-        self._last: Reading | None = None
+        self._last: SourceReading | None = None
         self._since_s = self._looked_s = time.monotonic()
         self._overflows = overflows(pool.master.pid) if pool.address.startswith("tcp:") else None
         self._open()
@@ -174,7 +174,7 @@ class PoolWatch:
             except DynoError as error:
                 yield error
 
-    def _read(self, now: float) -> Reading | None:
+    def _read(self, now: float) -> SourceReading | None:
         """What the source says; after a reload, or a race with a worker that comes or goes, on a second try."""
         due = now - self._looked_s >= LOOK_AGAIN_S
         if due and (self._source is None or self._source.name != "scoreboard"):
@@ -213,7 +213,7 @@ class PoolWatch:
         by_inner = {self._master.number(pid): pid for pid in children}
         return {by_inner[slot.pid]: slot for slot in slots if slot.pid in by_inner}
 
-    def _rate(self, reading: Reading | None, over_s: float) -> float | None:
+    def _rate(self, reading: SourceReading | None, over_s: float) -> float | None:
         """Requests per second. A reload sets the counter to 0 and the start time to now."""
         last = self._last
         if reading is None or reading.requests is None or last is None or last.requests is None:

@@ -29,7 +29,7 @@ class NotThere(DynoError):  # noqa: N818 (it names what is the matter)
     """There is no such source here, and nobody needs to be told."""
 
 
-class Reading(Struct, frozen=True):
+class SourceReading(Struct, frozen=True):
     """One look. Counters are since `started_s`, where that is known; `slots` is None where workers are not told one by one."""
 
     active: int
@@ -49,7 +49,7 @@ class Source(Protocol):
 
     name: str
 
-    def read(self, workers: Container[int] | None) -> Reading:
+    def read(self, workers: Container[int] | None) -> SourceReading:
         """Look. Raises DynoError where it does not answer any more."""
 
     def busy(self) -> int | None:
@@ -79,12 +79,12 @@ class Scoreboard:
         """Which versions' layout it has."""
         return self._reader.layout
 
-    def read(self, workers: Container[int] | None) -> Reading:
+    def read(self, workers: Container[int] | None) -> SourceReading:
         """Active are those whose stage says so: php-fpm's own counter is off by some under load (php-src issues 14212, 18956)."""
         board = self._reader.read(workers=workers)
         head, slots = board.head, board.slots
         active = sum(slot.busy for slot in slots) if slots else head.active
-        return Reading(
+        return SourceReading(
             active=active,
             idle=(len(slots) - active) if slots else head.idle,
             requests=head.requests,
@@ -123,12 +123,12 @@ class StatusPage:
         self._address, self._path = address, pool.status_path
         self.read(None)
 
-    def read(self, workers: Container[int] | None) -> Reading:
+    def read(self, workers: Container[int] | None) -> SourceReading:
         """One question; it counts itself among the active ones at the pool's own socket."""
         page = read_pool_page(self._address, path=self._path, timeout_ns=PAGE_TIMEOUT_NS)
         itself = 1 if self.name == "own socket" else 0
         status = page.status
-        return Reading(
+        return SourceReading(
             active=max(0, status.active - itself),
             idle=status.idle + itself,
             requests=status.accepted,
@@ -160,13 +160,13 @@ class SystemdLine:
         self._last: tuple[float, SystemdStatus] | None = None
         self.read(None)
 
-    def read(self, workers: Container[int] | None) -> Reading:
+    def read(self, workers: Container[int] | None) -> SourceReading:
         """The last line; asked for anew every ten seconds, as php-fpm writes it."""
         now = time.monotonic()
         if self._last is None or now - self._last[0] >= SYSTEMD_EVERY_S:
             self._last = now, self._ask()
         told = self._last[1]
-        return Reading(active=told.active, idle=told.idle, requests=told.requests, slow_requests=told.slow)
+        return SourceReading(active=told.active, idle=told.idle, requests=told.requests, slow_requests=told.slow)
 
     def busy(self) -> int | None:
         """Ten seconds old."""

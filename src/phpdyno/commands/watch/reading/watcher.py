@@ -16,7 +16,7 @@ from phpdyno.commands.watch.reading.master_watch import MasterWatch
 from phpdyno.commands.watch.reading.pool_watch import PoolGone, PoolWatch
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.clock import read_host_cpu
-from phpdyno.host.files.small_files import Tree
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.pressure import host_memory, pressure_10s
 from phpdyno.servers.live.watched_masters import WatchedMaster, WatchedPool, pools_of, watched_masters
 
@@ -40,7 +40,7 @@ class Watcher:
     def __init__(self, wanted: str, *, ask: bool) -> None:
         """Raises UsageError (no such pool) and DynoError (no pool runs), each with what to do."""
         self._wanted, self._ask = wanted, ask
-        self._tree = Tree()
+        self._tree = SmallFiles()
         self._watches: dict[str, PoolWatch] = {}
         self._masters: dict[WatchedMaster, MasterWatch] = {}
         self._files: dict[WatchedMaster, tuple[float, list[WatchedPool]]] = {}

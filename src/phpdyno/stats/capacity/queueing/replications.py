@@ -8,7 +8,7 @@ from numpy.random import SeedSequence, default_rng
 from numpy.typing import NDArray
 
 from phpdyno.stats.capacity.queueing.offered import Offered
-from phpdyno.stats.capacity.queueing.station import Passage, passage
+from phpdyno.stats.capacity.queueing.station import QueueOutcome, passage
 from phpdyno.stats.capacity.queueing.work import Work
 from phpdyno.stats.student import quantile
 
@@ -65,13 +65,13 @@ class Setting(Struct, frozen=True):
     length: Length
     backlog: int | None
 
-    def replicate(self, rates_per_s: NDArray[np.float64], seed: SeedSequence) -> Passage:
+    def replicate(self, rates_per_s: NDArray[np.float64], seed: SeedSequence) -> QueueOutcome:
         """One replication of a pool with X(1) ... X(m), shape (m,), without its warm-up. The same seed: the same arrivals and work."""
         random, begin, size = default_rng(seed), self.length.warm_up, self.length.requests
         arrivals, times = self.offered.draw(random, size), self.work.draw(random, size)
         slowed = np.minimum(times, self.work.slowed_s)
         whole = passage(arrivals, slowed, self.speeds(rates_per_s), self.backlog, apart_s=times - slowed)
-        return Passage(whole.response_s[begin:], whole.wait_s[begin:], whole.waited[begin:])
+        return QueueOutcome(whole.response_s[begin:], whole.wait_s[begin:], whole.waited[begin:])
 
     def speeds(self, rates_per_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Work per second of each of 1 ... m in service, so that a request takes n / X(n) seconds on average with n of them.
@@ -122,7 +122,7 @@ def replications(setting: Setting, rates_per_s: NDArray[np.float64], seed: int, 
     """20 replications, or as many more as the error of the 99th percentile wants (see `ENOUGH`); four of them for a quick look."""
     root, wanted = SeedSequence(seed), QUICK if quick else REPLICATIONS
     seeds: list[SeedSequence] = []
-    runs: list[Passage] = []
+    runs: list[QueueOutcome] = []
     while True:
         fresh = root.spawn(wanted - len(runs))
         seeds += fresh

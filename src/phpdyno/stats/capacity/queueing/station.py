@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Passage(Struct, frozen=True):
+class QueueOutcome(Struct, frozen=True):
     """What became of each request, in the order of arrival, shape (n,): seconds until it was answered and until it was taken by a worker.
 
     Both are infinite for one that was refused. `waited` tells who found all workers busy and was let into the queue.
@@ -28,7 +28,9 @@ class Passage(Struct, frozen=True):
     waited: NDArray[np.bool_]
 
 
-def passage(arrivals_s: Floats, works_s: Floats, speeds: Floats, backlog: int | None = None, *, apart_s: Floats | None = None) -> Passage:
+def passage(
+    arrivals_s: Floats, works_s: Floats, speeds: Floats, backlog: int | None = None, *, apart_s: Floats | None = None
+) -> QueueOutcome:
     """Runs all requests through an empty pool: `arrivals_s` ascending and `works_s` of shape (n,), `speeds` of shape (m,).
 
     `speeds[k - 1]` is the work in seconds that each of k requests in service gets done per second. `backlog`: how many may wait.
@@ -43,7 +45,7 @@ def passage(arrivals_s: Floats, works_s: Floats, speeds: Floats, backlog: int | 
     pool.run_until(np.inf)
     waited = np.zeros(count, dtype=np.bool_)
     waited[pool.queued] = True
-    return Passage(np.array(pool.ended) - arrivals_s, np.array(pool.started) - arrivals_s, waited)
+    return QueueOutcome(np.array(pool.ended) - arrivals_s, np.array(pool.started) - arrivals_s, waited)
 
 
 class _Pool:

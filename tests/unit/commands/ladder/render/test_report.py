@@ -11,8 +11,8 @@ from phpdyno.commands.ladder.render.page import ladder_figures, render_ladder
 from phpdyno.commands.ladder.render.terminal import ladder_summary
 from phpdyno.commands.ladder.steps import measured_in
 from phpdyno.commands.ladder.view import LadderView, ladder_view, outcome_words, step_words
-from phpdyno.model.runs.ladder import Step, StepFound
-from phpdyno.model.runs.tune import Ratio
+from phpdyno.model.runs.ladder import LadderStep, StepFound
+from phpdyno.model.runs.tune import TunedRatio
 from tests.support.made_up.ladders import knob_journal, ladder_journal, ladder_record
 
 
@@ -129,13 +129,13 @@ def test_the_page_says_of_each_binary_what_bolt_changed_and_what_it_could_not_re
     ],
 )
 def test_a_verdict_in_words(kind: str, relevance: str, *, earned: bool, reason: str, words: str) -> None:
-    ratio = Ratio(1.02, 1.01, 1.03, 20)
-    found = StepFound(Step("pgo", "build=pgo", "o2"), ratio, ratio, kind, relevance, earned=earned, reason=reason)  # type: ignore[arg-type]
+    ratio = TunedRatio(1.02, 1.01, 1.03, 20)
+    found = StepFound(LadderStep("pgo", "build=pgo", "o2"), ratio, ratio, kind, relevance, earned=earned, reason=reason)  # type: ignore[arg-type]
     assert step_words(found) == f"pgo on o2: 1.020 (1.010 to 1.030): {words}; 1.020 (1.010 to 1.030) in all"
 
 
 def test_nothing_is_called_best_that_is_not_certain() -> None:
-    open_end = StepFound(Step("pgo", "build=pgo"), None, Ratio(1.05, 0.99, 1.11, 9), "inconclusive", "", earned=False)
+    open_end = StepFound(LadderStep("pgo", "build=pgo"), None, TunedRatio(1.05, 0.99, 1.11, 9), "inconclusive", "", earned=False)
     assert outcome_words([open_end], 0.95) == "Outcome: no step is certainly better than the PHP that is there."
-    certain = structs.replace(open_end, total=Ratio(1.05, 1.04, 1.06, 20))
+    certain = structs.replace(open_end, total=TunedRatio(1.05, 1.04, 1.06, 20))
     assert outcome_words([open_end, certain], 0.95).startswith("Outcome: pgo: 1.050 (1.040 to 1.060) times less CPU per request")

@@ -4,14 +4,14 @@ from typing import cast
 
 import pytest
 
-from phpdyno.commands.size.asked import Asked
-from phpdyno.commands.size.asked import Limits as Named
+from phpdyno.commands.size.asked import GivenLimits as Named
+from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import caps_of
 from phpdyno.commands.size.measuring import limits, memory_guard
 from phpdyno.commands.size.measuring.managers import settings_of
 from phpdyno.commands.size.measuring.memory_guard import MemoryGuard, short
 from phpdyno.commands.size.measuring.running_pools import Neighbours, full_kib
-from phpdyno.commands.size.record import Limit, LimitsRead
+from phpdyno.commands.size.record import LimitsRead, PoolLimit
 from phpdyno.host.free_memory import Room, free_kib
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.readings import WorkerMemory
@@ -26,13 +26,13 @@ V2 = {"/proc/self/cgroup": "0::/pod/web\n", "/proc/mounts": "cgroup2 /sys/fs/cgr
 
 
 def read(tmp_path: Path, files: dict[str, str], **named: int) -> LimitsRead:
-    asked = Asked(AppSource("hello"), limits=Named(**named))
+    asked = SizeRequest(AppSource("hello"), limits=Named(**named))
     return limits.read_limits(asked, NOBODY, None, tree=made_up(tmp_path, files))
 
 
 def test_the_hosts_memory_less_a_tenth_is_the_limit(tmp_path: Path) -> None:
     found = read(tmp_path, {"/proc/meminfo": MEMINFO, "/proc/self/cgroup": "0::/\n", "/proc/mounts": ""})
-    assert found.limits == (Limit("memory", round(0.9 * 4_194_304), "this host's memory (4096 MiB), less 10 %"),)
+    assert found.limits == (PoolLimit("memory", round(0.9 * 4_194_304), "this host's memory (4096 MiB), less 10 %"),)
     assert found.free_kib == 2_097_152
 
 
@@ -49,9 +49,9 @@ def test_a_pods_limit_is_tighter_than_the_host(tmp_path: Path) -> None:
 def test_what_is_named_counts_before_what_is_read(tmp_path: Path) -> None:
     found = read(tmp_path, {"/proc/meminfo": MEMINFO}, memory_kib=524_288, others_kib=100_000, process_max=12, connections=30)
     assert found.limits == (
-        Limit("memory", 524_288, "--memory"),
-        Limit("process_max", 12, "--process-max"),
-        Limit("connections", 30, "--max-connections"),
+        PoolLimit("memory", 524_288, "--memory"),
+        PoolLimit("process_max", 12, "--process-max"),
+        PoolLimit("connections", 30, "--max-connections"),
     )
     assert found.others == {"named with --others": 100_000}
 
@@ -59,14 +59,14 @@ def test_what_is_named_counts_before_what_is_read(tmp_path: Path) -> None:
 def test_pools_that_share_the_host_take_their_part(tmp_path: Path) -> None:
     # virtualmin-gpl #954: 60 pools on one RAM.
     beside = Neighbours({f"pool 1:site{number}": 50_000 for number in range(60)}, (), 40)
-    asked = Asked(AppSource("hello"))
+    asked = SizeRequest(AppSource("hello"))
     found = limits.read_limits(asked, NOBODY, None, beside=beside, tree=made_up(tmp_path, {"/proc/meminfo": MEMINFO}))
     assert sum(found.others.values()) == 3_000_000
-    assert found.limits[1] == Limit("process_max", 40, "process.max of the running master, over all of its pools")
+    assert found.limits[1] == PoolLimit("process_max", 40, "process.max of the running master, over all of its pools")
     most = caps_of(asked, found, sizes.searched(sizes.cpu_bound(cores=2))).most
     assert most is not None
     assert most <= 40
-    named = Asked(AppSource("hello"), limits=Named(memory_kib=524_288))
+    named = SizeRequest(AppSource("hello"), limits=Named(memory_kib=524_288))
     alone = limits.read_limits(named, NOBODY, None, beside=beside, tree=made_up(tmp_path, {"/proc/meminfo": MEMINFO}))
     assert alone.others == {}
 

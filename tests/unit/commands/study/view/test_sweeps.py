@@ -12,13 +12,13 @@ from phpdyno.commands.study.render.terminal import study_summary
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.commands.study.view.sweeps import loads_table, pool_table, throughput_table
 from phpdyno.commands.study.view.whole import study_view
-from phpdyno.journal.study import STUDY_SCHEMA, Part, StudyRecord
+from phpdyno.journal.study import STUDY_SCHEMA, StudyPart, StudyRecord
 from phpdyno.journal.sweep import Sweep
 from tests.support.made_up.sweeps.study_sweeps import study_sweep, sweep_study
 
 
 def record(folder: Path, *, done: bool = True) -> StudyRecord:
-    part = Part("shop-sweep", "sweep", "done" if done else "failed", "" if done else "the reason")
+    part = StudyPart("shop-sweep", "sweep", "done" if done else "failed", "" if done else "the reason")
     return StudyRecord(STUDY_SCHEMA, "0.1.0", "2026-01-02T03:04:05+0000", (), sweep_study(folder), 1.0, (part,), file="studies/pools.toml")
 
 

@@ -8,7 +8,7 @@ from phpdyno.commands.tune.render.page import render_tune, tune_figures
 from phpdyno.commands.tune.render.terminal import tune_summary
 from phpdyno.commands.tune.view import TuneView, left_out, tune_view
 from phpdyno.commands.tune.words import before_after, confirmed_words
-from phpdyno.model.runs.tune import Change, Confirmed, Found, Ratio, Side
+from phpdyno.model.runs.tune import Change, Confirmed, Found, Side, TunedRatio
 from phpdyno.report.ratio_words import ratio_words
 from tests.support.made_up.sweeps.tunes import BOTH, FOUND, confirmed, record
 
@@ -60,14 +60,17 @@ def test_every_stage_is_told_and_nothing_is_cut_off(width: int) -> None:
     [
         (confirmed(), "1.073× less CPU per request (95 % CI 1.062 to 1.084, 21 blocks): improved, relevant"),
         (
-            confirmed(kind="regressed", goal="p99", ratio=Ratio(0.8, 0.75, 0.85, 9)),
+            confirmed(kind="regressed", goal="p99", ratio=TunedRatio(0.8, 0.75, 0.85, 9)),
             "1.250× higher 99th percentile of the service time (95 % CI 1.176 to 1.333, 9 blocks): regressed, relevant",
         ),
         (
-            confirmed(kind="equivalent", relevance="", ratio=Ratio(1.001, 0.995, 1.007, 9)),
+            confirmed(kind="equivalent", relevance="", ratio=TunedRatio(1.001, 0.995, 1.007, 9)),
             "1.001× by the control / by this (95 % CI 0.995 to 1.007, 9 blocks): equivalent",
         ),
-        (confirmed(kind="inconclusive", relevance="", ratio=Ratio(1.1, None, None, 3)), "interval still infinite (3 blocks): inconclusive"),
+        (
+            confirmed(kind="inconclusive", relevance="", ratio=TunedRatio(1.1, None, None, 3)),
+            "interval still infinite (3 blocks): inconclusive",
+        ),
         (confirmed(kind="inconclusive", relevance="", ratio=None), "interval still infinite (no block): inconclusive"),
         (confirmed(kind="invalid", reason="it crashed"), "no number (it crashed): invalid"),
     ],
@@ -135,8 +138,8 @@ def test_what_is_refused_for_one_reason_is_told_once() -> None:
 
 
 def test_no_number_is_said_without_an_interval() -> None:
-    assert ratio_words(Ratio(1.05, None, None, 2)) == "no interval yet"
-    assert ratio_words(Ratio(1.05, 1.01, 1.09, 9)) == "1.050 (1.010 to 1.090)"
+    assert ratio_words(TunedRatio(1.05, None, None, 2)) == "no interval yet"
+    assert ratio_words(TunedRatio(1.05, 1.01, 1.09, 9)) == "1.050 (1.010 to 1.090)"
     assert ratio_words(None) == "–"
 
 

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.tune.parts import Changed
+from phpdyno.commands.tune.parts import TuneChanged
 from phpdyno.commands.tune.stages.loaded import Loaded, best_of_each, of_verdict
 from phpdyno.model.observation import Observation
-from phpdyno.model.runs.tune import Confirmed, Ratio
+from phpdyno.model.runs.tune import Confirmed, TunedRatio
 from phpdyno.stats.comparison.conclusion import conclude
 from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, nothing_clashes
@@ -19,7 +19,7 @@ TWO, FOUR = (Candidate(f"{number} workers", {"pool.pm.max_children": number}) fo
 
 
 def better(candidate: Candidate, ratio: float) -> Confirmed:
-    return confirmed(candidate.name, settings=candidate.settings, ratio=Ratio(ratio, ratio - 0.01, ratio + 0.01, 9))
+    return confirmed(candidate.name, settings=candidate.settings, ratio=TunedRatio(ratio, ratio - 0.01, ratio + 0.01, 9))
 
 
 def test_the_best_of_each_factor_go_together() -> None:
@@ -70,7 +70,7 @@ def test_changes_that_cannot_be_together_have_no_joint_candidate() -> None:
 
 def test_what_was_measured_under_load_is_not_passed_over_where_nothing_can_be_set_any_more() -> None:
     def measure(*_: object, **__: object) -> None:
-        raise Changed("what is tried is not what this tune began with")
+        raise TuneChanged("what is tried is not what this tune began with")
 
     lab: Any = SimpleNamespace(
         parts=SimpleNamespace(begun=lambda _: True, measure=measure),
@@ -79,5 +79,5 @@ def test_what_was_measured_under_load_is_not_passed_over_where_nothing_can_be_se
         control=lambda *_: None,
     )
     search: Any = SimpleNamespace(lab=lab)
-    with pytest.raises(Changed):
+    with pytest.raises(TuneChanged):
         Loaded(search, lab, {}).decide([])

@@ -1,12 +1,12 @@
 from phpdyno.commands.tune.stages.proof import ladder_steps
-from phpdyno.model.runs.tune import PartFound, Ratio
+from phpdyno.model.runs.tune import PartFound, TunedRatio
 from phpdyno.tuning.factors import Candidate, Factor, entry
 
 FACTORS = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in ("a", "b", "c"))
 
 
 def part(name: str, value: float) -> PartFound:
-    return PartFound(f"{name}=1", {f"ini.{name}": "1"}, Ratio(value, None, None), kept=True, reason="")
+    return PartFound(f"{name}=1", {f"ini.{name}": "1"}, TunedRatio(value, None, None), kept=True, reason="")
 
 
 def test_the_part_that_adds_most_comes_first_and_the_whole_is_left_to_itself() -> None:

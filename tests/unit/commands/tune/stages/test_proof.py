@@ -9,7 +9,7 @@ from msgspec import structs
 
 from phpdyno.commands.tune.lab import Heats
 from phpdyno.commands.tune.stages import proof as tune_proof
-from phpdyno.commands.tune.stages.proof import ABLATE, AGAIN, CONFIRM, Proof
+from phpdyno.commands.tune.stages.proof import ABLATE, AGAIN, CONFIRM, ProofStage
 from phpdyno.commands.tune.stages.search import Winner
 from phpdyno.model.observation import Observation
 from phpdyno.model.runs.tune import Found, StageTime
@@ -69,7 +69,7 @@ CONFIRMED = {CONFIRM: heats({BOTH.name: 1.08}), ABLATE: heats(PARTS)}
 def proved(monkeypatch: pytest.MonkeyPatch, stages: Mapping[str, Heats]) -> tuple[dict[str, str], FakeSearch]:
     monkeypatch.setattr(tune_proof, "run_heats", lambda lab, stage, *_, **__: stages[stage])
     search: Any = FakeSearch()
-    return Proof(search, SimpleNamespace()).prove(Winner(FACTORS, BOTH)), search  # type: ignore[arg-type]
+    return ProofStage(search, SimpleNamespace()).prove(Winner(FACTORS, BOTH)), search  # type: ignore[arg-type]
 
 
 def test_what_is_confirmed_twice_is_adopted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_where_memory_holds_few_arms_the_parts_are_taken_out_in_groups(monkeypat
     monkeypatch.setattr(tune_proof, "run_heats", measured)
     monkeypatch.setattr(FakeLab, "most_arms", 2)
     search: Any = FakeSearch()
-    adopted = Proof(search, SimpleNamespace()).prove(Winner(factors, whole))  # type: ignore[arg-type]
+    adopted = ProofStage(search, SimpleNamespace()).prove(Winner(factors, whole))  # type: ignore[arg-type]
     assert asked[1:4] == [
         ("ablate-group-1", (whole.name, "without a"), 560.0),
         ("ablate-group-2", (whole.name, "without b"), 580.0),

@@ -8,7 +8,7 @@ import pytest
 
 from phpdyno.commands.tune.lab import Heats
 from phpdyno.commands.tune.stages import search as tune_search
-from phpdyno.commands.tune.stages.search import RACE, RACE_AGAIN, Search
+from phpdyno.commands.tune.stages.search import RACE, RACE_AGAIN, TuneSearch
 from phpdyno.model.runs.tune import Found
 from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, Entry, Factor, entry
@@ -52,7 +52,7 @@ def raced(
     monkeypatch.setattr(tune_search, "racers", lambda *_, **__: 2)
     monkeypatch.setattr(tune_search, "race_entries", lambda *_, **__: tuple(every))
     fake: Any = FakeLab()
-    search = Search(fake, SimpleNamespace(), Found(), keep=lambda _: None, tell=lambda _: None)  # type: ignore[arg-type]
+    search = TuneSearch(fake, SimpleNamespace(), Found(), keep=lambda _: None, tell=lambda _: None)  # type: ignore[arg-type]
     ground: Any = SimpleNamespace(factors=FACTORS, known=None)
     screened: Any = object()
     return search.race(ground, screened).entry, ran, search.found

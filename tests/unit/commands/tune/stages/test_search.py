@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from phpdyno.commands.tune.parts import Changed
+from phpdyno.commands.tune.parts import TuneChanged
 from phpdyno.commands.tune.stages import search as tune_search
-from phpdyno.commands.tune.stages.search import CANNOT_SET, NOT_FOR_MEMORY, Ground, Search, asked_values, set_aside
+from phpdyno.commands.tune.stages.search import CANNOT_SET, NOT_FOR_MEMORY, SearchState, TuneSearch, asked_values, set_aside
 from phpdyno.model.plan import AppSource
-from phpdyno.model.runs.tune import Asked, Found, Goal, Screening, StageTime
+from phpdyno.model.runs.tune import Found, Goal, Screening, StageTime, TuneRequest
 from phpdyno.tuning.factors import Candidate, Factor, nothing_clashes
 from tests.support.made_up.bundles import HOST
 from tests.support.made_up.facts import PLAIN
@@ -51,18 +51,18 @@ def test_what_would_take_anothers_pages_is_not_tried_beside_it() -> None:
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every change works alone; settings of the host may not be written."""
-    monkeypatch.setattr(Search, "_try", lambda self, stage, every, heat, known: ({}, known))
+    monkeypatch.setattr(TuneSearch, "_try", lambda self, stage, every, heat, known: ({}, known))
     monkeypatch.setattr(tune_search, "can_set", lambda name: not name.startswith("os."))
 
 
-def tried(goal: Goal, *knobs: str) -> tuple[Ground, dict[str, str]]:
+def tried(goal: Goal, *knobs: str) -> tuple[SearchState, dict[str, str]]:
     """What there is to try of these, and why some take no part."""
-    asked = Asked(AppSource("hello"), goal=goal, knobs=knobs)
+    asked = TuneRequest(AppSource("hello"), goal=goal, knobs=knobs)
     lab: Any = SimpleNamespace(asked=asked, metric=asked.metric, settings=lambda _: {"pool.pm.max_children": "4"})
     lab.clash = lambda _: nothing_clashes
     known: Any = SimpleNamespace()
-    search = Search(lab, HOST, Found(), keep=lambda _: None, tell=lambda _: None)
-    return search.try_each(Ground(known, PLAIN)), {each.name: each.refused for each in search.found.changes}
+    search = TuneSearch(lab, HOST, Found(), keep=lambda _: None, tell=lambda _: None)
+    return search.try_each(SearchState(known, PLAIN)), {each.name: each.refused for each in search.found.changes}
 
 
 @pytest.mark.usefixtures("offered")
@@ -85,7 +85,7 @@ def test_what_throughput_judges_has_no_part_in_a_tune_for_memory() -> None:
 def test_fewer_changes_than_the_budget_was_planned_for_are_refused(number: int) -> None:
     planned = Found(times=(StageTime("screen", 120.0, 150.0, 0.014),), screening=Screening(4, 5, 12, 4, 0.014, (1, 1)))
     anything: Any = SimpleNamespace()
-    search = Search(anything, HOST, planned, keep=lambda _: None, tell=lambda _: None)
+    search = TuneSearch(anything, HOST, planned, keep=lambda _: None, tell=lambda _: None)
     factors = (Factor("a", (Candidate("a=1", {"ini.a": "1"}),)),) * number
-    with pytest.raises(Changed, match="are others than when this tune began; start a new one"):
-        search.plan(Ground(anything, PLAIN, factors), numeric=False)
+    with pytest.raises(TuneChanged, match="are others than when this tune began; start a new one"):
+        search.plan(SearchState(anything, PLAIN, factors), numeric=False)

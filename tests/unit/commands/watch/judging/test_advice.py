@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from phpdyno.commands.watch.found import Advice
 from phpdyno.commands.watch.judging.advice import advise, crowd, faults_of_file
-from phpdyno.commands.watch.judging.history import Seen
+from phpdyno.commands.watch.judging.history import SeenInterval
 
 SEEN: dict[str, Any] = {
     **{"watched_s": 3600.0, "requests": 100_000, "busiest": 4.0, "quietest": 1.0, "peak": 7, "cpu_per_busy": 0.25, "blocked": 0.7},
@@ -19,7 +19,7 @@ SEEN: dict[str, Any] = {
 
 
 def told(directives: dict[str, str] | None = None, *, process_max: int = 0, **changed: Any) -> Advice:
-    return advise("www", 100, Seen(**{**SEEN, **changed}), directives or {}, process_max=process_max)
+    return advise("www", 100, SeenInterval(**{**SEEN, **changed}), directives or {}, process_max=process_max)
 
 
 def of(advice: Advice) -> tuple[int | None, int | None]:
@@ -83,7 +83,8 @@ def test_case_4_what_is_shared_counts_once() -> None:
 def test_case_5_many_pools_share_one_ram() -> None:
     """virtualmin-gpl 954: 60 hosts with 8 workers each come to some 50 GB."""
     pools = [
-        (f"site{number}", Seen(**{**SEEN, "max_children": 8, "private_kib": 100 << 10, "shared_kib": 20 << 10})) for number in range(60)
+        (f"site{number}", SeenInterval(**{**SEEN, "max_children": 8, "private_kib": 100 << 10, "shared_kib": 20 << 10}))
+        for number in range(60)
     ]
     words = crowd(pools, 16 << 20)
     assert words.startswith("60 pools may start 480 workers, 48.0 GiB (PSS) where this host has 16.0 GiB of RAM")

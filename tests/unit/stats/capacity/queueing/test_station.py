@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.stats.capacity.queueing.station import Passage, passage
+from phpdyno.stats.capacity.queueing.station import QueueOutcome, passage
 
 
-def run(arrivals: list[float], works: list[float], speeds: list[float], backlog: int | None = None) -> Passage:
+def run(arrivals: list[float], works: list[float], speeds: list[float], backlog: int | None = None) -> QueueOutcome:
     return passage(np.array(arrivals, dtype=float), np.array(works, dtype=float), np.array(speeds, dtype=float), backlog)
 
 
