@@ -11,6 +11,7 @@ from phpdyno.commands.build import command
 from phpdyno.commands.build import named as study_builds
 from phpdyno.commands.build import run as build
 from phpdyno.commands.build.builder import Trainee
+from phpdyno.commands.build.options import BuildOptions
 from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.ladder import run as ladder
 from phpdyno.commands.matrix import run as matrix
@@ -77,7 +78,7 @@ SILENT = FakeProgress()
 O2, PGO = parse_recipe("o2"), parse_recipe("pgo")
 HELLO = CompareRequest(AppSource("hello"))
 BEGUN: dict[str, Callable[[Path], object]] = {
-    "build": lambda runs: command.run(command.BuildOptions(train=("hello",), runs=runs)),
+    "build": lambda runs: command.run(BuildOptions(train=("hello",), runs=runs)),
     "ladder": lambda runs: ladder.ladder(ladder.LadderRequest((O2,), HELLO), runs=runs, argv=(), progress=SILENT),
     "matrix": lambda runs: matrix.matrix(
         matrix.MatrixRequest((Trainee("hello"), Trainee("symfony-hello")), PGO), runs=runs, argv=(), progress=SILENT

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from phpdyno.bundle.manifest import PROGRAM
 from phpdyno.commands.build.builder import LOGS, Trainee, parse_trainee
+from phpdyno.commands.build.options import BuildOptions
 from phpdyno.commands.build.refresh import refresh
 from phpdyno.commands.build.run import BuildRequest, Made, build, directory_for, of_one_package, package, refuse_failed, refuse_outdated
 from phpdyno.commands.build.sources import SourceRequest
@@ -18,7 +19,7 @@ from phpdyno.commands.build.training_stack import OWN_PLACE
 from phpdyno.commands.build.words import missing_words, taught_words
 from phpdyno.commands.common.app_source import absolute_reference
 from phpdyno.commands.common.live import LiveProgress, print_line
-from phpdyno.commands.common.options import INSTALLED, NO_REQUESTS, RECIPE, RUNS, TRAINING, GroundOptions, RequestOptions
+from phpdyno.commands.common.options import RECIPE, GroundOptions
 from phpdyno.commands.common.requests import own_requests
 from phpdyno.commands.common.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
@@ -37,24 +38,6 @@ from phpdyno.session.run_directory import check_place
 from phpdyno.session.specs import settings_of_build
 
 NO_EXTENSIONS = "none"
-
-
-class BuildOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    finished: str = ""
-    train: tuple[str, ...] = ()
-    ground: GroundOptions = INSTALLED
-    requests: RequestOptions = NO_REQUESTS
-    recipe: str = ""
-    training: str = TRAINING
-    seed: int = 1
-    runs: Path = RUNS
-    listed: bool = False
-    refresh: bool = False
-    package: Path | None = None
-    run_tests: bool = False
-    json: bool = False
 
 
 class Listed(Struct, frozen=True):

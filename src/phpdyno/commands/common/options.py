@@ -14,7 +14,8 @@ Control = Annotated[
 ]
 Docroot = Annotated[Path | None, Parameter(help="an app of your own: its document root (measured on a copy)")]
 Urls = Annotated[
-    tuple[str, ...], Parameter(negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like")
+    tuple[str, ...],
+    Parameter(name="--url", negative="", show_default=False, help="with --docroot: a path to ask for; more than once if you like"),
 ]
 Through = Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")]
 Runs = Annotated[Path, Parameter(help="where runs are kept")]

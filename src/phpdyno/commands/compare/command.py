@@ -1,54 +1,22 @@
 """`phpdyno compare`: options checked, measured, shown."""
 
 import sys
-from pathlib import Path
-from typing import Literal
 
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.common.app_source import MOST_CONCURRENCY, app_source
 from phpdyno.commands.common.live import LiveProgress
-from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.compare.explained import compare_and_explain, resume_and_explain
+from phpdyno.commands.compare.options import CompareOptions
 from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.compare.show import report
 from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.errors import UsageError
-from phpdyno.model.plan import Transport
 
 EXIT_REGRESSED = 3
 EXIT_INCONCLUSIVE = 4
-
-
-class CompareOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    reference: str
-    treatments: tuple[str, ...]
-    control: str
-    aa: bool
-    docroot: Path | None
-    urls: tuple[str, ...]
-    script: Path | None
-    metric: Literal["auto", "cpu", "throughput"]
-    margin: str | None
-    confidence: str
-    budget: str
-    transport: Transport
-    concurrency: int | None
-    slot: int | None
-    seed: int
-    runs: Path
-    resume: Path | None
-    json: bool
-    fail_on: str | None
-    require_verdict: bool
-    requests: RequestOptions = RequestOptions()
-    keep_conn: bool = False
-    explain: bool = False
 
 
 def run(options: CompareOptions) -> int:

@@ -1,5 +1,6 @@
 """The command `phpdyno compare` and its options."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,47 +21,54 @@ from phpdyno.commands.common.options import (
 )
 
 
-def compare(
-    reference: AppName = "",
-    /,
-    *,
-    treatment: Annotated[
+@Parameter(name="*")
+@dataclass(frozen=True)
+class CompareOptions:
+    """The options of the command as they were typed."""
+
+    reference: Annotated[str, Parameter(parse=False)] = ""
+    treatments: Annotated[
         tuple[str, ...],
-        Parameter(negative="", show_default=False, help="a SPEC to try, e.g. 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M'"),
-    ] = (),
-    control: Control = "",
-    aa: Annotated[bool, Parameter(negative="", show_default=False, help="add an A/A arm: the control against itself")] = False,
-    docroot: Docroot = None,
-    url: Urls = (),
+        Parameter(
+            name="--treatment",
+            negative="",
+            show_default=False,
+            help="a SPEC to try, e.g. 'ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M'",
+        ),
+    ] = ()
+    control: Control = ""
+    aa: Annotated[bool, Parameter(negative="", show_default=False, help="add an A/A arm: the control against itself")] = False
+    docroot: Docroot = None
+    urls: Urls = ()
     script: Annotated[
         Path | None, Parameter(help="measure operations of a command-line script: a PHP file that returns a callable, or named ones")
-    ] = None,
+    ] = None
     metric: Annotated[
         Literal["auto", "cpu", "throughput"],
         Parameter(help="auto: throughput for what changes waiting (pool, sockets, web server), else CPU time per request"),
-    ] = "auto",
+    ] = "auto"
     margin: Annotated[
         str | None, Parameter(help="relevance margin: the smallest effect worth acting on; default: 1% of CPU, 5% of throughput")
-    ] = None,
-    confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%",
-    budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = "5m",
-    transport: Through = "http",
-    concurrency: Annotated[
-        int | None, Parameter(help="requests in flight, and workers; default: 1 for CPU, 2 per core for throughput")
-    ] = None,
+    ] = None
+    confidence: Annotated[str, Parameter(help="confidence of all intervals together")] = "95%"
+    budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = "5m"
+    transport: Through = "http"
+    concurrency: Annotated[int | None, Parameter(help="requests in flight, and workers; default: 1 for CPU, 2 per core for throughput")] = (
+        None
+    )
     slot: Annotated[
         int | None, Parameter(help="requests per slot; default: from the cost of a request, for throughput 20 for each in flight")
-    ] = None,
-    keep_conn: KeepConn = False,
-    requests: RequestOptions = NO_REQUESTS,
-    seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1,
-    runs: Runs = RUNS,
-    resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None,
-    json: AsJson = False,
+    ] = None
+    keep_conn: KeepConn = False
+    requests: RequestOptions = NO_REQUESTS
+    seed: Annotated[int, Parameter(help="orders, coins and targets follow from it")] = 1
+    runs: Runs = RUNS
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None
+    json: AsJson = False
     fail_on: Annotated[
         Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed, or saves in PHP less than it costs elsewhere")
-    ] = None,
-    require_verdict: Annotated[bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive")] = False,
+    ] = None
+    require_verdict: Annotated[bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive")] = False
     explain: Annotated[
         bool,
         Parameter(
@@ -68,34 +76,14 @@ def compare(
             show_default=False,
             help="afterwards, outside the budget, look inside each treatment: CPU, waits, syscalls",
         ),
-    ] = False,
-) -> int:
+    ] = False
+
+
+_DEFAULTS = CompareOptions()
+
+
+def compare(reference: AppName = "", /, *, options: CompareOptions = _DEFAULTS) -> int:
     """Compare treatments with the control on a real stack and give one verdict each."""
     from phpdyno.commands.compare import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.CompareOptions(
-        reference=reference,
-        treatments=treatment,
-        control=control,
-        aa=aa,
-        docroot=docroot,
-        urls=url,
-        script=script,
-        metric=metric,
-        margin=margin,
-        confidence=confidence,
-        budget=budget,
-        transport=transport,
-        concurrency=concurrency,
-        slot=slot,
-        seed=seed,
-        runs=runs,
-        resume=resume,
-        json=json,
-        fail_on=fail_on,
-        require_verdict=require_verdict,
-        requests=requests,
-        keep_conn=keep_conn,
-        explain=explain,
-    )
-    return command.run(options)
+    return command.run(replace(options, reference=reference))

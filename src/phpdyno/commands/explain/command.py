@@ -2,47 +2,25 @@
 
 import sys
 import time
-from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 from rich.console import Console
 
 from phpdyno import __version__
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
-from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import own_requests
 from phpdyno.commands.common.units import checked_seed, seconds
 from phpdyno.commands.explain.asked import arms_asked, check_wanted, skipped_of
 from phpdyno.commands.explain.exporting import FOLDED, SPEEDSCOPE, check_export, export
 from phpdyno.commands.explain.looking import look_inside
+from phpdyno.commands.explain.options import ExplainOptions
 from phpdyno.commands.explain.passes import ExplainRequest
 from phpdyno.commands.explain.show import report_explained
 from phpdyno.explain.slim import slim
 from phpdyno.journal.explained import EXPLAIN_SCHEMA, ExplainRecord, write_explained
-from phpdyno.model.plan import Transport
 from phpdyno.session.run_directory import make_run_dir
 from phpdyno.session.source import open_source
-
-
-class ExplainOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    reference: str
-    specs: tuple[str, ...]
-    docroot: Path | None
-    urls: tuple[str, ...]
-    requests: RequestOptions
-    budget: str
-    counted: int
-    concurrency: int
-    transport: Transport
-    seed: int
-    skip: tuple[str, ...]
-    folded: Path | None
-    speedscope: Path | None
-    runs: Path
-    json: bool
 
 
 def run(options: ExplainOptions) -> int:

@@ -1,48 +1,26 @@
 """`phpdyno ladder`: options checked, built, measured, shown."""
 
 import sys
-from pathlib import Path
 
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.build.command import foundation_of
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.endings import ended
 from phpdyno.commands.common.live import LiveProgress
-from phpdyno.commands.common.options import GroundOptions, RequestOptions
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.units import checked_seed, fraction, optional_seconds, seconds
 from phpdyno.commands.compare.run import CompareRequest
+from phpdyno.commands.ladder.options import LadderOptions
 from phpdyno.commands.ladder.run import LadderRequest, ladder, resume_ladder
 from phpdyno.commands.ladder.show import report_ladder
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
-from phpdyno.model.plan import Transport
 from phpdyno.model.recipe import Recipe
 from phpdyno.php_build.rungs import RUNGS
 from phpdyno.php_build.train.training import TrainingLength
 
 USUAL_BUDGET = "15m"
-
-
-class LadderOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    reference: str
-    ground: GroundOptions
-    requests: RequestOptions
-    recipes: tuple[str, ...]
-    knobs: bool
-    training: str
-    margin: str
-    confidence: str
-    budget: str | None
-    transport: Transport
-    seed: int
-    runs: Path
-    resume: Path | None
-    json: bool
 
 
 def run(options: LadderOptions) -> int:
@@ -79,7 +57,7 @@ def climb_of(options: LadderOptions, console: Console) -> LadderRequest:
     )
     course = TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed)
     recipes, foundation = _recipes(options.recipes or RUNGS), foundation_of(options.ground)
-    return LadderRequest(recipes, with_requests(question, options.requests, console), foundation, course, options.knobs)
+    return LadderRequest(recipes, with_requests(question, options.requests, console), foundation, course, not options.no_knobs)
 
 
 def _recipes(texts: tuple[str, ...]) -> tuple[Recipe, ...]:

@@ -1,16 +1,14 @@
 """`phpdyno matrix`: options checked, built, measured, shown."""
 
 import sys
-from pathlib import Path
 
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.build.command import foundation_of, trainees_of
 from phpdyno.commands.common.endings import ended
 from phpdyno.commands.common.live import LiveProgress
-from phpdyno.commands.common.options import GroundOptions
 from phpdyno.commands.common.units import checked_seed, fraction, optional_seconds, seconds
+from phpdyno.commands.matrix.options import MatrixOptions
 from phpdyno.commands.matrix.run import MatrixRequest, matrix, resume_matrix
 from phpdyno.commands.matrix.show import report_matrix
 from phpdyno.config.recipe import parse_recipe
@@ -18,22 +16,6 @@ from phpdyno.errors import UsageError
 from phpdyno.php_build.train.training import TrainingLength
 
 USUAL_BUDGET = "10m"
-
-
-class MatrixOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    apps: tuple[str, ...]
-    ground: GroundOptions
-    recipe: str
-    training: str
-    margin: str
-    confidence: str
-    budget: str | None
-    seed: int
-    runs: Path
-    resume: Path | None
-    json: bool
 
 
 def run(options: MatrixOptions) -> int:

@@ -2,21 +2,17 @@
 
 import re
 import sys
-from pathlib import Path
 
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.common.app_source import MOST_CONCURRENCY, app_source
 from phpdyno.commands.common.live import LiveProgress
-from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
+from phpdyno.commands.measure.options import MeasureOptions
 from phpdyno.commands.measure.run import MeasureRequest, measure, resume
 from phpdyno.commands.measure.show import report_sweep
 from phpdyno.errors import UsageError
-from phpdyno.model.arrival import Arrivals
-from phpdyno.model.plan import Transport
 from phpdyno.model.runs.sweep import Point, points_of
 
 MOST_POINTS = 20
@@ -26,29 +22,6 @@ MOST_BUDGET_S = 1200.0
 """What is taken unasked where three rounds need it: WordPress with all loads wants 7 minutes on two cores."""
 EXAMPLE = "write for example 1,3,5,10"
 _LOAD = re.compile(r"[0-9]{1,9}")
-
-
-class MeasureOptions(Struct, frozen=True):
-    """The options of the command as they were typed; `open_share` is None without an open loop, `budget` where none was given."""
-
-    reference: str
-    control: str
-    docroot: Path | None
-    urls: tuple[str, ...]
-    transport: Transport
-    concurrency: str
-    open_share: str | None
-    arrivals: Arrivals
-    budget: str | None
-    confidence: str
-    seed: int
-    requests: RequestOptions
-    cross_check: bool
-    keep_conn: bool
-    runs: Path
-    resume: Path | None
-    json: bool
-    arms: tuple[str, ...] = ()
 
 
 def run(options: MeasureOptions) -> int:
@@ -77,7 +50,7 @@ def question_of(options: MeasureOptions) -> MeasureRequest:
         source=app_source(options.reference, options.docroot, options.urls),
         control=options.control,
         others=options.arms,
-        points=asked_points(options.concurrency, options.open_share, kept=options.keep_conn),
+        points=asked_points(options.concurrency, options.asked_share, kept=options.keep_conn),
         budget_s=USUAL_BUDGET_S if options.budget is None else seconds(options.budget, option="--budget"),
         arrivals=options.arrivals,
         most_budget_s=MOST_BUDGET_S if options.budget is None else 0.0,

@@ -1,15 +1,15 @@
 """`phpdyno selfcheck`: options checked, comparisons made, shown as a table or as JSON."""
 
 import sys
-from pathlib import Path
 
-from msgspec import Struct, json, structs
+from msgspec import json, structs
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.units import checked_seed, fraction
+from phpdyno.commands.selfcheck.options import SelfcheckOptions
 from phpdyno.commands.selfcheck.run import FULL, QUICK, resume_selfcheck, selfcheck, with_comparisons
 from phpdyno.commands.selfcheck.view import ChecksView, checks_view
 from phpdyno.errors import UsageError
@@ -20,18 +20,6 @@ EXIT_CONTRADICTED = 1
 STYLE = {"reached": "green", "open": "yellow", "not reached": "red", "–": "dim"}
 MOST_SHOWN = 3
 MOST_COMPARISONS = 100_000
-
-
-class SelfcheckOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    quick: bool
-    comparisons: int | None
-    effect: str | None
-    seed: int | None
-    resume: Path | None
-    runs: Path
-    json: bool
 
 
 def run(options: SelfcheckOptions) -> int:

@@ -1,9 +1,10 @@
 """`phpdyno size`: options checked, measured, shown."""
 
 import sys
+from dataclasses import fields
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 from rich.console import Console
 
 from phpdyno.commands.common.app_source import app_source
@@ -11,9 +12,9 @@ from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import OwnRequests, own_requests, refuse_with_resume
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
-from phpdyno.commands.size.asked import MOST_WORKERS, GivenLimits, Objective, SizeRequest, memory_kib, request_rate, response_time
+from phpdyno.commands.size.asked import GivenLimits, Objective, SizeRequest, memory_kib, request_rate, response_time
 from phpdyno.commands.size.found import SizeFound
-from phpdyno.commands.size.options import BUDGET, CONFIDENCE
+from phpdyno.commands.size.options import SizeOptions
 from phpdyno.commands.size.record import SizeRun, read_size
 from phpdyno.commands.size.render.study_page import study_page
 from phpdyno.commands.size.result import found_of
@@ -22,50 +23,8 @@ from phpdyno.commands.size.run import size
 from phpdyno.commands.size.show import report_size
 from phpdyno.commands.size.study import load_size_study
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.model.plan import Transport
 
-
-class SizeOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    reference: str
-    p99: str | None
-    rate: str | None
-    memory: str | None
-    others: str | None
-    cores: int | None
-    process_max: int | None
-    max_connections: int | None
-    most: int
-    control: str
-    docroot: Path | None
-    urls: tuple[str, ...]
-    transport: Transport
-    budget: str
-    confidence: str
-    managers: bool
-    seed: int
-
-
-UNASKED = SizeOptions(
-    reference="",
-    p99=None,
-    rate=None,
-    memory=None,
-    others=None,
-    cores=None,
-    process_max=None,
-    max_connections=None,
-    most=MOST_WORKERS,
-    control="",
-    docroot=None,
-    urls=(),
-    transport="http",
-    budget=BUDGET,
-    confidence=CONFIDENCE,
-    managers=True,
-    seed=1,
-)
+UNASKED = SizeOptions()
 """The options where none is typed."""
 EXIT_NO_ANSWER = 1
 
@@ -176,7 +135,7 @@ def _reused(runs: tuple[Path, ...], names: tuple[str, ...]) -> dict[str, Path]:
 
 def _refuse_another_plan(options: SizeOptions, beside: str) -> None:
     """Raise UsageError for what a run that is resumed, or a study, has from elsewhere and would pass over in silence."""
-    for name in SizeOptions.__struct_fields__:
+    for name in (each.name for each in fields(SizeOptions)):
         if getattr(options, name) != getattr(UNASKED, name):
             option = "APP" if name == "reference" else f"--{name.removesuffix('s') if name == 'urls' else name.replace('_', '-')}"
             what = "a run that is resumed keeps what it was asked, and a study says it itself"

@@ -1,5 +1,6 @@
 """The command `phpdyno size` and its options."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,40 +11,52 @@ from phpdyno.commands.common.options import NO_REQUESTS, RUNS, AppName, AsJson, 
 BUDGET, CONFIDENCE = "5m", "95%"
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SizeOptions:
+    """The options of the command as they were typed."""
+
+    reference: Annotated[str, Parameter(parse=False)] = ""
+    p99: Annotated[
+        str | None, Parameter(show_default=False, help="objective: 99 % of the answers come within this time, e.g. 200ms; needs a rate")
+    ] = None
+    rate: Annotated[
+        str | None,
+        Parameter(show_default=False, help="requests that arrive, e.g. 50/s or 3000/min; default: the busiest minute of --from-log"),
+    ] = None
+    memory: Annotated[
+        str | None, Parameter(show_default=False, help="memory for this pool, e.g. 512M; default: the cgroup's limit or the host's memory")
+    ] = None
+    others: Annotated[str | None, Parameter(show_default=False, help="memory that other pools and servers may take of that, e.g. 2G")] = (
+        None
+    )
+    cores: Annotated[int | None, Parameter(show_default=False, help="cores that php-fpm has; default: three of four")] = None
+    process_max: Annotated[int | None, Parameter(show_default=False, help="php-fpm's process.max, over all pools")] = None
+    max_connections: Annotated[
+        int | None, Parameter(show_default=False, help="the database's max_connections; default: that of the private one")
+    ] = None
+    most: Annotated[int, Parameter(help="the most workers to try")] = 400
+    control: Control = ""
+    docroot: Docroot = None
+    urls: Urls = ()
+    transport: Through = "http"
+    budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = BUDGET
+    confidence: Annotated[str, Parameter(help="confidence of each interval by itself")] = CONFIDENCE
+    managers: Annotated[
+        bool, Parameter(show_default=False, help="try static, dynamic and ondemand through idle, burst and idle; default: yes")
+    ] = True
+    seed: Annotated[int, Parameter(help="orders, arrivals and targets follow from it")] = 1
+
+
+_DEFAULTS = SizeOptions()
+
+
 def size(
     reference: AppName = "",
     /,
     *,
-    p99: Annotated[
-        str | None, Parameter(show_default=False, help="objective: 99 % of the answers come within this time, e.g. 200ms; needs a rate")
-    ] = None,
-    rate: Annotated[
-        str | None,
-        Parameter(show_default=False, help="requests that arrive, e.g. 50/s or 3000/min; default: the busiest minute of --from-log"),
-    ] = None,
-    memory: Annotated[
-        str | None, Parameter(show_default=False, help="memory for this pool, e.g. 512M; default: the cgroup's limit or the host's memory")
-    ] = None,
-    others: Annotated[
-        str | None, Parameter(show_default=False, help="memory that other pools and servers may take of that, e.g. 2G")
-    ] = None,
-    cores: Annotated[int | None, Parameter(show_default=False, help="cores that php-fpm has; default: three of four")] = None,
-    process_max: Annotated[int | None, Parameter(show_default=False, help="php-fpm's process.max, over all pools")] = None,
-    max_connections: Annotated[
-        int | None, Parameter(show_default=False, help="the database's max_connections; default: that of the private one")
-    ] = None,
-    most: Annotated[int, Parameter(help="the most workers to try")] = 400,
-    control: Control = "",
-    docroot: Docroot = None,
-    url: Urls = (),
-    transport: Through = "http",
+    options: SizeOptions = _DEFAULTS,
     requests: RequestOptions = NO_REQUESTS,
-    budget: Annotated[str, Parameter(help="time for measuring, starts and warm-up included")] = BUDGET,
-    confidence: Annotated[str, Parameter(help="confidence of each interval by itself")] = CONFIDENCE,
-    managers: Annotated[
-        bool, Parameter(show_default=False, help="try static, dynamic and ondemand through idle, burst and idle; default: yes")
-    ] = True,
-    seed: Annotated[int, Parameter(help="orders, arrivals and targets follow from it")] = 1,
     study: Annotated[
         Path | None, Parameter(show_default=False, help="carry out a study file of this kind: the apps and budgets come from it")
     ] = None,
@@ -59,25 +72,7 @@ def size(
     """Find how many workers a pool needs: throughput and memory measured, response times foretold, the answer confirmed."""
     from phpdyno.commands.size import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.SizeOptions(
-        reference=reference,
-        p99=p99,
-        rate=rate,
-        memory=memory,
-        others=others,
-        cores=cores,
-        process_max=process_max,
-        max_connections=max_connections,
-        most=most,
-        control=control,
-        docroot=docroot,
-        urls=url,
-        transport=transport,
-        budget=budget,
-        confidence=confidence,
-        managers=managers,
-        seed=seed,
-    )
+    options = replace(options, reference=reference)
     if study is not None:
         return command.run_study(study, options, page=page, reuse=reuse, runs=runs)
     return command.run(options, requests=requests, runs=runs, resume=resume, json=json)

@@ -3,13 +3,14 @@
 import sys
 from pathlib import Path
 
-from msgspec import Struct, json
+from msgspec import json
 from rich.console import Console
 
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.units import optional_seconds
 from phpdyno.commands.connectors.study import KIND as CONNECTORS
 from phpdyno.commands.size.study import KIND as SIZE
+from phpdyno.commands.study.options import StudyOptions
 from phpdyno.commands.study.render.page import study_page
 from phpdyno.commands.study.render.terminal import study_summary
 from phpdyno.commands.study.run import begun_sweep_in, resume_study, study
@@ -22,18 +23,6 @@ from phpdyno.journal.study import StudyRecord
 from phpdyno.journal.sweep import read_sweep
 
 PAGE = "study.md"
-
-
-class StudyOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    file: Path | None
-    budget: str | None
-    only: str
-    resume: Path | None
-    runs: Path
-    page: Path | None
-    json: bool
 
 
 def _refuse_another_kind(file: Path) -> None:

@@ -1,48 +1,22 @@
 """`phpdyno tune`: options checked, searched, proved, shown."""
 
 import sys
-from pathlib import Path
 
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.common.app_source import MOST_CONCURRENCY, app_source
 from phpdyno.commands.common.live import LiveProgress
-from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.compare.run import MARGINS
 from phpdyno.commands.tune.explained import resume_and_explain_tune, tune_and_explain
+from phpdyno.commands.tune.options import TuneOptions
 from phpdyno.commands.tune.show import report_tune
 from phpdyno.errors import UsageError
-from phpdyno.model.plan import Transport
-from phpdyno.model.runs.tune import Goal, TuneRequest
+from phpdyno.model.runs.tune import TuneRequest
 from phpdyno.session.requirements import loaded_concurrency
 
 LEAST_BUDGET_S = 60.0
-
-
-class TuneOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    reference: str
-    control: str
-    docroot: Path | None
-    urls: tuple[str, ...]
-    goal: Goal
-    knobs: tuple[str, ...]
-    margin: str | None
-    confidence: str
-    budget: str
-    transport: Transport
-    concurrency: int | None
-    seed: int
-    requests: RequestOptions
-    runs: Path
-    resume: Path | None
-    json: bool
-    with_builds: bool = False
-    explain: bool = False
 
 
 def run(options: TuneOptions) -> int:

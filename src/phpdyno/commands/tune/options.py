@@ -1,5 +1,6 @@
 """The command `phpdyno tune` and its options."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,38 +9,42 @@ from cyclopts import Parameter
 from phpdyno.commands.common.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, RequestOptions, Runs, Through, Urls
 
 
-def tune(
-    reference: AppName = "",
-    /,
-    *,
-    control: Control = "",
-    docroot: Docroot = None,
-    url: Urls = (),
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TuneOptions:
+    """The options of the command as they were typed."""
+
+    reference: Annotated[str, Parameter(parse=False)] = ""
+    control: Control = ""
+    docroot: Docroot = None
+    urls: Urls = ()
     goal: Annotated[
         Literal["cpu", "throughput", "p99", "memory"],
         Parameter(help="cpu: CPU time per request; throughput and p99 under load; memory: of a worker"),
-    ] = "cpu",
-    knob: Annotated[
+    ] = "cpu"
+    knobs: Annotated[
         tuple[str, ...],
-        Parameter(negative="", show_default=False, help="a knob to look at, NAME or NAME=VALUE; default: the whole catalogue"),
-    ] = (),
+        Parameter(
+            name="--knob", negative="", show_default=False, help="a knob to look at, NAME or NAME=VALUE; default: the whole catalogue"
+        ),
+    ] = ()
     with_builds: Annotated[
         bool, Parameter(negative="", show_default=False, help="try the builds in the cache that stand in for the control's PHP as well")
-    ] = False,
+    ] = False
     margin: Annotated[
         str | None, Parameter(help="relevance margin: the smallest effect worth acting on; default: 1% of CPU and memory, 5% under load")
-    ] = None,
-    confidence: Annotated[str, Parameter(help="confidence of all intervals of a stage together")] = "95%",
-    budget: Annotated[str, Parameter(help="time for all of it, starts and warm-up included")] = "15m",
-    transport: Through = "http",
+    ] = None
+    confidence: Annotated[str, Parameter(help="confidence of all intervals of a stage together")] = "95%"
+    budget: Annotated[str, Parameter(help="time for all of it, starts and warm-up included")] = "15m"
+    transport: Through = "http"
     concurrency: Annotated[
         int | None, Parameter(help="requests in flight, and workers, where throughput is measured; default: 2 per core")
-    ] = None,
-    requests: RequestOptions = NO_REQUESTS,
-    seed: Annotated[int, Parameter(help="designs, orders, coins and targets follow from it")] = 1,
-    runs: Runs = RUNS,
-    resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None,
-    json: AsJson = False,
+    ] = None
+    requests: RequestOptions = NO_REQUESTS
+    seed: Annotated[int, Parameter(help="designs, orders, coins and targets follow from it")] = 1
+    runs: Runs = RUNS
+    resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None
+    json: AsJson = False
     explain: Annotated[
         bool,
         Parameter(
@@ -47,29 +52,14 @@ def tune(
             show_default=False,
             help="afterwards, outside the budget, look inside what was found: CPU, waits, syscalls",
         ),
-    ] = False,
-) -> int:
+    ] = False
+
+
+_DEFAULTS = TuneOptions()
+
+
+def tune(reference: AppName = "", /, *, options: TuneOptions = _DEFAULTS) -> int:
     """Find the changes that make an app better, prove them together and one by one, and write a bundle that can be deployed."""
     from phpdyno.commands.tune import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
-    options = command.TuneOptions(
-        reference=reference,
-        control=control,
-        docroot=docroot,
-        urls=url,
-        goal=goal,
-        knobs=knob,
-        margin=margin,
-        confidence=confidence,
-        budget=budget,
-        transport=transport,
-        concurrency=concurrency,
-        seed=seed,
-        requests=requests,
-        runs=runs,
-        resume=resume,
-        json=json,
-        with_builds=with_builds,
-        explain=explain,
-    )
-    return command.run(options)
+    return command.run(replace(options, reference=reference))

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.common.live import print_line
@@ -15,6 +14,7 @@ from phpdyno.commands.common.units import optional_seconds, seconds
 from phpdyno.commands.watch import view
 from phpdyno.commands.watch.found import Advice, Event, HostMoment, Line, PoolMoment
 from phpdyno.commands.watch.judging.keeping import Keeper
+from phpdyno.commands.watch.options import WatchOptions
 from phpdyno.commands.watch.reading.watcher import Watcher
 from phpdyno.commands.watch.render.recording import Recorder, read_recorded
 from phpdyno.commands.watch.render.screen import Screen
@@ -25,19 +25,6 @@ from phpdyno.report.terminal_parts import inert
 LEAST_INTERVAL_S = 0.2
 ADVICE_EVERY_S = 5.0
 EXIT_NONE_LEFT = 1
-
-
-class WatchOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    pool: str
-    ask: bool
-    interval: str
-    lasting: str | None
-    record: Path | None
-    replay: Path | None
-    serve: str | None
-    json: bool
 
 
 class _Out:

@@ -1,7 +1,9 @@
 """Options of `phpdyno build`: what they come to, and what cannot be."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import json, structs
@@ -9,7 +11,8 @@ from rich.console import Console
 
 from phpdyno.commands.build import command
 from phpdyno.commands.build import run as workflow
-from phpdyno.commands.build.command import BuildOptions, Listed, foundation_of, run, wanted_of
+from phpdyno.commands.build.command import Listed, foundation_of, run, wanted_of
+from phpdyno.commands.build.options import BuildOptions
 from phpdyno.commands.common.options import RECIPE, GroundOptions, RequestOptions
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
@@ -25,8 +28,8 @@ def options(*train: str, requests: RequestOptions | None = None, ground: GroundO
 
 
 @pytest.mark.parametrize("other", [{"recipe": "o3"}, {"train": ("hello",)}, {"package": None}])
-def test_a_finished_build_is_packaged_as_it_is(tmp_path: Path, other: dict[str, object]) -> None:
-    given = structs.replace(BuildOptions(finished="pgo-1a2b3c4d", package=tmp_path), **other)
+def test_a_finished_build_is_packaged_as_it_is(tmp_path: Path, other: dict[str, Any]) -> None:
+    given = replace(BuildOptions(finished="pgo-1a2b3c4d", package=tmp_path), **other)
     with pytest.raises(UsageError, match=r"packaged as it is; write: phpdyno build pgo-1a2b3c4d --package DIR"):
         run(given)
 
@@ -62,8 +65,8 @@ def test_a_finished_build_is_held_against_what_is_installed_now(tmp_path: Path, 
         {"requests": RequestOptions(workload=Path("asked.toml"))},
     ],
 )
-def test_what_is_made_anew_is_made_as_it_was(other: dict[str, object]) -> None:
-    given = structs.replace(BuildOptions(refresh=True, ground=GroundOptions(like="php-fpm8.4")), **other)
+def test_what_is_made_anew_is_made_as_it_was(other: dict[str, Any]) -> None:
+    given = replace(BuildOptions(refresh=True, ground=GroundOptions(like="php-fpm8.4")), **other)
     with pytest.raises(UsageError, match=r"--refresh: builds are made anew as they were made.*--like, --package"):
         run(given)
 
@@ -74,9 +77,9 @@ def test_a_build_that_is_made_anew_has_its_own_php_fpm() -> None:
 
 
 @pytest.mark.parametrize("other", [{"refresh": True}, {"finished": "pgo-1"}, {"train": ("hello",)}, {"package": Path("/debs")}])
-def test_a_list_does_nothing_else(other: dict[str, object]) -> None:
+def test_a_list_does_nothing_else(other: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"--list: --list shows what is there, and does nothing else"):
-        run(structs.replace(BuildOptions(listed=True), **other))
+        run(replace(BuildOptions(listed=True), **other))
 
 
 def test_a_list_shows_the_builds_and_where_they_are(

@@ -1,49 +1,29 @@
 """What the exit code of `phpdyno compare` says: nothing that was not asked for."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.compare.command import CompareOptions, _exit_code
+from phpdyno.commands.compare.command import _exit_code
+from phpdyno.commands.compare.options import CompareOptions
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.records import BlockDone
 from phpdyno.model.verdict import VerdictKind
 from tests.support.made_up.journals import JIT, blocks, finished, opening, paid_by_the_database, plan
 
-TYPED = CompareOptions(
-    reference="hello",
-    treatments=("ini.opcache.enable=0",),
-    control="",
-    aa=False,
-    docroot=None,
-    urls=(),
-    script=None,
-    metric="auto",
-    margin=None,
-    confidence="95%",
-    budget="5m",
-    transport="http",
-    concurrency=None,
-    slot=None,
-    seed=1,
-    runs=Path("runs"),
-    resume=None,
-    json=False,
-    fail_on=None,
-    require_verdict=False,
-)
-CAREFUL = structs.replace(TYPED, fail_on="regression", require_verdict=True)
+TYPED = CompareOptions("hello", ("ini.opcache.enable=0",))
+CAREFUL = replace(TYPED, fail_on="regression", require_verdict=True)
 
 
 @pytest.mark.parametrize(
     ("asked", "kinds", "code"),
     [
         (TYPED, ("regressed", "inconclusive", "invalid"), 0),
-        (structs.replace(TYPED, fail_on="regression"), ("improved", "regressed"), 3),
-        (structs.replace(TYPED, fail_on="regression"), ("improved", "equivalent", "inconclusive", "invalid"), 0),
-        (structs.replace(TYPED, require_verdict=True), ("improved", "inconclusive"), 4),
-        (structs.replace(TYPED, require_verdict=True), ("improved", "regressed", "equivalent", "invalid"), 0),
+        (replace(TYPED, fail_on="regression"), ("improved", "regressed"), 3),
+        (replace(TYPED, fail_on="regression"), ("improved", "equivalent", "inconclusive", "invalid"), 0),
+        (replace(TYPED, require_verdict=True), ("improved", "inconclusive"), 4),
+        (replace(TYPED, require_verdict=True), ("improved", "regressed", "equivalent", "invalid"), 0),
         (CAREFUL, ("inconclusive", "regressed"), 3),
         (CAREFUL, ("inconclusive", "equivalent"), 4),
         (CAREFUL, ("improved", "equivalent"), 0),

@@ -10,6 +10,7 @@ from phpdyno.commands.connectors.found import DOCUMENT, LabFound, OperationFound
 from phpdyno.commands.connectors.render.study_page import study_page
 from phpdyno.commands.connectors.study import ConnectorStudy, load_connector_study
 from phpdyno.commands.study import command as cli_study
+from phpdyno.commands.study.options import StudyOptions
 from phpdyno.errors import UsageError
 from phpdyno.model.runs.connector import CEILING
 from tests.support.places import ROOT
@@ -106,7 +107,7 @@ def test_a_fault_in_a_file_is_named_with_its_place(tmp_path: Path, old: str, new
 
 def test_the_command_for_studies_names_the_one_that_carries_it_out(tmp_path: Path) -> None:
     path = small(tmp_path)
-    options = cli_study.StudyOptions(path, None, "", None, tmp_path, None, json=False)
+    options = StudyOptions(path, None, "", None, tmp_path, None, json=False)
     with pytest.raises(UsageError, match=re.escape(f"phpdyno connectors --study {path}")):
         cli_study.run(options)
 

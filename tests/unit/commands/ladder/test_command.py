@@ -1,26 +1,25 @@
 """What `phpdyno ladder` refuses before anything is built, what it climbs by, and how it ends."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from msgspec import structs
 from rich.console import Console
 
-from phpdyno.commands.common.options import NO_REQUESTS, TRAINING, GroundOptions
+from phpdyno.commands.common.options import GroundOptions
 from phpdyno.commands.ladder import command
 from phpdyno.commands.ladder import run as workflow
-from phpdyno.commands.ladder.command import LadderOptions, climb_of, run
+from phpdyno.commands.ladder.command import climb_of, run
+from phpdyno.commands.ladder.options import LadderOptions
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import UsageError
 from phpdyno.php_build.rungs import RUNGS
 
 
-def asked(tmp_path: Path, **changed: object) -> LadderOptions:
-    usual = LadderOptions(
-        "hello", GroundOptions(), NO_REQUESTS, (), True, TRAINING, "1%", "95%", None, "http", 1, tmp_path / "runs", None, json=True
-    )
-    return structs.replace(usual, **changed)
+def asked(tmp_path: Path, **changed: Any) -> LadderOptions:
+    return replace(LadderOptions("hello", runs=tmp_path / "runs", json=True), **changed)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def asked(tmp_path: Path, **changed: object) -> LadderOptions:
     ],
 )
 def test_what_cannot_be_built_or_measured_is_refused_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], said: str
 ) -> None:
     monkeypatch.setattr(workflow, "open_site", lambda *_, **__: pytest.fail("nothing is built"))
     with pytest.raises(UsageError, match=said):
@@ -56,7 +55,7 @@ def test_what_is_not_said_is_usual(tmp_path: Path) -> None:
         True,
         900.0,
     )
-    own = climb_of(asked(tmp_path, recipes=("o2", "pgo"), knobs=False, budget="2m"), Console())
+    own = climb_of(asked(tmp_path, recipes=("o2", "pgo"), no_knobs=True, budget="2m"), Console())
     assert ([each.name for each in own.recipes], own.knobs, own.question.budget_s) == (["o2", "pgo"], False, 120.0)
 
 

@@ -1,7 +1,8 @@
 """What `phpdyno matrix` refuses before anything is built."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from msgspec import structs
@@ -9,7 +10,8 @@ from msgspec import structs
 from phpdyno.commands.common.options import RECIPE, TRAINING, GroundOptions
 from phpdyno.commands.matrix import command
 from phpdyno.commands.matrix import run as workflow
-from phpdyno.commands.matrix.command import MatrixOptions, run
+from phpdyno.commands.matrix.command import run
+from phpdyno.commands.matrix.options import MatrixOptions
 from phpdyno.errors import UsageError
 from phpdyno.journal.matrix import write_matrix
 from tests.support.made_up.ladders import matrix_record
@@ -34,12 +36,12 @@ APPS = ("hello", "symfony-hello")
     ],
 )
 def test_what_cannot_be_built_or_measured_is_refused_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], said: str
 ) -> None:
     monkeypatch.setattr(workflow, "open_site", lambda *_, **__: pytest.fail("nothing is built"))
     usual = MatrixOptions(APPS, GroundOptions(), RECIPE, TRAINING, "1%", "95%", "10m", 1, tmp_path / "runs", None, json=True)
     with pytest.raises(UsageError, match=said):
-        run(structs.replace(usual, **changed))
+        run(replace(usual, **changed))
     assert not (tmp_path / "runs").exists()
 
 

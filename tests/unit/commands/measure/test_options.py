@@ -1,12 +1,13 @@
 """What is typed after `phpdyno measure` as a question, and one clear line for what cannot be."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from phpdyno.commands.common.options import RequestOptions
-from phpdyno.commands.measure.command import MOST_ARMS, MeasureOptions, asked_points, question_of, refuse_another_plan
+from phpdyno.commands.measure.command import MOST_ARMS, asked_points, question_of, refuse_another_plan
+from phpdyno.commands.measure.options import MeasureOptions
 from phpdyno.errors import UsageError
 from phpdyno.model.runs.sweep import Point, points_of
 
@@ -42,36 +43,36 @@ def test_what_is_typed_is_asked() -> None:
 
 
 def test_a_budget_that_was_not_given_may_grow() -> None:
-    asked = question_of(structs.replace(TYPED, budget=None))
+    asked = question_of(replace(TYPED, budget=None))
     assert (asked.budget_s, asked.most_budget_s) == (300.0, 1200.0)
 
 
 def test_further_arms_are_asked_in_their_order() -> None:
-    assert question_of(structs.replace(TYPED, arms=("pool.pm.max_children=20", ""))).others == ("pool.pm.max_children=20", "")
+    assert question_of(replace(TYPED, arms=("pool.pm.max_children=20", ""))).others == ("pool.pm.max_children=20", "")
 
 
 def test_a_sweep_that_is_resumed_takes_no_other_plan() -> None:
-    bare = structs.replace(TYPED, control="", budget=None, resume=Path("runs/1"))
+    bare = replace(TYPED, control="", budget=None, resume=Path("runs/1"))
     refuse_another_plan(bare)
     for name, changed in (
-        ("--budget", structs.replace(bare, budget="9m")),
-        ("--control", structs.replace(bare, control="live")),
-        ("--arm", structs.replace(bare, arms=("",))),
+        ("--budget", replace(bare, budget="9m")),
+        ("--control", replace(bare, control="live")),
+        ("--arm", replace(bare, arms=("",))),
     ):
         with pytest.raises(UsageError, match=f"--resume with {name}: a run that is resumed keeps its plan"):
             refuse_another_plan(changed)
 
 
 def test_kept_connections_are_as_many_as_the_largest_closed_load_has() -> None:
-    kept = structs.replace(TYPED, transport="fastcgi", keep_conn=True, cross_check=False)
+    kept = replace(TYPED, transport="fastcgi", keep_conn=True, cross_check=False)
     assert question_of(kept).points == (Point(1), Point(3), Point(5), Point(5, 0.7))
 
 
 def test_a_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "app.toml").write_text("")
     monkeypatch.chdir(tmp_path)
-    assert question_of(structs.replace(TYPED, reference="app.toml")).source.reference == str(tmp_path / "app.toml")
-    assert question_of(structs.replace(TYPED, reference="", docroot=Path("site"))).source.docroot == str(tmp_path / "site")
+    assert question_of(replace(TYPED, reference="app.toml")).source.reference == str(tmp_path / "app.toml")
+    assert question_of(replace(TYPED, reference="", docroot=Path("site"))).source.docroot == str(tmp_path / "site")
 
 
 def test_without_an_open_loop() -> None:
@@ -111,15 +112,15 @@ def test_loads_that_cannot_be(concurrency: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (structs.replace(TYPED, open_share="0"), "--open-share"),
-        (structs.replace(TYPED, open_share="most"), "--open-share: 'most' is not a share"),
-        (structs.replace(TYPED, open_share="nan"), "--open-share: 'nan' is not a share"),
-        (structs.replace(TYPED, open_share="200%"), "--open-share: '200%' is not a share"),
-        (structs.replace(TYPED, budget="soon"), "--budget: 'soon' is not a duration"),
-        (structs.replace(TYPED, budget="0s"), "--budget: '0s' is not a duration"),
-        (structs.replace(TYPED, confidence="20%"), "--confidence: '20%' is not a share"),
-        (structs.replace(TYPED, seed=-1), "--seed: a seed is a whole number from 0 on"),
-        (structs.replace(TYPED, arms=("",) * MOST_ARMS), "--arm: 11 arms are more than 10; name fewer"),
+        (replace(TYPED, open_share="0"), "--open-share"),
+        (replace(TYPED, open_share="most"), "--open-share: 'most' is not a share"),
+        (replace(TYPED, open_share="nan"), "--open-share: 'nan' is not a share"),
+        (replace(TYPED, open_share="200%"), "--open-share: '200%' is not a share"),
+        (replace(TYPED, budget="soon"), "--budget: 'soon' is not a duration"),
+        (replace(TYPED, budget="0s"), "--budget: '0s' is not a duration"),
+        (replace(TYPED, confidence="20%"), "--confidence: '20%' is not a share"),
+        (replace(TYPED, seed=-1), "--seed: a seed is a whole number from 0 on"),
+        (replace(TYPED, arms=("",) * MOST_ARMS), "--arm: 11 arms are more than 10; name fewer"),
     ],
 )
 def test_options_that_cannot_be(changed: MeasureOptions, said: str) -> None:

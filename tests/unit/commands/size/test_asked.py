@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
-from msgspec import structs
 
 from phpdyno.commands.common.requests import OwnRequests
 from phpdyno.commands.size.asked import GivenLimits, SizeRequest, check_asked, memory_kib, request_rate, response_time
-from phpdyno.commands.size.command import SizeOptions, asked_of, with_requests
+from phpdyno.commands.size.command import asked_of, with_requests
+from phpdyno.commands.size.options import SizeOptions
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
 from phpdyno.model.plan import AppSource
@@ -98,7 +100,7 @@ def test_the_busiest_minute_of_a_log_is_the_rate_unless_one_is_named() -> None:
     assert asked.objective.rate_per_s == 12.5
     assert asked.objective.rate_from == "the busiest minute of access.log"
     assert asked.workload == own.workload
-    named = with_requests(asked_of(structs.replace(options(), rate="7/s")), own)
+    named = with_requests(asked_of(replace(options(), rate="7/s")), own)
     assert (named.objective.rate_per_s, named.objective.rate_from) == (7.0, "--rate")
 
 

@@ -5,7 +5,8 @@ import pytest
 from phpdyno.commands.size.render.study_page import study_page
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.study import SizeStudy, load_size_study
-from phpdyno.commands.study.command import StudyOptions, run
+from phpdyno.commands.study.command import run
+from phpdyno.commands.study.options import StudyOptions
 from phpdyno.errors import UsageError
 from tests.support.made_up import sizes
 from tests.support.places import ROOT

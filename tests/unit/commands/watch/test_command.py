@@ -8,6 +8,7 @@ from rich.console import Console
 
 from phpdyno.commands.watch import command as watch
 from phpdyno.commands.watch.found import Limit, StuckWorker
+from phpdyno.commands.watch.options import WatchOptions
 from phpdyno.commands.watch.render.screen import Screen
 from phpdyno.errors import DynoError, UsageError
 from tests.support.made_up.moments import host, pool
@@ -18,9 +19,9 @@ LIMIT = Limit(
 )
 
 
-def options(**changed: object) -> watch.WatchOptions:
+def options(**changed: object) -> WatchOptions:
     given = {"pool": "", "ask": False, "interval": "1s", "lasting": None, "record": None, "replay": None, "serve": None, "json": False}
-    return watch.WatchOptions(**{**given, **changed})  # type: ignore[arg-type]
+    return WatchOptions(**{**given, **changed})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
