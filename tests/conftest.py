@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.host import namespaces
 from tests.support.traces import DEFAULT_LIVE_ROOT, SESSION_PREFIX
 
 PAGES = Path("/proc/sys/vm/nr_hugepages")
@@ -40,10 +41,16 @@ def unreserved() -> Iterator[None]:
     PAGES.write_text(before)
 
 
-def pytest_configure() -> None:
-    """An interrupt arrives, also where whoever started the tests, as a job of a script does, has it ignored."""
+def pytest_configure(config: pytest.Config) -> None:
+    """An interrupt arrives, also where whoever started the tests, as a job of a script does, has it ignored.
+
+    Tests that run side by side have a network each: the lock that lets one phpdyno measure on a host is a name in it.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(config, "workerinput") and os.geteuid() == 0:
+        namespaces.unshare(namespaces.CLONE_NEWNET)
+        namespaces.loopback_up()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
