@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput") and os.geteuid() == 0:
-        namespaces.unshare(namespaces.CLONE_NEWNET)
+        namespaces.unshare(namespaces.NEWNET)
         namespaces.loopback_up()
 
 
