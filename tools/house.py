@@ -15,6 +15,7 @@ MOST_FILES = 15
 MOST_POSITIONAL = 6
 MOST_LINES = 150
 MOST_COLUMNS = 100
+HEADLESS = frozenset({"Of", "That", "So", "By", "Whose", "Whom"})
 _PATH = re.compile(r"`([\w./-]+/[\w.-]*\.(?:py|php|pyi|toml|md|rs|lua|j2))`")
 
 
@@ -26,6 +27,7 @@ def faults() -> Iterator[str]:
     yield from namesakes(sources)
     for path in sources:
         yield from long_signatures(path)
+        yield from headless_docstrings(path)
     yield from prose(ROOT / "ARCHITECTURE.md", most_lines=MOST_LINES)
     for page in sorted((ROOT / "docs" / "decisions").glob("*.md")):
         yield from prose(page)
@@ -67,6 +69,16 @@ def long_signatures(path: Path) -> Iterator[str]:
             taken = len(names) - (names[:1] in (["self"], ["cls"]))
             if taken > MOST_POSITIONAL:
                 yield f"{_place(path)}:{node.lineno}: {node.name} takes {taken} by position, more than {MOST_POSITIONAL}"
+
+
+def headless_docstrings(path: Path) -> Iterator[str]:
+    """Docstrings whose first sentence hangs on a name that only the code shows."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            words = (ast.get_docstring(node) or "").split(maxsplit=1)
+            if words and words[0] in HEADLESS:
+                line = getattr(node, "lineno", 1)
+                yield f"{_place(path)}:{line}: a docstring begins with {words[0]!r}: its first sentence has to stand alone"
 
 
 def prose(page: Path, *, most_lines: int | None = None) -> Iterator[str]:

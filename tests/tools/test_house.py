@@ -56,6 +56,13 @@ def test_long_signatures(tmp_path: Path, text: str, found: int) -> None:
     assert len(list(house.long_signatures(path))) == found
 
 
+def test_a_docstring_without_a_subject(tmp_path: Path) -> None:
+    path = tmp_path / "it.py"
+    path.write_text('"""Offices of it."""\ndef fine():\n    """Ask it."""\ndef not_so():\n    """Of any point."""\n')
+    (fault,) = house.headless_docstrings(path)
+    assert ":4: " in fault
+
+
 def test_prose(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("Fine: `stats/exact.py`.\n" + "x" * 101 + "\nGone: `stats/never_was.py`.\n")

@@ -90,7 +90,7 @@ class FolderApp:
         return {**databases.INI, **ini}, {SOCKET_ENV: DB_SOCKET, DATABASE_ENV: described.database, **env}
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """Of its files as they are copied, of its dump and its description."""
+        """A version made of its files as they are copied, of its dump and of its description."""
         return self.prepare(supervisor, cache=cache, progress=progress).version
 
     def prepare(

@@ -76,7 +76,7 @@ class ScriptApp:
         return frozenset()
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """Of its directory as it is copied."""
+        """A version made of its directory as it is copied."""
         return self.prepare(supervisor, cache=cache, progress=progress).version
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:

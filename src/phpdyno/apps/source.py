@@ -33,7 +33,7 @@ class App(Protocol):
         of these would lead a copy to the database of the live site."""
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """That of what `prepare` would give now, without copying it where that is not what tells. Raises DynoError."""
+        """The version of what `prepare` would give now, without copying it where that is not what tells. Raises DynoError."""
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """Copy it into the supervisor's live directory and make its database ready. Raises DynoError."""

@@ -21,7 +21,7 @@ class HostCpu(Struct, frozen=True):
 
 
 def read_host_cpu(stat: Path = Path("/proc/stat"), cores: Sequence[int] = ()) -> HostCpu:
-    """Of all cores, or of those named. user + nice + system + irq + softirq are busy; guest time is already in user."""
+    """CPU time of all cores, or of those named. user + nice + system + irq + softirq are busy; guest time is already in user."""
     each = read_each(stat, cores)
     return HostCpu(sum(one.busy_ns for one in each), sum(one.idle_ns for one in each), sum(one.steal_ns for one in each))
 

@@ -79,7 +79,7 @@ def pressure_10s(tree: SmallFiles, what: str, group: str = "") -> float | None:
 
 
 def host_memory(tree: SmallFiles) -> HostMemory:
-    """Of all of the host."""
+    """The memory of the whole host."""
     memory, paging = tree.text("/proc/meminfo") or "", f"\n{tree.text('/proc/vmstat') or ''}"
     return HostMemory(
         _number_at(memory, "MemTotal:"),

@@ -53,7 +53,7 @@ class Binary(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """Whose source: `kind` is `debian`, `archive`, `folder` or `git`; `digest` changes with anything in it.
+    """Where a source is from: `kind` is `debian`, `archive`, `folder` or `git`; `digest` changes with anything in it.
 
     `notice` says what a user must know of it, e.g. that it is older than what is installed and therefore for measuring only.
     """

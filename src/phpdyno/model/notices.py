@@ -9,7 +9,7 @@ LETS_THROUGH = "lets through: "
 
 
 def open_words(reason: str) -> str:
-    """That an app runs without a bottle, and why."""
+    """Says that an app runs without a bottle, and why."""
     return f"{IN_THE_OPEN} ({reason}): the app could reach this host's network, services and files"
 
 

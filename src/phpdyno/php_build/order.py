@@ -107,7 +107,7 @@ class BuildOrder(Struct, frozen=True):
 
     @property
     def tree(self) -> Key:
-        """Of the configured sources."""
+        """The key of the configured sources."""
         added = {"added": [(each.name, each.digest) for each in self.ground.added]} if self.ground.added else {}
         return {"method": METHOD, "source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler, **added}
 
@@ -118,28 +118,28 @@ class BuildOrder(Struct, frozen=True):
 
     @property
     def trainee(self) -> Key:
-        """Of the binaries that are trained: BOLT and link-time optimisation come later."""
+        """The key of the binaries that are trained: BOLT and link-time optimisation come later."""
         return {**self.tree, **self._machine, "flags": structs.asdict(self.flags("generate"))}
 
     def profile(self, teaching: Teaching) -> Key:
-        """Of the profile that one app's training leaves; what it weighs beside others does not matter to it."""
+        """The key of the profile that one app's training leaves; what it weighs beside others does not matter to it."""
         return {**self.trainee, "lesson": _key_of(structs.replace(teaching, weight=1.0))}
 
     @property
     def profiles(self) -> Key:
-        """Of the profile of all apps."""
+        """The key of the profile of all apps."""
         return {**self.trainee, "lessons": [_key_of(each) for each in self.teachings]}
 
     @property
     def compiled(self) -> Key:
-        """Of the binaries before BOLT."""
+        """The key of the binaries before BOLT."""
         flags = structs.asdict(self.flags("use" if self.recipe.pgo else "plain"))
         profile = self.profiles if self.recipe.pgo else {}
         return {**self.tree, **self._machine, "recipe": self.recipe.name, "flags": flags, "profile": profile}
 
     @property
     def finished(self) -> Key:
-        """Of the build."""
+        """The key of the build."""
         lessons = self.profiles if self.recipe.trained else {}
         ground = self.ground
         place = {

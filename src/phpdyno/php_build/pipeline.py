@@ -174,7 +174,7 @@ class Pipeline:
         return SourceTree(self._shop.made("trees", self._here(order.tree), make) / TREE, self._supervisor, self._tell)
 
     def _here(self, key: Key) -> Key:
-        """Of what knows where it lies, as a Makefile and what counts do: in a cache that was copied it is made anew."""
+        """The key of what knows where it lies, as a Makefile and what counts do: in a cache that was copied it is made anew."""
         user = self._supervisor.user
         return {**key, "place": str(self._shop.home), "in": TREE, "account": user.uid if user.switch else ""}
 

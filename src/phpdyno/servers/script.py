@@ -191,7 +191,7 @@ class ScriptInstance:
             return None
 
     def crashes(self) -> str:
-        """By which signal it ended, in words; '' when by none."""
+        """The signal by which it ended, in words; '' when by none."""
         return self.broken() if any(child.wait(END_S) and (child.status or 0) < 0 for child in self.children) else ""
 
     def complaint(self) -> str:

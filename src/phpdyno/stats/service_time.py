@@ -1,4 +1,4 @@
-"""Of how many answers a percentile may be told, and the percentiles of the service time over the blocks of a comparison."""
+"""How many answers a percentile needs, and the percentiles of the service time over the blocks of a comparison."""
 
 from collections.abc import Iterable
 from statistics import median

@@ -51,7 +51,7 @@ class MediaWiki:
     fixed = frozenset[str]()
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """Of its main package; the cache has it prepared after this. Raises DynoError."""
+        """The version of its main package; the cache has it prepared after this. Raises DynoError."""
         return prepared(_recipe(supervisor, progress), cache, progress)[1]
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:

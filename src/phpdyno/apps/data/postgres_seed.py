@@ -148,7 +148,7 @@ class _Loader:
         self._run("psql", *fixed, *options, what=what)
 
     def _names_of_archive(self, plain: Path) -> Named:
-        """Of the SQL that the archive would be without its rows."""
+        """The names in the SQL that the archive holds besides its rows."""
         text = readable_place(self.supervisor) / "schema.sql"
         asking = [postgres_program("pg_restore"), "--schema-only", "--file=-", str(plain)]
         child = self.supervisor.run(LOAD_LOG, asking, output=text, timeout_s=LOAD_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Whose rights count where root reads what somebody else names: those of the account that owns the link, the app.toml, the repository or
+"""The rights that count where root reads what somebody else names: those of the account that owns the link, the app.toml, the repository or
 its place."""
 
 import os

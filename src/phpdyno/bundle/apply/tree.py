@@ -20,7 +20,7 @@ STATE = "/var/lib/phpdyno/bundle"
 
 
 class FileOwner(Struct, frozen=True):
-    """Whose a new file is, and who may do what with it."""
+    """Owner and mode of a new file."""
 
     uid: int
     gid: int

@@ -125,7 +125,7 @@ def _with_syscalls(part: OperationFound, counted: SyscallsFound) -> OperationFou
 
 
 def best_of(found: Sequence[RowFound], rows: Sequence[ConnectorRow]) -> Iterator[BestFound]:
-    """Of each kind that has several rows with a figure, the fastest. The ceiling is of none."""
+    """The fastest row of each kind that has several with a figure. The ceiling is of no kind."""
     by_name = {row.name: row for row in rows}
     kinds: dict[str, list[RowFound]] = {}
     for each in found:
@@ -143,7 +143,7 @@ def best_of(found: Sequence[RowFound], rows: Sequence[ConnectorRow]) -> Iterator
 
 
 def _bounds(row: RowFound) -> tuple[float, float]:
-    """Of its interval, or of its single blocks while there is none; of one block nothing is known but that it is above 0."""
+    """The ends of its interval, or of its single blocks while there is none. One block tells only that it is above 0."""
     if row.low is not None and row.high is not None:
         return row.low, row.high
     if row.blocks > 1 and row.least is not None and row.most is not None:

@@ -55,7 +55,7 @@ class More(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LabReference(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose figures they are, and how they were measured."""
+    """Somebody else's figures: who measured them, and how."""
 
     source: str
     setup: dict[str, str] = field(default_factory=dict)

@@ -46,7 +46,7 @@ def best(part: OperationFound) -> Iterator[str]:
 
 
 def fastest(found: LabFound, rows: Sequence[ConnectorRow]) -> dict[str, dict[str, float]]:
-    """Of each client and engine the most operations per second that a row of it has, by operation. The ceiling is no client."""
+    """The most operations per second of each client and engine, by operation. The ceiling is no client."""
     by_name = {row.name: row for row in rows if row.connector != CEILING}
     most: dict[str, dict[str, float]] = {}
     for part in found.parts:
@@ -91,7 +91,7 @@ def speed(row: RowFound) -> str:
 
 
 def share(row: RowFound) -> str:
-    """Of the server's ceiling, with its interval where there is one."""
+    """The share of the server's ceiling, with its interval where there is one."""
     if row.of_ceiling is None:
         return "–"
     bounds = (

@@ -116,7 +116,7 @@ def _counters(deep: Deep, section: Section) -> Section:
 
 
 def _instructions(deep: Deep, section: Section) -> Section:
-    """Of two arms the first is started twice: what its starts differ by is no difference between arms."""
+    """Count instructions; the first of two arms is started twice, since what its starts differ by is no difference between arms."""
     found: list[Instructions] = []
     for arm in (*deep.arms, *deep.arms[:1]) if len(deep.arms) > 1 else deep.arms:
         deep.progress.phase(f"{arm.name}: counting instructions under callgrind")

@@ -140,7 +140,7 @@ def _compared(figure: Figure) -> tuple[str, ...]:
 
 
 def _percent(figure: Figure) -> str:
-    """By how much the second arm's value differs from the first's: `+46 %`, `15×` from ten times as much on; '' where that says nothing."""
+    """How much the second arm's value differs from the first's: `+46 %`, `15×` from ten times as much on; '' where that says nothing."""
     first, second = (reading.value if reading else 0.0 for reading in figure.arms)
     if not first or figure.difference is None:
         return ""

@@ -238,7 +238,7 @@ def _without_bolt(recipes: Sequence[Recipe]) -> dict[str, str]:
 def _build_each(
     recipes: Sequence[Recipe], climb: LadderRequest, *, logs: Path, progress: Progress
 ) -> tuple[dict[str, Build], dict[str, str]]:
-    """By their recipes' names the builds, and why there is none. Raises DynoError where there is nothing to build of."""
+    """The builds by the names of their recipes, and why there is none. Raises DynoError where there is nothing to build of."""
     made: dict[str, Build] = {}
     failed: dict[str, str] = {}
     question = climb.question

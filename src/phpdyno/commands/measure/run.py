@@ -148,7 +148,7 @@ def check_question(question: MeasureRequest) -> None:
 
 
 def most_connections(points: Sequence[Point]) -> int:
-    """Of any point."""
+    """The most connections that any point opens."""
     return max(point.concurrency for point in points)
 
 

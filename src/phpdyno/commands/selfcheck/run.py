@@ -44,7 +44,10 @@ class SelfcheckChanged(UsageError):  # noqa: N818 (it names what is the matter)
 
 
 def with_comparisons(wish: SelfcheckRequest, comparisons: int) -> SelfcheckRequest:
-    """So many A/A (a tenth of them long, one at least where there are two) and planted comparisons, a quarter as many without effect."""
+    """A selfcheck of so many A/A and planted comparisons, and a quarter as many without effect.
+
+    A tenth of the A/A are long, one at least where there are two.
+    """
     long = max(comparisons // 10, min(1, comparisons - 1))
     return structs.replace(wish, aa=comparisons, zero=comparisons // 4, planted=comparisons, long=long)
 

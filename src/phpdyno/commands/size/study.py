@@ -36,7 +36,7 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SizeReference(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose figures they are, how they were measured, and what was concluded."""
+    """Somebody else's figures: who measured them, how, and what was concluded."""
 
     source: str
     setup: dict[str, str] = field(default_factory=dict)

@@ -180,7 +180,7 @@ def _cap_sentences(found: SizeFound) -> Iterator[str]:
 
 
 def _few_sentences(found: SizeFound) -> Iterator[str]:
-    """That no more workers than cores leave nothing for requests that were not measured."""
+    """Says that no more workers than cores leave nothing for requests that were not measured."""
     pool = found.recommended
     if pool.reason == "knee" and pool.workers <= found.cores:
         waiting = "a request that waits (for an API, a lock, a slow page that was not measured) leaves a core idle"

@@ -73,7 +73,7 @@ class MeasuredPart(Struct, frozen=True):
 
 
 class Heat(Struct, frozen=True):
-    """So many blocks of so many pairs."""
+    """A number of blocks of a number of pairs each."""
 
     blocks: int
     pairs: int

@@ -44,7 +44,7 @@ class TuneClock:
         return self._before_s + time.monotonic() - self._start
 
     def left_s(self) -> float:
-        """Of the whole budget, at least 0."""
+        """What is left of the whole budget, at least 0."""
         return max(0.0, self.budget_s - self.spent_s())
 
 
@@ -140,7 +140,7 @@ def refuse_other_plan(begun: Plan, now: Plan, *, where: str, some: bool = False)
 
 
 def records_of_part(place: Path) -> list[Record]:
-    """Of a part that got as far as a second line, which is its plan; else none."""
+    """The records of a part that got as far as its plan, the second line; else none."""
     path = place / FILE
     return read_journal(path) if path.is_file() and path.read_bytes().count(b"\n") > 1 else []
 

@@ -77,7 +77,7 @@ def _full_with_stolen(load: Load, shares: Shares) -> bool:
 
 
 def _full_helper(shares: Shares) -> Kind | None:
-    """Whose the helpers' full core is; None when it has room. A single-threaded helper may be full beside idle cores."""
+    """The helper that fills the helpers' core; None when it has room. A single-threaded helper may be full beside idle cores."""
     if shares.helper_cores < FULL:
         return "generator" if shares.one_generator >= FULL else "web" if shares.one_web >= FULL else None
     used: tuple[tuple[float, Kind], ...] = (

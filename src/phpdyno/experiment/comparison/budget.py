@@ -65,7 +65,7 @@ class Demand(Struct, frozen=True):
 
     @property
     def least_blocks(self) -> int:
-        """So many are the fewest that make an interval finite, with the mixture that wants the fewest."""
+        """The fewest blocks that make an interval finite, with the mixture that wants the fewest."""
         return least_blocks(self.alpha, MIXTURES[-1])
 
     def block_s(self, slot: int) -> float:

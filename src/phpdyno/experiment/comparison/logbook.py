@@ -36,7 +36,7 @@ class Logbook:
         self.record(Incident(self.state.next_block if block is None else block, arm, kind, detail))
 
     def take_clock(self, step_s: float, *, block: int) -> None:
-        """By so many seconds the clock of the day moved against the steady one that we measure with: an incident where it was set."""
+        """Take note of how many seconds the clock of the day moved against the steady one: an incident where it was set."""
         if abs(step_s) > CLOCK_STEP_S:
             what = f"the clock of the day was set by {step_s:+.2f} s; we measure with another, but answers may depend on it"
             self.incident("", "clock step", what, block=block)

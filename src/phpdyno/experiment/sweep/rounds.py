@@ -56,7 +56,7 @@ class SweepClock:
         self._end: float | None = None
 
     def spent_s(self) -> float:
-        """So far."""
+        """Seconds that were spent so far."""
         return self._before_s + (time.monotonic() if self._end is None else self._end) - self._start
 
     @contextmanager

@@ -101,7 +101,7 @@ class Peers:
             taker(call)
 
     def connections(self) -> tuple[Connection, ...]:
-        """Whom they tried, most often first."""
+        """The peers that they tried, most often first."""
         streams = {(each.host, each.address.port) for each in self._attempts if each.protocol == "tcp"}
         found: Counter[Connection] = Counter()
         for each in self._attempts:

@@ -1,4 +1,4 @@
-"""Whom the addresses belong to that a worker may be connected to: the pool itself, the database, services, peers that are let through."""
+"""The owners of addresses that a worker may be connected to: the pool itself, the database, services, peers that are let through."""
 
 from collections.abc import Sequence
 

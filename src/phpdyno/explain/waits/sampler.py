@@ -181,7 +181,7 @@ class _Sampler:
                 return self._one_of(worker, parked, call)
 
     def _one_of(self, worker: _Watched, parked: Parked, call: str) -> Wait | None:
-        """Of several descriptors the first that says whom; without any the call is a pause."""
+        """The first of several descriptors that says whom; without any the call is a pause."""
         if call.startswith("epoll"):
             numbers = worker.descriptors.watched_by(parked.arguments[0])
         elif "poll" in call:

@@ -85,7 +85,7 @@ def _steal(trial: StealTrial, sample: Sample | None) -> Check:
 
 
 def _steal_means(taken: float) -> str:
-    """By the limits that comparisons and sweeps declare beforehand."""
+    """What the steal means, by the limits that comparisons and sweeps declare beforehand."""
     visits = f"a sweep's visits (phpdyno measure) above {100 * MAX_STEAL_OF_A_VISIT:.0f} %"
     if taken > MAX_STEAL:
         return f"blocks above {100 * MAX_STEAL:.0f} % and {visits} do not count, so measuring takes longer"

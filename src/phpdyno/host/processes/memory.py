@@ -60,12 +60,18 @@ def parse_own_kib(text: str) -> int:
 
 
 def read_memory_of(pid: int, tree: SmallFiles | None = None) -> WorkerMemory | None:
-    """Of one process, 0.2 ms for a php-fpm worker. None when it has ended; raises MemoryUnreadable when it may not be read."""
+    """Read the memory of one process, 0.2 ms for a php-fpm worker. None when it has ended.
+
+    Raises MemoryUnreadable when it may not be read.
+    """
     return _read(pid, "smaps_rollup", lambda text: parse_memory(pid, text), tree)
 
 
 def read_own_kib_of(pid: int, tree: SmallFiles | None = None) -> int | None:
-    """`parse_own_kib` of one process. None when it has ended; raises MemoryUnreadable when it may not be read."""
+    """`parse_own_kib` of one process. None when it has ended.
+
+    Raises MemoryUnreadable when it may not be read.
+    """
     return _read(pid, "smaps", parse_own_kib, tree)
 
 

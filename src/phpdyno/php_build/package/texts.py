@@ -184,7 +184,7 @@ exec {self._own()} "$@"
 """
 
     def _carried(self) -> str:
-        """Of one that stands alone: conf.d without what it loads."""
+        """What a build that stands alone carries: conf.d without what it loads."""
         loading = r"/^[[:blank:]]*(zend_)?extension[[:blank:]]*=/Id"
         return f"""  # The settings of {BESIDE_INI} count; what it loads this program has in itself.
   mkdir -p "$run/{BESIDE_INI}"

@@ -18,7 +18,7 @@ def workers_of(master: int) -> tuple[int, ...]:
 
 
 def read_pool_memory(master: int) -> PoolMemory:
-    """Of all workers under php-fpm's `master` at this moment. Never raises: what may not be read is counted as `unread`.
+    """Read the memory of all workers under php-fpm's `master` at this moment. Never raises: what may not be read is counted as `unread`.
 
     A process more or less changes everybody's PSS: read it before the status page is asked for. 1.5 ms for five workers.
     """

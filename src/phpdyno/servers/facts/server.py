@@ -27,8 +27,9 @@ _ELF64 = b"\x7fELF\x02\x01"
 
 
 def server_facts(fastcgi: str, *, status: str, web: int | None, log: Path | None, kept: bool) -> ServerFacts:
-    """Of the pool at `fastcgi`. `status`: address of its status page ('': not asked); `web`: nginx's master; `kept`: count connections.
+    """Facts of the pool at `fastcgi`.
 
+    `status`: address of its status page ('': not asked); `web`: nginx's master; `kept`: count connections.
     Never raises: what cannot be read is None.
     """
     # Before the status page is asked, whose own connection would count.
@@ -87,7 +88,10 @@ def established_at(port: int, table: str) -> int:
 
 
 def kernel_facts(pid: int, exe: str, mapped: tuple[str, ...], *, lazy: bool) -> KernelFacts:
-    """Of a process; `lazy`: look into the mapped files for those that bind their functions later. Raises OSError when it is gone."""
+    """Facts that the kernel has of a process. Raises OSError when it is gone.
+
+    `lazy`: look into the mapped files for those that bind their functions later.
+    """
     maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
     # Seven times as dear to read, for every instance of every block.
     smaps = Path(f"/proc/{pid}/smaps").read_text(errors="replace") if may_hold_moved_code(maps) else ""
@@ -119,7 +123,7 @@ def may_hold_moved_code(maps: str) -> bool:
 
 
 def _code(maps: str) -> Iterator[tuple[int, bool, str]]:
-    """Of each executable mapping its size, whether it is private, and the file ('' for none)."""
+    """The size of each executable mapping, whether it is private, and the file ('' for none)."""
     for line in maps.splitlines():
         found = _MAPPING.match(line)
         if found and "x" in found["rights"]:

@@ -176,7 +176,7 @@ def _defined(name: str, text: str, variables: Variables) -> str:
 
 
 def _take_environment(taken: Taken, master: LiveMaster, *, all_of_it: bool) -> None:
-    """Of the master's own variables those that act on the process; with clear_env = no the workers see the rest too."""
+    """Take those of the master's own variables that act on the process; with clear_env = no the workers see the rest too."""
     if master.env is None:
         taken.notes.append("the environment of php-fpm cannot be read: add what matters by hand (env.NAME=…, php.scan_dir=…)")
         return

@@ -115,7 +115,7 @@ class RunningPostgresql(RunningService):
         self._made: set[str] = set()
 
     def turned_away(self) -> tuple[Complaint, ...]:
-        """By its log: one for each role and database."""
+        """Who was turned away, by its log: one for each role and database."""
         return tuple(each for each in complaints(self.service.name, self.child.said()) if each.user not in self._made)
 
     def let_in(self, user: str) -> None:

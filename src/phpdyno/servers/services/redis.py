@@ -77,7 +77,7 @@ class RunningRedis(RunningService):
     """A running Redis. Whom it turned away is in its own statistics, which hold names of users and never a password."""
 
     def turned_away(self) -> tuple[Complaint, ...]:
-        """By its log of access and its count of commands that failed."""
+        """Who was turned away, by its log of access and its count of commands that failed."""
         try:
             failed = _FAILED_AUTH.search(self._ask(b"INFO", b"commandstats"))
             names = dict.fromkeys(_FAILED_USER.findall(self._ask(b"ACL", b"LOG", b"128")))
@@ -164,7 +164,7 @@ def signed_in(socket_path: Path, password: str | None, *, timeout_s: float = ANS
 
 
 def complaints(service: Service, users: Sequence[str], *, passwords: bool) -> tuple[Complaint, ...]:
-    """Of users that Redis does not know; where there are none and `passwords` were refused, of those."""
+    """Complaints of users that Redis does not know; where there are none and `passwords` were refused, of those."""
     where = f"service.{service.name}"
     if users or not passwords:
         step = f"whom Redis does not know; add it to users of {where}"

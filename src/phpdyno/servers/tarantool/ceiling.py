@@ -63,7 +63,7 @@ class CeilingInstance:
             raise
 
     def _prove(self, arm: Arm) -> None:
-        """That what the load core counts is carried out. (Other clients may connect meanwhile, so the server may count more.)"""
+        """Prove that what the load core counts is carried out. (Other clients may connect meanwhile, so the server may count more.)"""
         before = self._server.requests()
         self.pipeline.run(np.arange(PROOF, dtype=np.uint32), window=self.in_flight)
         if self.pipeline.failure:
@@ -84,7 +84,7 @@ class CeilingInstance:
         return json.dumps(shown(self._operation, answer), separators=(",", ":")).encode()
 
     def read_facts(self, env_names: tuple[str, ...]) -> WorkerFacts:
-        """That there is no PHP in it."""
+        """Facts that say there is no PHP in it."""
         return WorkerFacts(
             pid=os.getpid(),
             php_version="",

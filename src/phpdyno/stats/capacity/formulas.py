@@ -31,7 +31,10 @@ class Facts(Struct, frozen=True):
 
 
 class Recommendation(Struct, frozen=True):
-    """Whose it is, the formula in words, and its number of workers, or why there is none. `source` says where it is published."""
+    """A formula of somebody else's: whose, in words, and its number of workers, or why there is none.
+
+    `source` says where it is published.
+    """
 
     key: FormulaKey
     name: str

@@ -181,7 +181,7 @@ def _mains(design: Design, held: Sequence[_Held]) -> list[tuple[float, float] | 
 
 
 def _covariance(pairs: Sequence[tuple[int, _Held, _Held]]) -> NDArray[np.float64]:
-    """Of the pairs' differences: those of one block whose second row is the control share its draw."""
+    """The covariance of the pairs' differences: those of one block whose second row is the control share its draw."""
     made = np.diag([one.variance + other.variance for _, one, other in pairs])
     sharing = [(place, other) for place, (_, _, other) in enumerate(pairs) if other.row == CONTROL]
     for (here, one), (there, other) in permutations(sharing, 2):

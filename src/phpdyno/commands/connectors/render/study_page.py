@@ -106,7 +106,7 @@ def _cell(row: RowFound | None, theirs: float | None) -> str:
 
 
 def _speeds(study: ConnectorStudy, parts: dict[str, OperationFound]) -> list[str]:
-    """Of one operation: the speed-up of ours and of theirs over one request at a time, and where the CPU goes."""
+    """One operation: the speed-up of ours and of theirs over one request at a time, and where the CPU goes."""
     part = parts.get(FOR_ALL)
     if part is None:
         return []

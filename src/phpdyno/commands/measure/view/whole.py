@@ -152,7 +152,7 @@ def _visit_row(visit: Visit, host: HostFacts | None) -> VisitRow:
 
 
 def _steal(visit: Visit, host: HostFacts | None) -> float | None:
-    """Of the time of all cores over the visit."""
+    """Steal as a share of the time of all cores over the visit."""
     cores = len({*host.measured_cores, *host.helper_cores}) if host else 0
     wall_ns = visit.cpu.wall_ns or visit.drive_ns
     return visit.cpu.stolen_ns / (wall_ns * cores) if visit.cpu.stolen_ns is not None and wall_ns and cores else None

@@ -91,7 +91,7 @@ class Loaded:
 
 
 def best_of_each(candidates: Sequence[Candidate], better: Sequence[Confirmed], clash: Clash = nothing_clashes) -> Candidate | None:
-    """Of `better` (best first) the best of each factor, as one candidate; None when they are of one factor."""
+    """The best change of each factor in `better` (best first), as one candidate; None when they are of one factor."""
     by_name = {each.name: each for each in candidates}
     factors = factors_of([by_name[each.name] for each in better], most_levels=len(better), clash=clash)
     if len(factors) < 2:

@@ -76,7 +76,7 @@ def _screen(search: TuneSearch, stage: str, ground: SearchState, shape: Screenin
 
 
 def _blame(ground: SearchState, rows: Sequence[Entry], broken: Mapping[str, Verdict]) -> dict[str, str]:
-    """By change the reason of a row that it is in."""
+    """The reason why a change is to blame, by change: that of a row in which it is."""
     works, failed = ([each for each in rows if (each.name in broken) is wanted] for wanted in (False, True))
     idle = {
         name: [each.knob for each in verdict.proofs if not each.proved and not each.same_as_control] for name, verdict in broken.items()

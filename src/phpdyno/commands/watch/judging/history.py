@@ -120,7 +120,7 @@ class History:
             self._room = min([*rooms, *([self._room] if self._room else [])])
 
     def seen(self) -> SeenInterval:
-        """So far."""
+        """What was seen so far."""
         last, ready_s = self._last, self._busy_s - self._wait_s
         watched_s = max(self._watched_s, 1e-9)
         windows = (

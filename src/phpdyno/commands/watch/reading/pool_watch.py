@@ -230,7 +230,10 @@ class PoolWatch:
         return (reading.requests - last.requests) / over_s
 
     def _turned_away(self, levels: LevelsSeen) -> int | None:
-        """Of TCP the kernel counts all sockets of a network together: they are this pool's where its own queue was near its limit."""
+        """Connections that were turned away.
+
+        For TCP the kernel counts all sockets of a network together: they are this pool's where its own queue was near its limit.
+        """
         if not self.pool.address.startswith("tcp:"):
             return levels.full
         before, self._overflows = self._overflows, overflows(self.pool.master.pid)
