@@ -1,37 +1,65 @@
 """An app on servers of its own: for what is no comparison, but runs it all the same."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.apps.data.databases import database_socket, live_datadir
+from phpdyno.apps.data.services import component_of, start_services
 from phpdyno.apps.source import App
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import SharedMeters
-from phpdyno.host.cores import split_cores
+from phpdyno.host.cgroup import CpuGroups, find_cpu_groups
+from phpdyno.host.cores import Cores, split_cores
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
 from phpdyno.paths import cache_dir
 from phpdyno.server_files.apache import of_both_kinds
-from phpdyno.servers.bench import Bench
+from phpdyno.servers.bench import Bench, component_cgroup, component_meter
+from phpdyno.servers.database.mariadb import Database
+from phpdyno.servers.facts.meter import Meter, host_meter
+from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.services.running import RunningService
 from phpdyno.servers.supervision.supervisor import Supervisor
-from phpdyno.session.environment import start_shared
 from phpdyno.session.provenance import refuse_other_version
 from phpdyno.session.source import prepare_commits
 
 
 class AppServers(Struct, frozen=True):
-    """Starts instances of an app, and what is metered and what runs beside them."""
+    """Starts instances of an app, and what is metered and what runs beside them; `groups` is None where no cgroup can be made."""
 
     bench: Bench
     meters: SharedMeters
     services: tuple[RunningService, ...] = ()
+    groups: CpuGroups | None = None
+
+
+def open_servers(
+    stack: ExitStack,
+    app: PreparedApp,
+    supervisor: Supervisor,
+    cores: Cores,
+    *,
+    transport: Transport = "http",
+    apps: Mapping[str, PreparedApp] | None = None,
+    status: bool = False,
+) -> AppServers:
+    """Start what the instances of an app share, for as long as `stack` lives; `apps`: of the arms that serve another one.
+
+    `status`: instances show php-fpm's status page. Raises DynoError.
+    """
+    shared = start_shared(stack, app, supervisor, cores)
+    bench = Bench(
+        supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps, status=status
+    )
+    return AppServers(bench, shared.meters, shared.services, shared.groups)
 
 
 @contextmanager
-def app_stand(
+def serving(
     definition: App,
     *,
     logs: Path,
@@ -51,7 +79,53 @@ def app_stand(
     with Supervisor(logs) as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
         refuse_other_version(app.name, version, app.version)
-        shared = start_shared(stack, app, supervisor, cores)
         apps = prepare_commits(definition, app, arms, supervisor, progress.phase)
-        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
-        yield AppServers(bench, shared.meters, shared.services)
+        yield open_servers(stack, app, supervisor, cores, transport=transport, apps=apps)
+
+
+class SharedServers(Struct, frozen=True):
+    """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters,
+    running services."""
+
+    groups: CpuGroups | None
+    database: Database | None
+    meters: SharedMeters
+    services: tuple[RunningService, ...] = ()
+
+
+def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> SharedServers:
+    """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
+    groups = find_cpu_groups()
+    database, meter = _start_database(stack, app, supervisor, cores, groups)
+    services = start_services(
+        stack,
+        supervisor,
+        app.services,
+        addresses_of([each.service for each in app.services], app.peers),
+        cores=cores.helpers,
+        cgroups_of=lambda name: component_cgroup(supervisor, groups, name),
+    )
+    meters = {each.service.name: component_meter(supervisor, groups, component_of(each.service), each.child) for each in services}
+    whole = host_meter(groups)
+    for each in (whole, *meters.values()):
+        stack.callback(each.close)
+    return SharedServers(groups, database, SharedMeters(meter, whole, meters), services)
+
+
+def _start_database(
+    stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores, groups: CpuGroups | None
+) -> tuple[Database | None, Meter | None]:
+    if app.datadir is None:
+        return None, None
+    database = stack.enter_context(
+        Database.start(
+            supervisor,
+            datadir=live_datadir(supervisor, app.datadir, "database"),
+            socket_path=database_socket(supervisor),
+            cores=cores.helpers,
+            cgroups=component_cgroup(supervisor, groups, "database"),
+        )
+    )
+    meter = component_meter(supervisor, groups, "database", database.child)
+    stack.callback(meter.close)
+    return database, meter

@@ -5,14 +5,13 @@ from contextlib import ExitStack
 
 from msgspec import Struct
 
-from phpdyno.apps.data.databases import database_socket, live_datadir
-from phpdyno.apps.data.services import component_of, start_services, versions_of_services
+from phpdyno.apps.data.services import versions_of_services
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.experiment.common.stage import Stage
-from phpdyno.host.cgroup import CpuGroups, cpu_source, find_cpu_groups
-from phpdyno.host.cores import Cores, split_cores
+from phpdyno.host.cgroup import cpu_source
+from phpdyno.host.cores import split_cores
 from phpdyno.host.preflight import read_host, warnings_for
 from phpdyno.journal.records import Preflight
 from phpdyno.model.app import PreparedApp
@@ -22,14 +21,12 @@ from phpdyno.model.notices import first_of, open_words, through_words
 from phpdyno.model.plan import Transport
 from phpdyno.server_files.apache import is_apache, of_both_kinds
 from phpdyno.servers.apache import apache_version
-from phpdyno.servers.bench import Bench, component_cgroup, component_meter
+from phpdyno.servers.bench import Bench
 from phpdyno.servers.database.mariadb import Database
-from phpdyno.servers.facts.meter import Meter, host_meter
 from phpdyno.servers.programs.finding import nginx_version
 from phpdyno.servers.script import ScriptBench
-from phpdyno.servers.services.addresses import addresses_of
-from phpdyno.servers.services.running import RunningService
 from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.session.app_servers import start_shared
 
 
 class Environment(Struct, frozen=True):
@@ -40,7 +37,7 @@ class Environment(Struct, frozen=True):
     preflight: Preflight
 
 
-def open_ground(
+def open_environment(
     stack: ExitStack,
     app: PreparedApp,
     supervisor: Supervisor,
@@ -108,54 +105,6 @@ def workers_pass(arm: Arm) -> bool:
     """Whether workers of this arm's pool come and go."""
     pool = arm.layer("pool")
     return pool.get("pm", "static") != "static" or int(pool.get("pm.max_requests", "0")) > 0
-
-
-class SharedServers(Struct, frozen=True):
-    """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters,
-    running services."""
-
-    groups: CpuGroups | None
-    database: Database | None
-    meters: SharedMeters
-    services: tuple[RunningService, ...] = ()
-
-
-def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> SharedServers:
-    """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
-    groups = find_cpu_groups()
-    database, meter = _start_database(stack, app, supervisor, cores, groups)
-    services = start_services(
-        stack,
-        supervisor,
-        app.services,
-        addresses_of([each.service for each in app.services], app.peers),
-        cores=cores.helpers,
-        cgroups_of=lambda name: component_cgroup(supervisor, groups, name),
-    )
-    meters = {each.service.name: component_meter(supervisor, groups, component_of(each.service), each.child) for each in services}
-    whole = host_meter(groups)
-    for each in (whole, *meters.values()):
-        stack.callback(each.close)
-    return SharedServers(groups, database, SharedMeters(meter, whole, meters), services)
-
-
-def _start_database(
-    stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores, groups: CpuGroups | None
-) -> tuple[Database | None, Meter | None]:
-    if app.datadir is None:
-        return None, None
-    database = stack.enter_context(
-        Database.start(
-            supervisor,
-            datadir=live_datadir(supervisor, app.datadir, "database"),
-            socket_path=database_socket(supervisor),
-            cores=cores.helpers,
-            cgroups=component_cgroup(supervisor, groups, "database"),
-        )
-    )
-    meter = component_meter(supervisor, groups, "database", database.child)
-    stack.callback(meter.close)
-    return database, meter
 
 
 def versions_of(arms: Sequence[Arm], transport: Transport, database: Database | None) -> dict[str, str]:

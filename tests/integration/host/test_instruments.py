@@ -31,7 +31,7 @@ from phpdyno.servers.bench import Bench
 from phpdyno.servers.facts.meter import HostMeter, children_of
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.supervision.supervisor import Supervisor
-from phpdyno.session.app_servers import app_stand
+from phpdyno.session.app_servers import serving
 from tests.support.fakes.fake_study import FakeProgress
 from tests.support.optional import needs
 from tests.support.real.stack import plain_arm, plain_bench
@@ -67,7 +67,7 @@ def meters() -> SharedMeters:
 
 @VALGRIND
 def test_two_passes_on_the_same_arm_agree_within_the_spread_that_they_tell(tmp_path: Path) -> None:
-    with app_stand(open_app("hello"), logs=tmp_path / "logs", progress=FakeProgress()) as stand:
+    with serving(open_app("hello"), logs=tmp_path / "logs", progress=FakeProgress()) as stand:
         one, other = (count_instructions(stand.bench, plain_arm(name), progress=FakeProgress()) for name in ("one", "other"))
     assert one.median > 50_000
     assert abs(one.median - other.median) <= max(0.001 * one.median, one.highest - one.lowest, other.highest - other.lowest)

@@ -102,7 +102,7 @@ def test_a_resumed_run_does_not_look_again(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(comparing, "look_before", look)
     monkeypatch.setattr(comparing, "change_of", lambda _: "")
     monkeypatch.setattr(comparing, "Runner", Measured)
-    monkeypatch.setattr(comparing, "open_ground", lambda *_, **__: Environment(None, None, preflight()))  # type: ignore[arg-type]
+    monkeypatch.setattr(comparing, "open_environment", lambda *_, **__: Environment(None, None, preflight()))  # type: ignore[arg-type]
     state = RunState.replay(reaching()) if resumed else RunState(plan(JIT))
     with JournalWriter(tmp_path / "journal.jsonl") as journal:
         comparing.measure(state, None, None, journal=journal, run=tmp_path, progress=Told())  # type: ignore[arg-type]

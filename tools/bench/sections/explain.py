@@ -13,7 +13,7 @@ from phpdyno.explain.counting.instructions import count_instructions
 from phpdyno.explain.counting.under_callgrind import CannotCount
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
-from phpdyno.session.app_servers import app_stand
+from phpdyno.session.app_servers import serving
 from tools.bench.figures import Figure, Target, median_figure
 from tools.bench.results import Room, Sizes
 from tools.bench.stand import control_arm
@@ -53,7 +53,7 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 def compare_starts(name: str, sizes: Sizes, room: Room) -> Figure:
     """By how much instructions per request differ from one fresh start of an arm to the next, as a share."""
     medians = []
-    with app_stand(open_app(name), logs=room.logs, progress=Silent()) as stand, on_cores(stand.bench.cores.helpers):
+    with serving(open_app(name), logs=room.logs, progress=Silent()) as stand, on_cores(stand.bench.cores.helpers):
         for start in range(sizes.explain_starts):
             room.say(f"{name}: start {start + 1} of {sizes.explain_starts}")
             medians.append(count_instructions(stand.bench, control_arm(), progress=Silent()).median)

@@ -28,7 +28,7 @@ from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.php_build.workshop import Workshop
 from phpdyno.servers.programs.finding import find_program, told
 from phpdyno.servers.supervision.supervisor import BASE_PATH, Supervisor
-from phpdyno.session.app_servers import app_stand
+from phpdyno.session.app_servers import serving
 from phpdyno.session.arms import make_arms
 from phpdyno.session.environment import notices_of
 from phpdyno.session.source import workload_for
@@ -132,7 +132,7 @@ class BuildSession:
         """On servers of its own, which end with it."""
         subject = self._subjects[name]
         taught = subject.teaching
-        with app_stand(subject.definition, logs=self._supervisor.logs, progress=self._progress, version=taught.version) as stand:
+        with serving(subject.definition, logs=self._supervisor.logs, progress=self._progress, version=taught.version) as stand:
             # What was prepared for the servers is done.
             self._progress.phase(self._title)
             self._tell_first(notices_of(stand.bench.supervisor, stand.bench.app))

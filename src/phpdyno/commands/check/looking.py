@@ -25,7 +25,7 @@ from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Target, Workload
 from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import WEB_FAULT
-from phpdyno.session.app_servers import app_stand
+from phpdyno.session.app_servers import serving
 from phpdyno.session.reach_pass import watch_app
 
 MOST_WARNINGS = 20
@@ -34,7 +34,7 @@ _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Re
 
 def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, workload: Workload | None = None) -> CheckFound:
     """Look at an app as `arm` serves it. Raises DynoError where it cannot be prepared or its servers do not start."""
-    with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand, on_cores(stand.bench.cores.helpers):
+    with MeasuringLock(), serving(definition, logs=logs, progress=progress) as stand, on_cores(stand.bench.cores.helpers):
         bench = stand.bench
         asked = workload or bench.app.workload
         progress.phase("asking every target")

@@ -26,7 +26,7 @@ from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import Arms, make_arms
 from phpdyno.session.ending import ending
-from phpdyno.session.environment import open_ground, refuse_another_host, tell_first
+from phpdyno.session.environment import open_environment, refuse_another_host, tell_first
 from phpdyno.session.peers import go_on_with, with_named_peers
 from phpdyno.session.reach_pass import look_before
 from phpdyno.session.requirements import check_nginx, loaded_concurrency, require_servers
@@ -252,7 +252,7 @@ def measure(
     plan = state.plan
     workers = max(panel.concurrency for panel in plan.panels())
     with ExitStack() as stack:
-        ground = open_ground(
+        ground = open_environment(
             stack, app, supervisor, arms=arms_of(plan), transport=plan.transport, workers=workers, max_steal=plan.max_steal, apps=apps
         )
         refuse_another_host(state.host, ground.preflight.host)

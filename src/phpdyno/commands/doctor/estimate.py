@@ -18,11 +18,10 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan, Transport
 from phpdyno.paths import cache_path
-from phpdyno.servers.bench import Bench
 from phpdyno.servers.programs.inventory import find_tool
 from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.session.app_servers import open_servers
 from phpdyno.session.arms import Arms, make_arms
-from phpdyno.session.environment import start_shared
 
 BUDGET_S = 60.0
 """Calibration takes a share of the budget it is told: this is worth about five seconds for two A/A blocks, or four where instances start
@@ -100,10 +99,9 @@ def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, p
     with Supervisor() as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_path(), progress=progress.phase)
         plan = estimate_plan(app, arms, transport, seed=seed)
-        shared = start_shared(stack, app, supervisor, cores)
+        servers = open_servers(stack, app, supervisor, cores, transport=transport)
         journal = stack.enter_context(JournalWriter(supervisor.live / "journal.jsonl"))
-        bench = Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database)
-        runner = Runner(RunState(plan), bench, shared.meters, journal, run=supervisor.live, progress=progress)
+        runner = Runner(RunState(plan), servers.bench, servers.meters, journal, run=supervisor.live, progress=progress)
         runner.calibrate()
         found = [runner.forecast(effect, LONGEST_S) for effect in EFFECTS]
     planned = [each for each in found if each is not None]

@@ -23,7 +23,7 @@ from phpdyno.model.plan import Panel, Plan
 from phpdyno.model.workload import Workload
 from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.instance import ArmFailed
-from phpdyno.session.app_servers import AppServers, app_stand
+from phpdyno.session.app_servers import AppServers, serving
 from phpdyno.session.arms import make_arms
 
 SECONDS = 6.0
@@ -43,7 +43,7 @@ def look_for_hot_functions(plan: Plan, specs: tuple[str, str], names: tuple[str,
     definition = open_app(plan.source.reference)
     workload = plan.workload
     arms = [make_arms(f"{spec};{WITH_SYMBOLS}", (), aa=True, app=definition).control for spec in specs]
-    with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand:
+    with MeasuringLock(), serving(definition, logs=logs, progress=progress) as stand:
         progress.phase("looking for hot functions")
         with on_cores(stand.bench.cores.helpers):
             looks = sampled_in_turns(stand, arms, workload, seconds=SECONDS, seed=plan.seed, progress=progress)

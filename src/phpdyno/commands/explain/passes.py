@@ -23,7 +23,7 @@ from phpdyno.model.service import Kind
 from phpdyno.model.workload import Workload
 from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.bench import Bench
-from phpdyno.session.app_servers import AppServers, app_stand
+from phpdyno.session.app_servers import AppServers, serving
 from phpdyno.session.environment import notices_of
 from phpdyno.session.source import workload_for
 
@@ -52,7 +52,7 @@ def explain(definition: App, arms: Sequence[Arm], wanted: ExplainRequest, *, log
     is not what it says (a setting that is not at work), or answers wrongly.
     """
     named = distinct(arms)
-    with app_stand(definition, logs=logs, progress=progress, arms=named, transport=wanted.transport, workers=wanted.concurrency) as stand:
+    with serving(definition, logs=logs, progress=progress, arms=named, transport=wanted.transport, workers=wanted.concurrency) as stand:
         app = stand.bench.app
         workload = workload_for(wanted.workload, app.workload)
         _serve(stand.bench, workload)

@@ -25,7 +25,7 @@ from phpdyno.model.plan import Panel
 from phpdyno.model.runs.study import Study, StudyPass, SyscallCounts, spec_of
 from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import ArmFailed
-from phpdyno.session.app_servers import app_stand
+from phpdyno.session.app_servers import serving
 from phpdyno.session.arms import make_arms
 
 
@@ -42,7 +42,7 @@ def count_pass(
     control = control_of(study, wanted)
     arms = {name: pass_arm(study, name, definition) for name in dict.fromkeys((control, *wanted.arms))}
     named = [structs.replace(arm, name=name) for name, arm in arms.items()]
-    with MeasuringLock(), app_stand(definition, logs=logs, progress=progress, arms=named, version=app_version) as stand:
+    with MeasuringLock(), serving(definition, logs=logs, progress=progress, arms=named, version=app_version) as stand:
         app = stand.bench.app
         sequence = deal(np.random.default_rng(study.seed), [target.weight for target in app.workload.targets], requests)
         found = []

@@ -18,7 +18,7 @@ from phpdyno.php_build.rungs import JIT_KIB, knob_steps
 from phpdyno.php_build.train.beside import Beside, WrongAnswer
 from phpdyno.servers.host_settings import PAGES, can_set
 from phpdyno.servers.instance import ArmFailed
-from phpdyno.session.app_servers import app_stand
+from phpdyno.session.app_servers import serving
 from phpdyno.session.arms import make_arms
 from phpdyno.tuning.preloading import LEAST_SCRIPTS, MOST_TESTS, PRELOAD, can_preload, left_out_words, name_of, place
 from phpdyno.tuning.safe import Subset, safe_subset
@@ -52,7 +52,7 @@ def look_at(below: LadderStep, plan: Plan, *, logs: Path, progress: Progress) ->
     alike = make_arms(below.spec, (), aa=True, app=definition)
     (build,) = alike.treatments
     code = code_kib(Path(build.php.fpm))
-    with MeasuringLock(), app_stand(definition, logs=logs, progress=progress) as stand:
+    with MeasuringLock(), serving(definition, logs=logs, progress=progress) as stand:
         progress.phase("looking at what goes on top")
         beside = Beside(stand.bench, alike.control, plan.workload)
         facts, loaded = beside.look_into(build)

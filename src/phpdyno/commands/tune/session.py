@@ -26,7 +26,7 @@ from phpdyno.paths import cache_dir
 from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import CONTROL, LOADED_CONTROL
-from phpdyno.session.environment import open_ground, tell_first
+from phpdyno.session.environment import open_environment, tell_first
 from phpdyno.session.requirements import check_nginx, require_servers
 from phpdyno.session.source import open_source, prepare_commits, workload_for
 from phpdyno.session.specs import CONTROL_OPTION, SpecReader
@@ -91,7 +91,7 @@ def laboratory(
         app = prepare_commits(definition, app, subject.controls, supervisor, progress.phase).get(CONTROL, app)
         clock = TuneClock(asked.budget_s, before_s)
         progress.phase("starting")
-        ground = open_ground(
+        ground = open_environment(
             stack,
             app,
             supervisor,

@@ -154,7 +154,7 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
         app = SimpleNamespace(peers=(Tcp("api.example.com", 443),))
         yield SimpleNamespace(bench=SimpleNamespace(supervisor=SimpleNamespace(no_bottle=""), app=app))
 
-    monkeypatch.setattr(build_site, "app_stand", stand)
+    monkeypatch.setattr(build_site, "serving", stand)
     monkeypatch.setattr(build_site, "make_arms", lambda *_, **__: SimpleNamespace(control=None))
     monkeypatch.setattr(build_site, "AppTrainingStack", lambda *_: None)
     made.build(PGO, [taught(made, CART)], title="build 2 of 3: pgo")

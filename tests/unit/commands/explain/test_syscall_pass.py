@@ -81,7 +81,7 @@ def count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             "open_app": lambda _: None,
             "pass_arm": lambda study, name, _: Arm("control", PhpBuild("fpm", "8.2"), study.arm(name).settings),
             "MeasuringLock": contextlib.nullcontext,
-            "app_stand": stack.stand,
+            "serving": stack.stand,
             "on_cores": lambda _: contextlib.nullcontext(),
             "make_lane": lambda arm, *_, **__: SimpleNamespace(arm=arm, driver=SimpleNamespace(close=lambda: None)),
             "warm_up": stack.warm_up,

@@ -114,7 +114,7 @@ def looking(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(module, "make_arms", arms)
     monkeypatch.setattr(module, "code_kib", lambda _: (5000,))
     monkeypatch.setattr(module, "MeasuringLock", nullcontext)
-    monkeypatch.setattr(module, "app_stand", lambda *_, **__: nullcontext(SimpleNamespace(bench=None)))
+    monkeypatch.setattr(module, "serving", lambda *_, **__: nullcontext(SimpleNamespace(bench=None)))
     monkeypatch.setattr(module, "Beside", FakeBeside)
     return monkeypatch
 

@@ -11,7 +11,7 @@ from phpdyno.host.cores import split_cores
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.service import Service
 from phpdyno.model.workload import Workload
-from phpdyno.session import environment as session
+from phpdyno.session import app_servers as session
 
 
 class FakeMeter:
