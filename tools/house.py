@@ -62,13 +62,15 @@ def namesakes(sources: Sequence[Path]) -> Iterator[str]:
 
 
 def long_signatures(path: Path) -> Iterator[str]:
-    """Functions that take more by position than a reader can tell apart."""
+    """Functions that take, and calls that give, more by position than a reader can tell apart."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
             taken = len(names) - (names[:1] in (["self"], ["cls"]))
             if taken > MOST_POSITIONAL:
                 yield f"{_place(path)}:{node.lineno}: {node.name} takes {taken} by position, more than {MOST_POSITIONAL}"
+        elif isinstance(node, ast.Call) and len(node.args) > MOST_POSITIONAL and not isinstance(node.func, ast.Attribute):
+            yield f"{_place(path)}:{node.lineno}: {len(node.args)} values are given by position, more than {MOST_POSITIONAL}; name them"
 
 
 def headless_docstrings(path: Path) -> Iterator[str]:

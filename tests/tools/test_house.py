@@ -46,6 +46,9 @@ def test_a_word_with_two_meanings(tmp_path: Path) -> None:
     [
         ("def six(a, b, c, d, e, f): ...", 0),
         ("def seven(a, b, c, d, e, f, g): ...", 1),
+        ("Record(1, 2, 3, 4, 5, 6)", 0),
+        ("Record(1, 2, 3, 4, 5, 6, 7)", 1),
+        ("Record(1, *rest)", 0),
         ("def named(a, *, b, c, d, e, f, g): ...", 0),
         ("class It:\n    def six(self, a, b, c, d, e, f): ...", 0),
     ],

@@ -135,15 +135,15 @@ def _prepare(bundle: Bundle, tree: TargetTree, disk: Disk) -> None:
         changes.append(FileChange(tree.name(place), before, each.sha256, each.kind, shown(bundle.contents[each.path])))
     at = datetime.now(UTC).astimezone().isoformat(timespec="seconds")
     record = Record(
-        "phpdyno.applied/2",
-        "applying",
-        bundle.sha256,
-        bundle.manifest.run,
-        at,
-        tuple(dirs),
-        tuple(changes),
-        shown(os.fsencode(bundle.directory.resolve())),
-        follow_of(bundle.manifest),
+        schema="phpdyno.applied/2",
+        phase="applying",
+        bundle=bundle.sha256,
+        run=bundle.manifest.run,
+        at=at,
+        dirs=tuple(dirs),
+        changes=tuple(changes),
+        directory=shown(os.fsencode(bundle.directory.resolve())),
+        follow=follow_of(bundle.manifest),
     )
     write_record(tree, disk, record)
 

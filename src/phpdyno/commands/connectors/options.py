@@ -63,6 +63,20 @@ def connectors(
     if resume is not None:
         return command.resume(resume, page=page, json=json)
     wanted = command.ConnectorsOptions(
-        ops, connectors, engines, in_flight, over, packers, processes, sweep, study, server, php, budget, confidence, seed, with_
+        ops=ops,
+        connectors=connectors,
+        engines=engines,
+        in_flight=in_flight,
+        over=over,
+        packers=packers,
+        processes=processes,
+        sweep=sweep,
+        study=study,
+        server=server,
+        php=php,
+        budget=budget,
+        confidence=confidence,
+        seed=seed,
+        with_=with_,
     )
     return command.run(wanted, runs=runs, page=page, json=json)

@@ -57,7 +57,16 @@ def explain(definition: App, arms: Sequence[Arm], wanted: ExplainRequest, *, log
         workload = workload_for(wanted.workload, app.workload)
         _serve(stand.bench, workload)
         looked = Looked(_sections(app, stand, wanted.skipped))
-        first = FreshStart(stand, named, workload, wanted.concurrency, wanted.counted_requests, wanted.seed, 0, progress)
+        first = FreshStart(
+            stand=stand,
+            arms=named,
+            workload=workload,
+            concurrency=wanted.concurrency,
+            counted_requests=wanted.counted_requests,
+            seed=wanted.seed,
+            turn=0,
+            progress=progress,
+        )
         mixed = [arm.name for arm in named if is_apache(arm)]
         if mixed:
             looked.sections["cpu"].notes.append(f"in {' and '.join(mixed)} Apache runs PHP: its CPU, the web server's too, counts as PHP's")

@@ -94,7 +94,17 @@ def measure(
                 journal.append(SweepHeader(SWEEP_SCHEMA, __version__, time.strftime("%Y-%m-%dT%H:%M:%S%z"), tuple(argv), plan))
                 for note in reader.notes:
                     progress.note(note)
-                session = SweepSession(run, plan, app, apps, supervisor, progress, tuple(argv), tuple(reader.notes), rivals)
+                session = SweepSession(
+                    run=run,
+                    plan=plan,
+                    app=app,
+                    apps=apps,
+                    supervisor=supervisor,
+                    progress=progress,
+                    argv=tuple(argv),
+                    notes=tuple(reader.notes),
+                    rivals=rivals,
+                )
                 session.measure(journal, None)
     return run
 
@@ -120,7 +130,9 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
         apps = prepare_commits(definition, app, plan.arms, supervisor, progress.phase)
         drop_cut_off_line(run / SWEEP_FILE)
         with JournalWriter(run / SWEEP_FILE) as journal:
-            SweepSession(run, plan, app, apps, supervisor, progress, tuple(argv), (), rivals).measure(journal, begun)
+            SweepSession(
+                run=run, plan=plan, app=app, apps=apps, supervisor=supervisor, progress=progress, argv=tuple(argv), notes=(), rivals=rivals
+            ).measure(journal, begun)
     return run
 
 

@@ -97,7 +97,16 @@ def calibrate(scene: SelfcheckSetup, ground: LoopCost) -> SessionBegan:
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     long_s = SPARE * LONG_BLOCKS * (aa.block_s + aa.overhead_s)
     long = structs.replace(aa, blocks=LONG_BLOCKS)
-    return SessionBegan(started, warnings_for(scene.host, plan.max_steal), aa, aa_s, planted, planted_s, long, long_s)
+    return SessionBegan(
+        started=started,
+        warnings=warnings_for(scene.host, plan.max_steal),
+        aa=aa,
+        aa_budget_s=aa_s,
+        planted=planted,
+        planted_budget_s=planted_s,
+        long=long,
+        long_budget_s=long_s,
+    )
 
 
 def _enough(runner: Runner, effect: float, budget_s: float) -> tuple[Calibrated, float]:

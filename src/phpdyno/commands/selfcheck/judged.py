@@ -79,12 +79,38 @@ def rows_of(checks: Checks) -> list[CheckRow]:
 def _bend(checks: Checks) -> CheckRow:
     target = f"within ±{100 * MOST_BEND:.0f} %"
     if checks.ground is None:
-        return CheckRow(LINE, "not measured yet", "honesty", "log ratio", None, None, None, 0, target, -MOST_BEND, MOST_BEND, "open")
+        return CheckRow(
+            check=LINE,
+            found="not measured yet",
+            about="honesty",
+            unit="log ratio",
+            estimate=None,
+            low=None,
+            high=None,
+            comparisons=0,
+            target=target,
+            at_least=-MOST_BEND,
+            at_most=MOST_BEND,
+            outcome="open",
+        )
     line = checks.ground.line
     low, high = line.bend_low, line.bend_high
     found = f"upper half {_signed(line.bend)} steeper than the lower one{_between(low, high, _signed)}"
     outcome = outcome_of(low, high, least=-MOST_BEND, most=MOST_BEND)
-    return CheckRow(LINE, found, "honesty", "log ratio", line.bend, low, high, line.rounds, target, -MOST_BEND, MOST_BEND, outcome)
+    return CheckRow(
+        check=LINE,
+        found=found,
+        about="honesty",
+        unit="log ratio",
+        estimate=line.bend,
+        low=low,
+        high=high,
+        comparisons=line.rounds,
+        target=target,
+        at_least=-MOST_BEND,
+        at_most=MOST_BEND,
+        outcome=outcome,
+    )
 
 
 def _alarms(checks: Checks) -> list[CheckRow]:
@@ -115,11 +141,37 @@ def _lag(mine: Sequence[Compared]) -> CheckRow:
     name, target = "A/A: each block is independent of the one before", f"within ±{MOST_LAG:g}"
     lags = [each.lag for each in mine if each.lag is not None]
     if not lags:
-        return CheckRow(name, "none to judge", "honesty", "correlation", None, None, None, 0, target, -MOST_LAG, MOST_LAG, "open")
+        return CheckRow(
+            check=name,
+            found="none to judge",
+            about="honesty",
+            unit="correlation",
+            estimate=None,
+            low=None,
+            high=None,
+            comparisons=0,
+            target=target,
+            at_least=-MOST_LAG,
+            at_most=MOST_LAG,
+            outcome="open",
+        )
     r, low, high = pooled_lag(lags, [each.blocks - 1 for each in mine])
     found = f"lag-1 autocorrelation {r:+.3f}{_between(low, high, '{:+.3f}'.format)}"
     outcome = outcome_of(low, high, least=-MOST_LAG, most=MOST_LAG)
-    return CheckRow(name, found, "honesty", "correlation", r, low, high, len(lags), target, -MOST_LAG, MOST_LAG, outcome)
+    return CheckRow(
+        check=name,
+        found=found,
+        about="honesty",
+        unit="correlation",
+        estimate=r,
+        low=low,
+        high=high,
+        comparisons=len(lags),
+        target=target,
+        at_least=-MOST_LAG,
+        at_most=MOST_LAG,
+        outcome=outcome,
+    )
 
 
 # ---- planted ---------------------------------------------------------------------------------
@@ -147,11 +199,37 @@ def _planted(checks: Checks, planted: Sequence[Compared], *, known: bool) -> lis
 def _share(name: str, among: Sequence[Compared], hit: Callable[[Compared], bool], *, least: float = 0.0, most: float = 1.0) -> CheckRow:
     target = f"≤ {100 * most:.0f} %" if most < 1.0 else f"≥ {100 * least:.0f} %"
     if not among:
-        return CheckRow(name, "none to judge", "honesty", "share", None, None, None, 0, target, least, most, "open")
+        return CheckRow(
+            check=name,
+            found="none to judge",
+            about="honesty",
+            unit="share",
+            estimate=None,
+            low=None,
+            high=None,
+            comparisons=0,
+            target=target,
+            at_least=least,
+            at_most=most,
+            outcome="open",
+        )
     count, of = sum(1 for each in among if hit(each)), len(among)
     low, high = share_interval(count, of)
     outcome = outcome_of(low, high, least=least, most=most)
-    return CheckRow(name, _counted(count, of), "honesty", "share", count / of, low, high, of, target, least, most, outcome)
+    return CheckRow(
+        check=name,
+        found=_counted(count, of),
+        about="honesty",
+        unit="share",
+        estimate=count / of,
+        low=low,
+        high=high,
+        comparisons=of,
+        target=target,
+        at_least=least,
+        at_most=most,
+        outcome=outcome,
+    )
 
 
 def _counted(count: int, of: int) -> str:
@@ -185,11 +263,37 @@ def _never(name: str, among: Sequence[Compared], hit: Callable[[Compared], bool]
 def _size(name: str, sizes: Sequence[float]) -> CheckRow:
     least, most, target = 1.0 - MOST_MISSIZED, 1.0 + MOST_MISSIZED, f"within ±{100 * MOST_MISSIZED:.0f} % of 1"
     if not sizes:
-        return CheckRow(name, "none to judge", "honesty", "ratio", None, None, None, 0, target, least, most, "open")
+        return CheckRow(
+            check=name,
+            found="none to judge",
+            about="honesty",
+            unit="ratio",
+            estimate=None,
+            low=None,
+            high=None,
+            comparisons=0,
+            target=target,
+            at_least=least,
+            at_most=most,
+            outcome="open",
+        )
     seen = confidence_sequence(sizes, ALPHA, PAIRED_MIXTURE)
     found = f"{seen.mean:.3f}{_between(seen.low, seen.high, '{:.3f}'.format)}"
     outcome = outcome_of(seen.low, seen.high, least=least, most=most)
-    return CheckRow(name, found, "honesty", "ratio", seen.mean, seen.low, seen.high, seen.n, target, least, most, outcome)
+    return CheckRow(
+        check=name,
+        found=found,
+        about="honesty",
+        unit="ratio",
+        estimate=seen.mean,
+        low=seen.low,
+        high=seen.high,
+        comparisons=seen.n,
+        target=target,
+        at_least=least,
+        at_most=most,
+        outcome=outcome,
+    )
 
 
 def _seconds(name: str, planted: Sequence[Compared], most_s: float | None) -> CheckRow:
@@ -197,14 +301,40 @@ def _seconds(name: str, planted: Sequence[Compared], most_s: float | None) -> Ch
     target = f"median ≤ {most_s:.0f} s" if most_s else "–"
     if not planted:
         outcome: Outcome = "open" if most_s else "–"
-        return CheckRow(name, "none to judge", "power", "s", None, None, None, 0, target, None, most_s, outcome)
+        return CheckRow(
+            check=name,
+            found="none to judge",
+            about="power",
+            unit="s",
+            estimate=None,
+            low=None,
+            high=None,
+            comparisons=0,
+            target=target,
+            at_least=None,
+            at_most=most_s,
+            outcome=outcome,
+        )
     times = [each.seconds if claimed(each) * each.truth > 0 else math.inf for each in planted]
     middle, high = statistics.median(times), median_interval(times)[1]
     low = median_interval([each.seconds for each in planted])[0]
     outcome = outcome_of(low, high, least=0.0, most=most_s) if most_s else "–"
     low, high = _finite(low), _finite(high)
     found = f"median {middle:.1f} s{_between(low, high, '{:.1f}'.format)}" if math.isfinite(middle) else "half of them found none"
-    return CheckRow(name, found, "power", "s", _finite(middle), low, high, len(times), target, None, most_s, outcome)
+    return CheckRow(
+        check=name,
+        found=found,
+        about="power",
+        unit="s",
+        estimate=_finite(middle),
+        low=low,
+        high=high,
+        comparisons=len(times),
+        target=target,
+        at_least=None,
+        at_most=most_s,
+        outcome=outcome,
+    )
 
 
 def _symmetry(name: str, planted: Sequence[Compared], effect: float) -> CheckRow:
@@ -214,13 +344,39 @@ def _symmetry(name: str, planted: Sequence[Compared], effect: float) -> CheckRow
     valid = [each for each in planted if not each.numberless]
     logs = {swapped: [math.log(each.ratio) for each in valid if each.ratio and each.swapped == swapped] for swapped in (False, True)}
     if not all(logs.values()):
-        return CheckRow(name, "none of one half", "honesty", "log ratio", None, None, None, 0, target, -bound, bound, "open")
+        return CheckRow(
+            check=name,
+            found="none of one half",
+            about="honesty",
+            unit="log ratio",
+            estimate=None,
+            low=None,
+            high=None,
+            comparisons=0,
+            target=target,
+            at_least=-bound,
+            at_most=bound,
+            outcome="open",
+        )
     dearer, cheaper = (statistics.fmean(logs[swapped]) for swapped in (False, True))
     seen = confidence_sequence([a + b for a, b in zip(logs[False], logs[True], strict=False)], ALPHA, PAIRED_MIXTURE)
     apart = f"{_signed(seen.mean)}{_between(seen.low, seen.high, _signed)}"
     found = f"{math.exp(dearer):.4f} and {math.exp(cheaper):.4f}, their product off 1 by {apart}"
     outcome = outcome_of(seen.low, seen.high, least=-bound, most=bound)
-    return CheckRow(name, found, "honesty", "log ratio", seen.mean, seen.low, seen.high, seen.n, target, -bound, bound, outcome)
+    return CheckRow(
+        check=name,
+        found=found,
+        about="honesty",
+        unit="log ratio",
+        estimate=seen.mean,
+        low=seen.low,
+        high=seen.high,
+        comparisons=seen.n,
+        target=target,
+        at_least=-bound,
+        at_most=bound,
+        outcome=outcome,
+    )
 
 
 # ---- judging ---------------------------------------------------------------------------------

@@ -57,7 +57,16 @@ def measure_ground(loop: Loop, wish: SelfcheckRequest, host: HostFacts, progress
             costs.append(_round(loop, levels, generator))
     line = _fitted(levels, costs)
     more = line.turns_for(wish.effect, LEAST_TURNS)
-    return LoopCost(host, loop.stage.app.version, levels, tuple(costs), line, LEAST_TURNS, more, line.effect(LEAST_TURNS, more))
+    return LoopCost(
+        host=host,
+        app_version=loop.stage.app.version,
+        levels=levels,
+        costs_ns=tuple(costs),
+        line=line,
+        turns=LEAST_TURNS,
+        more_turns=more,
+        effect=line.effect(LEAST_TURNS, more),
+    )
 
 
 def _pilot(loop: Loop, generator: np.random.Generator) -> tuple[float, float]:

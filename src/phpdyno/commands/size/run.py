@@ -81,23 +81,35 @@ def size(asked: SizeRequest, *, runs: Path, argv: Sequence[str], progress: Progr
             workload = workload_for(asked.workload, app.workload)
             kept = structs.replace(asked, source=with_named_peers(asked.source), workload=None)
             header = SizeHeader(
-                SIZE_SCHEMA,
-                __version__,
-                time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-                tuple(argv),
-                kept,
-                app.name,
-                app.version,
-                workload,
-                arm,
-                pools.own_workers,
+                schema=SIZE_SCHEMA,
+                phpdyno=__version__,
+                started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+                argv=tuple(argv),
+                asked=kept,
+                app=app.name,
+                app_version=app.version,
+                workload=workload,
+                arm=arm,
+                own_workers=pools.own_workers,
             )
             with JournalWriter(run / SIZE_FILE) as journal:
                 journal.append(header)
                 for note in pools.notes:
                     progress.note(note)
                 begun = SizeRun(header, (header,))
-                _measure(_Session(run, begun, pools, definition, app, supervisor, journal, tuple(argv), progress))
+                _measure(
+                    _Session(
+                        run=run,
+                        begun=begun,
+                        pools=pools,
+                        definition=definition,
+                        app=app,
+                        supervisor=supervisor,
+                        journal=journal,
+                        argv=tuple(argv),
+                        progress=progress,
+                    )
+                )
     return run
 
 
@@ -122,7 +134,19 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
         )
         drop_cut_off_line(run / SIZE_FILE)
         with JournalWriter(run / SIZE_FILE) as journal:
-            _measure(_Session(run, begun, pools, definition, app, supervisor, journal, tuple(argv), progress))
+            _measure(
+                _Session(
+                    run=run,
+                    begun=begun,
+                    pools=pools,
+                    definition=definition,
+                    app=app,
+                    supervisor=supervisor,
+                    journal=journal,
+                    argv=tuple(argv),
+                    progress=progress,
+                )
+            )
     return run
 
 

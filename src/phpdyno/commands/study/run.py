@@ -62,13 +62,13 @@ def study(
         run = make_run_dir(runs, "study", wanted.name)
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     record = StudyRecord(
-        STUDY_SCHEMA,
-        __version__,
-        started,
-        tuple(argv),
-        wanted,
-        scale,
-        parts,
+        schema=STUDY_SCHEMA,
+        phpdyno=__version__,
+        started=started,
+        argv=tuple(argv),
+        study=wanted,
+        scale=scale,
+        parts=parts,
         file=_named(file),
         ground=ground,
         builds=made,

@@ -104,17 +104,17 @@ def measure_slot(lane: DrivenInstance, shared: SharedMeters, sequence: NDArray[n
     # A failed request has no end to reckon with.
     unfilled = 0 if kinds else unfilled_ns(samples, in_flight)
     return SlotReading(
-        php,
-        web,
-        database,
-        host,
-        end - start,
-        samples,
-        drive_ns,
-        unfilled,
-        kinds,
-        generator,
-        dict(zip(shared.services, services, strict=True)),
+        php_ns=php,
+        web_ns=web,
+        database_ns=database,
+        host_ns=host,
+        wall_ns=end - start,
+        samples=samples,
+        drive_ns=drive_ns,
+        unfilled_ns=unfilled,
+        failures=kinds,
+        generator_ns=generator,
+        services_ns=dict(zip(shared.services, services, strict=True)),
     )
 
 

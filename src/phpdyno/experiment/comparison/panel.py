@@ -133,7 +133,9 @@ class PanelRunner:
                 return None
             self._refuse("not even the fewest and shortest blocks fit", demand, self.log.spent_s())
         blocks, most = demand.aa_blocks(budget_s), most_requests(demand, budget_s, left_s)
-        return Calibrator(self._muster, self._shared, self._bench, budget_s, blocks, up_s, most).calibrate(crew)
+        return Calibrator(
+            muster=self._muster, shared=self._shared, stage=self._bench, budget_s=budget_s, aa_blocks=blocks, up_s=up_s, most_requests=most
+        ).calibrate(crew)
 
     @contextmanager
     def _chances(self) -> Iterator[None]:
@@ -176,7 +178,15 @@ class PanelRunner:
         """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel gets `share`."""
         plan, panel = self.log.plan, self.panel
         return make_plan(
-            PanelGoal(panel.metric, math.log1p(effect), plan.alpha, budget_s, panel.concurrency, UNIT[plan.transport], share),
+            PanelGoal(
+                metric=panel.metric,
+                effect=math.log1p(effect),
+                alpha=plan.alpha,
+                budget_s=budget_s,
+                concurrency=panel.concurrency,
+                unit=UNIT[plan.transport],
+                share=share,
+            ),
             slot=found.slot,
             request_wall_ns=found.request_wall_ns,
             control=panel.control.name,

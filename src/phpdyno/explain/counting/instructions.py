@@ -164,4 +164,15 @@ def instructions_in(
         for place, (target, weight) in enumerate(zip(targets, weights, strict=True))
     )
     requests = len(dumps) * len(targets)
-    return Instructions(arm, mixes, statistics.median(mixes), min(mixes), max(mixes), by_target, functions, requests, warm_requests, notes)
+    return Instructions(
+        arm=arm,
+        rounds=mixes,
+        median=statistics.median(mixes),
+        lowest=min(mixes),
+        highest=max(mixes),
+        targets=by_target,
+        functions=functions,
+        requests=requests,
+        warm_requests=warm_requests,
+        notes=notes,
+    )

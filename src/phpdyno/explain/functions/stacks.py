@@ -39,11 +39,11 @@ def profile_of(arm: str, clock: Clock, stacks: Mapping[Frames, int], *, period_u
     kept = {row.name for row in (*by_own[:MOST_FUNCTIONS], *by_inclusive[:MOST_FUNCTIONS])}
     ordered = sorted(stacks.items(), key=lambda item: (-item[1], item[0]))
     return StackProfile(
-        arm,
-        clock,
-        period_us,
-        requests,
-        total,
-        tuple(Stack(frames, count) for frames, count in ordered),
-        tuple(row for row in by_own if row.name in kept),
+        arm=arm,
+        clock=clock,
+        period_us=period_us,
+        requests=requests,
+        samples=total,
+        stacks=tuple(Stack(frames, count) for frames, count in ordered),
+        functions=tuple(row for row in by_own if row.name in kept),
     )

@@ -72,7 +72,15 @@ def _call(line: str) -> Call | None:
         # It is asked again, or ends with EINTR, which is a line of its own.
         return None
     host = _HOST_PID.search(result[4])
-    return Call(pid, head[2], arguments, result[1], result[3] or "", text(unescaped(result[2] or "")), int(host[1]) if host else 0)
+    return Call(
+        pid=pid,
+        name=head[2],
+        arguments=arguments,
+        value=result[1],
+        error=result[3] or "",
+        opened=text(unescaped(result[2] or "")),
+        host_pid=int(host[1]) if host else 0,
+    )
 
 
 def _arguments(line: str, start: int) -> tuple[tuple[str, ...], int]:

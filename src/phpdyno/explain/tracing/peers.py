@@ -111,9 +111,29 @@ class Peers:
                 to, error = each.address, each.error if each.error != UNFINISHED else "EINPROGRESS"
                 outcome = OUTCOMES.get(error, "failed")
                 error = "" if outcome == "connected" else error
-                found[Connection(each.host, to.port, to.path, to.family, each.protocol, outcome, error, 0)] += 1
+                found[
+                    Connection(
+                        host=each.host,
+                        port=to.port,
+                        path=to.path,
+                        family=to.family,
+                        protocol=each.protocol,
+                        outcome=outcome,
+                        error=error,
+                        calls=0,
+                    )
+                ] += 1
         rows = [
-            Connection(row.host, row.port, row.path, row.family, row.protocol, row.outcome, row.error, calls)
+            Connection(
+                host=row.host,
+                port=row.port,
+                path=row.path,
+                family=row.family,
+                protocol=row.protocol,
+                outcome=row.outcome,
+                error=row.error,
+                calls=calls,
+            )
             for row, calls in found.items()
         ]
         return tuple(sorted(rows, key=lambda row: (-row.calls, row.host, row.port, row.path, row.family, row.protocol, row.error)))

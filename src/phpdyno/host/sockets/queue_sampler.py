@@ -50,7 +50,7 @@ class QueueSampler(Background):
 def levels_of(seen: Sequence[QueueLevel], *, failed: int = 0) -> QueueLevels:
     """Samples as one reading."""
     if not seen:
-        return QueueLevels(0, failed, None, None, None, None, None)
+        return QueueLevels(samples=0, failed=failed, most=None, mean=None, share=None, full=None, limit=None)
     waiting = [level.waiting for level in seen]
     return QueueLevels(
         samples=len(seen),

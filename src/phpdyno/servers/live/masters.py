@@ -119,7 +119,7 @@ def _master(pid: int, config: str) -> LiveMaster:
         what = f"{exe.removesuffix(' (deleted)')} was replaced since it started (an upgrade?)"
         raise DynoError(what, where=where, next_step="restart php-fpm, or give its settings by hand")
     memory = _Memory(pid, exe)
-    master = LiveMaster(pid, exe, home / config, home, started_s, memory.argv(), memory.env())
+    master = LiveMaster(pid=pid, exe=exe, config=home / config, cwd=home, started_s=started_s, argv=memory.argv(), env=memory.env())
     refuse_strangers_files(master)
     return master
 

@@ -129,13 +129,13 @@ def _imported(pool: _Pool, selector: str) -> LivePool:
     take_entries(taken, pool.entries, master)
     files = dict.fromkeys([master.config, *(Path(entry.where.rpartition(":")[0]) for entry in pool.entries)])
     return LivePool(
-        selector,
-        taken.settings,
-        taken.left_out,
-        tuple(taken.notes),
-        taken.secrets,
-        master,
-        tuple(files),
+        selector=selector,
+        settings=taken.settings,
+        left_out=taken.left_out,
+        notes=tuple(taken.notes),
+        secrets=taken.secrets,
+        master=master,
+        files=tuple(files),
         section=pool.section,
         opened_in=next((Path(entry.where.rpartition(":")[0]) for entry in pool.entries if entry.key == "listen"), None),
         address=_address(_last(pool.entries, "listen")),

@@ -174,7 +174,18 @@ def head_of(data: bytes, layout: ScoreboardLayout) -> Head:
     name = data[layout.name_at : layout.name_at + NAME_BYTES].partition(b"\0")[0]
     pm, started, idle, active, most, requests, reached, _, _, _, nprocs, _ = layout.counts.unpack_from(data, layout.counts_at)
     (slow,) = struct.unpack_from("=Q", data, layout.counts_at + layout.counts.size)
-    return Head(name.decode("utf-8", "replace"), STYLES.get(pm, "?"), started, idle, active, most, requests, reached, nprocs, slow)
+    return Head(
+        pool=name.decode("utf-8", "replace"),
+        pm=STYLES.get(pm, "?"),
+        started_s=started,
+        idle=idle,
+        active=active,
+        most_active=most,
+        requests=requests,
+        max_children_reached=reached,
+        max_children=nprocs,
+        slow_requests=slow,
+    )
 
 
 def slots_of(data: bytes, layout: ScoreboardLayout, nprocs: int) -> list[Slot]:

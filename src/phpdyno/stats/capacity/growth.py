@@ -75,7 +75,15 @@ def growth_of(workers: Sequence[tuple[ArrayLike, ArrayLike]]) -> Growth:
     middle, low, high = _over_workers(seen) if len(seen) >= LEAST_WORKERS else _by_sen(seen)
     span = float(np.mean([x[-1] - x[0] for x, _ in seen]))
     levels = np.mean([_levels(x, y) for x, y in seen], axis=0)
-    return Growth(_kind(seen, low * span, high * span, levels), middle, low, high, float(levels[0]), span, len(seen))
+    return Growth(
+        kind=_kind(seen, low * span, high * span, levels),
+        kib_per_request=middle,
+        low=low,
+        high=high,
+        base_kib=float(levels[0]),
+        requests=span,
+        workers=len(seen),
+    )
 
 
 def _kind(seen: Sequence[Worker], least_kib: float, most_kib: float, levels: Floats) -> GrowthKind:

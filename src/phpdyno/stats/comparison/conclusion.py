@@ -41,14 +41,14 @@ def conclude(
     if metric == "cpu" and kind == "improved" and costs_more(counted, alpha, g):
         relevance = "spent elsewhere"
     return Verdict(
-        treatment,
-        kind,
-        relevance,
-        effect_of(values, clipped, alpha, g),
-        proofs,
-        reason,
-        (*warnings, *sensitivity_warnings(values, clipped, margin)),
-        metric,
+        treatment=treatment,
+        kind=kind,
+        relevance=relevance,
+        effect=effect_of(values, clipped, alpha, g),
+        proofs=proofs,
+        reason=reason,
+        warnings=(*warnings, *sensitivity_warnings(values, clipped, margin)),
+        metric=metric,
     )
 
 

@@ -18,7 +18,15 @@ def block_points(gathered: GatheredRecords, rows: Iterable[Row]) -> tuple[BlockP
     """Every observation of the treatments that are not invalid."""
     shown = {row.name for row in rows if row.kind != "invalid"}
     return tuple(
-        BlockPoint(each.treatment, each.block, seen.at_s, each.log_ratio, each.pairs, each.steal_fraction, each.excluded)
+        BlockPoint(
+            treatment=each.treatment,
+            block=each.block,
+            at_s=seen.at_s,
+            log_ratio=each.log_ratio,
+            pairs=each.pairs,
+            steal_fraction=each.steal_fraction,
+            excluded=each.excluded,
+        )
         for seen in gathered.seen
         if (each := seen.observation).treatment in shown
     )

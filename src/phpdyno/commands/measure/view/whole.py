@@ -132,7 +132,13 @@ def _cross(sweep: Sweep, plan: SweepPlan) -> list[CrossRow]:
     last = {(check.tool, check.arm, check.concurrency): check for check in sweep.cross_checks}
     return [
         CrossRow(
-            each.tool, each.arm, each.concurrency, estimate(figure_of(each.ratios, plan.confidence)), each.ratios, each.kept, each.detail
+            tool=each.tool,
+            arm=each.arm,
+            concurrency=each.concurrency,
+            ratio=estimate(figure_of(each.ratios, plan.confidence)),
+            ratios=each.ratios,
+            kept=each.kept,
+            detail=each.detail,
         )
         for each in last.values()
     ]

@@ -303,7 +303,9 @@ class TuneSearch:
         heats = run_heats(lab, stage, arms, known=ground.known, first=first, until_s=until_s, still_open=still_open)
         stand = tuple(each for each in running(heats) if each.name not in broken and each.log_ratios)
         standing = standing_of(stand) if stand else None
-        return _Raced(tuple(entries), heats.blocks, stand, standing, broken, alpha, shape.mixture)
+        return _Raced(
+            entries=tuple(entries), blocks=heats.blocks, stand=stand, standing=standing, broken=broken, alpha=alpha, mixture=shape.mixture
+        )
 
 
 class _Raced(Struct, frozen=True):

@@ -68,7 +68,20 @@ def open_queue(rates_per_s: ArrayLike, rate_per_s: float, backlog: int | None = 
         raise ValueError(f"a backlog lies between 0 and {MOST_STATES}, not {backlog}")
     load = rate_per_s / float(rates[-1])
     if backlog is None and load >= 1.0:
-        return Queue(m, rate_per_s, False, float(rates[-1]), 1.0, 0.0, m, *(math.inf,) * 4, (0.0,) * (m + 1))
+        return Queue(
+            workers=m,
+            rate_per_s=rate_per_s,
+            stable=False,
+            throughput_per_s=float(rates[-1]),
+            waits=1.0,
+            refused=0.0,
+            busy=m,
+            waiting=math.inf,
+            in_system=math.inf,
+            wait_s=math.inf,
+            response_s=math.inf,
+            distribution=(0.0,) * (m + 1),
+        )
 
     logs = np.concatenate([[0.0], np.cumsum(math.log(rate_per_s) - np.log(rates))])
     if backlog is None:
@@ -90,18 +103,18 @@ def open_queue(rates_per_s: ArrayLike, rate_per_s: float, backlog: int | None = 
     at_full = float(shares[-1]) + beyond
     busy = float(shares @ np.arange(m + 1)) + m * beyond
     return Queue(
-        m,
-        rate_per_s,
-        True,
-        served,
-        min(1.0, max(0.0, at_full - refused) / (1.0 - refused)),
-        refused,
-        busy,
-        waiting,
-        busy + waiting,
-        waiting / served,
-        (busy + waiting) / served,
-        tuple(shares.tolist()),
+        workers=m,
+        rate_per_s=rate_per_s,
+        stable=True,
+        throughput_per_s=served,
+        waits=min(1.0, max(0.0, at_full - refused) / (1.0 - refused)),
+        refused=refused,
+        busy=busy,
+        waiting=waiting,
+        in_system=busy + waiting,
+        wait_s=waiting / served,
+        response_s=(busy + waiting) / served,
+        distribution=tuple(shares.tolist()),
     )
 
 
@@ -122,15 +135,15 @@ def closed_queue(rates_per_s: ArrayLike, clients: int, think_s: float = 0.0) -> 
     throughput = float(shares[1:] @ rates[np.minimum(numbers[1:], m) - 1])
     met = _closed_shares(rates, clients - 1, think_s)
     return ClosedQueue(
-        clients,
-        think_s,
-        throughput,
-        float(met[m:].sum()) if clients > m else 0.0,
-        busy,
-        waiting,
-        busy + waiting,
-        waiting / throughput,
-        (busy + waiting) / throughput,
+        clients=clients,
+        think_s=think_s,
+        throughput_per_s=throughput,
+        waits=float(met[m:].sum()) if clients > m else 0.0,
+        busy=busy,
+        waiting=waiting,
+        in_system=busy + waiting,
+        wait_s=waiting / throughput,
+        response_s=(busy + waiting) / throughput,
     )
 
 

@@ -57,11 +57,19 @@ def mgc(rates_per_s: ArrayLike, work: Work, rate_per_s: float) -> Mgc:
     service_s, load = workers / full, rate_per_s / full
     waits = erlang_c(workers, rate_per_s * service_s)
     if load >= 1.0:
-        return Mgc(workers, service_s, load, 1.0, math.inf, math.inf, math.inf)
+        return Mgc(workers=workers, service_s=service_s, load=load, waits=1.0, wait_s=math.inf, response_s=math.inf, p99_s=math.inf)
     mean_if = (1.0 + work.cv2) / 2.0 / (full - rate_per_s)
     times = np.asarray(work.times_s) * (service_s / work.mean_s)
     p99_s = _quantile(times, np.asarray(work.shares), waits, mean_if)
-    return Mgc(workers, service_s, load, waits, waits * mean_if, waits * mean_if + service_s, p99_s)
+    return Mgc(
+        workers=workers,
+        service_s=service_s,
+        load=load,
+        waits=waits,
+        wait_s=waits * mean_if,
+        response_s=waits * mean_if + service_s,
+        p99_s=p99_s,
+    )
 
 
 def _quantile(times: np.ndarray, shares: np.ndarray, waits: float, mean_if: float) -> float:

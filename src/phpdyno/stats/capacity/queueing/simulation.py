@@ -76,7 +76,25 @@ def assess(
     load = offered.rate_per_s / float(rates[-1])
     stretch, beyond = curve.rate_per_s(1) * work.mean_s, workers > curve.last
     if load >= 1.0 and backlog is None:
-        return Assessment(workers, offered.rate_per_s, load, *(math.inf,) * 6, 0.0, 0.0, 1.0, 0.0, 0, False, beyond, stretch)
+        return Assessment(
+            workers=workers,
+            rate_per_s=offered.rate_per_s,
+            load=load,
+            mean_s=math.inf,
+            p50_s=math.inf,
+            p95_s=math.inf,
+            p99_s=math.inf,
+            p99_low_s=math.inf,
+            p99_high_s=math.inf,
+            sigma_simulated=0.0,
+            sigma_rates=0.0,
+            waits=1.0,
+            refused=0.0,
+            requests=0,
+            settled=False,
+            beyond=beyond,
+            stretch=stretch,
+        )
 
     setting = Setting(work, offered, length_of(load, work.cv2), backlog)
     runs = replications(setting, rates, seed, quick=quick)
@@ -88,23 +106,23 @@ def assess(
         by_rates = _by_rates(setting, runs, drawn) if unable <= ALPHA / 2.0 else math.inf
     down, up = (_reach(p99.value_s, end, by_rates) for end in (p99.low_s, p99.high_s))
     return Assessment(
-        workers,
-        offered.rate_per_s,
-        load,
-        runs.mean_s,
-        runs.percentile(50.0).value_s,
-        runs.percentile(95.0).value_s,
-        p99.value_s,
-        p99.value_s * math.exp(-down) if math.isfinite(p99.value_s) else p99.low_s,
-        p99.value_s * math.exp(up) if math.isfinite(up) and setting.length.settled else math.inf,
-        p99.sigma,
-        by_rates,
-        runs.waits,
-        runs.refused,
-        runs.response_s.size,
-        setting.length.settled,
-        beyond,
-        stretch,
+        workers=workers,
+        rate_per_s=offered.rate_per_s,
+        load=load,
+        mean_s=runs.mean_s,
+        p50_s=runs.percentile(50.0).value_s,
+        p95_s=runs.percentile(95.0).value_s,
+        p99_s=p99.value_s,
+        p99_low_s=p99.value_s * math.exp(-down) if math.isfinite(p99.value_s) else p99.low_s,
+        p99_high_s=p99.value_s * math.exp(up) if math.isfinite(up) and setting.length.settled else math.inf,
+        sigma_simulated=p99.sigma,
+        sigma_rates=by_rates,
+        waits=runs.waits,
+        refused=runs.refused,
+        requests=runs.response_s.size,
+        settled=setting.length.settled,
+        beyond=beyond,
+        stretch=stretch,
     )
 
 
