@@ -1,11 +1,12 @@
 # The newcomer's commands. `make` alone tells them.
 PYTHON := .venv/bin/python
-# Side by side on all cores; what starts servers needs the host for itself.
+# Side by side on all cores; of those that start servers, two at a time, but for those that need the host for themselves.
 FAST := 'not integration and not slow'
-SERVERS := 'integration or slow'
+ALONE := '(integration or slow) and alone and not long'
+BESIDE := '(integration or slow) and not alone and not long'
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help setup demo test test-fast lint bench format venv
+.PHONY: help setup demo test test-long test-fast lint bench format venv
 # Prerequisites are steps in an order (setup, then lint); with -j they would run at the same time.
 .NOTPARALLEL:
 
@@ -13,8 +14,9 @@ help:
 	@printf '%s\n' \
 	  'make setup      install what is missing, build the native core; leaves .venv/bin/phpdyno' \
 	  'make demo       setup, then tunes WordPress: what helps it here (about eight minutes)' \
-	  'make test       setup, then every test' \
+	  'make test       setup, then the tests' \
 	  'make test-fast  the tests that need no server (under two minutes)' \
+	  'make test-long  what takes too long for every day: builds, all connectors, long searches' \
 	  'make lint       style, types, layers' \
 	  'make bench      the figures of docs/benchmarks.md'
 
@@ -31,7 +33,11 @@ demo: setup
 test: setup lint
 	cargo test --release --locked --quiet --workspace --exclude dyno-py
 	$(PYTHON) -m pytest -q -n auto -m $(FAST)
-	$(PYTHON) -m pytest -m $(SERVERS)
+	$(PYTHON) -m pytest -m $(ALONE)
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m $(BESIDE)
+
+test-long: setup
+	$(PYTHON) -m pytest -m long
 
 test-fast: venv
 	$(PYTHON) -m pytest -q -n auto -m $(FAST)

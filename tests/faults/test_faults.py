@@ -299,6 +299,7 @@ def test_without_nginx_and_mariadb_fastcgi_still_measures(only: Callable[..., di
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.alone
 def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "10s"]
@@ -331,6 +332,7 @@ def test_static_files_beside_pages_are_measured_and_static_files_alone_are_refus
     assert "static files" in fault_of(alone.stderr)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_ended_at_random_moments_nothing_is_left() -> None:
     assert kill_loop.main(["--times", "9", "--seed", "2"]) == 0

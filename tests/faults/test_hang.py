@@ -20,7 +20,7 @@ from tests.support.pages import page_that
 from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 # All workers stop answering after some 100 requests, in the second slot.
 HANGING = page_that("HANG", after=100, then="sleep(60);")

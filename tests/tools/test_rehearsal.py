@@ -11,6 +11,7 @@ from tools.bench.stamp import ROOT
 from tests.support.traces import wait_for_no_traces
 
 
+@pytest.mark.long
 @pytest.mark.integration
 @pytest.mark.slow
 def test_a_rehearsal_of_the_load_core_measures_prints_a_page_and_leaves_nothing() -> None:

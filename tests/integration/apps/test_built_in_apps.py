@@ -22,14 +22,15 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.real.apps import ask, check_read_only, fetch, need_packages, on_the_bench, served, written
 from tests.support.real.command import FEWEST, phpdyno, records_of, row
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.alone]
 
 APPS = {"symfony-hello": symfony_hello, "mediawiki": mediawiki, "wordpress": wordpress}
+NAMES = [pytest.param(name, marks=pytest.mark.long if name == "mediawiki" else ()) for name in APPS]
 BUDGETS = {"symfony-hello": "30s", "mediawiki": "90s", "wordpress": "40s"}
 """Several times what the fewest blocks take: a start of mediawiki with its warm-up takes seconds."""
 LEAST_BYTES = {"symfony-hello": 130, "mediawiki": 15_000, "wordpress": 20_000}
 SETTINGS = [
-    (name, setting, value)
+    pytest.param(name, setting, value, marks=pytest.mark.long if name == "mediawiki" else ())
     for name, module in APPS.items()
     for setting, offered in module.SETTINGS.items()
     for value in offered.values
@@ -77,7 +78,7 @@ def statements(supervisor: Supervisor, database: Database | None) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", NAMES)
 def test_downloaded_once_then_only_copied(tmp_path: Path, cache: Path, name: str) -> None:
     need_packages(APPS[name].PACKAGES)
     told: list[str] = []
@@ -93,7 +94,7 @@ def test_downloaded_once_then_only_copied(tmp_path: Path, cache: Path, name: str
     assert [line.split()[0] for line in told if "downloading" in line or "copying" in line] == ["downloading", "copying", "copying"]
 
 
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", NAMES)
 def test_two_copies_answer_equally_and_write_nothing(name: str, answers_of: Callable[..., list[list[Answer]]]) -> None:
     need_packages(APPS[name].PACKAGES)
     first, second = answers_of(name), answers_of(name, number=2)
@@ -106,7 +107,7 @@ def test_two_copies_answer_equally_and_write_nothing(name: str, answers_of: Call
     assert max(mask.masked_fraction for mask in expectation.masks) < 0.02
 
 
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_target_over_fastcgi(tmp_path: Path, cache: Path, name: str) -> None:
     """Through nginx they are asked by the comparison below."""
     need_packages(APPS[name].PACKAGES)
@@ -152,7 +153,7 @@ def test_symfony_uses_the_caches_that_were_made_for_its_mode(tmp_path: Path, cac
     assert (b"There is no part nothing" in missing.body) == (debug == "1")
 
 
-@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("name", NAMES)
 def test_compared_with_itself_by_the_real_command(tmp_path: Path, cache: Path, name: str) -> None:
     need_packages(APPS[name].PACKAGES)
     runs = tmp_path / "runs"

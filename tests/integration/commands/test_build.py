@@ -27,6 +27,7 @@ from tests.support.real.extension import extension_source
 BOLT = ("bolt-19", "libbolt-19-dev")
 MISSING = missing_of((*TOOLS, *BOLT))
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.integration,
     pytest.mark.slow,
     needs(not MISSING, f"compiling PHP needs {', '.join(MISSING)}"),

@@ -88,6 +88,7 @@ def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path
     assert "the control has the same value" in row(answer, "ini.opcache.validate_timestamps=1")["reason"]
 
 
+@pytest.mark.alone
 def test_fastcgi_and_tcp_and_several_workers(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     answer = compared(docroot, runs, "--treatment", "web.socket=tcp", "--transport", "fastcgi", "--concurrency", "3", "--budget", "6s")

@@ -17,6 +17,7 @@ from phpdyno.apps.source import silent
 from phpdyno.commands.connectors.operations import KNOWN
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.servers.tarantool.server import SCRIPT
 from tests.support.places import ROOT
 from tests.support.real.command import await_journal, fault_of, phpdyno, start
 from tests.support.traces import wait_for_no_traces
@@ -57,6 +58,7 @@ def test_many_in_flight_are_faster_than_one_and_every_answer_is_right(tmp_path: 
     assert wait_for_no_traces() == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_operation_is_carried_out_rightly(tmp_path: Path) -> None:
     operations = [name for name in KNOWN if not name.endswith("-prepared") and name not in ELSEWHERE]
@@ -68,6 +70,7 @@ def test_every_operation_is_carried_out_rightly(tmp_path: Path) -> None:
     assert {key: told for key, told in problems.items() if told != ("", 0)} == {}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_prepared_statements_are_carried_out_rightly(tmp_path: Path) -> None:
     operations = [name for name in KNOWN if name.endswith("-prepared")]
@@ -76,6 +79,7 @@ def test_prepared_statements_are_carried_out_rightly(tmp_path: Path) -> None:
     assert {key: told for key, told in problems.items() if told != ("", 0)} == {}
 
 
+@pytest.mark.long
 def test_every_engine_deletes_rightly(tmp_path: Path) -> None:
     """A tuple is there once."""
     engines = "sync,fibers,fibers-sockets,batch,window"
@@ -99,6 +103,7 @@ def test_a_client_that_answers_wrongly_has_no_figure(tmp_path: Path) -> None:
     assert "a wrong answer" in theirs["problem"] or "answers differently" in theirs["problem"]
 
 
+@pytest.mark.long
 def test_several_processes_share_the_work_and_all_of_them_are_metered(tmp_path: Path) -> None:
     asked = ("--ops", "select", "--engines", "sync,fibers", "--in-flight", "25", "--processes", "1,2", "--budget", "20s")
     found = measured(tmp_path, *asked)
@@ -124,6 +129,7 @@ def test_syscalls_are_counted_for_every_client(tmp_path: Path) -> None:
     assert counted["ceiling window@512 unix"] is None
 
 
+@pytest.mark.long
 def test_a_packer_by_an_extension_that_is_not_installed_answers_the_same(supervisor: Supervisor, tmp_path: Path) -> None:
     def build(place: Path, versions: Mapping[str, str]) -> None:
         fetch_packages(supervisor, versions, place)
@@ -198,7 +204,7 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
 def test_a_server_that_is_killed_ends_the_run_in_one_line(tmp_path: Path) -> None:
     working = start("connectors", "--ops", "select", "--engines", "sync,window", "--in-flight", "25", "--budget", "60s", "--runs", tmp_path)
     await_journal(tmp_path, "block", by=working)
-    subprocess.run(["pkill", "-KILL", "-f", "tarantool.lua"], check=True)
+    subprocess.run(["pkill", "-KILL", "-f", SCRIPT.name], check=True)
     _, errors = working.communicate(timeout=60)
     assert working.returncode == 1
     assert "Tarantool was ended by SIGKILL" in fault_of(errors.splitlines()[-1]), errors

@@ -48,6 +48,7 @@ def value(found: Explained, key: SectionKey, name: str, arm: int = 0) -> float:
     return reading.value
 
 
+@pytest.mark.long
 def test_the_same_arm_twice_agrees(tmp_path: Path) -> None:
     found = explained("hello", "ini.opcache.enable=1", "ini.opcache.enable=1", runs=tmp_path, short=("--budget", "6s"))
     assert found.arms == ("ini.opcache.enable=1", "ini.opcache.enable=1 (again)")
@@ -78,6 +79,7 @@ def test_opcache_off_costs_php_and_brings_the_calls_back_that_load_scripts(tmp_p
     assert wait_for_no_traces() == []
 
 
+@pytest.mark.alone
 @needs(shutil.which("valgrind"), "valgrind is not installed")
 def test_functions_and_instructions_of_a_change_and_stacks_for_other_tools(tmp_path: Path) -> None:
     work = "<?php function busy(int $n): int { $s = 0; for ($i = 0; $i < $n; $i++) { $s += $i % 7; } return $s; } echo busy(100000);"
@@ -266,6 +268,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, after_s: float) -> None:
     assert wait_for_no_traces() == []
 
 
+@pytest.mark.long
 def test_a_comparison_looks_inside_its_treatment_afterwards_goes_on_with_it_and_shows_it_again(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     argv = ("--docroot", site(tmp_path / "site"), "--url", "/", "--treatment", "ini.opcache.enable=0", "--explain", *FEWEST)

@@ -129,6 +129,7 @@ def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
     assert wait_for_no_traces() == []
 
 
+@pytest.mark.alone
 def test_an_open_loop_has_response_times_where_they_are_the_servers(tmp_path: Path, runs: Path) -> None:
     """Answers take 20 ms at least, so the generator may be 1 ms late at its 99th percentile. In 24 visits it was late for less than 1 % of
     the response time in 22, for 3.4 % at most, and one visit in three that counts is enough."""
@@ -245,6 +246,7 @@ def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: 
     assert all(visit.cpu.web_ns is None for visit in busy)
 
 
+@pytest.mark.long
 def test_kept_connections_hold_a_worker_each_in_the_open_loop_as_well(runs: Path) -> None:
     five, six = "pool.pm.max_children=5", "pool.pm.max_children=6"
     points = points_of((1, 5), 0.7, kept=True)

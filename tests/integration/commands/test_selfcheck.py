@@ -29,6 +29,7 @@ def await_comparisons(runs: Path, count: int, process: subprocess.Popen[str], ti
     raise AssertionError(f"no {count} comparison(s) within {timeout_s:.0f} s")
 
 
+@pytest.mark.long
 def test_interrupted_and_killed_on_the_way_a_selfcheck_finds_what_was_planted_and_leaves_its_record_only(tmp_path: Path) -> None:
     first = start(*TINY, "--runs", tmp_path)
     await_comparisons(tmp_path, 1, first)

@@ -46,6 +46,7 @@ def sized(docroot: Path, runs: Path, *argv: str) -> SizeFound:
     return msgspec.json.decode(answer.stdout, type=SizeFound)
 
 
+@pytest.mark.alone
 def test_full_cores_want_few_workers_and_the_pool_is_a_bundle(tmp_path: Path, runs: Path) -> None:
     found = sized(site(tmp_path / "site", index=COMPUTES), runs, "--budget", "15s", "--no-managers")
     # However full the cores, one worker is as good as any but for the moments in which it waits for its next request.
@@ -60,6 +61,7 @@ def test_full_cores_want_few_workers_and_the_pool_is_a_bundle(tmp_path: Path, ru
     assert wait_for_no_traces() == []
 
 
+@pytest.mark.long
 def test_sleeping_requests_want_many_and_a_dynamic_pool_starts_one_a_second(tmp_path: Path, runs: Path) -> None:
     argv = ("--budget", "25s", "--most", "16", "--rate", "300/s", "--p99", "200ms")
     found = sized(site(tmp_path / "site", index=SLEEPS), runs, *argv)

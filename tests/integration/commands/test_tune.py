@@ -43,6 +43,7 @@ def tuned(docroot: Path, runs: Path, *argv: str, timeout_s: float = 400.0) -> tu
     return read_tune(the_run(runs)), answer
 
 
+@pytest.mark.long
 def test_preloading_is_made_from_what_the_app_loads(docroot: Path, runs: Path) -> None:
     record, _ = tuned(docroot, runs, *MARGIN, "--knob", "ini.opcache.preload", "--budget", "100s", "--transport", "fastcgi")
     assert set(record.found.scripts) == {"index.php", "part.php"}
@@ -68,6 +69,7 @@ def interrupted_in(phase: str, runs: Path, process: subprocess.Popen[str]) -> No
     assert wait_for_no_traces() == []
 
 
+@pytest.mark.long
 def test_a_tune_that_is_interrupted_in_every_phase_goes_on_without_losing_a_block(docroot: Path, runs: Path) -> None:
     # A second change that helps by itself: assertions that are not compiled. So the winner has two parts to be taken apart.
     asserting = "for ($k = 0; $k < 40000; $k++) { assert($k >= 0); }\necho '<html>"
@@ -125,6 +127,7 @@ function turn(int $turns): int { $sum = 0; for ($i = 0; $i < $turns; $i++) { $su
 """
 
 
+@pytest.mark.long
 def test_changes_that_break_something_are_rejected_with_the_reason_and_the_search_goes_on(docroot: Path, runs: Path) -> None:
     (docroot / "index.php").write_text(PLANTED)
     fatal = docroot / "fatal.php"
@@ -157,6 +160,7 @@ AT_ODDS = LOOP.replace(
 )
 
 
+@pytest.mark.alone
 def test_what_helps_is_found_proved_and_bundled_without_what_does_not_go_together_with_it(docroot: Path, runs: Path) -> None:
     (docroot / "index.php").write_text(AT_ODDS)
     record, answer = tuned(docroot, runs, *KNOBS, "--budget", "150s", "--transport", "fastcgi")

@@ -420,6 +420,7 @@ def test_a_hostile_app_is_measured_and_reaches_nothing(scene: Scene) -> None:
     measured_and_nothing_reached(scene)
 
 
+@pytest.mark.long
 def test_a_hostile_app_that_is_not_copied_reaches_nothing_either(large_scene: Scene) -> None:
     measured_and_nothing_reached(large_scene, overlaid=True)
 
@@ -443,6 +444,7 @@ def measured_and_nothing_reached(scene: Scene, *, overlaid: bool = False) -> Non
     assert not problems, told(problems)
 
 
+@pytest.mark.long
 def test_a_hostile_script_is_measured_and_reaches_nothing(scene: Scene) -> None:
     with Watch(scene.site) as watch:
         process = scene.start(*scene.compare("--script", scene.site / "bench.php"))

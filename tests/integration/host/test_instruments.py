@@ -163,6 +163,7 @@ def shares(found: PhpProfile, clock: str = "wall") -> dict[str, tuple[float, flo
     return {each.name: (each.own, each.inclusive) for each in profile.functions}
 
 
+@pytest.mark.alone
 def test_functions_have_the_shares_that_they_work_for(tmp_path: Path) -> None:
     with deployed(tmp_path, index=WORK) as bench:
         found = sample_functions(bench, plain_arm("plain"), meters(), seconds=4.0, progress=FakeProgress())

@@ -177,6 +177,7 @@ def test_without_the_module_the_line_that_installs_it_is_said(monkeypatch: pytes
         stack_apache.find_mod_php(plain_arm("apache", APACHE))
 
 
+@pytest.mark.long
 def test_a_sweep_beside_nginx_and_php_fpm(tmp_path: Path) -> None:
     argv: list[str | Path] = ["measure", "hello", "--arm", "web.server=apache-mod_php", "--concurrency", "1,4", "--no-open"]
     answer = phpdyno(*argv, "--budget", "40s", "--runs", tmp_path / "runs", "--json")

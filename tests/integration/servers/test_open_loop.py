@@ -12,7 +12,7 @@ from phpdyno.drive.requests import native_targets
 from phpdyno.model.plan import Transport
 from tests.support.real.stack import plain_arm, plain_bench
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 SLOW = "<?php usleep(50000); echo 'done';"
 ONE_WORKER = {"pool.pm": "static", "pool.pm.max_children": "1"}

@@ -19,7 +19,11 @@ from tests.support.real.command import phpdyno
 from tests.support.real.live import LivePhp, live_php
 from tests.support.real.watched import WAIT_S, loaded, pool_text, watching
 
-pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="another account's memory can be read by root only")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(os.geteuid() != 0, reason="another account's memory can be read by root only"),
+    pytest.mark.alone,
+]
 FAST = ("--interval", "0.3s")
 
 

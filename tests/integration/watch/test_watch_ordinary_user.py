@@ -11,7 +11,7 @@ from tests.support.real.live import live_php
 from tests.support.real.watched import loaded, pool_text
 
 __all__ = ("home", "python")
-pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")]
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else"), pytest.mark.alone]
 
 
 def test_it_sees_time_queue_and_workers_and_says_what_is_missing(home: Path, python: tuple[str, dict[str, str]]) -> None:

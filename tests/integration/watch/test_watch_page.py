@@ -18,6 +18,7 @@ from tests.support.real.watched import WAIT_S, Watching, loaded, pool_text, watc
 
 CHROMIUM = find_chromium()
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.integration,
     pytest.mark.skipif(os.geteuid() != 0, reason="another account's memory can be read by root only"),
 ]
