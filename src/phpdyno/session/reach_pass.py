@@ -9,7 +9,7 @@ import numpy as np
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import ScriptDriver
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.stage import Stage
 from phpdyno.explain.tracing.strace import CannotTrace
@@ -74,7 +74,7 @@ def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = 
     sequence = np.tile(np.arange(len(workload.targets), dtype=np.uint32), ROUNDS)[:most]
     with bench.running([arm]) as (instance,):
         panel = Panel("cpu", arm, (), 1)
-        lane = make_lane(instance, bench, panel, workload=workload, transport=bench.transport, lengths={})
+        lane = driven_instance(instance, bench, panel, workload=workload, transport=bench.transport, lengths={})
         try:
             return watch_requests(bench.supervisor, lane, sequence, ours=_ours(bench, arm), sendmail=[OWN_INI["sendmail_path"]]), ""
         except CannotTrace as error:

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.apps.registry import open_app
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.experiment.common.warm_up import warm_up
 from phpdyno.explain.counting.counters import EVENTS, CannotReadCounters, count_events, count_with
@@ -268,7 +268,9 @@ def test_code_of_the_jit_has_its_functions_name(tmp_path: Path) -> None:
             pytest.skip("the JIT's names are read in the bottle")
         arm = told_to_perf(plain_arm("jit", WITH_JIT), bench.supervisor)
         with bench.running([arm]) as (instance,):
-            lane = make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=bench.app.workload, transport=bench.transport, lengths={})
+            lane = driven_instance(
+                instance, bench, Panel("cpu", arm, (), 1), workload=bench.app.workload, transport=bench.transport, lengths={}
+            )
             warm_up(lane, meters(), metric="cpu", weights=[1.0], env_names=(), workers=1)
             with sampling(bench.supervisor, "jit", children_of(instance.php_pid)) as seen:
                 lane.driver.drive(np.zeros(2000, dtype=np.uint32))

@@ -12,7 +12,7 @@ import pytest
 from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.host.cgroup import find_cpu_groups
 from phpdyno.host.cores import split_cores
@@ -111,7 +111,7 @@ def test_more_in_flight_than_processes_wait_for_no_kept_connection(tmp_path: Pat
     """Kept by two, two connections would be served and the others at Apache's KeepAliveTimeout, 5 s after the last request of the two."""
     arm = plain_arm("apache", {**APACHE, "pool.pm.max_children": "2"})
     with plain_bench(tmp_path) as bench, bench.running([arm]) as (instance,):
-        lane = make_lane(instance, bench, Panel("throughput", arm, (), 6), workload=bench.app.workload, transport="http", lengths={})
+        lane = driven_instance(instance, bench, Panel("throughput", arm, (), 6), workload=bench.app.workload, transport="http", lengths={})
         began = time.monotonic()
         assert failures(lane.driver.drive(np.zeros(120, np.uint32))) == ""
         assert time.monotonic() - began < 4.0

@@ -8,7 +8,7 @@ import pytest
 from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
-from phpdyno.experiment.common.first_requests import wake
+from phpdyno.experiment.common.first_requests import make_first_requests
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.servers.facts.meter import children_of
 from tests.support.real.stack import plain_arm, plain_bench
@@ -30,7 +30,7 @@ def test_woken_instances_answered_and_are_back_on_the_measured_cores(tmp_path: P
         targets = native_targets(bench.app.workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
         lanes = [DrivenInstance(instance, NativeDriver(instance.http, targets, keep_alive=True)) for instance in instances]
 
-        answers = wake(lanes, 1, bench.cores)
+        answers = make_first_requests(lanes, 1, bench.cores)
 
         assert [(OUTCOMES[given[0].outcome], given[0].body) for given in answers] == [("ok", b"woken")] * len(arms)
         assert [instance.read_facts(()).opcache is not None for instance in instances] == [True] * len(arms)
@@ -44,7 +44,9 @@ def test_a_large_pool_is_all_there_and_none_of_it_has_stayed_on_a_core_of_the_ot
     arms = [plain_arm(f"large {number}", {"pool.pm.max_children": str(LARGE)}) for number in range(2)]
     with plain_bench(tmp_path, index="<?php echo 'woken';") as bench, bench.running(arms) as instances:
         targets = native_targets(bench.app.workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
-        wake([DrivenInstance(instance, NativeDriver(instance.http, targets, keep_alive=True)) for instance in instances], 1, bench.cores)
+        make_first_requests(
+            [DrivenInstance(instance, NativeDriver(instance.http, targets, keep_alive=True)) for instance in instances], 1, bench.cores
+        )
         for instance in instances:
             pool = children_of(instance.php_pid)
             assert len(pool) == LARGE

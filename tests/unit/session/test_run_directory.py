@@ -94,7 +94,7 @@ BEGUN: dict[str, Callable[[Path], object]] = {
 def test_root_begins_nothing_below_somebody_elses_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv("SUDO_UID", raising=False)
     for module in (build, ladder, matrix, study_builds):
-        monkeypatch.setattr(module, "open_site", lambda *_, **__: pytest.fail("nothing is built"))
+        monkeypatch.setattr(module, "open_build_session", lambda *_, **__: pytest.fail("nothing is built"))
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     os.chown(theirs, BOB, BOB)

@@ -17,7 +17,7 @@ import numpy as np
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import silent
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.experiment.common.warm_up import warm_up
 from phpdyno.experiment.comparison.schedule import deal
@@ -110,7 +110,7 @@ def compare_outside(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
 def _warm(bench: Bench, stack: ExitStack, meters: SharedMeters) -> DrivenInstance:
     arm, workload = control_arm(), bench.app.workload
     (instance,) = stack.enter_context(bench.running([arm]))
-    lane = make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport="fastcgi", lengths={})
+    lane = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport="fastcgi", lengths={})
     stack.callback(lane.driver.close)
     warm_up(lane, meters, metric="cpu", weights=[target.weight for target in workload.targets], env_names=(), workers=1)
     lane.begin()

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.commands.build.sources import SourceRequest, find_ground
+from phpdyno.commands.build.sources import SourceRequest, find_source
 from phpdyno.commands.build.training_stack import AppTrainingStack
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.common.progress import Progress
@@ -153,7 +153,7 @@ class BuildSession:
 
 
 @contextmanager
-def open_site(foundation: SourceRequest, *, logs: Path, progress: Progress) -> Iterator[BuildSession]:
+def open_build_session(foundation: SourceRequest, *, logs: Path, progress: Progress) -> Iterator[BuildSession]:
     """A site for what the user wants built of; nothing is measured, and nothing else is built in this cache, while it is open. What is at
     work already is waited for.
 
@@ -162,7 +162,7 @@ def open_site(foundation: SourceRequest, *, logs: Path, progress: Progress) -> I
     shop = Workshop(cache_dir(), progress.note)
     # In this order: whoever has built goes on to measure with the lock in hand, and may build again.
     with MeasuringLock(waiting=progress.note), shop.alone(), Supervisor(logs) as supervisor:
-        yield BuildSession(shop, supervisor, find_ground(foundation, shop, supervisor, progress), progress)
+        yield BuildSession(shop, supervisor, find_source(foundation, shop, supervisor, progress), progress)
 
 
 def refuse_unknown(references: Iterable[str]) -> None:

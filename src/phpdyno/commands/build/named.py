@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.commands.build.builder import Trainee, open_site
+from phpdyno.commands.build.builder import Trainee, open_build_session
 from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
@@ -31,7 +31,7 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study
         mine = [each for each in wanted.builds if each.alone == alone]
         recipes = {each.name: parse_recipe(each.recipe) for each in mine}
         foundation = SourceRequest(alone=alone, laid_out=any(recipe.bolt for recipe in recipes.values()))
-        with open_site(foundation, logs=logs, progress=progress) as site:
+        with open_build_session(foundation, logs=logs, progress=progress) as site:
             training = dict.fromkeys(app for each in mine for app in each.train)
             taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}
             for each in mine:

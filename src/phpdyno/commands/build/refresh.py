@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.commands.build.builder import open_site
+from phpdyno.commands.build.builder import open_build_session
 from phpdyno.commands.build.run import Made
 from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.errors import DynoError, UsageError
@@ -56,7 +56,7 @@ def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tup
     made: dict[Path, Build] = {}
     if renewals:
         # Of BOLT each recipe with it is asked by itself: where it is missing, the others go on.
-        with open_site(SourceRequest(like, to_be_kept=True), logs=logs, progress=progress) as site:
+        with open_build_session(SourceRequest(like, to_be_kept=True), logs=logs, progress=progress) as site:
             for number, each in enumerate(renewals, 1):
                 title = f"build {number} of {len(renewals)}: {each.recipe.name}"
                 try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.commands.build.builder import Trainee, open_site, refuse_unknown
+from phpdyno.commands.build.builder import Trainee, open_build_session, refuse_unknown
 from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.commands.build.training_stack import PLACES
 from phpdyno.config.values import absolute
@@ -41,7 +41,7 @@ def build(wanted: BuildRequest, *, logs: Path, progress: Progress) -> Made:
     """Build, and return the directory and its record. Raises DynoError."""
     refuse_unknown(each.reference for each in wanted.trainees)
     foundation = structs.replace(wanted.foundation, laid_out=wanted.recipe.bolt)
-    with open_site(foundation, logs=logs, progress=progress) as site:
+    with open_build_session(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wanted.course) for each in wanted.trainees]
         return site.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
 

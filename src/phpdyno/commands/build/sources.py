@@ -57,7 +57,7 @@ class SourceRequest(Struct, frozen=True):
     laid_out: bool = False
 
 
-def find_ground(wanted: SourceRequest, shop: Workshop, supervisor: Supervisor, progress: Progress) -> BuildSource:
+def find_source(wanted: SourceRequest, shop: Workshop, supervisor: Supervisor, progress: Progress) -> BuildSource:
     """Raises UsageError for a source that is none or does not fit; DynoError: no such PHP, a package missing, no source to be had, or none
     of what is `to_be_kept`."""
     if wanted.zts and not wanted.alone:

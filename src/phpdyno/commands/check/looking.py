@@ -15,7 +15,7 @@ from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.drive.driver import Response
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S, answer_of
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.host.cores import on_cores
@@ -56,7 +56,7 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
 
 
 def _lane(instance: object, bench: Bench, arm: Arm, workload: Workload) -> DrivenInstance:
-    return make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})  # type: ignore[arg-type]
+    return driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})  # type: ignore[arg-type]
 
 
 def _targets(lane: DrivenInstance, workload: Workload) -> Iterator[TargetFound]:

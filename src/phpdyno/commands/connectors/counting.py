@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from phpdyno.commands.connectors.operations import MOST_IN_FLIGHT
 from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.explain.tracing.strace import CannotTrace, find_strace
@@ -71,7 +71,9 @@ def _count(arm: Arm, plan: Plan, bench: ConnectorBench) -> float:
         (instance,) = instances
         if not isinstance(instance, ConnectorInstance):
             raise DynoError("only a client's syscalls are counted", where=arm.name)
-        lane = make_lane(instance, bench, Panel(plan.metric, arm, (), 1), workload=plan.workload, transport=plan.transport, lengths={})
+        lane = driven_instance(
+            instance, bench, Panel(plan.metric, arm, (), 1), workload=plan.workload, transport=plan.transport, lengths={}
+        )
         sequence = np.zeros(OPERATIONS, dtype=np.uint32)
         try:
             _drive(lane, instance, sequence)

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from phpdyno.apps.registry import open_app
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import measure_slot
 from phpdyno.experiment.common.warm_up import warm_up
@@ -83,7 +83,7 @@ def sampled_in_turns(
     weights = [target.weight for target in workload.targets]
     with bench.running([told_to_perf(arm, bench.supervisor) for arm in arms]) as instances:
         lanes = [
-            make_lane(each, bench, Panel("cpu", each.arm, (), 1), workload=workload, transport=bench.transport, lengths={})
+            driven_instance(each, bench, Panel("cpu", each.arm, (), 1), workload=workload, transport=bench.transport, lengths={})
             for each in instances
         ]
         try:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.common.stage import RequestFailed
@@ -135,7 +135,7 @@ def _lanes(start: FreshStart) -> Iterator[list[DrivenInstance]]:
     start.progress.phase(f"start {start.turn + 1}: starting {' and '.join(dict.fromkeys(arm.name for arm in start.arms))}")
     with bench.running(start.arms) as instances, ExitStack() as stack:
         lanes = [
-            make_lane(
+            driven_instance(
                 each,
                 bench,
                 Panel("cpu", each.arm, (), start.concurrency),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.source import App
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.experiment.common.warm_up import warm_up
@@ -65,7 +65,7 @@ def _count_arm(
     workload = bench.app.workload
     weights = [target.weight for target in workload.targets]
     with bench.running([arm]) as (instance,):
-        lane = make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
+        lane = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
         warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=names, workers=1)
         traced = count_syscalls(bench.supervisor, lane, sequence)
         lane.driver.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from phpdyno.commands.build.builder import LOGS, Trainee, open_site, refuse_unknown
+from phpdyno.commands.build.builder import LOGS, Trainee, open_build_session, refuse_unknown
 from phpdyno.commands.build.named import refuse_rebuilt
 from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.commands.compare.run import CompareRequest, arms_of, compare, compare_in, planned_records, resume, why_missing
@@ -243,7 +243,7 @@ def _build_each(
     failed: dict[str, str] = {}
     question = climb.question
     trainee = Trainee(question.source.reference, workload=question.workload, requests=question.source.requests)
-    with open_site(climb.foundation, logs=logs, progress=progress) as site:
+    with open_build_session(climb.foundation, logs=logs, progress=progress) as site:
         teaching = site.taught_by(trainee, climb.course)
         for number, recipe in enumerate(recipes):
             title = f"build {number + 1} of {len(recipes)}: {recipe.name}"

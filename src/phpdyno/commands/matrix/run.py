@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from phpdyno import __version__
 from phpdyno.apps.registry import open_app
-from phpdyno.commands.build.builder import LOGS, Trainee, open_site
+from phpdyno.commands.build.builder import LOGS, Trainee, open_build_session
 from phpdyno.commands.build.named import refuse_rebuilt
 from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.commands.build.words import missing_words
@@ -133,7 +133,7 @@ def _ground(record: MatrixRecord) -> Provenance:
 
 def _build(wish: MatrixRequest, *, logs: Path, progress: Progress) -> _Made:
     foundation = structs.replace(wish.foundation, laid_out=wish.recipe.bolt)
-    with open_site(foundation, logs=logs, progress=progress) as site:
+    with open_build_session(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
         # The same recipe without what it learns: in a cell is nothing else, but for options that are there for BOLT.

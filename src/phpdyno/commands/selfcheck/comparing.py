@@ -63,7 +63,7 @@ class SelfcheckSetup(Struct, frozen=True):
 
 
 @contextmanager
-def open_scene(wish: SelfcheckRequest, run: Path, progress: Progress) -> Iterator[SelfcheckSetup]:
+def open_setup(wish: SelfcheckRequest, run: Path, progress: Progress) -> Iterator[SelfcheckSetup]:
     """Prepare the app and start what all instances share; logs go to the run. Raises DynoError."""
     cores = split_cores()
     with Supervisor(run / "logs") as supervisor, ExitStack() as stack:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
 from phpdyno.experiment.common.stage import Stage
@@ -118,7 +118,7 @@ def _lanes(loop: Loop, levels: Sequence[int]) -> Iterator[list[DrivenInstance]]:
     panel = Panel("cpu", arms[0], (), 1)
     instances = stage.start(arms)
     try:
-        yield [make_lane(each, stage, panel, workload=stage.app.workload, transport="fastcgi", lengths={}) for each in instances]
+        yield [driven_instance(each, stage, panel, workload=stage.app.workload, transport="fastcgi", lengths={}) for each in instances]
     finally:
         stage.stop(instances)
 

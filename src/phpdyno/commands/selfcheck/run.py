@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from phpdyno import __version__
-from phpdyno.commands.selfcheck.comparing import CURRENT, SelfcheckSetup, calibrate, measure_one, open_scene
+from phpdyno.commands.selfcheck.comparing import CURRENT, SelfcheckSetup, calibrate, measure_one, open_setup
 from phpdyno.commands.selfcheck.judged import claimed, holds_truth
 from phpdyno.commands.selfcheck.loop_cost import measure_ground
 from phpdyno.commands.selfcheck.schedule import Job, jobs_of
@@ -88,7 +88,7 @@ def _go(run: Path, progress: Progress) -> Checks:
         with MeasuringLock():
             drop_cut_off_line(run / CHECKS_FILE)
             before = read_checks(run)
-            with JournalWriter(run / CHECKS_FILE) as writer, open_scene(before.header.wish, run, progress) as scene:
+            with JournalWriter(run / CHECKS_FILE) as writer, open_setup(before.header.wish, run, progress) as scene:
                 ground = _ground(scene, before, writer)
                 progress.note(ground_in_words(ground))
                 session = calibrate(scene, ground)

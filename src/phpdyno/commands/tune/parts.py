@@ -7,7 +7,7 @@ from pathlib import Path
 from phpdyno import __version__
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.runner import Runner
 from phpdyno.experiment.comparison.state import RunState
@@ -96,7 +96,7 @@ class Parts:
             if not isinstance(instance, Instance):
                 return ()
             (panel,) = plan.panels()
-            lane = make_lane(instance, stage, panel, workload=plan.workload, transport=plan.transport, lengths=self._gate.lengths)
+            lane = driven_instance(instance, stage, panel, workload=plan.workload, transport=plan.transport, lengths=self._gate.lengths)
             for target in range(len(plan.workload.targets)):
                 lane.driver.fetch(target)
             return instance.read_scripts(instance.app.real_root)

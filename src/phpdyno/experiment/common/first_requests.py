@@ -21,7 +21,7 @@ HOME_S = 10.0
 POLL_S = 0.001
 
 
-def wake(lanes: Sequence[DrivenInstance], targets: int, cores: Cores, *, at_once: bool = True) -> list[list[Response]]:
+def make_first_requests(lanes: Sequence[DrivenInstance], targets: int, cores: Cores, *, at_once: bool = True) -> list[list[Response]]:
     """Ask every lane for every target once; the answers by lane and target.
 
     Several lanes `at_once`: meanwhile the instances may use all cores that share the memory of the measured ones (a page stays where it was

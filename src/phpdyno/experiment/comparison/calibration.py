@@ -53,7 +53,7 @@ class Calibrator(Struct, frozen=True):
     """What calibrating a panel needs: what starts further instances of the control, its part of the budget, how many A/A blocks, how long
     the first crew took to start, and how many requests a slot may have for the blocks to fit."""
 
-    muster: InstanceSetStart
+    starter: InstanceSetStart
     shared: SharedMeters
     stage: Stage
     budget_s: float
@@ -64,7 +64,7 @@ class Calibrator(Struct, frozen=True):
     def calibrate(self, crew: InstanceSet) -> Calibration:
         """Measure. Raises RequestFailed when the control fails meanwhile."""
         began = time.monotonic()
-        log, panel = self.muster.log, self.muster.panel
+        log, panel = self.starter.log, self.starter.panel
         warm = crew.warm[panel.control.name]
         wall_ns = self._settled_wall_ns(crew.control, warm.request_wall_ns)
         spend_s = calibration_s(self.budget_s)
@@ -101,10 +101,10 @@ class Calibrator(Struct, frozen=True):
         """Service time of a request once it is repeated. Warm-up ends as soon as nothing changes, so that slots sized by it would be too
         short for an app that is much faster than its first requests. Of an app so slow that few fit into the time, warm-up's stands."""
         count = SETTLING_NS // max(1, warm_wall_ns)
-        weights = [target.weight for target in self.muster.log.plan.workload.targets]
-        if self.muster.panel.concurrency > 1 or count < len(weights):
+        weights = [target.weight for target in self.starter.log.plan.workload.targets]
+        if self.starter.panel.concurrency > 1 or count < len(weights):
             return warm_wall_ns
-        sequence = deal(np.random.Generator(np.random.PCG64(self.muster.log.plan.seed + SEED)), weights, count)
+        sequence = deal(np.random.Generator(np.random.PCG64(self.starter.log.plan.seed + SEED)), weights, count)
         reading = measure_slot(lane, self.shared, sequence)
         if reading.failures:
             raise failed(lane, in_words(reading.failures))
@@ -120,8 +120,8 @@ class Calibrator(Struct, frozen=True):
         base = base_requests(request_wall_ns, lane.driver.least_slot_ns)
         count = math.ceil(spend_s / (base * request_wall_ns / 1e9 + slot_overhead_s))
         count = min(MOST_TRACE, max(LEAST_TRACE, count))
-        weights = [target.weight for target in self.muster.log.plan.workload.targets]
-        generator = np.random.Generator(np.random.PCG64(self.muster.log.plan.seed + SEED))
+        weights = [target.weight for target in self.starter.log.plan.workload.targets]
+        generator = np.random.Generator(np.random.PCG64(self.starter.log.plan.seed + SEED))
         sequences = deal(generator, weights, count * base).reshape(count, base)
         lane.begin()
         costs = []
@@ -130,7 +130,7 @@ class Calibrator(Struct, frozen=True):
             if reading.failures:
                 raise failed(lane, in_words(reading.failures))
             costs.append(float(reading.php_ns))
-            self.muster.log.tick()
+            self.starter.log.tick()
         if not any(costs):
             raise failed(lane, "nothing of the mix costs PHP anything")
         expected = _expected(np.asarray(costs), sequences, len(weights))
@@ -148,7 +148,7 @@ class Calibrator(Struct, frozen=True):
     def _aa(self, crew: InstanceSet, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
         """A/A blocks, each on a pair of the control's instances of its own, as many at once as memory holds; and the seconds that one of
         several started at once took."""
-        log, panel, blocks = self.muster.log, self.muster.panel, self.aa_blocks
+        log, panel, blocks = self.starter.log, self.starter.panel, self.aa_blocks
         pair_s = 2.0 * slot.requests * request_wall_ns / 1e9 / panel.concurrency
         pairs = max(LEAST_PAIRS[panel.metric], int(spend_s / blocks / pair_s))
         log.phase("calibrating: A/A blocks")
@@ -162,10 +162,10 @@ class Calibrator(Struct, frozen=True):
             with self._more(2 * len(numbers) - (0 in numbers)) as instances:
                 up_s += time.monotonic() - began
                 started += len(instances)
-                fresh = [self.muster.lane(instance) for instance in instances]
-                self.muster.wake(fresh)
+                fresh = [self.starter.lane(instance) for instance in instances]
+                self.starter.make_first_requests(fresh)
                 for lane in fresh:
-                    self.muster.warm(lane, asked=True)
+                    self.starter.warm(lane, asked=True)
                 lanes = [first, *fresh] if 0 in numbers else fresh
                 beside = zip(numbers, lanes[::2], lanes[1::2], strict=True)
                 found += [self._aa_block(number, one, other, slot, pairs) for number, one, other in beside]
@@ -179,7 +179,7 @@ class Calibrator(Struct, frozen=True):
         return found, up_s / started
 
     def _aa_block(self, number: int, control: DrivenInstance, other: DrivenInstance, slot: SlotChoice, pairs: int) -> Observation:
-        plan, metric = self.muster.log.plan, self.muster.panel.metric
+        plan, metric = self.starter.log.plan, self.starter.panel.metric
         schedule = schedule_block(
             seed=plan.seed + SEED,
             block=number,
@@ -195,9 +195,9 @@ class Calibrator(Struct, frozen=True):
             shared=self.shared,
             metric=metric,
             cores=self.stage.cores.measured,
-            tick=self.muster.log.tick,
+            tick=self.starter.log.tick,
         )
-        self.muster.log.take_clock(reading.clock_step_s, block=BEFORE_BLOCKS)
+        self.starter.log.take_clock(reading.clock_step_s, block=BEFORE_BLOCKS)
         seen = observe(number, AA, reading, plan=plan, metric=metric)
         if seen is None or reading.failed:
             raise failed(other if AA in reading.failed else control, "; ".join(reading.failed.values()) or "no pair was completed")
@@ -205,7 +205,7 @@ class Calibrator(Struct, frozen=True):
 
     @contextmanager
     def _more(self, count: int) -> Iterator[Sequence[LiveInstance]]:
-        instances = self.stage.start([self.muster.panel.control] * count)
+        instances = self.stage.start([self.starter.panel.control] * count)
         try:
             yield instances
         finally:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from phpdyno.drive.driver import Response
 from phpdyno.experiment.common.answer_check import AnswerCheck
-from phpdyno.experiment.common.first_requests import wake
+from phpdyno.experiment.common.first_requests import make_first_requests
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed
 from phpdyno.experiment.common.warm_up import CAP_S, Warm, warm_up
@@ -66,7 +66,7 @@ class InstanceSetStart:
         """The lane of an instance under the panel's load."""
         return self._make_lane(instance)
 
-    def muster(self, instances: Sequence[LiveInstance]) -> InstanceSet:
+    def bring_up(self, instances: Sequence[LiveInstance]) -> InstanceSet:
         """The first instance is the control's. Raises RequestFailed when one of its requests does, DynoError when it cannot be measured."""
         control, *rest = instances
         block = self.log.state.next_block
@@ -81,7 +81,7 @@ class InstanceSetStart:
         lanes = {each.arm.name: self.lane(each) for each in rest if each.arm.name not in self.log.state.verdicts}
         at_once = not self.gate.contended
         woken = [*([lane] if learnt else []), *lanes.values()]
-        answers = {each.instance.arm.name: given for each, given in zip(woken, self.wake(woken), strict=True)}
+        answers = {each.instance.arm.name: given for each, given in zip(woken, self.make_first_requests(woken), strict=True)}
         warm = {control.arm.name: self.warm(lane, asked=True)}
         if control.arm.name not in self.log.state.proofs:
             self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
@@ -106,12 +106,12 @@ class InstanceSetStart:
                 lanes.pop(name, None)
         return InstanceSet(lane, lanes, warm, time.monotonic() - start)
 
-    def wake(self, lanes: Sequence[DrivenInstance]) -> list[list[Response]]:
+    def make_first_requests(self, lanes: Sequence[DrivenInstance]) -> list[list[Response]]:
         """The first answers of fresh instances, by lane and target, asked for in an order that is drawn. Raises RequestFailed when the
         control gives none."""
         at_once = not self.gate.contended
         order = draw_order(len(lanes), seed=self.log.plan.seed, block=self.log.state.next_block, stage=1)
-        asked = wake([lanes[place] for place in order], len(self.log.plan.workload.targets), self._cores, at_once=at_once)
+        asked = make_first_requests([lanes[place] for place in order], len(self.log.plan.workload.targets), self._cores, at_once=at_once)
         given_to = dict(zip(order, asked, strict=True))
         answers = [given_to[place] for place in range(len(lanes))]
         for lane, given in zip(lanes, answers, strict=True):

@@ -68,7 +68,7 @@ class PanelRunner:
         self._bench = bench
         self._shared = shared
         self._run = run
-        self._muster = InstanceSetStart(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
+        self._starter = InstanceSetStart(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
@@ -104,7 +104,7 @@ class PanelRunner:
             began = time.monotonic()
             with self._live_crews(1) as (instances,), self._chances():
                 up_s = time.monotonic() - began
-                crew = self._muster.muster(instances)
+                crew = self._starter.bring_up(instances)
                 # One that a chance failure kept out comes along next time: the plan needs to know what its requests take.
                 if crew.treatments and set(crew.treatments) == set(self.open_treatments()):
                     self.found = self._calibrate(crew, up_s)
@@ -134,7 +134,13 @@ class PanelRunner:
             self._refuse("not even the fewest and shortest blocks fit", demand, self.log.spent_s())
         blocks, most = demand.aa_blocks(budget_s), most_requests(demand, budget_s, left_s)
         return Calibrator(
-            muster=self._muster, shared=self._shared, stage=self._bench, budget_s=budget_s, aa_blocks=blocks, up_s=up_s, most_requests=most
+            starter=self._starter,
+            shared=self._shared,
+            stage=self._bench,
+            budget_s=budget_s,
+            aa_blocks=blocks,
+            up_s=up_s,
+            most_requests=most,
         ).calibrate(crew)
 
     @contextmanager
@@ -230,7 +236,7 @@ class PanelRunner:
         block = self.log.state.next_block
         started = time.monotonic()
         self.log.phase(f"block {block + 1}: warming up")
-        crew = self._muster.muster(instances)
+        crew = self._starter.bring_up(instances)
         plan = self.calibrated
         if not crew.treatments or plan is None:
             return
@@ -239,7 +245,7 @@ class PanelRunner:
         reading = self._measure(crew, block, plan.pairs, plan.slot_requests)
         self._findings.take_failures(block, reading.failed, crew.lanes)
         turn = self.turn
-        self._muster.recheck(crew, block, turn, list(reading.failed))
+        self._starter.recheck(crew, block, turn, list(reading.failed))
         self._take_block(block, began, reading, tuple(crew.treatments))
         if not reading.failed:
             self._recent_s.append(up_s + time.monotonic() - started)

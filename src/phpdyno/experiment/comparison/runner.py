@@ -5,7 +5,7 @@ from pathlib import Path
 
 from phpdyno.errors import BudgetTooSmall, DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, Stage
@@ -45,7 +45,7 @@ class Runner:
         plan = self.state.plan
 
         def lane(instance: LiveInstance) -> DrivenInstance:
-            return make_lane(
+            return driven_instance(
                 instance,
                 self.bench,
                 panel,

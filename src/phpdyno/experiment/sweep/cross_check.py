@@ -12,7 +12,7 @@ from phpdyno.drive.driver import NativeDriver, failures
 from phpdyno.drive.requests import native_targets
 from phpdyno.drive.rivals import RIVAL_PACKAGES, Rival, RivalReport, ab_argv, read_ab, read_wrk, wrk_argv
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.lanes import UNLIMITED
+from phpdyno.experiment.common.driven_instances import UNLIMITED
 from phpdyno.host.checkup.check import install
 from phpdyno.journal.sweep import CrossChecked
 from phpdyno.model.workload import Target, Workload

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from phpdyno.drive.driver import LoopDriver, in_words
 from phpdyno.experiment.common.answer_check import AnswerCheck
-from phpdyno.experiment.common.lanes import UNLIMITED, native_driver
+from phpdyno.experiment.common.driven_instances import UNLIMITED, native_driver
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from phpdyno.drive.driver import failures
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.experiment.common.warm_up import warm_up
@@ -139,7 +139,7 @@ def count_with(
     weights = [target.weight for target in workload.targets]
     found: list[Mapping[str, Count]] = []
     with on_cores(bench.cores.helpers), bench.running([arm]) as (instance,):
-        lane = make_lane(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
+        lane = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
         with closing(lane.driver):
             warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=(), workers=1)
             requests = max(len(weights), math.ceil(ROUND_S * 1e9 / max(1, warm.request_wall_ns)))

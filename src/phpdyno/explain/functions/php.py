@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from phpdyno._native import Engine
 from phpdyno._native import Target as NativeTarget
 from phpdyno.drive.driver import failures
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.warm_up import warm_up
@@ -91,7 +91,7 @@ def sample_functions(
     with on_cores(bench.cores.helpers), bench.running([one]) as (instance,), _memory_of(instance) as memory:
         layout = _layout_of(bench, instance, memory)
         # Without a web server between, which would keep the core that the looks are made from busy at just the times when PHP begins.
-        lane = make_lane(instance, bench, Panel("cpu", one, (), 1), workload=workload, transport="fastcgi", lengths={})
+        lane = driven_instance(instance, bench, Panel("cpu", one, (), 1), workload=workload, transport="fastcgi", lengths={})
         with closing(lane.driver):
             warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=(), workers=1)
             wanted = math.ceil(seconds * 1e9 / TURNS / max(1, warm.request_wall_ns))

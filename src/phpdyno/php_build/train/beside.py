@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
-from phpdyno.experiment.common.lanes import make_lane
+from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import WorkerFacts
@@ -81,7 +81,7 @@ class Beside:
     def _lane(self, instance: Instance, closing: ExitStack) -> DrivenInstance:
         # Each answer is looked at whole, its length included.
         panel = Panel("cpu", instance.arm, (), 1)
-        lane = make_lane(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths={})
+        lane = driven_instance(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths={})
         closing.callback(lane.driver.close)
         return lane
 

@@ -68,8 +68,8 @@ def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(build_site, "MeasuringLock", noting_lock(seen, "lock"))
     monkeypatch.setattr(Workshop, "alone", lambda _: noting_lock(seen, "cache")())
     monkeypatch.setattr(build_site, "Supervisor", contextlib.nullcontext)
-    monkeypatch.setattr(build_site, "find_ground", fake_find)
-    with build_site.open_site(SourceRequest(), logs=tmp_path, progress=FakeProgress()):
+    monkeypatch.setattr(build_site, "find_source", fake_find)
+    with build_site.open_build_session(SourceRequest(), logs=tmp_path, progress=FakeProgress()):
         seen.append("open")
     # Whoever measures may build again: one that waits for the lock must not have the cache.
     assert seen == ["lock held", "cache held", "looked for a source", "open", "cache free", "lock free"]

@@ -64,7 +64,7 @@ class FakeSite:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
     found = FakeSite()
-    monkeypatch.setattr(workflow, "open_site", found.open)
+    monkeypatch.setattr(workflow, "open_build_session", found.open)
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
     return found
 

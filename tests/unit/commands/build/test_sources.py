@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.build import sources as build_ground
-from phpdyno.commands.build.sources import SourceRequest, find_ground
+from phpdyno.commands.build.sources import SourceRequest, find_source
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.php_build.order import BuildSource
 from phpdyno.php_build.source.given import PARSER
@@ -61,7 +61,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, progress: FakeProgress)
     monkeypatch.setattr(build_ground, "configured", lambda *_: ("--enable-fpm", "--with-openssl"))
     monkeypatch.setattr(build_ground, "modules_of", lambda *_: ("Core",))
     monkeypatch.setattr(build_ground._Search, "_pair", lambda _, installed, version: installed)
-    return lambda wanted: find_ground(wanted, Workshop(tmp_path / "cache", progress.note), nobody, progress)
+    return lambda wanted: find_source(wanted, Workshop(tmp_path / "cache", progress.note), nobody, progress)
 
 
 def source(place: Path, version: str, *, api: str = "20220829") -> Path:

@@ -57,7 +57,7 @@ def test_no_more_digits_than_there_are(seconds: float, words: str) -> None:
 def test_no_request_takes_too_long_for_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
     monkeypatch.setattr(block_file, "read_each", lambda cores: (HostCpu(0, 0, 0),))
-    monkeypatch.setattr(runner_file, "make_lane", lambda instance, *_, **__: DrivenInstance(instance, instance.driver))
+    monkeypatch.setattr(runner_file, "driven_instance", lambda instance, *_, **__: DrivenInstance(instance, instance.driver))
     app = PreparedApp("shop", tmp_path, Workload((Target("/"),)), version="1")
     made = estimate_plan(app, Arms(CONTROL, LOADED, (AA,), {AA.name: "cpu"}), "http", seed=1)
     # To calibrating a budget is to requests what another one is to shorter ones.

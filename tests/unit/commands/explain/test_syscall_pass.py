@@ -83,7 +83,7 @@ def count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             "MeasuringLock": contextlib.nullcontext,
             "serving": stack.stand,
             "on_cores": lambda _: contextlib.nullcontext(),
-            "make_lane": lambda arm, *_, **__: SimpleNamespace(arm=arm, driver=SimpleNamespace(close=lambda: None)),
+            "driven_instance": lambda arm, *_, **__: SimpleNamespace(arm=arm, driver=SimpleNamespace(close=lambda: None)),
             "warm_up": stack.warm_up,
             "count_syscalls": lambda *_: Traced(2, CALLS),
         }

@@ -52,7 +52,7 @@ def climbed(monkeypatch: pytest.MonkeyPatch, *recipes: str, bolt: str = "", prog
         return Path("/llvm-bolt")
 
     monkeypatch.setattr(workflow, "require_bolt", ask)
-    monkeypatch.setattr(workflow, "open_site", FakeSite().open)
+    monkeypatch.setattr(workflow, "open_build_session", FakeSite().open)
     climb = LadderRequest(tuple(map(parse_recipe, recipes)), CompareRequest(AppSource("wordpress")))
     return workflow.build_steps(climb, logs=Path("/logs"), progress=progress or FakeProgress())
 

@@ -42,7 +42,7 @@ def asked(tmp_path: Path, **changed: Any) -> LadderOptions:
 def test_what_cannot_be_built_or_measured_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], said: str
 ) -> None:
-    monkeypatch.setattr(workflow, "open_site", lambda *_, **__: pytest.fail("nothing is built"))
+    monkeypatch.setattr(workflow, "open_build_session", lambda *_, **__: pytest.fail("nothing is built"))
     with pytest.raises(UsageError, match=said):
         run(asked(tmp_path, **changed))
     assert not (tmp_path / "runs").exists()

@@ -45,7 +45,7 @@ class FakeSite:
 
 
 def made(monkeypatch: pytest.MonkeyPatch, *fails: str) -> dict[str, Build]:
-    monkeypatch.setattr(workflow, "open_site", FakeSite(*fails).open)
+    monkeypatch.setattr(workflow, "open_build_session", FakeSite(*fails).open)
     wish = MatrixRequest((Trainee("wordpress"), Trainee("hello")), parse_recipe("pgo+bolt"))
     return workflow._build(wish, logs=Path("/logs"), progress=FakeProgress()).profiled
 

@@ -38,7 +38,7 @@ APPS = ("hello", "symfony-hello")
 def test_what_cannot_be_built_or_measured_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], said: str
 ) -> None:
-    monkeypatch.setattr(workflow, "open_site", lambda *_, **__: pytest.fail("nothing is built"))
+    monkeypatch.setattr(workflow, "open_build_session", lambda *_, **__: pytest.fail("nothing is built"))
     usual = MatrixOptions(APPS, GroundOptions(), RECIPE, TRAINING, "1%", "95%", "10m", 1, tmp_path / "runs", None, json=True)
     with pytest.raises(UsageError, match=said):
         run(replace(usual, **changed))

@@ -50,7 +50,7 @@ def fake_lane(pid: int, fetch: Any) -> Any:
 
 
 def wake(lanes: list[Any], targets: int, cores: Cores, *, at_once: bool = True) -> Any:
-    return waking.wake(lanes, targets, cores, at_once=at_once)
+    return waking.make_first_requests(lanes, targets, cores, at_once=at_once)
 
 
 def affinities(family: tuple[int, int]) -> list[set[int]]:

@@ -59,7 +59,7 @@ class Wall:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits; lanes are the fakes' own; and one stolen tick would be all of a block that takes a millisecond."""
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
-    monkeypatch.setattr(runner_file, "make_lane", lambda instance, *_, **__: DrivenInstance(instance, instance.driver))
+    monkeypatch.setattr(runner_file, "driven_instance", lambda instance, *_, **__: DrivenInstance(instance, instance.driver))
     monkeypatch.setattr(block_file, "read_each", lambda cores: (HostCpu(0, 0, 0),))
 
 

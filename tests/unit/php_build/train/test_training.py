@@ -81,7 +81,7 @@ class FakeBench:
 def trainer(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> Trainer:
     monkeypatch.setattr(gate, "LEARNING_PAUSE_S", 0.0)
     monkeypatch.setattr(module, "children_of", lambda _: WORKERS)
-    monkeypatch.setattr(beside, "make_lane", bench.lane)
+    monkeypatch.setattr(beside, "driven_instance", bench.lane)
     monkeypatch.setattr(module, "_send", lambda _, pid, number: bench.asked.append((pid, number)))
     return Trainer(beside.Beside(cast(Bench, bench), CONTROL, WORKLOAD), WORKLOAD)
 

@@ -12,7 +12,7 @@ from phpdyno.drive.arrivals import constant, poisson
 from phpdyno.drive.driver import LoopDriver, in_words
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
-from phpdyno.experiment.common.lanes import UNLIMITED, native_driver
+from phpdyno.experiment.common.driven_instances import UNLIMITED, native_driver
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance

@@ -13,8 +13,8 @@ from phpdyno.model.runs.tune import Screening
 from phpdyno.model.verdict import Verdict
 from phpdyno.stats.screening.effects import Screened, screen
 from phpdyno.stats.screening.factorial import Design, designs
-from phpdyno.tuning.blame import blamed, without
 from phpdyno.tuning.budget import plan_screen
+from phpdyno.tuning.culprits import culprits, without
 from phpdyno.tuning.factors import Entry, batches, row_entries
 from phpdyno.tuning.outcome import screened_effects
 from phpdyno.tuning.readings import screen_readings
@@ -82,7 +82,7 @@ def _blame(ground: SearchState, rows: Sequence[Entry], broken: Mapping[str, Verd
         name: [each.knob for each in verdict.proofs if not each.proved and not each.same_as_control] for name, verdict in broken.items()
     }
     found: dict[str, str] = {}
-    for name in blamed(ground.factors, works, failed, idle):
+    for name in culprits(ground.factors, works, failed, idle):
         changes = next(choice for factor in ground.factors for choice in factor.choices if choice.name == name)
         of_it = [row for row in failed if changes.settings.keys() <= row.settings.keys()]
         shown = [each for row in of_it for each in broken[row.name].proofs if each.knob in changes.settings and not each.proved]

@@ -19,7 +19,7 @@ from phpdyno.servers.tarantool.connectors import ConnectorInstance
 UNLIMITED = 2**62
 
 
-class ConnectorLane(DrivenInstance):
+class DrivenConnector(DrivenInstance):
     """A lane of operations that change what the server holds: each slot finds it as the first one did."""
 
     def __init__(self, instance: ConnectorInstance | CeilingInstance, driver: ConnectorDriver | CeilingDriver) -> None:
@@ -32,7 +32,7 @@ class ConnectorLane(DrivenInstance):
         super().start_slot()
 
 
-def make_lane(
+def driven_instance(
     instance: LiveInstance,
     stage: Stage,
     panel: Panel,
@@ -50,9 +50,9 @@ def make_lane(
         most = CeilingDriver(
             instance.pipeline, instance.frames, in_flight=instance.in_flight, cores=stage.cores.measured, fetch_one=instance.fetch_one
         )
-        return ConnectorLane(instance, most)
+        return DrivenConnector(instance, most)
     if isinstance(instance, ConnectorInstance):
-        return ConnectorLane(instance, ConnectorDriver(instance.paths, len(workload.targets)))
+        return DrivenConnector(instance, ConnectorDriver(instance.paths, len(workload.targets)))
     if isinstance(instance, ScriptInstance):
         return DrivenInstance(
             instance, ScriptDriver(instance.path, [lengths.get(target.label, LengthClass()) for target in workload.targets])

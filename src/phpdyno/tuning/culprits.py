@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from phpdyno.tuning.factors import Entry, Factor, changes_at
 
 
-def blamed(
+def culprits(
     factors: Sequence[Factor], works: Sequence[Entry], broken: Sequence[Entry], idle: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
     """Names of the candidates without which no row would have been broken, as far as the rows tell.

@@ -1,5 +1,5 @@
 from phpdyno.stats.screening.factorial import design_for
-from phpdyno.tuning.blame import blamed, without
+from phpdyno.tuning.culprits import culprits, without
 from phpdyno.tuning.factors import Candidate, Entry, Factor, factors_of, row_entries
 
 A, B, C, D = (Candidate(name, {name: "1"}) for name in "abcd")
@@ -15,22 +15,22 @@ def split(*broken: str) -> tuple[list[Entry], list[Entry]]:
 
 def test_what_is_not_at_work_is_to_blame_and_nothing_else() -> None:
     works, failed = split("b")
-    assert blamed(FACTORS, works, failed, {row.name: ["b"] for row in failed}) == ("b",)
+    assert culprits(FACTORS, works, failed, {row.name: ["b"] for row in failed}) == ("b",)
 
 
 def test_of_two_that_do_not_go_together_the_less_promising_one_is_left_out() -> None:
     works, failed = split("a", "c")
     assert failed
-    assert blamed(FACTORS, works, failed, {}) == ("c",)
+    assert culprits(FACTORS, works, failed, {}) == ("c",)
 
 
 def test_one_that_breaks_every_row_that_it_is_in() -> None:
     works, failed = split("a")
-    assert blamed(FACTORS, works, failed, {}) == ("a",)
+    assert culprits(FACTORS, works, failed, {}) == ("a",)
 
 
 def test_nothing_is_to_blame_where_everything_works() -> None:
-    assert blamed(FACTORS, ROWS, [], {}) == ()
+    assert culprits(FACTORS, ROWS, [], {}) == ()
 
 
 def test_without_a_level_the_others_of_a_factor_stay() -> None:
