@@ -15,6 +15,7 @@ from phpdyno.journal.records import BlockDone, Ended, Incident
 from phpdyno.paths import live_root
 from phpdyno.servers import bench as bench_module
 from phpdyno.servers.facts.meter import children_of
+from phpdyno.servers.launching import free_port
 from tests.faults import kill_loop
 from tests.support.pages import page_that
 from tests.support.real.command import FEWEST, await_journal, fault_of, phpdyno, records_of, row, site, start, the_run
@@ -193,7 +194,7 @@ def _is_our_database(process: Path) -> bool:
 def test_a_port_that_somebody_took_is_given_up_for_another(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del runs
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        free, offered = bench_module.free_port, [taken.getsockname()[1], taken.getsockname()[1]]
+        free, offered = free_port, [taken.getsockname()[1], taken.getsockname()[1]]
         monkeypatch.setattr(bench_module, "free_port", lambda: offered.pop() if offered else free())
         with plain_bench(tmp_path) as bench, bench.running([plain_arm("control", {"web.socket": "tcp"})]) as (instance,):
             assert not offered
@@ -203,7 +204,7 @@ def test_a_port_that_somebody_took_is_given_up_for_another(tmp_path: Path, runs:
 def test_a_stranger_on_nginx_port_is_not_taken_for_our_nginx(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del runs
     with plain_bench(tmp_path) as bench, socket.create_server(("127.0.0.1", 0)) as taken:
-        free, offered = bench_module.free_port, [taken.getsockname()[1]]
+        free, offered = free_port, [taken.getsockname()[1]]
         monkeypatch.setattr(bench_module, "free_port", lambda: offered.pop() if offered else free())
         with bench.running([plain_arm("control")]) as (instance,):
             assert not offered

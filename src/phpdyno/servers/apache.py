@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -20,12 +20,10 @@ from phpdyno.server_files.apache import check_apache, ini_at_start, processes_of
 from phpdyno.servers.facts.worker import PROBE_TIMEOUT_NS, ProbeAnswer, probe_over_http
 from phpdyno.servers.host_settings import thp_off
 from phpdyno.servers.instance import ArmFailed, Instance
+from phpdyno.servers.launching import Launching, free_port
 from phpdyno.servers.placement import NO_INI, Placement, place_php, texts_in, write_as_read
 from phpdyno.servers.programs.finding import find_program, program_path, told
 from phpdyno.servers.programs.php import IniFiles
-
-if TYPE_CHECKING:
-    from phpdyno.servers.bench import Bench
 
 MODULES = Path("/usr/lib/apache2/modules")
 _PHP_VERSION = re.compile(rb"X-Powered-By: PHP/(\d+\.\d+\.\d+[^\0]{0,40})\0")
@@ -75,10 +73,8 @@ class ApacheInstance(Instance):
         return " | ".join(line.strip() for line in self.fpm.said().splitlines() if _ENDED_BY_SIGNAL in line)
 
 
-def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: Path) -> ApacheInstance:
+def launch_apache(bench: Launching, arm: Arm, number: int, directory: Path, run: Path) -> ApacheInstance:
     """Start an arm's Apache on a free port, in `directory` (which configures it) and `run` (which it may write to). Raises ArmFailed."""
-    from phpdyno.servers.bench import free_port  # noqa: PLC0415 (the bench starts us)
-
     real = bench.real_values(arm)
     bench.show(arm, real)
     files = bench.files_of(arm)
@@ -119,14 +115,14 @@ def launch_apache(bench: "Bench", arm: Arm, number: int, directory: Path, run: P
     )
 
 
-def _write_ini(bench: "Bench", arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
+def _write_ini(bench: Launching, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
     """The php.ini fragment, with those of the pool's own settings that mod_php cannot have for itself; what placed files stand for."""
     early = ini_at_start(arm.layer("pool"))
     settings = {**arm.settings, **{f"ini.{name}": value for name, value in early.items()}}
     return bench.write_ini(structs.replace(arm, settings=settings), directory, placement, texts | frozenset(early))
 
 
-def _configuration(bench: "Bench", arm: Arm, place: ApachePlace, *, mod_php: Path, php_ini: str, environment: Mapping[str, str]) -> str:
+def _configuration(bench: Launching, arm: Arm, place: ApachePlace, *, mod_php: Path, php_ini: str, environment: Mapping[str, str]) -> str:
     app = bench.app_of(arm)
     return render_apache(
         listen=place.listen,

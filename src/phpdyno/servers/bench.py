@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from phpdyno.servers.facts.meter import CgroupMeter, Meter, SchedstatMeter
 from phpdyno.servers.facts.pool_status import status_listen
 from phpdyno.servers.host_settings import HostSettings, in_order, thp_off, wants_settings
 from phpdyno.servers.instance import PRELOAD, ArmFailed, Instance, names_manager
+from phpdyno.servers.launching import free_port
 from phpdyno.servers.live.pool import secrets_behind
 from phpdyno.servers.placement import Placement, ini_options, place_php, texts_in, with_own_preload, write_as_read
 from phpdyno.servers.programs.finding import find_program
@@ -47,14 +47,6 @@ OWN_INI = {
 }
 PORT_ATTEMPTS = 3
 PORT_TAKEN = "ddress already in use"
-
-
-def free_port() -> int:
-    """A TCP port on loopback that is free at this moment."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Bench:

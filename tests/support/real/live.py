@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from phpdyno.servers.bench import PROBE, free_port
+from phpdyno.servers.bench import PROBE
 from phpdyno.servers.facts.worker import ProbeAnswer, probe_worker
+from phpdyno.servers.launching import free_port
 from phpdyno.servers.programs.php import default_fpm
 
 SECRET = "correct-horse-9f27"  # noqa: S105
