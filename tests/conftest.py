@@ -42,12 +42,14 @@ def unreserved() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """An interrupt arrives, also where whoever started the tests, as a job of a script does, has it ignored.
+    """An interrupt and a hang-up arrive, also where whoever started the tests, as a job of a script or nohup does, has them ignored.
 
     Tests that run side by side have a network each: the lock that lets one phpdyno measure on a host is a name in it.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput") and os.geteuid() == 0:
         namespaces.unshare(namespaces.NEWNET)
         namespaces.loopback_up()
