@@ -37,7 +37,7 @@ test: setup lint
 	$(PYTHON) -m pytest -n 2 --dist loadfile -m $(BESIDE)
 
 test-long: setup
-	$(PYTHON) -m pytest -m long
+	$(PYTHON) -m pytest -p tools.long_tests -m long
 
 test-fast: venv
 	$(PYTHON) -m pytest -q -n auto -m $(FAST)
