@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from phpdyno.commands.size import run as size_run
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.measuring import memory_guard
 from phpdyno.commands.size.measuring.pools import OutOfMemory
 from phpdyno.commands.size.pool_file import BUNDLE, check_pool
 from phpdyno.commands.size.record import PoolMeasured, Stopped, read_size
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
 from phpdyno.servers.programs.php import default_fpm

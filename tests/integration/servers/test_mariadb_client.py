@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from phpdyno.apps.data.databases import database_socket
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.measuring.limits import read_limits
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.errors import DynoError
 from phpdyno.model.plan import AppSource
 from phpdyno.servers.database.client import ask

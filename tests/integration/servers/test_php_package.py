@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from phpdyno.apps.source import silent
-from phpdyno.commands.connectors.doing import OWN_CONNECTOR
 from phpdyno.commands.connectors.program import find_server
+from phpdyno.commands.connectors.run import OWN_CONNECTOR
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.optional import needs

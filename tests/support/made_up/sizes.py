@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from phpdyno.commands.size.asked import GivenLimits, Objective, SizeRequest
 from phpdyno.commands.size.decision.decide import decide, response_curve
 from phpdyno.commands.size.decision.search import next_pool
 from phpdyno.commands.size.measuring.confirm import open_load
@@ -27,6 +26,7 @@ from phpdyno.commands.size.record import (
     SizeRun,
     TargetMeasured,
 )
+from phpdyno.commands.size.request import GivenLimits, Objective, SizeRequest
 from phpdyno.experiment.common.bottleneck import shares_of
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import AppSource

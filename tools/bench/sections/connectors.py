@@ -16,10 +16,10 @@ from pathlib import Path
 
 from tests.support.fakes.fake_study import FakeProgress
 
-from phpdyno.commands.connectors.asked import LabRequest, divided, paths_of, rows_of
 from phpdyno.commands.connectors.clients import OWN, PECL, TARANTOOL_PHP, Here
-from phpdyno.commands.connectors.doing import OWN_CONNECTOR, measure_connectors
 from phpdyno.commands.connectors.found import OperationFound, RowFound, lab_found
+from phpdyno.commands.connectors.request import LabRequest, divided, paths_of, rows_of
+from phpdyno.commands.connectors.run import OWN_CONNECTOR, measure_connectors
 from phpdyno.model.runs.connector import ConnectorRow
 from phpdyno.servers.programs.php import default_cli
 from tools.bench.figures import Figure, Target, ratio_figure

@@ -11,11 +11,11 @@ from tests.support.fakes.fake_study import FakeProgress
 
 from phpdyno.commands.measure.run import MeasureRequest
 from phpdyno.commands.measure.run import measure as sweep_pools
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import cost_of_pools
 from phpdyno.commands.size.decision.models import searched
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.record import SizeRun, read_size
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.run import size
 from phpdyno.journal.sweep import Sweep, read_sweep

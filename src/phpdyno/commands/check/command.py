@@ -10,7 +10,7 @@ from rich.table import Table
 
 from phpdyno.commands.check import view
 from phpdyno.commands.check.found import CheckFound
-from phpdyno.commands.check.looking import look_at
+from phpdyno.commands.check.run import look_at
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions

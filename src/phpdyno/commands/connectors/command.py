@@ -10,11 +10,11 @@ from rich.console import Console
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.asked import LabRequest, check_operation, divided, operations_of, paths_of, rows_of
-from phpdyno.commands.connectors.doing import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.found import LabFound, lab_found
 from phpdyno.commands.connectors.present import divided_zts, look_around
 from phpdyno.commands.connectors.render.page import check_page, page_view, write_page, write_study_page
+from phpdyno.commands.connectors.request import LabRequest, check_operation, divided, operations_of, paths_of, rows_of
+from phpdyno.commands.connectors.run import measure_connectors, resume_connectors
 from phpdyno.commands.connectors.study import load_connector_study
 from phpdyno.errors import UsageError
 from phpdyno.model.runs.connector import CEILING

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.commands.connectors.asked import LabRequest
+from phpdyno.commands.connectors.request import LabRequest
 from phpdyno.errors import UsageError
 from phpdyno.journal.replacing import read_record, replace_record
 

@@ -11,11 +11,11 @@ from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.requests import own_requests
 from phpdyno.commands.common.units import checked_seed, seconds
-from phpdyno.commands.explain.asked import arms_asked, check_wanted, skipped_of
 from phpdyno.commands.explain.exporting import FOLDED, SPEEDSCOPE, check_export, export
-from phpdyno.commands.explain.looking import look_inside
 from phpdyno.commands.explain.options import ExplainOptions
 from phpdyno.commands.explain.passes import ExplainRequest
+from phpdyno.commands.explain.request import arms_asked, check_wanted, skipped_of
+from phpdyno.commands.explain.run import look_inside
 from phpdyno.commands.explain.show import report_explained
 from phpdyno.explain.slim import slim
 from phpdyno.journal.explained import EXPLAIN_SCHEMA, ExplainRecord, write_explained

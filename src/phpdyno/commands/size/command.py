@@ -12,11 +12,11 @@ from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import OwnRequests, own_requests, refuse_with_resume
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
-from phpdyno.commands.size.asked import GivenLimits, Objective, SizeRequest, memory_kib, request_rate, response_time
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.options import SizeOptions
 from phpdyno.commands.size.record import SizeRun, read_size
 from phpdyno.commands.size.render.study_page import study_page
+from phpdyno.commands.size.request import GivenLimits, Objective, SizeRequest, memory_kib, request_rate, response_time
 from phpdyno.commands.size.result import found_of
 from phpdyno.commands.size.run import resume as go_on
 from phpdyno.commands.size.run import size

@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from phpdyno.commands.size.asked import SizeRequest
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import decode_lines, there
 from phpdyno.journal.records import ReachedFor

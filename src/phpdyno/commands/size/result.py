@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from phpdyno.commands.measure.view.points import estimate, memory_row
 from phpdyno.commands.measure.view.shape import Estimate
 from phpdyno.commands.size import words
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import caps_of
 from phpdyno.commands.size.decision.confirmation import failed_share, open_visits, over, p99_of, saturated_visits
 from phpdyno.commands.size.decision.costs import target_costs
@@ -41,6 +40,7 @@ from phpdyno.commands.size.record import (
     TargetMeasured,
     cores_of,
 )
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.sweep import Visit

@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 from phpdyno import __version__
 from phpdyno.apps.source import App
 from phpdyno.commands.measure.session import refuse_other_cores
-from phpdyno.commands.size.asked import SizeRequest, check_asked
 from phpdyno.commands.size.measuring.limits import read_limits
 from phpdyno.commands.size.measuring.pools import Pools, connections_for
 from phpdyno.commands.size.measuring.running_pools import neighbours_of
@@ -28,6 +27,7 @@ from phpdyno.commands.size.record import (
     SizeRun,
     read_size,
 )
+from phpdyno.commands.size.request import SizeRequest, check_asked
 from phpdyno.commands.size.result import found_of
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import DynoError, Interrupted, UsageError

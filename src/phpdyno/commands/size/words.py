@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from phpdyno.commands.measure.view.shape import Estimate
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.confirmation import open_visits
 from phpdyno.commands.size.found import ConfirmedRow, ManagerRow, RecommendedPool, SizeFound
 from phpdyno.commands.size.record import LimitsRead, ManagerFailed, SizeConcluded, SizeHost, SizeRun, Stopped, TargetsChosen
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.report.words import NOTHING, count
 
 MIB = 1024

@@ -7,13 +7,13 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.connectors import view
-from phpdyno.commands.connectors.asked import LabRequest
 from phpdyno.commands.connectors.counting import FILE as SYSCALLS
 from phpdyno.commands.connectors.counting import SyscallsFound, is_counted
 from phpdyno.commands.connectors.found import BestFound, LabFound, RowFound, best_of, lab_found
 from phpdyno.commands.connectors.measuring import plan_of
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, write_lab
 from phpdyno.commands.connectors.render.page import check_page, page_view, write_page
+from phpdyno.commands.connectors.request import LabRequest
 from phpdyno.errors import UsageError
 from phpdyno.experiment.comparison.state import FAILED
 from phpdyno.journal.reader import FILE

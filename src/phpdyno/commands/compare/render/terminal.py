@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from phpdyno.commands.compare.render.bar import bar, scale
-from phpdyno.commands.compare.render.tables import calibration, carry_over, cost_table, name_of, notes, scope
+from phpdyno.commands.compare.render.below_verdicts import calibration, carry_over, cost_table, name_of, notes, scope
 from phpdyno.commands.compare.view.measuring import AaRow
 from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_of, by_metric, change, failed_proofs, interval, middle, reason, sentences, tone

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.costs import MOST_GROWTH, growth_of_target
 from phpdyno.commands.size.measuring.pools import most_at_once
 from phpdyno.commands.size.record import LimitsRead, PoolMeasured, Stopped, TargetMeasured
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.stats.capacity.caps import Cap, Caps, all_caps, asked_cap, connections_cap, process_max_cap
 from phpdyno.stats.capacity.memory import PoolCost, cost_of, fit_cost
 

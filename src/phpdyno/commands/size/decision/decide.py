@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import caps_of, most_to_try
 from phpdyno.commands.size.decision.confirmation import over, p99_of
 from phpdyno.commands.size.decision.models import Models, foretell, models_of, rate_at, saturated, searched
@@ -23,6 +22,7 @@ from phpdyno.commands.size.record import (
     TargetMeasured,
     cores_of,
 )
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.errors import DynoError
 from phpdyno.stats.capacity.caps import Caps
 from phpdyno.stats.capacity.queueing.flow_equivalent import open_queue

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.measuring.running_pools import Neighbours
 from phpdyno.commands.size.record import LimitsRead, PoolLimit
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.errors import DynoError
 from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.free_memory import free_kib

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import numpy as np
 from msgspec import Struct, structs
 
-from phpdyno.commands.size.asked import AHEAD, UPPER_WORKERS
 from phpdyno.commands.size.measuring.memory_guard import MemoryGuard
+from phpdyno.commands.size.request import AHEAD, UPPER_WORKERS
 from phpdyno.drive.arrivals import constant, poisson
 from phpdyno.drive.driver import LoopDriver, in_words
 from phpdyno.errors import DynoError

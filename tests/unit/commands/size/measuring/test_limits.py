@@ -4,14 +4,14 @@ from typing import cast
 
 import pytest
 
-from phpdyno.commands.size.asked import GivenLimits as Named
-from phpdyno.commands.size.asked import SizeRequest
 from phpdyno.commands.size.decision.caps import caps_of
 from phpdyno.commands.size.measuring import limits, memory_guard
 from phpdyno.commands.size.measuring.managers import settings_of
 from phpdyno.commands.size.measuring.memory_guard import MemoryGuard, short
 from phpdyno.commands.size.measuring.running_pools import Neighbours, full_kib
 from phpdyno.commands.size.record import LimitsRead, PoolLimit
+from phpdyno.commands.size.request import GivenLimits as Named
+from phpdyno.commands.size.request import SizeRequest
 from phpdyno.host.free_memory import Room, free_kib
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.readings import WorkerMemory

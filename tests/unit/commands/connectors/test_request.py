@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.connectors.asked import SWEEP, check_operation, divided, operations_of, paths_of, rows_in, rows_of
 from phpdyno.commands.connectors.clients import Here, equipped
 from phpdyno.commands.connectors.operations import OPERATIONS
+from phpdyno.commands.connectors.request import SWEEP, check_operation, divided, operations_of, paths_of, rows_in, rows_of
 from phpdyno.errors import UsageError
 from phpdyno.model.runs.connector import CEILING, ConnectorRow
 

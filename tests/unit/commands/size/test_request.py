@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from phpdyno.commands.common.requests import OwnRequests
-from phpdyno.commands.size.asked import GivenLimits, SizeRequest, check_asked, memory_kib, request_rate, response_time
 from phpdyno.commands.size.command import asked_of, with_requests
 from phpdyno.commands.size.options import SizeOptions
+from phpdyno.commands.size.request import GivenLimits, SizeRequest, check_asked, memory_kib, request_rate, response_time
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
 from phpdyno.model.plan import AppSource

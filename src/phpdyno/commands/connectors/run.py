@@ -6,11 +6,11 @@ from pathlib import Path
 
 from phpdyno import __version__
 from phpdyno.apps.files.copies import tree_digest
-from phpdyno.commands.connectors.asked import LabRequest, rows_in
 from phpdyno.commands.connectors.counting import is_counted
 from phpdyno.commands.connectors.measuring import ConnectorLab, measure, plan_of
 from phpdyno.commands.connectors.program import find_server
 from phpdyno.commands.connectors.record import SCHEMA, LabRecord, read_lab, write_lab
+from phpdyno.commands.connectors.request import LabRequest, rows_in
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.state import RunState
