@@ -1,4 +1,5 @@
-"""What every test gets: a live root of its own, so that leftovers can be told from what others run on this host."""
+"""What every test gets: a live root of its own, so that leftovers can be told from what others run
+on this host."""
 
 import os
 import shutil
@@ -32,7 +33,8 @@ def live_root() -> Iterator[Path]:
 
 @pytest.fixture
 def unreserved() -> Iterator[None]:
-    """A host without reserved huge pages, whoever may have some: PHP takes free ones unasked, in the control as well."""
+    """A host without reserved huge pages, whoever may have some: PHP takes free ones unasked, in
+    the control as well."""
     if not os.access(PAGES, os.W_OK):
         pytest.skip("settings of the host may not be written here")
     before = PAGES.read_text()
@@ -42,9 +44,11 @@ def unreserved() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """An interrupt and a hang-up arrive, also where whoever started the tests, as a job of a script or nohup does, has them ignored.
+    """An interrupt and a hang-up arrive, also where whoever started the tests, as a job of a script
+    or nohup does, has them ignored.
 
-    Tests that run side by side have a network each: the lock that lets one phpdyno measure on a host is a name in it.
+    Tests that run side by side have a network each: the lock that lets one phpdyno measure on a
+    host is a name in it.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

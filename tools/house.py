@@ -1,4 +1,5 @@
-"""`python -m tools.house`: rules of the house that no other checker knows; each fault is a line, and the exit code is 1 with any."""
+"""`python -m tools.house`: rules of the house that no other checker knows; each fault is a line,
+and the exit code is 1 with any."""
 
 import ast
 import re
@@ -84,7 +85,8 @@ def headless_docstrings(path: Path) -> Iterator[str]:
 
 
 def prose(page: Path, *, most_lines: int | None = None) -> Iterator[str]:
-    """Lines that are too long, links in backquotes that lead nowhere, and a page that is too long."""
+    """Lines that are too long, links in backquotes that lead nowhere, and a page that is too
+    long."""
     lines = page.read_text().splitlines()
     if most_lines is not None and len(lines) > most_lines:
         yield f"{_place(page)}: {len(lines)} lines are more than {most_lines}"

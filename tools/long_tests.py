@@ -1,4 +1,5 @@
-"""Which tests `make test-long` ran, how long each took, and the last commit that it passed on: a plugin of pytest, and a table."""
+"""Which tests `make test-long` ran, how long each took, and the last commit that it passed on: a
+plugin of pytest, and a table."""
 
 import subprocess
 import time

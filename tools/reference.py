@@ -1,4 +1,5 @@
-"""The pages of docs/reference that are made from code. `python -m tools.reference` writes them; a test says when that is due."""
+"""The pages of docs/reference that are made from code. `python -m tools.reference` writes them; a
+test says when that is due."""
 
 import json
 import sys
@@ -183,7 +184,8 @@ A study or a selfcheck that ended is shown again by its own `--resume RUN`, ever
 
 
 def commands_page() -> str:
-    """What every command takes; the library shows how the running program was called, so it is told."""
+    """What every command takes; the library shows how the running program was called, so it is
+    told."""
     with patch.object(sys, "argv", ["phpdyno"]):
         return COMMANDS + app.generate_docs().partition("**Commands**:\n\n")[2]
 

@@ -1,4 +1,5 @@
-"""Faults that a person can act on: what happened, where, and the next step. Findings are verdicts, never exceptions."""
+"""Faults that a person can act on: what happened, where, and the next step. Findings are verdicts,
+never exceptions."""
 
 
 class DynoError(Exception):
@@ -24,7 +25,8 @@ def one_line(text: str) -> str:
 
 
 class UsageError(DynoError):
-    """The command line, a SPEC or a TOML file says something that cannot be done; found before anything starts."""
+    """The command line, a SPEC or a TOML file says something that cannot be done; found before
+    anything starts."""
 
     exit_code = 2
 
@@ -38,7 +40,8 @@ class BudgetTooSmall(DynoError):  # noqa: N818 (it names what is the matter)
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user ended a run that can go on later; `run` is its directory, `command` the one whose --resume takes it."""
+    """The user ended a run that can go on later; `run` is its directory, `command` the one whose
+    --resume takes it."""
 
     def __init__(self, run: str, command: str = "compare") -> None:
         self.run = run

@@ -1,4 +1,5 @@
-"""Where the files of this package lie. Standard library only: the guardian, a plain Python, asks too."""
+"""Where the files of this package lie. Standard library only: the guardian, a plain Python, asks
+too."""
 
 from pathlib import Path
 

@@ -12,7 +12,8 @@ from msgspec import Struct
 from phpdyno.errors import DynoError
 
 OWN_NUMBERS = range(65533, 65519, -1)
-"""Numbers for the account that root's servers run as; systemd gives out up to 65519, Debian none of 65000 to 65533."""
+"""Numbers for the account that root's servers run as; systemd gives out up to 65519, Debian none of
+65000 to 65533."""
 
 
 class ServiceUser(Struct, frozen=True):
@@ -29,8 +30,9 @@ class ServiceUser(Struct, frozen=True):
 def service_user() -> ServiceUser:
     """For root an account of its own, else the calling user.
 
-    The servers' own accounts may own the live site's files, and `nobody` is shared with whatever else has no better one. Ours needs no
-    line in /etc/passwd: it is a number that nobody has, in the part of the reserved range that neither Debian nor systemd gives out.
+    The servers' own accounts may own the live site's files, and `nobody` is shared with whatever
+    else has no better one. Ours needs no line in /etc/passwd: it is a number that nobody has, in
+    the part of the reserved range that neither Debian nor systemd gives out.
     """
     if os.geteuid() == 0:
         return _own_account()
@@ -55,10 +57,11 @@ def _own_account() -> ServiceUser:
 
 
 def cache_path() -> Path:
-    """Prepared apps and databases: $PHPDYNO_CACHE, else /var/cache/phpdyno for root, else ~/.cache/phpdyno; without symbolic links, as
-    /proc/PID/maps shows what is mapped.
+    """Prepared apps and databases: $PHPDYNO_CACHE, else /var/cache/phpdyno for root, else
+    ~/.cache/phpdyno; without symbolic links, as /proc/PID/maps shows what is mapped.
 
-    Root's home is closed to the account that our servers run as, hence the difference. Raises DynoError for an account without a home.
+    Root's home is closed to the account that our servers run as, hence the difference. Raises
+    DynoError for an account without a home.
     """
     named = os.environ.get("PHPDYNO_CACHE")
     if named:
@@ -82,5 +85,6 @@ def cache_dir() -> Path:
 
 
 def live_root() -> Path:
-    """Parent of live directories: $PHPDYNO_LIVE, else /tmp. Short on purpose: a unix socket's path holds 107 bytes at most."""
+    """Parent of live directories: $PHPDYNO_LIVE, else /tmp. Short on purpose: a unix socket's path
+    holds 107 bytes at most."""
     return Path(os.environ.get("PHPDYNO_LIVE") or "/tmp")  # noqa: S108 (each run makes its own 0711 directory in it)

@@ -13,12 +13,14 @@ from phpdyno._native import Target
 Serve = Callable[[socket.socket], None]
 
 DEADLINE_S = 20.0
-"""Of what takes milliseconds on a host that nobody else uses; less than the time-out of a response."""
+"""Of what takes milliseconds on a host that nobody else uses; less than the time-out of a
+response."""
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Fake: yes\r\n\r\nhello"
 
 
 class FakeServer:
-    """Calls `serve` with every connection, in a thread of its own; listens on loopback, or on `path` when given."""
+    """Calls `serve` with every connection, in a thread of its own; listens on loopback, or on
+    `path` when given."""
 
     def __init__(self, serve: Serve, path: Path | None = None) -> None:
         class Handler(socketserver.BaseRequestHandler):
@@ -87,7 +89,8 @@ def get(path: str = "/", *, status: int = 200, min_bytes: int = 0, max_bytes: in
 
 
 class Held:
-    """Answers each request once it may; `asked` is set as soon as one has come, `free` lets the answers go."""
+    """Answers each request once it may; `asked` is set as soon as one has come, `free` lets the
+    answers go."""
 
     def __init__(self) -> None:
         self.asked = threading.Event()

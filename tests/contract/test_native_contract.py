@@ -78,7 +78,8 @@ def test_columns_are_moved_not_copied_and_outlive_the_run(hello: FakeServer) -> 
     samples = Engine(hello.address, [get()]).run(zeros(10))
     columns = {name: getattr(samples, name) for name in DTYPES}
     for name, column in columns.items():
-        # The memory is the vector of the run: numpy holds it through a base object instead of owning a copy.
+        # The memory is the vector of the run: numpy holds it through a base object instead of
+        # owning a copy.
         assert not column.flags.owndata, name
         assert column.base is not None, name
         assert not isinstance(column.base, np.ndarray), name

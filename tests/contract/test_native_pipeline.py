@@ -1,4 +1,5 @@
-"""What `_native.pyi` promises of `Frame` and `Pipeline`, held against the built module and a fake Tarantool."""
+"""What `_native.pyi` promises of `Frame` and `Pipeline`, held against the built module and a fake
+Tarantool."""
 
 import socket
 import time

@@ -155,7 +155,8 @@ def test_kept_fastcgi_connections_are_a_choice(keep: bool, tmp_path: Path) -> No
     with FakeServer(fastcgi_server(seen, b"\r\nhello"), tmp_path / "fpm.sock") as server:
         driver = NativeDriver(server.address, targets, keep_alive=keep, concurrency=2, release=True)
         slots = [driver.drive(np.zeros(10, np.uint32)) for _ in range(2)]
-    # Kept within a slot, and given up at its end: a worker that keeps a connection answers nobody else.
+    # Kept within a slot, and given up at its end: a worker that keeps a connection answers nobody
+    # else.
     assert [slot.connects for slot in slots] == [2 if keep else 10] * 2
     assert not any(slot.outcome.any() for slot in slots)
     assert {seen.get(timeout=5)[2] for _ in range(20)} == {keep}

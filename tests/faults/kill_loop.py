@@ -1,10 +1,12 @@
-"""Ends a real comparison at random moments, by SIGINT, SIGTERM and SIGKILL, and looks for what is left.
+"""Ends a real comparison at random moments, by SIGINT, SIGTERM and SIGKILL, and looks for what is
+left.
 
-    python -m tests.faults.kill_loop [--times 50] [--seed N] [--app hello --app wordpress --budget 60s]
+    python -m tests.faults.kill_loop [--times 50] [--seed N] [--app hello --budget 60s]
 
-Prints a line per end and exits 1 at the first trace that is left, when phpdyno was not running or did not end as it should, or when
-hardly any was ended while it measured. The moments follow from the seed. The budget decides how long is calibrated before the first
-block; an app of which few blocks fit into the usual one wants more.
+Prints a line per end and exits 1 at the first trace that is left, when phpdyno was not running or
+did not end as it should, or when hardly any was ended while it measured. The moments follow from
+the seed. The budget decides how long is calibrated before the first block; an app of which few
+blocks fit into the usual one wants more.
 """
 
 import argparse

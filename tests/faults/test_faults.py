@@ -1,4 +1,5 @@
-"""Faults while measuring: each ends in a finding or in one clear line, and leaves nothing behind."""
+"""Faults while measuring: each ends in a finding or in one clear line, and leaves nothing
+behind."""
 
 import contextlib
 import os

@@ -1,4 +1,5 @@
-"""A server that hangs in the middle of a slot: it costs one time-out, and its arm fails in words."""
+"""A server that hangs in the middle of a slot: it costs one time-out, and its arm fails in
+words."""
 
 import re
 import time

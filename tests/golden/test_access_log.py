@@ -1,4 +1,5 @@
-"""The summary of an access log, to the letter. After a wanted change: pytest tests/golden --snapshot-update, and read the difference."""
+"""The summary of an access log, to the letter. After a wanted change: pytest tests/golden
+--snapshot-update, and read the difference."""
 
 from random import Random
 

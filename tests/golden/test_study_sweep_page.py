@@ -1,4 +1,5 @@
-"""The page of a study's sweep, to the letter. After a wanted change: pytest tests/golden --snapshot-update, and read the difference."""
+"""The page of a study's sweep, to the letter. After a wanted change: pytest tests/golden
+--snapshot-update, and read the difference."""
 
 import io
 from pathlib import Path

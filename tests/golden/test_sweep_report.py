@@ -1,4 +1,5 @@
-"""What people see of a sweep, to the letter. After a wanted change: pytest tests/golden --snapshot-update, and read the difference."""
+"""What people see of a sweep, to the letter. After a wanted change: pytest tests/golden
+--snapshot-update, and read the difference."""
 
 import io
 import json

@@ -1,4 +1,5 @@
-"""What several tests get: processes in a bottle, a port that is free again at the end, a directory for production's sockets."""
+"""What several tests get: processes in a bottle, a port that is free again at the end, a directory
+for production's sockets."""
 
 from collections.abc import Iterator
 from pathlib import Path

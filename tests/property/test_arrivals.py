@@ -41,7 +41,8 @@ def test_even_arrivals_are_where_so_many_requests_were_offered(profile: tuple[Ph
     offsets = evenly(profile)
     check(profile, offsets)
     for number, offset in enumerate(offsets[:: max(1, offsets.size // 50)].tolist()):
-        # 1 ns of rounding is 5e-7 requests at the highest rate; near a rate of 0 the root loses more.
+        # 1 ns of rounding is 5e-7 requests at the highest rate; near a rate of 0 the root loses
+        # more.
         expected = number * max(1, offsets.size // 50) + 0.5
         assert offered_until(profile, offset / 1e9) == pytest.approx(expected, abs=1e-4)
 

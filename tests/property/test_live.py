@@ -1,4 +1,5 @@
-"""What comes from outside (a pool's file, an extension's bytes) gives a value or one clear line, never another fault."""
+"""What comes from outside (a pool's file, an extension's bytes) gives a value or one clear line,
+never another fault."""
 
 import tempfile
 from pathlib import Path

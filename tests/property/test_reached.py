@@ -1,4 +1,5 @@
-"""Whatever strace is made to write, reading it is no error, and what comes out can be kept and shown."""
+"""Whatever strace is made to write, reading it is no error, and what comes out can be kept and
+shown."""
 
 import random
 

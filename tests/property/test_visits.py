@@ -1,4 +1,5 @@
-"""Laws of a sweep's figures that hold for every input, and the coverage of their interval, simulated."""
+"""Laws of a sweep's figures that hold for every input, and the coverage of their interval,
+simulated."""
 
 import math
 from random import Random
@@ -73,7 +74,8 @@ def test_quantiles_grow_with_probability_and_shrink_with_freedom(probability: fl
 
 @pytest.mark.parametrize("rounds", [3, 5, 10])
 def test_the_interval_covers_the_truth_as_often_as_it_says(rounds: int) -> None:
-    """Log-normal rounds with a spread of 5 %, as seen on a shared host: 95 % of 4000 intervals hold the truth, within three errors."""
+    """Log-normal rounds with a spread of 5 %, as seen on a shared host: 95 % of 4000 intervals hold
+    the truth, within three errors."""
     series, truth = 4000, 123.0
     draws = truth * np.exp(np.random.default_rng(20).normal(0.0, 0.05, (series, rounds)))
     covered = 0
@@ -84,7 +86,8 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(rounds: int) -> None:
 
 
 def test_a_skewed_spread_costs_a_little_coverage_and_not_more() -> None:
-    """Rounds of which one in ten is 20 % slower (a neighbour): the interval holds the mean of the logarithms in 83 % instead of 95 %."""
+    """Rounds of which one in ten is 20 % slower (a neighbour): the interval holds the mean of the
+    logarithms in 83 % instead of 95 %."""
     series, rounds = 4000, 8
     random = np.random.default_rng(21)
     logs = random.normal(0.0, 0.03, (series, rounds)) - 0.2 * (random.random((series, rounds)) < 0.1)

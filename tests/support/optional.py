@@ -1,4 +1,5 @@
-"""What only some tests want to be installed: they are skipped without it, and fail where all of it was installed."""
+"""What only some tests want to be installed: they are skipped without it, and fail where all of it
+was installed."""
 
 import os
 from typing import NoReturn
@@ -6,7 +7,8 @@ from typing import NoReturn
 import pytest
 
 INSTALLED = "PHPDYNO_TEST_OPTIONAL"
-"""Set by continuous integration once it has installed everything of this kind: what is missing then is there and not found."""
+"""Set by continuous integration once it has installed everything of this kind: what is missing then
+is there and not found."""
 
 
 def absent(reason: str) -> NoReturn:
@@ -17,7 +19,8 @@ def absent(reason: str) -> NoReturn:
 
 
 def needs(found: object, reason: str) -> pytest.MarkDecorator:
-    """The mark of tests that want what was looked for; `reason` says what is missing where it was not found."""
+    """The mark of tests that want what was looked for; `reason` says what is missing where it was
+    not found."""
     if not found and os.environ.get(INSTALLED):
         absent(reason)
     return pytest.mark.skipif(not found, reason=reason)

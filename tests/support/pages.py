@@ -2,7 +2,8 @@
 
 
 def page_that(variable: str, *, after: int, then: str) -> str:
-    """A page of 500 bytes; where the environment has `variable`, it does `then` (PHP) in every request of its pool beyond `after`."""
+    """A page of 500 bytes; where the environment has `variable`, it does `then` (PHP) in every
+    request of its pool beyond `after`."""
     return f"""<?php
 $counter = ini_get('session.save_path') . '/counter';
 if (getenv('{variable}')) {{

@@ -1,7 +1,9 @@
-"""What strace 6.1 wrote of PHP 8.2: `tests/support/recorded`, with the lines left out that open a file for reading.
+"""What strace 6.1 wrote of PHP 8.2: `tests/support/recorded`, with the lines left out that open a
+file for reading.
 
-`network.txt` and `files.txt` are a php-fpm worker that serves a page twice, `resolved.txt` two scripts side by side with a name server that
-knows some names, `isolated.txt` a script in namespaces of its own.
+`network.txt` and `files.txt` are a php-fpm worker that serves a page twice, `resolved.txt` two
+scripts side by side with a name server that knows some names, `isolated.txt` a script in namespaces
+of its own.
 """
 
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Rules of the house that `make lint` checks: each is broken on purpose, and holds for the tree as it is."""
+"""Rules of the house that `make lint` checks: each is broken on purpose, and holds for the tree as
+it is."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""The record of long tests: what passed is kept with its commit, what failed keeps what was said before."""
+"""The record of long tests: what passed is kept with its commit, what failed keeps what was said
+before."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -19,7 +19,8 @@ def test_a_rehearsal_of_the_load_core_measures_prints_a_page_and_leaves_nothing(
     answer = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert answer.returncode == 0, answer.stderr
     section = answer.stdout.partition("\n## Load core\n")[2].partition("\n## ")[0]
-    # Of a rival that is not there the page says so instead; FastCGI against nginx and the lag need none.
+    # Of a rival that is not there the page says so instead; FastCGI against nginx and the lag need
+    # none.
     for name in INSTALLS:
         assert f"throughput by our generator / by {CALLED[name]}:" in section or f"{name} is not installed; " in section
     assert "FastCGI straight to php-fpm / through nginx" in section

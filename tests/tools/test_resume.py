@@ -15,8 +15,8 @@ STAMP = Stamp("0.1.0", "0123456789abcdef", False, "c0de", "Test CPU", 2, 8 * 2**
 
 
 class FakeSections:
-    """Sections that measure nothing; those in `broken` fail, those in `skipping` leave something out, those in `of_parts` were measured
-    before."""
+    """Sections that measure nothing; those in `broken` fail, those in `skipping` leave something
+    out, those in `of_parts` were measured before."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()

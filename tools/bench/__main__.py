@@ -2,7 +2,8 @@
 
     python -m tools.bench [--only SECTION] [--fresh] [--quick]
 
-A section that was measured before at the same commit on the same machine is kept: a bench that was cut short goes on where it stopped.
+A section that was measured before at the same commit on the same machine is kept: a bench that was
+cut short goes on where it stopped.
 """
 
 import argparse
@@ -33,7 +34,8 @@ from tools.long_tests import RECORD, read, table
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECTIONS = ROOT / "docs" / "benchmarks"
-"""What the page is made from; committed with it, so that a section that another machine measured stays."""
+"""What the page is made from; committed with it, so that a section that another machine measured
+stays."""
 KEPT = ROOT / "runs" / "bench"
 REHEARSED = ROOT / "runs" / "bench-quick"
 BACKGROUND_WARNING = 0.1
@@ -77,7 +79,8 @@ MEASURES: dict[str, Callable[[Sizes, Room], list[Figure]]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 measured (targets missed included: they are findings), 1 a section failed, 130 interrupted."""
+    """Exit codes: 0 measured (targets missed included: they are findings), 1 a section failed, 130
+    interrupted."""
     options = _parser().parse_args(argv)
     store, sizes = (Store(REHEARSED), QUICK) if options.quick else (Store(KEPT, SECTIONS), Sizes())
     os.umask(0o022)
@@ -147,7 +150,8 @@ def _measure(name: str, room: Room, stamp: Stamp, sizes: Sizes) -> SectionResult
 
 
 def _warnings(host: HostFacts, background: float) -> tuple[str, ...]:
-    """The product's own warnings, but for the load average, in which our last section is still heard."""
+    """The product's own warnings, but for the load average, in which our last section is still
+    heard."""
     busy = (f"something else was using {100 * background:.0f} % of a core",) if background > BACKGROUND_WARNING else ()
     return warnings_for(msgspec.structs.replace(host, load_1min=0.0), MAX_STEAL) + busy
 

@@ -24,8 +24,8 @@ class Target(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """One measured figure. Shares (`%`) are fractions, times seconds or microseconds, as `unit` says. `low` and `high` are None while
-    there is no finite interval.
+    """One measured figure. Shares (`%`) are fractions, times seconds or microseconds, as `unit`
+    says. `low` and `high` are None while there is no finite interval.
 
     `basis` says what it rests on (`median of 20`); `detail` adds absolute figures in words.
     """
@@ -41,7 +41,8 @@ class Figure(Struct, frozen=True):
 
 
 def reached(figure: Figure) -> Reached:
-    """Judged on the interval: yes when all of it meets the target, no when none of it does, open when it straddles or is infinite."""
+    """Judged on the interval: yes when all of it meets the target, no when none of it does, open
+    when it straddles or is infinite."""
     target = figure.target
     if target is None:
         return "–"
@@ -55,7 +56,8 @@ def reached(figure: Figure) -> Reached:
 
 
 def ratio_figure(name: str, logs: Sequence[float], *, alpha: float, target: Target | None, detail: str = "") -> Figure:
-    """A ratio from the logarithms of paired ratios, one per pair, with the anytime-valid interval."""
+    """A ratio from the logarithms of paired ratios, one per pair, with the anytime-valid
+    interval."""
     seen = confidence_sequence(logs, alpha)
     low, high = (None if bound is None else math.exp(bound) for bound in (seen.low, seen.high))
     return Figure(name, "×", math.exp(seen.mean), low, high, f"{seen.n} pairs", target, detail)
@@ -75,9 +77,11 @@ def median_figure(name: str, values: Sequence[float], *, unit: Unit = "s", targe
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """The narrowest pair of order statistics that holds the median with 95 % probability or more, whatever the distribution.
+    """The narrowest pair of order statistics that holds the median with 95 % probability or more,
+    whatever the distribution.
 
-    The number of values below the median is binomial(n, 1/2) (Conover, Practical Nonparametric Statistics, 3.2). Nones below six values.
+    The number of values below the median is binomial(n, 1/2) (Conover, Practical Nonparametric
+    Statistics, 3.2). Nones below six values.
     """
     ordered, n = sorted(values), len(values)
     outside, rank = 0.0, 0

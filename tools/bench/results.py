@@ -1,4 +1,5 @@
-"""What a section yields, and how it is kept so that a bench that was cut short goes on where it stopped."""
+"""What a section yields, and how it is kept so that a bench that was cut short goes on where it
+stopped."""
 
 import shutil
 from collections.abc import Callable
@@ -24,8 +25,9 @@ Say = Callable[[str], None]
 
 
 class Part(Struct, frozen=True):
-    """One part of a section that was not measured in one go: what it holds, by which code (a digest of the package) on which host, from the
-    day it began to that of its last session, and what about the host made measuring harder."""
+    """One part of a section that was not measured in one go: what it holds, by which code (a digest
+    of the package) on which host, from the day it began to that of its last session, and what about
+    the host made measuring harder."""
 
     what: str
     code: str
@@ -37,10 +39,12 @@ class Part(Struct, frozen=True):
 
 @dataclass
 class Room:
-    """What a section has to work with: a listener, directories, and lists for what it tells besides figures.
+    """What a section has to work with: a listener, directories, and lists for what it tells besides
+    figures.
 
-    `unfinished` holds work that is gone on with, `kept` what of it is committed with the page. `skipped` names what had to be left out and
-    why; `parts` is what a section that was not measured in one go is made of.
+    `unfinished` holds work that is gone on with, `kept` what of it is committed with the page.
+    `skipped` names what had to be left out and why; `parts` is what a section that was not measured
+    in one go is made of.
     """
 
     say: Say
@@ -155,8 +159,9 @@ QUICK = Sizes(
 
 
 class Stamp(Struct, frozen=True):
-    """What was measured, where. `code` is a digest of the measured code, uncommitted edits included; `edited` says that there were some.
-    `package` is the digest that a selfcheck keeps of the code that it is of."""
+    """What was measured, where. `code` is a digest of the measured code, uncommitted edits
+    included; `edited` says that there were some. `package` is the digest that a selfcheck keeps of
+    the code that it is of."""
 
     phpdyno: str
     commit: str
@@ -179,10 +184,12 @@ class Stamp(Struct, frozen=True):
 
 
 class SectionResult(Struct, frozen=True):
-    """One finished section. `skipped` says in words what could not be measured; such a section is tried again.
-    `parts` are those of a section that was measured bit by bit: stamp, date and background only tell when they were put together.
+    """One finished section. `skipped` says in words what could not be measured; such a section is
+    tried again. `parts` are those of a section that was measured bit by bit: stamp, date and
+    background only tell when they were put together.
 
-    `background` is what was running beside us: busy cores just before the section (0.1: a tenth of one core).
+    `background` is what was running beside us: busy cores just before the section (0.1: a tenth of
+    one core).
     """
 
     name: str
@@ -200,14 +207,16 @@ class SectionResult(Struct, frozen=True):
 
 
 class Store:
-    """One JSON file per section in `sections`; logs and unfinished work of a section in `directory`."""
+    """One JSON file per section in `sections`; logs and unfinished work of a section in
+    `directory`."""
 
     def __init__(self, directory: Path, sections: Path | None = None) -> None:
         self.directory = directory
         self.sections = sections or directory
 
     def load(self, name: str) -> SectionResult | None:
-        """What is kept of a section; None when there is nothing, or nothing that this version understands."""
+        """What is kept of a section; None when there is nothing, or nothing that this version
+        understands."""
         try:
             result = msgspec.json.decode(self._path(name).read_bytes(), type=SectionResult)
         except (FileNotFoundError, msgspec.DecodeError):
@@ -237,6 +246,7 @@ class Store:
 
 
 def still_holds(result: SectionResult, stamp: Stamp, sizes: Sizes) -> bool:
-    """Whether a kept section need not be measured again: the same code on the same machine at the same sizes, and nothing left out."""
+    """Whether a kept section need not be measured again: the same code on the same machine at the
+    same sizes, and nothing left out."""
     here = result.stamp.same_code(stamp) and result.stamp.same_machine(stamp)
     return here and result.sizes == sizes and not result.skipped

@@ -26,7 +26,8 @@ def take_host() -> HostFacts:
 
 
 def take_background() -> float:
-    """How many cores are busy while we wait, over two seconds. The load average would still show our own last section."""
+    """How many cores are busy while we wait, over two seconds. The load average would still show
+    our own last section."""
     before = read_host_cpu().busy_ns
     time.sleep(BACKGROUND_S)
     return (read_host_cpu().busy_ns - before) / BACKGROUND_S / 1e9

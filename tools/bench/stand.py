@@ -1,4 +1,5 @@
-"""The stacks that are measured, started with the project's own classes: whatever happens, they end with the supervisor."""
+"""The stacks that are measured, started with the project's own classes: whatever happens, they end
+with the supervisor."""
 
 import os
 import shutil

@@ -1,1 +1,2 @@
-"""A web server's access log, read as a stream in bounded memory: what was asked, how often, how the requests arrived."""
+"""A web server's access log, read as a stream in bounded memory: what was asked, how often, how the
+requests arrived."""

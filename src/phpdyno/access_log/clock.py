@@ -14,7 +14,8 @@ _REORDER = 8192
 
 
 class LogClock:
-    """Arrivals so far. `untimed` had no time, or one in an hour beyond the first 744 with traffic."""
+    """Arrivals so far. `untimed` had no time, or one in an hour beyond the first 744 with
+    traffic."""
 
     def __init__(self) -> None:
         self.hours: dict[int, array[int]] = {}

@@ -12,12 +12,14 @@ from phpdyno.errors import UsageError
 
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_LINE_BYTES = 128 * 1024
-"""nginx takes 8 KiB each of request line, referer and user agent by default and writes up to 6 bytes for one of them (`\\u001F`)."""
+"""nginx takes 8 KiB each of request line, referer and user agent by default and writes up to 6
+bytes for one of them (`\\u001F`)."""
 _BLOCK_BYTES = 256 * 1024
 
 
 def lines_of(path: Path) -> Iterator[bytes | None]:
-    """Each line without its end; None stands for one longer than 128 KiB. Gzip is known by its first bytes, not by the file's name.
+    """Each line without its end; None stands for one longer than 128 KiB. Gzip is known by its
+    first bytes, not by the file's name.
 
     Raises UsageError: no such file, no regular file, unreadable, damaged gzip data.
     """

@@ -6,11 +6,14 @@ MOST_TARGETS = 10_000
 
 
 class Frequent:
-    """Counts of at least the `capacity` most frequent keys, with how often each was answered with which status.
+    """Counts of at least the `capacity` most frequent keys, with how often each was answered with
+    which status.
 
-    Misra and Gries (1982), in batches as in Agarwal et al., Mergeable Summaries (2012): when 2 x capacity keys are held, what the
-    (capacity + 1)-th largest has is taken from all, and those left with nothing are forgotten. `undercount` is the sum of what was
-    taken: no count is too high, none is too low by more, and it is at most all hits / (capacity + 1); 0 until so many keys were seen.
+    Misra and Gries (1982), in batches as in Agarwal et al., Mergeable Summaries (2012): when 2 x
+    capacity keys are held, what the (capacity + 1)-th largest has is taken from all, and those left
+    with nothing are forgotten. `undercount` is the sum of what was taken: no count is too high,
+    none is too low by more, and it is at most all hits / (capacity + 1); 0 until so many keys were
+    seen.
     """
 
     def __init__(self, capacity: int = MOST_TARGETS) -> None:

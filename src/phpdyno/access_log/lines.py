@@ -21,10 +21,12 @@ _NO_HOST = {"", "-", "_"}
 
 
 class Hit(Struct, frozen=True, gc=False):
-    """One request: `target` as it stood in the request line (bytes), `host` '' where the log does not say.
+    """One request: `target` as it stood in the request line (bytes), `host` '' where the log does
+    not say.
 
-    `stamp` is the request's start where the log has its duration and fractions of a second, else when it was logged, at its end.
-    `by_nginx` says that nginx answered without asking anybody, None where the log does not tell.
+    `stamp` is the request's start where the log has its duration and fractions of a second, else
+    when it was logged, at its end. `by_nginx` says that nginx answered without asking anybody, None
+    where the log does not tell.
     """
 
     method: str
@@ -111,7 +113,8 @@ def _from_json(line: bytes) -> Hit | None:
 
 
 def _repaired(line: bytes) -> _Line | None:
-    """JSON with raw bytes that are no UTF-8, or written with nginx's default escapes (`\\x22`), which are no JSON."""
+    """JSON with raw bytes that are no UTF-8, or written with nginx's default escapes (`\\x22`),
+    which are no JSON."""
     try:
         return _DECODER.decode(line.decode("latin-1").encode().replace(b"\\x", b"\\u00"))
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError):
@@ -119,7 +122,8 @@ def _repaired(line: bytes) -> _Line | None:
 
 
 def _request_of(read: _Line, encoding: str) -> tuple[str, bytes] | None:
-    """Method and target. `request_uri` is what the client sent; `uri` comes last, as nginx decodes and rewrites it."""
+    """Method and target. `request_uri` is what the client sent; `uri` comes last, as nginx decodes
+    and rewrites it."""
     method = next((each for each in (read.request_method, read.method) if isinstance(each, str) and _METHOD.fullmatch(each)), "")
     target = _bytes(read.request_uri, encoding)
     whole = _REQUEST.fullmatch(_bytes(read.request, encoding)) if not (method and target) else None

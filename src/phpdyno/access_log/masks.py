@@ -23,7 +23,8 @@ _USERINFO = re.compile(r"://[^\s/@]+@")
 _INNER = re.compile(r"[?&;#]")
 _MOST_LAYERS = 3
 _MIXED = 0.3
-"""Share of neighbours of different kind (upper, lower, digit) from which letters look drawn: base64 has 0.62, base36 0.40, words 0.1."""
+"""Share of neighbours of different kind (upper, lower, digit) from which letters look drawn: base64
+has 0.62, base36 0.40, words 0.1."""
 
 
 def masked_query(query: str) -> tuple[str, bool]:
@@ -34,7 +35,8 @@ def masked_query(query: str) -> tuple[str, bool]:
 
 
 def secret_path(path: str) -> bool:
-    """Whether a path carries what looks like a secret, or an address of e-mail; it cannot be replaced, since another page would answer."""
+    """Whether a path carries what looks like a secret, or an address of e-mail; it cannot be
+    replaced, since another page would answer."""
     plain = _plain(path, plus=False)
     if any(secret_value(segment) for segment in plain.split("/")):
         return True
@@ -42,13 +44,15 @@ def secret_path(path: str) -> bool:
 
 
 def secret_name(name: str) -> bool:
-    """Whether a parameter's name says that its value is secret or personal: `api_key`, `userToken`, `auth[sid]`; not `keyword`."""
+    """Whether a parameter's name says that its value is secret or personal: `api_key`, `userToken`,
+    `auth[sid]`; not `keyword`."""
     words = [word.lower() for word in _WORD.findall(name)]
     return any(_WORDS.fullmatch(word) for word in (name.lower(), *words)) or bool(_PARTS.search(name.lower()))
 
 
 def secret_value(value: str) -> bool:
-    """Whether a decoded value looks like a key (32 hex digits, a UUID, a JWT, drawn letters), an e-mail address or a login in a URL."""
+    """Whether a decoded value looks like a key (32 hex digits, a UUID, a JWT, drawn letters), an
+    e-mail address or a login in a URL."""
     if len(value) < 5:
         return False
     if _EMAIL.search(value) or _USERINFO.search(value):
@@ -81,7 +85,8 @@ def _secret_text(value: str) -> bool:
 
 
 def _drawn(run: str) -> bool:
-    """Whether a run of letters and digits looks drawn at random rather than written: kinds change often within its pieces."""
+    """Whether a run of letters and digits looks drawn at random rather than written: kinds change
+    often within its pieces."""
     pieces = _PIECE.findall(run)
     if sum(map(len, pieces)) < 20 or not any(character.isdigit() for character in run):
         return False

@@ -13,7 +13,8 @@ Reason = Literal["unreadable", "method", "host", "static", "form", "long", "secr
 
 
 class LogTarget(Struct, frozen=True):
-    """One target: how many of the log's lines ask for it, and the status that it mostly answers (200 for 206 and 304)."""
+    """One target: how many of the log's lines ask for it, and the status that it mostly answers
+    (200 for 206 and 304)."""
 
     path: str
     hits: int
@@ -21,7 +22,8 @@ class LogTarget(Struct, frozen=True):
 
 
 class LinesLeftOut(Struct, frozen=True):
-    """Lines left out for one reason; `parts` are its most frequent kinds (methods, statuses, hosts), most frequent first."""
+    """Lines left out for one reason; `parts` are its most frequent kinds (methods, statuses,
+    hosts), most frequent first."""
 
     reason: Reason
     lines: int
@@ -31,11 +33,12 @@ class LinesLeftOut(Struct, frozen=True):
 class LogSummary(Struct, frozen=True):
     """An access log of `lines` lines, each of which is in a target or left out for one reason.
 
-    `host` is '' where the log names none. `json_lines` of the readable lines are JSON. `masked` of the lines that a target could have been
-    made of had a secret in their query. `rare_targets` were seen beyond those kept, at least, the most frequent of them with `runner_up`
-    hits; each count is too low by at most `undercount` hits (0: exact). `arrival` is that of all lines that a target could have been made
-    of, the rare ones too; None when no line has a time; `untimed` had none that could be counted. `start_s`, `end_s` and `peak_s` are
-    seconds since 1970.
+    `host` is '' where the log names none. `json_lines` of the readable lines are JSON. `masked` of
+    the lines that a target could have been made of had a secret in their query. `rare_targets` were
+    seen beyond those kept, at least, the most frequent of them with `runner_up` hits; each count is
+    too low by at most `undercount` hits (0: exact). `arrival` is that of all lines that a target
+    could have been made of, the rare ones too; None when no line has a time; `untimed` had none
+    that could be counted. `start_s`, `end_s` and `peak_s` are seconds since 1970.
     """
 
     file: str
@@ -70,13 +73,15 @@ class LogSummary(Struct, frozen=True):
 
     @property
     def coverage(self) -> float:
-        """Share of the requests that targets could have been made of which the targets kept stand for; 0 when there is none."""
+        """Share of the requests that targets could have been made of which the targets kept stand
+        for; 0 when there is none."""
         usable = self.kept + self.lines_out("rare")
         return self.kept / usable if usable else 0.0
 
 
 def workload_of(summary: LogSummary) -> Workload:
-    """The targets, weighted by their hits. Raises UsageError when there is none, naming what most lines were left out for."""
+    """The targets, weighted by their hits. Raises UsageError when there is none, naming what most
+    lines were left out for."""
     if not summary.targets:
         most = max(summary.left_out, key=lambda each: each.lines, default=None)
         what = (

@@ -29,10 +29,11 @@ _WHOLE = {206: 200, 304: 200}
 
 
 def read_access_log(path: Path, *, most_targets: int = DEFAULT_TARGETS, host: str | None = None) -> LogSummary:
-    """Targets, arrivals and what was left out of a log, plain or gzip, read as a stream: the memory does not grow with the file.
+    """Targets, arrivals and what was left out of a log, plain or gzip, read as a stream: the memory
+    does not grow with the file.
 
-    Without `host` the most frequent one of the first 10,000 lines is kept. Raises UsageError: the file cannot be read, an impossible
-    host or number of targets.
+    Without `host` the most frequent one of the first 10,000 lines is kept. Raises UsageError: the
+    file cannot be read, an impossible host or number of targets.
     """
     if most_targets < 1:
         raise UsageError(f"{most_targets} targets cannot be kept", next_step="keep 1 or more")
@@ -52,7 +53,8 @@ def main_host(lines: Iterable[bytes | None]) -> str:
 
 
 class LogTally:
-    """Counts so far; `host` '' takes every line that names none. At most about 70 MB, whatever the lines hold."""
+    """Counts so far; `host` '' takes every line that names none. At most about 70 MB, whatever the
+    lines hold."""
 
     def __init__(self, host: str = "", *, capacity: int = MOST_TARGETS) -> None:
         self.host = host
@@ -127,7 +129,8 @@ class LogTally:
         return clean
 
     def _targets(self, most: int) -> tuple[tuple[LogTarget, ...], int, list[int]]:
-        """The targets to keep, hits on those that mostly answer an error, and the hits of each other one that is held."""
+        """The targets to keep, hits on those that mostly answer an error, and the hits of each
+        other one that is held."""
         kept: list[LogTarget] = []
         others: list[int] = []
         answers = 0

@@ -20,11 +20,13 @@ _STATIC = re.compile(
     re.IGNORECASE,
 )
 Refusal = Literal["form", "long", "secret"]
-"""Why a target is not asked again: no plain path, more than 1,024 characters, a secret in the path."""
+"""Why a target is not asked again: no plain path, more than 1,024 characters, a secret in the
+path."""
 
 
 class Clean(Struct, frozen=True, gc=False):
-    """A path with its query, secrets masked; whether one was; whether its ending is a static file's."""
+    """A path with its query, secrets masked; whether one was; whether its ending is a static
+    file's."""
 
     path: str
     masked: bool
@@ -32,7 +34,8 @@ class Clean(Struct, frozen=True, gc=False):
 
 
 def split_absolute(target: bytes) -> tuple[str, bytes]:
-    """Host and path of an absolute-form target (`GET http://shop/x`); of any other '' and the target itself."""
+    """Host and path of an absolute-form target (`GET http://shop/x`); of any other '' and the
+    target itself."""
     found = _ABSOLUTE.fullmatch(target)
     if found is None:
         return "", target
@@ -41,7 +44,8 @@ def split_absolute(target: bytes) -> tuple[str, bytes]:
 
 
 def clean_target(target: bytes) -> Clean | Refusal:
-    """Bytes beyond ASCII are percent-encoded, as a browser would have; what no request line can carry is refused."""
+    """Bytes beyond ASCII are percent-encoded, as a browser would have; what no request line can
+    carry is refused."""
     if len(target) <= 256:
         return _known(target)
     return _cleaned(target) if len(target) <= MOST_CHARACTERS else "long"
@@ -69,7 +73,8 @@ def _cleaned(target: bytes) -> Clean | Refusal:
 
 
 def _plain_path(path: str) -> bool:
-    """No `//` in front (a client would take what follows for a host), no `.` or `..` segment, no NUL or line break, no overlong name."""
+    """No `//` in front (a client would take what follows for a host), no `.` or `..` segment, no
+    NUL or line break, no overlong name."""
     plain = unquote_to_bytes(path)
     if plain.startswith((b"//", b"/\\")) or any(byte < 32 or byte == 127 for byte in plain):
         return False

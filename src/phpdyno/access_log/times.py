@@ -35,7 +35,8 @@ def local_time(text: str) -> Stamp | None:
 
 @functools.lru_cache(maxsize=4096)
 def iso_time(text: str) -> Stamp | None:
-    """`2026-11-21T10:00:00+01:00` ($time_iso8601), with or without fractions; UTC when no zone is given; None when it is no time."""
+    """`2026-11-21T10:00:00+01:00` ($time_iso8601), with or without fractions; UTC when no zone is
+    given; None when it is no time."""
     try:
         moment = datetime.fromisoformat(text)
         return _sane((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), fine="." in text)

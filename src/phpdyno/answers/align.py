@@ -1,4 +1,5 @@
-"""Which tokens of two bodies correspond, found in nearly linear time on pages that differ in a few places."""
+"""Which tokens of two bodies correspond, found in nearly linear time on pages that differ in a few
+places."""
 
 import difflib
 import re
@@ -19,12 +20,14 @@ _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]+")
 
 
 def tokens_of(body: bytes) -> list[bytes]:
-    """Words and numbers (maximal runs, bytes above 0x7f included), white space runs, and single other bytes; joined they are the body."""
+    """Words and numbers (maximal runs, bytes above 0x7f included), white space runs, and single
+    other bytes; joined they are the body."""
     return _TOKEN.findall(body)
 
 
 def align(one: Sequence[bytes], two: Sequence[bytes]) -> Pairs:
-    """Pairs of equal tokens. Where the structure is the same and only words differ, by position; else lines first, then tokens."""
+    """Pairs of equal tokens. Where the structure is the same and only words differ, by position;
+    else lines first, then tokens."""
     if _same_shape(one, two):
         return [(k, k) for k in range(len(one)) if one[k] == two[k]]
     lines_one, lines_two = _lines(one), _lines(two)
@@ -83,7 +86,8 @@ def _same_shape(one: Sequence[bytes], two: Sequence[bytes]) -> bool:
 
 
 def _lines(tokens: Sequence[bytes]) -> list[tuple[int, int]]:
-    """(start, end) of each line in tokens; a line ends with the white space token that holds its line break."""
+    """(start, end) of each line in tokens; a line ends with the white space token that holds its
+    line break."""
     ends = [k + 1 for k, token in enumerate(tokens) if b"\n" in token]
     if not ends or ends[-1] != len(tokens):
         ends.append(len(tokens))
@@ -97,7 +101,8 @@ def _common(one: Sequence[bytes], two: Sequence[bytes]) -> int:
 
 
 def _anchors(one: Sequence[bytes], two: Sequence[bytes], *, most: int) -> Pairs:
-    """The longest rising chain (patience sorting) of items that occur equally often, at most `most` times, on both sides."""
+    """The longest rising chain (patience sorting) of items that occur equally often, at most `most`
+    times, on both sides."""
     count_one, count_two = Counter(one), Counter(two)
     shared = {item for item, count in count_one.items() if count <= most and count_two[item] == count}
     listed: dict[bytes, list[int]] = {item: [] for item in shared}

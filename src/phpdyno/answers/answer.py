@@ -4,7 +4,8 @@ from msgspec import Struct
 
 
 class Answer(Struct, frozen=True):
-    """Status, headers in the order received (names in any case), and the whole body, decoded from its transfer coding."""
+    """Status, headers in the order received (names in any case), and the whole body, decoded from
+    its transfer coding."""
 
     status: int
     headers: tuple[tuple[str, str], ...]

@@ -32,9 +32,11 @@ class Comparison(Struct, frozen=True):
 
 
 class Expectation(Struct, frozen=True):
-    """What every arm must answer: the targets, and per target the control's answers and the mask learnt from them.
+    """What every arm must answer: the targets, and per target the control's answers and the mask
+    learnt from them.
 
-    `quoted` names the error pages that the control's own answers to a target quote: there they are no sign of an error.
+    `quoted` names the error pages that the control's own answers to a target quote: there they are
+    no sign of an error.
     """
 
     targets: tuple[Target, ...]
@@ -45,7 +47,8 @@ class Expectation(Struct, frozen=True):
     def length_range(self, index: int) -> tuple[int, int]:
         """Least and greatest body length in bytes that a valid answer to a target can have.
 
-        Where bodies are not compared, it is wide: half the shortest of the control's (yet not empty unless one was) to twice the longest.
+        Where bodies are not compared, it is wide: half the shortest of the control's (yet not empty
+        unless one was) to twice the longest.
         """
         if self.targets[index].answers == "body":
             return self.masks[index].length_range
@@ -53,11 +56,13 @@ class Expectation(Struct, frozen=True):
         return max(min(lengths) // 2, min(1, *lengths)), 2 * max(lengths) + WIDE_SLACK_BYTES
 
     def fault(self, index: int, answer: Answer) -> str | None:
-        """Why the answer to one target is not valid, whatever the control answers; None when it is."""
+        """Why the answer to one target is not valid, whatever the control answers; None when it
+        is."""
         return fault(self.targets[index], answer, self.quoted[index])
 
     def differs(self, index: int, answer: Answer) -> str | None:
-        """None when the answer to one target is valid and equal to the control's, else what is wrong with it."""
+        """None when the answer to one target is valid and equal to the control's, else what is
+        wrong with it."""
         found = self.fault(index, answer)
         if found is not None:
             return found
@@ -67,9 +72,11 @@ class Expectation(Struct, frozen=True):
         return None if low <= len(answer.body) <= high else f"a body of {len(answer.body)} bytes where {low} to {high} are expected"
 
     def relearn(self, index: int, extra: Sequence[Answer]) -> "Expectation":
-        """What is expected once the control was seen to answer one target in these ways too: a clock went on, a counter grew.
+        """What is expected once the control was seen to answer one target in these ways too: a
+        clock went on, a counter grew.
 
-        Raises DynoError when one of them may not be timed, or when by now too much of the answer moves (WideMaskError).
+        Raises DynoError when one of them may not be timed, or when by now too much of the answer
+        moves (WideMaskError).
         """
         target, quoted = self.targets[index], self.quoted[index]
         for answer in extra:
@@ -94,7 +101,8 @@ class Expectation(Struct, frozen=True):
 
 
 def expect(targets: Sequence[Target], control: Sequence[Sequence[Answer]]) -> Expectation:
-    """Learn from the control's answers, several per target. Raises DynoError when one may not be timed or too much of it moves."""
+    """Learn from the control's answers, several per target. Raises DynoError when one may not be
+    timed or too much of it moves."""
     masks, learnt, quoted = [], [], []
     for target, answers in zip(targets, control, strict=True):
         for answer in answers:
@@ -114,7 +122,8 @@ def _mask(target: Target, answers: Sequence[Answer]) -> Mask:
 
 
 def _quoted(target: Target, answers: Sequence[Answer]) -> frozenset[str]:
-    """Which error pages the control's answers look like where the target's declaration says that this is no error."""
+    """Which error pages the control's answers look like where the target's declaration says that
+    this is no error."""
     if target.answers == "body":
         return frozenset()
     return frozenset(name for pattern, name in ERROR_PAGES if any(pattern.search(answer.body) for answer in answers))
@@ -126,7 +135,8 @@ def compare(targets: Sequence[Target], control: Sequence[Sequence[Answer]], cand
 
 
 def require_valid(target: Target, answer: Answer) -> None:
-    """Raise DynoError when this answer of the control may not be timed. Where only the status counts, it may quote an error page."""
+    """Raise DynoError when this answer of the control may not be timed. Where only the status
+    counts, it may quote an error page."""
     _require_valid(target, answer, _quoted(target, [answer]))
 
 
@@ -141,7 +151,8 @@ def _require_valid(target: Target, answer: Answer, quoted: Collection[str]) -> N
 
 
 def fault(target: Target, answer: Answer, quoted: Collection[str] = ()) -> str | None:
-    """Why an answer is not valid: another status, an empty page, an error page (none of `quoted`) that says 200; None when it is valid."""
+    """Why an answer is not valid: another status, an empty page, an error page (none of `quoted`)
+    that says 200; None when it is valid."""
     if (target.status, answer.status) == (OPERATION_DONE, OPERATION_FAILED):
         return f"it fails: {answer.body[:400].decode('utf-8', 'replace')}"
     if answer.status != target.status:
@@ -167,7 +178,8 @@ def _explained(answer: Answer) -> str:
 
 
 def first_line(body: bytes) -> str:
-    """The first line of text that a reader would see, else the title, quoted; '' where there is none."""
+    """The first line of text that a reader would see, else the title, quoted; '' where there is
+    none."""
     start = body[: 1 << 16]
     title = _TITLE.search(start)
     for part in (_INVISIBLE.sub(b"", start), title[1] if title else b""):

@@ -1,4 +1,5 @@
-"""Volatile spans: how long one may be, of which bytes, and how a live value in a page is recognised as one whole."""
+"""Volatile spans: how long one may be, of which bytes, and how a live value in a page is recognised
+as one whole."""
 
 import re
 from bisect import bisect_right
@@ -26,7 +27,8 @@ WHOLES = re.compile(
     + _ZONE  # a time
     + rb"|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?(?:[eE][-+]?\d+)?"  # a number
 )
-"""Expressions that are volatile as a whole: a clock whose seconds were seen to move will also show another minute, hour and day."""
+"""Expressions that are volatile as a whole: a clock whose seconds were seen to move will also show
+another minute, hour and day."""
 
 
 class Gap(Struct, frozen=True):
@@ -38,7 +40,8 @@ class Gap(Struct, frozen=True):
 
 
 def gap_of(values: Sequence[bytes]) -> Gap:
-    """A span that the observed values, and others of their kind, fit into: at most twice as long as the longest, plus 16 bytes."""
+    """A span that the observed values, and others of their kind, fit into: at most twice as long as
+    the longest, plus 16 bytes."""
     seen = frozenset().union(*values)
     longest = max(len(value) for value in values)
     allowed = set(seen)
@@ -54,7 +57,8 @@ def gap_of(values: Sequence[bytes]) -> Gap:
 
 
 def whole_spans(body: bytes, holes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those live values (start, end) in `body` that a hole (start, end; rising) lies in or overlaps; an empty hole also at their edge."""
+    """Those live values (start, end) in `body` that a hole (start, end; rising) lies in or
+    overlaps; an empty hole also at their edge."""
     ends = [end for _, end in holes]
     spans = []
     for match in WHOLES.finditer(body):

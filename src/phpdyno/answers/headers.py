@@ -1,10 +1,12 @@
 """Which headers must be equal between arms.
 
-Left out, because they come from the server or the transport and say nothing of the answer: Date, Server, X-Powered-By (another PHP
-version or `expose_php` is a legitimate treatment), Connection, Keep-Alive, Transfer-Encoding, Content-Length (the body itself is
-compared). Compared by name only, because their values move with time: Expires, Last-Modified, ETag, Age; Set-Cookie by the cookie's
-name. Every other header is compared by name and value, but for values that already differ between two answers of the control (a
-request id, a nonce in a policy), which count by name, and names that not every answer of the control has, which do not count.
+Left out, because they come from the server or the transport and say nothing of the answer: Date,
+Server, X-Powered-By (another PHP version or `expose_php` is a legitimate treatment), Connection,
+Keep-Alive, Transfer-Encoding, Content-Length (the body itself is compared). Compared by name only,
+because their values move with time: Expires, Last-Modified, ETag, Age; Set-Cookie by the cookie's
+name. Every other header is compared by name and value, but for values that already differ between
+two answers of the control (a request id, a nonce in a policy), which count by name, and names that
+not every answer of the control has, which do not count.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,8 +20,8 @@ Headers = Iterable[tuple[str, str]]
 
 
 class HeaderProfile(Struct, frozen=True):
-    """What the control's headers agree on. `values`: per lower-case name the sorted values; `volatile`: names whose values move;
-    `unsteady`: names that some answers lack."""
+    """What the control's headers agree on. `values`: per lower-case name the sorted values;
+    `volatile`: names whose values move; `unsteady`: names that some answers lack."""
 
     values: dict[str, tuple[str, ...]]
     volatile: frozenset[str]

@@ -20,7 +20,8 @@ MOST_TRIALS = 4096
 
 
 class Mask(Struct, frozen=True):
-    """A body as stable literals with a volatile gap between each two of them, and the profile of its headers."""
+    """A body as stable literals with a volatile gap between each two of them, and the profile of
+    its headers."""
 
     literals: tuple[bytes, ...]
     gaps: tuple[Gap, ...]
@@ -34,7 +35,8 @@ class Mask(Struct, frozen=True):
         return fixed + sum(gap.low for gap in self.gaps), fixed + sum(gap.high for gap in self.gaps)
 
     def differs(self, answer: Answer | bytes) -> str | None:
-        """None when equal up to the volatile spans, else the first difference in words: offset in bytes, expected and got.
+        """None when equal up to the volatile spans, else the first difference in words: offset in
+        bytes, expected and got.
 
         Bytes are compared as a body; of an Answer the headers too, never the status.
         """
@@ -46,7 +48,8 @@ class Mask(Struct, frozen=True):
         return found
 
     def _body_differs(self, body: bytes) -> str | None:
-        """Follows every way in which the gaps can be filled: `places` are the offsets where the literals so far can have ended."""
+        """Follows every way in which the gaps can be filled: `places` are the offsets where the
+        literals so far can have ended."""
         first = self.literals[0]
         if not body.startswith(first) or (not self.gaps and body != first):
             return _difference(first, body, [0], [0])
@@ -67,7 +70,8 @@ class WideMaskError(DynoError):
 
 
 def learn(answers: Sequence[Answer | bytes]) -> Mask:
-    """What the answers of one arm to one target have in common, at least one answer; the more and the further apart in time the better.
+    """What the answers of one arm to one target have in common, at least one answer; the more and
+    the further apart in time the better.
 
     Raises WideMaskError, naming the longest span, when more than 5 % of a body is volatile.
     """
@@ -103,7 +107,8 @@ def _stable_parts(bodies: Sequence[bytes]) -> tuple[list[bytes], list[list[bytes
 
 
 def _common_places(tokens: Sequence[Sequence[bytes]], offsets: Sequence[Sequence[int]], body: bytes) -> list[list[int]]:
-    """For each stable token its index in every body. Of one live value (a date, a number) all tokens are stable, or none."""
+    """For each stable token its index in every body. Of one live value (a date, a number) all
+    tokens are stable, or none."""
     maps = [dict(align(tokens[0], other)) for other in tokens[1:]]
     count = len(tokens[0])
     stable = [all(k in each for each in maps) for k in range(count)]
@@ -117,7 +122,8 @@ def _common_places(tokens: Sequence[Sequence[bytes]], offsets: Sequence[Sequence
 
 
 def _holes(stable: Sequence[bool], maps: Sequence[dict[int, int]], offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Spans of the first body, in bytes, where some body differs; empty where others only have more."""
+    """Spans of the first body, in bytes, where some body differs; empty where others only have
+    more."""
     holes = []
     before, at = -1, [-1] * len(maps)
     for k in range(len(stable)):
@@ -149,7 +155,8 @@ def _pattern(gap: Gap) -> re.Pattern[bytes]:
 
 
 def _starts_of(literal: bytes, body: bytes, starts: Sequence[int], reaches: Sequence[int], *, last: bool) -> list[int]:
-    """Where `literal` stands in `body` so that a gap from one of `starts` to at most its reach ends there. Both rise together."""
+    """Where `literal` stands in `body` so that a gap from one of `starts` to at most its reach ends
+    there. Both rise together."""
 
     def reachable(place: int) -> bool:
         index = bisect_right(starts, place) - 1

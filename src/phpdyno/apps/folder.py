@@ -38,10 +38,12 @@ DATABASE_ENV = "PHPDYNO_DB_NAME"
 
 
 class FolderApp:
-    """Copied for each run into the live directory, owned and writable by the servers' account: frameworks write caches below their root."""
+    """Copied for each run into the live directory, owned and writable by the servers' account:
+    frameworks write caches below their root."""
 
     def __init__(self, described: AppFile, original: Path | None = None) -> None:
-        """`original`: where the app stands, if its files are described to lie elsewhere (those of a commit).
+        """`original`: where the app stands, if its files are described to lie elsewhere (those of a
+        commit).
 
         Raises UsageError when a file or directory that is named does not exist.
         """
@@ -96,9 +98,11 @@ class FolderApp:
     def prepare(
         self, supervisor: Supervisor, *, cache: Path, progress: Progress, place: str = "app", shared: PreparedApp | None = None
     ) -> PreparedApp:
-        """Copy to `place`, load the dump (once per content), run the prepare command. Raises DynoError.
+        """Copy to `place`, load the dump (once per content), run the prepare command. Raises
+        DynoError.
 
-        Where another revision of the app was prepared before, that is `shared`: this one's command runs on its data too.
+        Where another revision of the app was prepared before, that is `shared`: this one's command
+        runs on its data too.
         """
         described = self.described
         self._refuse_without_bottle(supervisor)
@@ -149,7 +153,8 @@ class FolderApp:
         )
 
     def _show_named(self, supervisor: Supervisor) -> None:
-        """Let the prepare command see the files that it names outside the root, where that is no other account's wish."""
+        """Let the prepare command see the files that it names outside the root, where that is no
+        other account's wish."""
         for word in self.described.prepare:
             path = Path(word)
             if path.is_absolute() and path.exists() and not path.is_relative_to(self.original):
@@ -168,8 +173,8 @@ class FolderApp:
         )
 
     def _tree(self, supervisor: Supervisor, progress: Progress, place: str, shared: PreparedApp | None) -> "_Tree":
-        """The app's files: a copy where that is quickly made, an overlay over a large tree where there can be one. `shared` is another
-        revision that was prepared."""
+        """The app's files: a copy where that is quickly made, an overlay over a large tree where
+        there can be one. `shared` is another revision that was prepared."""
         source = self.described.root
         if supervisor.live.resolve().is_relative_to(source.resolve()):
             raise UsageError(
@@ -184,7 +189,8 @@ class FolderApp:
         if seen_at and (is_large(supervisor, read, reader) if shared is None else shared.written is not None):
             progress(f"looking through {source}")
             where = f"{self.described.file}: root {source}"
-            # What was exported of a commit is a part of it; by the path of the work tree a link would lead to what is there today.
+            # What was exported of a commit is a part of it; by the path of the work tree a link
+            # would lead to what is there today.
             exported = read.is_relative_to(supervisor.live)
             standing = stand_tree(supervisor, read, seen_at, reader=reader, left_out=left, where=where, by_itself=exported)
             if standing is not None:
@@ -227,7 +233,8 @@ class FolderApp:
             return databases.seeded(supervisor, cache=cache, dump=dump, database=database, progress=progress)
 
     def _run(self, supervisor: Supervisor, root: Path, ini: dict[str, str], env: dict[str, str], binds: Mapping[Path, Path]) -> None:
-        """The prepare command, in the copy, with the settings that the app is served with. Its output goes to logs/prepare-app.log."""
+        """The prepare command, in the copy, with the settings that the app is served with. Its
+        output goes to logs/prepare-app.log."""
         socket = str(databases.database_socket(supervisor))
         # What configures it lies beside, not in, the directory that it may write to.
         fragment = supervisor.live / "prepare"
@@ -250,8 +257,9 @@ class FolderApp:
 
 
 class _Tree(Struct, frozen=True):
-    """An app's files in a run: where they lie, for the servers to see at `seen_at` (None: there); a digest of them; what of the
-    original is left out; where in the live directory lies what is written to an overlay; where its links lead to."""
+    """An app's files in a run: where they lie, for the servers to see at `seen_at` (None: there); a
+    digest of them; what of the original is left out; where in the live directory lies what is
+    written to an overlay; where its links lead to."""
 
     place: Path
     files: str
@@ -271,8 +279,9 @@ def _is_ours(entry: Path, logs: Path) -> bool:
 
 
 def _version(described: AppFile, files: str, seed: str) -> str:
-    """16 hexadecimal digits that change with whatever of the app can change a measurement: `files` as they were copied, the database
-    that the dump filled (`seed` names it by its content), and the settings of the app.toml."""
+    """16 hexadecimal digits that change with whatever of the app can change a measurement: `files`
+    as they were copied, the database that the dump filled (`seed` names it by its content), and the
+    settings of the app.toml."""
     settings = {
         "docroot": str(described.docroot.relative_to(described.root)),
         "front_controller": described.front_controller,
@@ -291,7 +300,8 @@ def _version(described: AppFile, files: str, seed: str) -> str:
 
 
 def plain_docroot(docroot: Path, urls: Sequence[str]) -> FolderApp:
-    """A document root without an app.toml; every URL, `/` when there is none, has weight 1. Raises UsageError."""
+    """A document root without an app.toml; every URL, `/` when there is none, has weight 1. Raises
+    UsageError."""
     path = docroot.expanduser().absolute()
     if not path.is_dir():
         raise UsageError("there is no such directory", where=f"--docroot {docroot}")

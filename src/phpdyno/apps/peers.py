@@ -16,7 +16,8 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 
 
 def with_peers(app: App, peers: Sequence[Tcp]) -> App:
-    """The app, with these peers let through besides its own. Raises UsageError where a service of its own stands at one."""
+    """The app, with these peers let through besides its own. Raises UsageError where a service of
+    its own stands at one."""
     if not peers:
         return app
     if not isinstance(app, FolderApp):

@@ -27,10 +27,12 @@ BUILT_IN: dict[str, Callable[[], App]] = {"hello": _hello, "mediawiki": MediaWik
 
 
 def open_app(reference: str | None = None, *, docroot: Path | None = None, urls: Sequence[str] = ()) -> App:
-    """The app that `reference` names (built in, an app.toml, a directory that holds one), or the one in `docroot`.
+    """The app that `reference` names (built in, an app.toml, a directory that holds one), or the
+    one in `docroot`.
 
-    It may reach the peers that this process lets through. Only descriptions are read here. Raises UsageError: nothing or two things named,
-    an unknown name (with the nearest), a missing file or directory, a bad app.toml or URL.
+    It may reach the peers that this process lets through. Only descriptions are read here. Raises
+    UsageError: nothing or two things named, an unknown name (with the nearest), a missing file or
+    directory, a bad app.toml or URL.
     """
     return with_peers(_opened(reference, docroot, urls), allowed())
 

@@ -35,10 +35,12 @@ class _Operation(Struct, frozen=True):
 
 
 class ScriptApp:
-    """A PHP file that returns a callable, or an array of named ones. Which ones is known when it was run, under the control's settings."""
+    """A PHP file that returns a callable, or an array of named ones. Which ones is known when it
+    was run, under the control's settings."""
 
     def __init__(self, script: Path, control: Arm) -> None:
-        """Raises UsageError when there is no such file, or its directory is one that nobody wants copied."""
+        """Raises UsageError when there is no such file, or its directory is one that nobody wants
+        copied."""
         where = f"--script {script}"
         script = script.expanduser().absolute()
         if not script.is_file():
@@ -80,7 +82,8 @@ class ScriptApp:
         return self.prepare(supervisor, cache=cache, progress=progress).version
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
-        """Copy the script's directory and ask the script for its operations. Raises UsageError when it returns no callable, DynoError."""
+        """Copy the script's directory and ask the script for its operations. Raises UsageError when
+        it returns no callable, DynoError."""
         folder = self.script.parent
         described = AppFile(
             file=self.script,

@@ -29,18 +29,22 @@ class App(Protocol):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """What it is told in every arm, by full setting name (`env.DB_HOST`, `ini.mysqli.default_socket`): a running pool's own values
-        of these would lead a copy to the database of the live site."""
+        """What it is told in every arm, by full setting name (`env.DB_HOST`,
+        `ini.mysqli.default_socket`): a running pool's own values of these would lead a copy to the
+        database of the live site."""
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """The version of what `prepare` would give now, without copying it where that is not what tells. Raises DynoError."""
+        """The version of what `prepare` would give now, without copying it where that is not what
+        tells. Raises DynoError."""
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
-        """Copy it into the supervisor's live directory and make its database ready. Raises DynoError."""
+        """Copy it into the supervisor's live directory and make its database ready. Raises
+        DynoError."""
 
 
 def default_env(settings: Mapping[str, AppSetting]) -> dict[str, str]:
-    """The environment in which every setting has its default: what prepares the app, and an arm that sets nothing, see it."""
+    """The environment in which every setting has its default: what prepares the app, and an arm
+    that sets nothing, see it."""
     return {setting.env: setting.default for setting in settings.values()}
 
 

@@ -1,4 +1,5 @@
-"""The cache of what takes long to prepare: entries appear whole or not at all, and two runs never prepare the same one twice."""
+"""The cache of what takes long to prepare: entries appear whole or not at all, and two runs never
+prepare the same one twice."""
 
 import contextlib
 import hashlib
@@ -18,8 +19,8 @@ COMPLETE = "entry.json"
 def stored(cache: Path, name: str, key: Mapping[str, str], build: Callable[[Path], None], progress: Progress) -> Path:
     """The cache's entry for `key`, built into a fresh directory by `build` where there is none yet.
 
-    `key` names everything that the content depends on. Raises DynoError when the cache cannot be written, and whatever `build` raises;
-    then nothing is left.
+    `key` names everything that the content depends on. Raises DynoError when the cache cannot be
+    written, and whatever `build` raises; then nothing is left.
     """
     home = cache / "apps"
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
@@ -38,7 +39,8 @@ def stored(cache: Path, name: str, key: Mapping[str, str], build: Callable[[Path
 
 
 def newest(cache: Path, name: str, key: Mapping[str, str]) -> tuple[Path, dict[str, str]] | None:
-    """The complete entry that was built last of those whose key holds all of `key`, with its whole key; None where there is none."""
+    """The complete entry that was built last of those whose key holds all of `key`, with its whole
+    key; None where there is none."""
     found = []
     for complete in (cache / "apps").glob(f"{name}-*/{COMPLETE}"):
         with contextlib.suppress(OSError, ValueError):

@@ -1,1 +1,2 @@
-"""The deployable result: made from what was proved, applied, verified on live workers, rolled back."""
+"""The deployable result: made from what was proved, applied, verified on live workers, rolled
+back."""

@@ -1,4 +1,5 @@
-"""MANIFEST.json: what a bundle says of itself. Frozen data; docs/reference/bundle.md is made from it."""
+"""MANIFEST.json: what a bundle says of itself. Frozen data; docs/reference/bundle.md is made from
+it."""
 
 from typing import Annotated, Literal
 
@@ -13,7 +14,8 @@ from phpdyno.model.runs.tune import Goal
 MANIFEST = "MANIFEST.json"
 README = "README.md"
 PROGRAM, REBUILT = "php", "build"
-"""Names of what a build that was adopted is in a bundle: the setting that says which program runs, and what is left to a person."""
+"""Names of what a build that was adopted is in a bundle: the setting that says which program runs,
+and what is left to a person."""
 Kind = Literal["ini", "pool-first", "pool-last", "nginx", "sysctl", "systemd", "preload"]
 
 
@@ -36,7 +38,8 @@ class PhpPlace(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """One effect. A ratio above 1 means that the treatment is better; ratio, low and high are null without an interval."""
+    """One effect. A ratio above 1 means that the treatment is better; ratio, low and high are null
+    without an interval."""
 
     name: Annotated[str, Meta(description="What was tried.")]
     settings: Annotated[dict[str, str], Meta(description="The settings in which it differs from what it was compared with.")]
@@ -61,7 +64,8 @@ class ShippedFile(Struct, frozen=True, kw_only=True):
 
 
 class BasedOn(Struct, frozen=True, kw_only=True):
-    """A configuration file that the control was read from. The copy has neither comments nor secrets."""
+    """A configuration file that the control was read from. The copy has neither comments nor
+    secrets."""
 
     target: Annotated[str, Meta(description="Absolute path of the file.")]
     path: Annotated[str, Meta(description="Its settings as they were, below the bundle.")]
@@ -102,7 +106,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @property
     def before_all_else(self) -> str:
-        """What must be done before the php-fpm that the bundle is for is there: one that was compiled is packaged first. '' for others."""
+        """What must be done before the php-fpm that the bundle is for is there: one that was
+        compiled is packaged first. '' for others."""
         packaged = self.settings.get(PROGRAM) == self.php.executable
         return next((each.todo for each in self.by_hand if packaged and each.setting == REBUILT), "")
 

@@ -1,7 +1,8 @@
-"""What a manifest may say: where a file of each kind goes, with which mode, and which php-fpm it is for. Pure.
+"""What a manifest may say: where a file of each kind goes, with which mode, and which php-fpm it is
+for. Pure.
 
-A manifest is input from elsewhere, and apply works as root. So all that it names is one of a list or has a pattern: what `division` and
-`making` write, and nothing else.
+A manifest is input from elsewhere, and apply works as root. So all that it names is one of a list
+or has a pattern: what `division` and `making` write, and nothing else.
 """
 
 import re
@@ -51,7 +52,8 @@ _READS = ("-c", "--php-ini", "-p", "--prefix", "-y", "--fpm-config")
 
 
 def check_places(manifest: Manifest, *, where: str) -> None:
-    """Raises UsageError for a target, a mode, or something of the php-fpm that no bundle of ours would name."""
+    """Raises UsageError for a target, a mode, or something of the php-fpm that no bundle of ours
+    would name."""
     _check_php(manifest.php, where)
     for based in manifest.based_on:
         if not based.target.isprintable():
@@ -72,7 +74,8 @@ def mode_bits(text: str) -> int | None:
 
 
 def unusual(manifest: Manifest) -> dict[str, str]:
-    """What of the php-fpm's places is used and not like those of any distribution, in words, by the name of its field.
+    """What of the php-fpm's places is used and not like those of any distribution, in words, by the
+    name of its field.
 
     Such places are an operator's own: a pool that runs has to say that they are.
     """
@@ -87,7 +90,8 @@ def unusual(manifest: Manifest) -> dict[str, str]:
 
 
 def read_by(php: PhpPlace) -> tuple[str, ...]:
-    """Paths of files and directories that php-fpm is told to read when it tests its configuration."""
+    """Paths of files and directories that php-fpm is told to read when it tests its
+    configuration."""
     told = [value for option, value in _options(php.options) if option in _READS]
     return (*told, *(part for part in php.scan_dir.split(":") if part))
 
@@ -156,6 +160,7 @@ def _options(options: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _is_path(text: str) -> bool:
-    """Whether it is an absolute path as it would be written: no doubled slash, no dots, nothing that cannot be seen."""
+    """Whether it is an absolute path as it would be written: no doubled slash, no dots, nothing
+    that cannot be seen."""
     pure = PurePosixPath(text)
     return pure.is_absolute() and ".." not in pure.parts and str(pure) == text and len(pure.parts) > 2 and text.isprintable()

@@ -26,7 +26,8 @@ AS_SETTINGS_SAY: dict[Kind, Callable[[Mapping[str, str], str], str]] = {
 
 
 class Bundle(Struct, frozen=True):
-    """The manifest with its checksum, and the content of every file that it names, by its path in the bundle."""
+    """The manifest with its checksum, and the content of every file that it names, by its path in
+    the bundle."""
 
     directory: Path
     manifest: Manifest
@@ -35,8 +36,8 @@ class Bundle(Struct, frozen=True):
 
 
 def read_bundle(directory: Path) -> Bundle:
-    """Read a bundle. Raises UsageError: there is none, another version's, a file missing or changed, a place that is none of a bundle's; as
-    root, one on another's word.
+    """Read a bundle. Raises UsageError: there is none, another version's, a file missing or
+    changed, a place that is none of a bundle's; as root, one on another's word.
     """
     path = directory / MANIFEST
     try:
@@ -85,7 +86,8 @@ def _check_settings(manifest: Manifest, path: Path) -> None:
 
 
 def _check_texts(manifest: Manifest, contents: Mapping[str, bytes], directory: Path) -> None:
-    """What root's own programs obey says what the settings do, and nothing else; comments may differ."""
+    """What root's own programs obey says what the settings do, and nothing else; comments may
+    differ."""
     for each in manifest.files:
         render = AS_SETTINGS_SAY.get(each.kind)
         if render is None:
@@ -107,7 +109,8 @@ def _said(data: bytes) -> list[bytes]:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a file; as root only of one that root, the sudo caller or the owner of phpdyno's code wrote."""
+    """The content of a file; as root only of one that root, the sudo caller or the owner of
+    phpdyno's code wrote."""
 
     def refuse_others(opened: os.stat_result) -> None:
         if (author := steered_by(path, opened)) != 0:

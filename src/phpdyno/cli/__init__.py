@@ -13,7 +13,8 @@ EXIT_INTERRUPTED = 130
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Entry point of `phpdyno`. Exit codes: 0 fine, 1 failure, 2 usage, 3 and 4 as asked for, 130 interrupted."""
+    """Entry point of `phpdyno`. Exit codes: 0 fine, 1 failure, 2 usage, 3 and 4 as asked for, 130
+    interrupted."""
     # The servers' account has to read what we write for it, whatever the user's own umask is.
     os.umask(0o022)
     own_namespaces()

@@ -61,7 +61,8 @@ for command in COMMANDS:
 
 
 def run(argv: list[str]) -> int:
-    """Parse and carry out. Raises UsageError for a command line that cannot be parsed, or that no journal could hold."""
+    """Parse and carry out. Raises UsageError for a command line that cannot be parsed, or that no
+    journal could hold."""
     for argument in argv:
         if not is_utf8(argument):
             raise UsageError("an argument is not UTF-8 text", where=argument, next_step="a path can be named through a link")

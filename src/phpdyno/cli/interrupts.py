@@ -13,9 +13,10 @@ AGAIN_S = 0.01
 def end_in_order() -> None:
     """Make SIGTERM and SIGHUP the same KeyboardInterrupt as SIGINT, and let none of them be lost.
 
-    Python drops an exception that is raised where none can pass: in a finalizer, or in a hook that runs at a fork (the standard
-    library's own lie around each start of a command with a `preexec_fn`). Such an interrupt is raised again a moment later.
-    A signal that whoever started us wants to be ignored (nohup) stays ignored.
+    Python drops an exception that is raised where none can pass: in a finalizer, or in a hook that
+    runs at a fork (the standard library's own lie around each start of a command with a
+    `preexec_fn`). Such an interrupt is raised again a moment later. A signal that whoever started
+    us wants to be ignored (nohup) stays ignored.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

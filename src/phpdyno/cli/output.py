@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
 
 def open_outputs() -> None:
-    """Make standard output and standard error take everything: what a reader that is gone (`| head`) would have got is dropped, as is all
-    where they are closed (`>&-`); a character that their encoding has not is written as an escape."""
+    """Make standard output and standard error take everything: what a reader that is gone (`|
+    head`) would have got is dropped, as is all where they are closed (`>&-`); a character that
+    their encoding has not is written as an escape."""
     sys.stdout, sys.stderr = _lasting(sys.stdout), _lasting(sys.stderr)
 
 

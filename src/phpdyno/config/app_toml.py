@@ -1,4 +1,5 @@
-"""app.toml: where an app's files and database dump are, what prepares it, and what is asked of it."""
+"""app.toml: where an app's files and database dump are, what prepares it, and what is asked of
+it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -43,14 +44,16 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 class AppFile(Struct, frozen=True):
-    """One app as its app.toml describes it; paths are absolute, nothing of them has been looked at yet.
+    """One app as its app.toml describes it; paths are absolute, nothing of them has been looked at
+    yet.
 
-    `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an app without one; `sql` is the dump
-    that fills it. `prepare` is an argv, run in the copy of `root`. `{db_socket}` in `ini` and `env` stands for the database's socket.
-    `exclude` are paths in `root` that are left out: of a directory what is in it.
-    `settings` are those that an arm may change as `app.NAME`; `services` stand at production's addresses of them. `network`
-    are peers of the host's network that it may reach. `author` is the
-    account whose word the file is where we are root and that account is not: what it names is read with its rights.
+    `root` is what gets copied, `docroot` lies in it. `database` is a database's name, None for an
+    app without one; `sql` is the dump that fills it. `prepare` is an argv, run in the copy of
+    `root`. `{db_socket}` in `ini` and `env` stands for the database's socket. `exclude` are paths
+    in `root` that are left out: of a directory what is in it. `settings` are those that an arm may
+    change as `app.NAME`; `services` stand at production's addresses of them. `network` are peers of
+    the host's network that it may reach. `author` is the account whose word the file is where we
+    are root and that account is not: what it names is read with its rights.
     """
 
     file: Path
@@ -97,7 +100,8 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_app_toml(path: Path) -> AppFile:
-    """Read and check one app.toml. Raises UsageError naming the file and the key, with the nearest valid key for an unknown one."""
+    """Read and check one app.toml. Raises UsageError naming the file and the key, with the nearest
+    valid key for an unknown one."""
     path = path.absolute()
     try:
         tables, file = read_toml_of(path)
@@ -186,7 +190,8 @@ def _check(raw: _Raw, path: Path) -> None:
 
 
 def check_targets(targets: Sequence[Target], path: Path) -> None:
-    """Raise UsageError unless the file names at least one target, each can be asked, and no two are called the same."""
+    """Raise UsageError unless the file names at least one target, each can be asked, and no two are
+    called the same."""
     if not targets:
         raise UsageError("there is no target", where=f"{path}: target", next_step=TARGET_HINTS["target"])
     for number, target in enumerate(targets):
@@ -195,7 +200,8 @@ def check_targets(targets: Sequence[Target], path: Path) -> None:
 
 
 def check_target(target: Target, *, where: str) -> None:
-    """Raise UsageError unless the target can be asked as it is written and its weight and status are possible."""
+    """Raise UsageError unless the target can be asked as it is written and its weight and status
+    are possible."""
     check_target_path(target.path, where=f"{where}.path")
     if not 0 < target.weight < float("inf"):
         raise UsageError(f"the weight {target.weight} is not above 0", where=f"{where}.weight", next_step="leave the target out instead")
@@ -251,7 +257,8 @@ def _texts(table: Mapping[str, Any], path: Path, layer: str) -> dict[str, str]:
 
 
 def _translated(error: msgspec.ValidationError, path: Path, table: str = "") -> UsageError:
-    """msgspec's message (`Expected `str`, got `int` - at `$.target[0].path``) about the file, or one table of it, as one of ours."""
+    """msgspec's message (`Expected `str`, got `int` - at `$.target[0].path``) about the file, or
+    one table of it, as one of ours."""
     text = str(error)
     at = _AT.search(text)
     place = ".".join(part for part in (table, at[1] if at else "") if part)

@@ -1,4 +1,5 @@
-"""php-fpm's configuration files, read as php-fpm reads them: sections, includes, arrays, expressions, variables."""
+"""php-fpm's configuration files, read as php-fpm reads them: sections, includes, arrays,
+expressions, variables."""
 
 import glob
 import operator
@@ -35,7 +36,8 @@ EXAMPLE = "start without live, and give the pool's settings by hand (ini.NAME=â€
 
 
 class ConfEntry(Struct, frozen=True):
-    """One line: `key = value`, or `key[index] = value` (index '' for none). `where` is FILE:LINE."""
+    """One line: `key = value`, or `key[index] = value` (index '' for none). `where` is
+    FILE:LINE."""
 
     key: str
     index: str
@@ -44,13 +46,15 @@ class ConfEntry(Struct, frozen=True):
 
 
 class Variables(Struct, frozen=True):
-    """What ${NAME} stands for; `env` None: it is not known. From PHP 8.3 on there are `defaults`, as in ${NAME:-default}."""
+    """What ${NAME} stands for; `env` None: it is not known. From PHP 8.3 on there are `defaults`,
+    as in ${NAME:-default}."""
 
     env: Mapping[str, str] | None
     defaults: bool = True
 
     def value(self, text: str, where: str) -> str:
-        """What stands for ${`text`}; PHP before 8.3 takes all of it for the name. Raises UsageError where that is not known."""
+        """What stands for ${`text`}; PHP before 8.3 takes all of it for the name. Raises UsageError
+        where that is not known."""
         name, wanted, default = text.partition(":-") if self.defaults else (text, "", "")
         if self.env is None:
             what = f"the environment of php-fpm cannot be read, so what ${{{name}}} stands for is not known"
@@ -84,10 +88,12 @@ OWN_FILES = OwnFiles()
 
 
 def read_fpm_conf(path: Path, *, prefix: Path, variables: Variables, files: Files = OWN_FILES) -> dict[str, list[ConfEntry]]:
-    """The entries of every section, of all included files, in their order; `global` holds the master's own.
+    """The entries of every section, of all included files, in their order; `global` holds the
+    master's own.
 
-    `prefix` is where relative includes lie, `files` whose files they are. Raises UsageError with file and line, but without any value (it
-    may be a password): unreadable, as root a file that others can change, an include cycle, syntax that is not understood.
+    `prefix` is where relative includes lie, `files` whose files they are. Raises UsageError with
+    file and line, but without any value (it may be a password): unreadable, as root a file that
+    others can change, an include cycle, syntax that is not understood.
     """
     reader = _Reader(prefix, variables, files)
     reader.read(path, ())
@@ -100,7 +106,8 @@ def ini_text(value: str, variables: Variables, *, where: str) -> str:
 
 
 class _Reader:
-    """Goes through a file and what it includes. The section that is open when an include ends stays open, as in php-fpm."""
+    """Goes through a file and what it includes. The section that is open when an include ends stays
+    open, as in php-fpm."""
 
     def __init__(self, prefix: Path, variables: Variables, files: Files) -> None:
         self.sections: dict[str, list[ConfEntry]] = {}
@@ -165,7 +172,8 @@ def _entry(line: str, where: str, variables: Variables) -> tuple[ConfEntry, bool
 
 
 def _value(text: str, where: str, key: str, variables: Variables) -> tuple[str, bool]:
-    """A value as PHP's ini scanner gives it: words for booleans, quotes, ${NAME}, expressions of numbers and E_ constants."""
+    """A value as PHP's ini scanner gives it: words for booleans, quotes, ${NAME}, expressions of
+    numbers and E_ constants."""
     parts = list(_tokens(text, where, key, variables))
     is_open = bool(parts) and parts[-1][0] == "open"
     if is_open:
@@ -206,7 +214,8 @@ def _tokens(text: str, where: str, key: str, variables: Variables) -> Iterator[t
 
 
 def _expression(parts: list[tuple[str, str]], where: str, key: str) -> str:
-    """`E_ALL & ~E_NOTICE`: strictly from left to right, as in PHP's ini grammar; `~` and `!` bind to what follows."""
+    """`E_ALL & ~E_NOTICE`: strictly from left to right, as in PHP's ini grammar; `~` and `!` bind
+    to what follows."""
     words = deque(word for kind, value in parts if kind != "space" for word in (value if kind == "operator" else (value,)) if word.strip())
 
     def term() -> int:

@@ -12,7 +12,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def suggestion(word: str, known: Iterable[str], *, prefix: str = "") -> str:
-    """The next step of an error about an unknown name: `did you mean X?`, else the known names when they are few, else ''."""
+    """The next step of an error about an unknown name: `did you mean X?`, else the known names when
+    they are few, else ''."""
     names = sorted(known)
     near = nearest(word, names)
     if near:

@@ -1,4 +1,5 @@
-"""Peers outside that the user lets an app reach, as `--allow-network` and `network` in an app.toml name them."""
+"""Peers outside that the user lets an app reach, as `--allow-network` and `network` in an app.toml
+name them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,7 +25,8 @@ def parse_peer(text: str, *, where: str) -> Tcp:
 
 
 def distinct(peers: Iterable[Tcp], *, where: str) -> tuple[Tcp, ...]:
-    """Each place once, under the first of its names. Raises UsageError for more than may be let through."""
+    """Each place once, under the first of its names. Raises UsageError for more than may be let
+    through."""
     found: dict[str, Tcp] = {}
     for peer in peers:
         found.setdefault(place_of(peer), peer)
@@ -34,7 +36,8 @@ def distinct(peers: Iterable[Tcp], *, where: str) -> tuple[Tcp, ...]:
 
 
 def refuse_served(peers: Sequence[Tcp], services: Sequence[Service], *, where: str) -> None:
-    """Raise UsageError where a peer is to be let through at whose address a service of the app's own stands."""
+    """Raise UsageError where a peer is to be let through at whose address a service of the app's
+    own stands."""
     served = {place_of(address): service.name for service in services for address in service.at}
     for peer in peers:
         name = served.get(place_of(peer))

@@ -15,7 +15,8 @@ FIXED = "no-pie"
 WHOLE_FUNCTIONS = "whole-functions"
 """BOLT cannot split again what the compiler has split."""
 TRAINED_ONLY = "trained-only"
-"""Only together with a profile: what no training has reached is compiled for size and put elsewhere."""
+"""Only together with a profile: what no training has reached is compiled for size and put
+elsewhere."""
 FLAGS = {
     "no-semantic-interposition": "-fno-semantic-interposition",
     "no-plt": "-fno-plt",
@@ -35,7 +36,8 @@ def untrained(recipe: Recipe) -> Recipe:
 
 
 def parse_recipe(text: str, *, where: str = "--recipe") -> Recipe:
-    """The recipe that these words stand for. Raises UsageError: a word that is none, one that is there twice, two levels, two machines."""
+    """The recipe that these words stand for. Raises UsageError: a word that is none, one that is
+    there twice, two levels, two machines."""
     words = [word.strip() for word in text.split("+")]
     seen: set[str] = set()
     for word in words:

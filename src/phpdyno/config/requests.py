@@ -1,4 +1,5 @@
-"""What a target may send besides its path: method, headers, cookies and body, checked so that no value can become another header."""
+"""What a target may send besides its path: method, headers, cookies and body, checked so that no
+value can become another header."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +11,11 @@ from phpdyno.errors import UsageError
 from phpdyno.model.workload import SAFE_METHODS, Method, Target
 
 MOST_BODY_BYTES = 1 << 20
-"""Of a request's body: nginx takes no more by default, and the plan, which holds it, is written down."""
+"""Of a request's body: nginx takes no more by default, and the plan, which holds it, is written
+down."""
 VARIABLE = re.compile(r"\{env\.([A-Za-z_][A-Za-z0-9_]*)\}")
-"""Stands for an environment variable of phpdyno itself, read when requests are rendered: its value is in no file of ours."""
+"""Stands for an environment variable of phpdyno itself, read when requests are rendered: its value
+is in no file of ours."""
 TARGET_HINTS = {
     "target": 'add [[target]] with path = "/"',
     "answers": 'use "body" or "status"',
@@ -42,7 +45,8 @@ _NAME = re.compile(r"[!-~](?:[ -~]{0,98}[!-~])?")
 
 
 def check_request(target: Target, *, where: str) -> None:
-    """Raise UsageError unless the target's method, headers, cookies and body can be sent as they are. No message holds a value."""
+    """Raise UsageError unless the target's method, headers, cookies and body can be sent as they
+    are. No message holds a value."""
     if target.method not in SAFE_METHODS and not target.writes:
         raise UsageError(
             f"{target.method} may change what the app keeps",
@@ -63,7 +67,8 @@ def check_request(target: Target, *, where: str) -> None:
 
 
 def check_header_value(name: str, value: str, *, where: str) -> None:
-    """Raise UsageError for a value that would not reach the app as it is, or would begin another header."""
+    """Raise UsageError for a value that would not reach the app as it is, or would begin another
+    header."""
     if not _VALUE.fullmatch(value):
         what = f"the value of the header {name} holds a line break, a control character, one beyond ASCII, or a blank at an end"
         raise UsageError(what, where=where, next_step="encode it as the app expects it")
@@ -77,7 +82,8 @@ def check_cookie_value(name: str, value: str, *, where: str) -> None:
 
 
 def check_labels(targets: Sequence[Target], *, where: str) -> None:
-    """Raise UsageError where two targets are called the same: their answers could not be told apart."""
+    """Raise UsageError where two targets are called the same: their answers could not be told
+    apart."""
     seen: dict[str, int] = {}
     for number, target in enumerate(targets):
         first = seen.setdefault(target.label, number)
@@ -87,13 +93,15 @@ def check_labels(targets: Sequence[Target], *, where: str) -> None:
 
 
 def variables_in(targets: Iterable[Target]) -> tuple[str, ...]:
-    """Names of the environment variables that these requests want, in the order of their first use."""
+    """Names of the environment variables that these requests want, in the order of their first
+    use."""
     texts = (text for target in targets for text in (*target.headers.values(), *target.cookies.values(), target.body))
     return tuple(dict.fromkeys(name for text in texts for name in VARIABLE.findall(text)))
 
 
 def refuse_variables(targets: Sequence[Target], author: int, *, where: str) -> None:
-    """Raise UsageError where a file on the word of another account (`author`, else 0) wants variables of ours: its app would read them."""
+    """Raise UsageError where a file on the word of another account (`author`, else 0) wants
+    variables of ours: its app would read them."""
     names = variables_in(targets)
     if author and names:
         raise UsageError(
@@ -104,7 +112,8 @@ def refuse_variables(targets: Sequence[Target], author: int, *, where: str) -> N
 
 
 def filled(target: Target, variables: Mapping[str, str]) -> Target:
-    """The target with the values of variables in the place of `{env.NAME}`. Raises UsageError: one is not set or unfit."""
+    """The target with the values of variables in the place of `{env.NAME}`. Raises UsageError: one
+    is not set or unfit."""
     where = target.label
 
     def put(text: str) -> str:

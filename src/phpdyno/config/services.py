@@ -1,4 +1,5 @@
-"""The `[service.NAME]` tables of an app.toml: what stands at production's addresses while the app is measured."""
+"""The `[service.NAME]` tables of an app.toml: what stands at production's addresses while the app
+is measured."""
 
 import ipaddress
 import re
@@ -44,7 +45,8 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def parse_services(tables: Mapping[str, object], path: Path) -> tuple[Service, ...]:
-    """The services that the tables of the file `path` describe, in the file's order. Whether a dump is there is not looked at.
+    """The services that the tables of the file `path` describe, in the file's order. Whether a dump
+    is there is not looked at.
 
     Raises UsageError naming the file and the key.
     """
@@ -68,7 +70,8 @@ def check_dumps(services: tuple[Service, ...], path: Path) -> None:
 
 
 def refuse_root_variables(services: tuple[Service, ...], author: int, path: Path) -> None:
-    """Raise UsageError where a file on the word of another account (`author`, else 0) wants variables of root's environment."""
+    """Raise UsageError where a file on the word of another account (`author`, else 0) wants
+    variables of root's environment."""
     for service in services:
         if author and (names := VARIABLE.findall(service.password or "")):
             what = f"{{env.{names[0]}}} is a variable of root's, and this file is another account's word"
@@ -157,7 +160,8 @@ def _socket(text: str, *, where: str) -> Path:
 
 
 def split_address(text: str) -> tuple[str, str | None]:
-    """Host and port as they are written; None for no port. An IPv6 address without brackets has none."""
+    """Host and port as they are written; None for no port. An IPv6 address without brackets has
+    none."""
     if bracketed := _BRACKETED.fullmatch(text):
         return bracketed[1], bracketed[2]
     if text.count(":") > 1:
@@ -191,7 +195,8 @@ def checked_port(text: str, *, where: str) -> int:
 
 
 def _fitting(addresses: tuple[Address, ...], kind: Kind, *, where: str) -> tuple[Address, ...]:
-    """The addresses, sockets of PostgreSQL named in full, with the one that `localhost` means to MySQL's clients.
+    """The addresses, sockets of PostgreSQL named in full, with the one that `localhost` means to
+    MySQL's clients.
 
     Raises UsageError where one server of this kind cannot listen on all of them.
     """

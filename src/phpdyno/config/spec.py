@@ -1,4 +1,5 @@
-"""A SPEC, one arm's settings as the command line writes them: `ini.opcache.jit=tracing;pool.pm=static`, or `@file.toml`."""
+"""A SPEC, one arm's settings as the command line writes them:
+`ini.opcache.jit=tracing;pool.pm=static`, or `@file.toml`."""
 
 import os
 import re
@@ -18,7 +19,8 @@ WHOLE = ("php", "build", "source", "live")
 NONE = "none"
 """Instead of a path in php.ini and php.scan_dir: no such file is read."""
 LIVE = "live:"
-"""What a value starts with that is kept out of plan and journal: it is asked of the running pool whenever an instance starts."""
+"""What a value starts with that is kept out of plan and journal: it is asked of the running pool
+whenever an instance starts."""
 PHP_VALUE = re.compile(r"php_(?:admin_)?(?:value|flag)\[([^\[\]=;]+)\]")
 """A pool's own php.ini setting, as the pool's file writes it."""
 _EXTENSION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -26,7 +28,8 @@ _OFF = frozenset({"", "0", "off", "no", "false"})
 
 
 class KnownNames(Struct, frozen=True):
-    """The names that exist in each layer, without the layer's prefix. Environment variables may have any name."""
+    """The names that exist in each layer, without the layer's prefix. Environment variables may
+    have any name."""
 
     ini: frozenset[str] = frozenset()
     pool: frozenset[str] = frozenset()
@@ -36,11 +39,13 @@ class KnownNames(Struct, frozen=True):
 
 
 KnownFor = Callable[[Mapping[str, str]], KnownNames]
-"""Given the SPEC's own PHP (`php`, `php.extension_dir`; empty for the default one), the names which that PHP knows."""
+"""Given the SPEC's own PHP (`php`, `php.extension_dir`; empty for the default one), the names which
+that PHP knows."""
 
 
 Builds = Callable[[str], Mapping[str, str]]
-"""Given the name of a build, the settings that it stands for, by their full names. Raises UsageError."""
+"""Given the name of a build, the settings that it stands for, by their full names. Raises
+UsageError."""
 
 
 def no_builds(name: str) -> Mapping[str, str]:
@@ -64,11 +69,13 @@ class _Item(Struct, frozen=True):
 def parse_spec(
     text: str, *, known: KnownNames | KnownFor, base_dir: Path, live: bool = False, builds: Builds = no_builds
 ) -> dict[str, str]:
-    """Settings by full knob name (`ini.opcache.jit`, `env.NAME`, `php`), values as text; an empty SPEC is an empty dict.
+    """Settings by full knob name (`ini.opcache.jit`, `env.NAME`, `php`), values as text; an empty
+    SPEC is an empty dict.
 
-    Paths (`@file`, the layers php and ext) are relative to `base_dir`, those inside a file to the file. `known` may depend on the
-    PHP that the SPEC itself names (and on `live` and `ext`). Only with `live` may it name a running pool: the key `live`, its value ''
-    for the only one. `build=NAME` stands for the settings that `builds` gives.
+    Paths (`@file`, the layers php and ext) are relative to `base_dir`, those inside a file to the
+    file. `known` may depend on the PHP that the SPEC itself names (and on `live` and `ext`). Only
+    with `live` may it name a running pool: the key `live`, its value '' for the only one.
+    `build=NAME` stands for the settings that `builds` gives.
 
     Raises UsageError naming the part or file and key, with the nearest valid name.
     """
@@ -156,7 +163,8 @@ def _item(layer: str, name: str, value: str, where: str, base_dir: Path) -> _Ite
 
 
 def _php_path(name: str, value: str, where: str, base_dir: Path) -> str:
-    """A path, or `none`, or (scan_dir) several joined by colons, an empty one for the compiled-in directory."""
+    """A path, or `none`, or (scan_dir) several joined by colons, an empty one for the compiled-in
+    directory."""
     if value == NONE and name in {"ini", "scan_dir"}:
         return value
     if name == "scan_dir":
@@ -194,7 +202,8 @@ def _check_name(item: _Item, known: KnownNames) -> None:
 
 
 def _check_pool_ini(name: str, item: _Item, known: KnownNames) -> None:
-    """A php.ini setting in the pool's section; what opcache reads when it starts comes too late there."""
+    """A php.ini setting in the pool's section; what opcache reads when it starts comes too late
+    there."""
     if name.startswith("opcache."):
         raise UsageError("opcache is set up before a pool's own values count", where=item.where, next_step=f"write ini.{name}={item.value}")
     if name not in known.ini:

@@ -1,4 +1,5 @@
-"""msgspec's complaint about a TOML file, as one of ours: file, key, what, and the nearest valid key."""
+"""msgspec's complaint about a TOML file, as one of ours: file, key, what, and the nearest valid
+key."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +24,8 @@ def toml_fault(
     hints: Mapping[str, str] | None = None,
     within: str = "",
 ) -> UsageError:
-    """`keys` are the valid keys of each table by its name without indices (`arm`, '' for the file's own); `hints` next steps by key.
+    """`keys` are the valid keys of each table by its name without indices (`arm`, '' for the file's
+    own); `hints` next steps by key.
 
     `within` is the table that was looked at where that is not the whole file.
     """

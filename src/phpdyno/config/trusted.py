@@ -1,4 +1,5 @@
-"""Files that somebody else named: whether root alone can change them, and on whose word root would read them."""
+"""Files that somebody else named: whether root alone can change them, and on whose word root would
+read them."""
 
 import os
 import stat
@@ -16,7 +17,8 @@ BY_HAND = "give the settings by hand (ini.NAME=…;pool.pm=…)"
 
 
 def read_trusted(path: Path, *, where: str = "") -> bytes:
-    """The content of a plain file. Raises UsageError for anything else and, as root, for what others can change; OSError as `open` does."""
+    """The content of a plain file. Raises UsageError for anything else and, as root, for what
+    others can change; OSError as `open` does."""
     refuse_untrusted(path, where=where)
     # A FIFO or a device would wait for its other end.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -30,16 +32,19 @@ def read_trusted(path: Path, *, where: str = "") -> bytes:
 
 
 def refuse_untrusted(path: Path, *, where: str = "") -> None:
-    """As root: raises UsageError for a path on which an account other than root can change something; OSError where there is none."""
+    """As root: raises UsageError for a path on which an account other than root can change
+    something; OSError where there is none."""
     if os.geteuid() == 0 and (place := changeable(path)) is not None:
         what = f"{path} is not root's alone: others can change {place}"
         raise UsageError(what, where=where, next_step=f"give {place} to root, without write permission for others, or {BY_HAND}")
 
 
 def changeable(path: Path) -> Path | None:
-    """The first of a path's directories and links, and what it leads to, that an account other than root can change; None where none is.
+    """The first of a path's directories and links, and what it leads to, that an account other than
+    root can change; None where none is.
 
-    In a sticky directory (/tmp) nobody but root can replace what is root's. Raises OSError where the path leads nowhere.
+    In a sticky directory (/tmp) nobody but root can replace what is root's. Raises OSError where
+    the path leads nowhere.
     """
     for place, status in _way(path):
         shared = status.st_mode & 0o022 and not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX)
@@ -49,12 +54,14 @@ def changeable(path: Path) -> Path | None:
 
 
 def steered_by(path: Path, file: os.stat_result | None = None) -> int:
-    """As root: the account on whose word `path` would be read, 0 for root's own: the owner of the opened `file`, or of a link on the way.
+    """As root: the account on whose word `path` would be read, 0 for root's own: the owner of the
+    opened `file`, or of a link on the way.
 
-    NOBODY where several may write the file. Whoever called sudo, or owns this very code, is obeyed anyway and counts as root. A link of
-    root's in somebody's directory may have been moved there; one that leads to what is its owner's (for `file`: into his own directory)
-    gains him nothing and does not count, as a file of root's in somebody's directory is still root's word. Raises OSError where the path
-    leads nowhere.
+    NOBODY where several may write the file. Whoever called sudo, or owns this very code, is obeyed
+    anyway and counts as root. A link of root's in somebody's directory may have been moved there;
+    one that leads to what is its owner's (for `file`: into his own directory) gains him nothing and
+    does not count, as a file of root's in somebody's directory is still root's word. Raises OSError
+    where the path leads nowhere.
     """
     if os.geteuid() != 0:
         return 0
@@ -70,8 +77,9 @@ def steered_by(path: Path, file: os.stat_result | None = None) -> int:
 
 
 def led_by(path: Path) -> tuple[Path, int]:
-    """Where a path leads, itself without links, and as root on whose word, as `steered_by` says; both of one walk, so that what is read
-    of that place through no further link was led to by nobody else. Raises OSError where the path leads nowhere."""
+    """Where a path leads, itself without links, and as root on whose word, as `steered_by` says;
+    both of one walk, so that what is read of that place through no further link was led to by
+    nobody else. Raises OSError where the path leads nowhere."""
     way = list(_way(path))
     end, status = way[-1]
     return end, _steering(way, obeyed() | {status.st_uid}) if os.geteuid() == 0 else 0

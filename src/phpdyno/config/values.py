@@ -20,12 +20,14 @@ def kind_of(value: object) -> str:
 
 
 def read_toml(path: Path) -> dict[str, object]:
-    """The tables of a TOML file. Raises UsageError: missing, unreadable, not UTF-8, syntax (with its line)."""
+    """The tables of a TOML file. Raises UsageError: missing, unreadable, not UTF-8, syntax (with
+    its line)."""
     return read_toml_of(path)[0]
 
 
 def read_toml_of(path: Path) -> tuple[dict[str, object], os.stat_result]:
-    """The tables, and the state of the very file that they were read from. Raises UsageError as `read_toml`."""
+    """The tables, and the state of the very file that they were read from. Raises UsageError as
+    `read_toml`."""
     try:
         with path.open(encoding="utf-8") as file:
             return tomllib.loads(file.read()), os.fstat(file.fileno())
@@ -44,7 +46,8 @@ def read_toml_of(path: Path) -> tuple[dict[str, object], os.stat_result]:
 
 
 def absolute(base: Path, text: str, *, where: str) -> Path:
-    """A path as written, made absolute from `base` and freed of `..`; nothing is looked at. Raises UsageError for an unknown `~user`."""
+    """A path as written, made absolute from `base` and freed of `..`; nothing is looked at. Raises
+    UsageError for an unknown `~user`."""
     try:
         return Path(os.path.normpath((base / Path(text).expanduser()).absolute()))
     except RuntimeError as error:
@@ -52,7 +55,8 @@ def absolute(base: Path, text: str, *, where: str) -> Path:
 
 
 def as_text(value: object, *, where: str) -> str:
-    """A scalar as php.ini writes it: true is 1, false 0. Raises UsageError for arrays, tables, dates, control characters."""
+    """A scalar as php.ini writes it: true is 1, false 0. Raises UsageError for arrays, tables,
+    dates, control characters."""
     if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, int):
@@ -68,7 +72,8 @@ def as_text(value: object, *, where: str) -> str:
 
 
 def flatten(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """The values of nested tables under their dotted names: `[opcache] jit = 1` yields `opcache.jit`; an empty table yields itself."""
+    """The values of nested tables under their dotted names: `[opcache] jit = 1` yields
+    `opcache.jit`; an empty table yields itself."""
     for key, value in table.items():
         if isinstance(value, dict) and value:
             yield from flatten(value, f"{prefix}{key}.")
@@ -77,7 +82,8 @@ def flatten(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text from outside can be written down: bytes of it that are no UTF-8 were read as surrogates."""
+    """Whether a text from outside can be written down: bytes of it that are no UTF-8 were read as
+    surrogates."""
     return text.encode(errors="ignore").decode() == text
 
 

@@ -1,4 +1,5 @@
-"""A workload file: targets with their weights, written as in app.toml, and how requests arrive. Written and read here."""
+"""A workload file: targets with their weights, written as in app.toml, and how requests arrive.
+Written and read here."""
 
 import json
 import math
@@ -57,7 +58,8 @@ _KEYS = {"": _Raw.__struct_fields__, "target": Target.__struct_fields__, "arriva
 
 
 def load_workload(path: Path) -> WorkloadFile:
-    """Read and check a workload file. Raises UsageError naming the file and the key, with the nearest valid key for an unknown one."""
+    """Read and check a workload file. Raises UsageError naming the file and the key, with the
+    nearest valid key for an unknown one."""
     path = path.absolute()
     table, opened = read_toml_of(path)
     try:
@@ -72,7 +74,8 @@ def load_workload(path: Path) -> WorkloadFile:
 
 
 def workload_text(file: WorkloadFile, *, remarks: Sequence[str] = ()) -> str:
-    """The file's text; `remarks` become comments at its top. Raises UsageError for a target or host that could not be read back."""
+    """The file's text; `remarks` become comments at its top. Raises UsageError for a target or host
+    that could not be read back."""
     check_host(file.workload.host, where="host")
     for target in file.workload.targets:
         check_target(target, where=target.path)
@@ -88,7 +91,8 @@ def workload_text(file: WorkloadFile, *, remarks: Sequence[str] = ()) -> str:
 
 
 def save_workload(path: Path, file: WorkloadFile, *, remarks: Sequence[str] = ()) -> None:
-    """Write a workload file that `load_workload` reads. Raises UsageError: the file exists (it is not overwritten), cannot be written."""
+    """Write a workload file that `load_workload` reads. Raises UsageError: the file exists (it is
+    not overwritten), cannot be written."""
     text = workload_text(file, remarks=remarks)
     try:
         with path.open("x", encoding="utf-8") as out:
@@ -114,7 +118,8 @@ def _rest_of(target: Target) -> list[str]:
 
 
 def _text(value: str) -> str:
-    """A basic string of TOML: JSON's, but with every character beyond ASCII as it is (a surrogate pair is no character), and no DEL."""
+    """A basic string of TOML: JSON's, but with every character beyond ASCII as it is (a surrogate
+    pair is no character), and no DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,7 +1,9 @@
-"""When the requests of an open loop are to be sent: offsets from the start, computed beforehand, so that the server cannot change them.
+"""When the requests of an open loop are to be sent: offsets from the start, computed beforehand, so
+that the server cannot change them.
 
-A profile is a row of phases in which the rate moves in a straight line; constant load, ramps and bursts are profiles. Arrivals are laid
-on it evenly or at random by its integral: the i-th arrival is where so many requests have been offered.
+A profile is a row of phases in which the rate moves in a straight line; constant load, ramps and
+bursts are profiles. Arrivals are laid on it evenly or at random by its integral: the i-th arrival
+is where so many requests have been offered.
 """
 
 import math
@@ -16,7 +18,8 @@ MOST_ARRIVALS = 100_000_000
 
 
 class Phase(Struct, frozen=True):
-    """A stretch of so many seconds in which the rate (requests per second) goes from `start_rate` to `end_rate` in a straight line."""
+    """A stretch of so many seconds in which the rate (requests per second) goes from `start_rate`
+    to `end_rate` in a straight line."""
 
     seconds: float
     start_rate: float
@@ -59,7 +62,8 @@ def seconds_of(profile: Profile) -> float:
 
 
 def arrivals_of(profile: Profile) -> int:
-    """How many requests a profile offers, to the nearest whole one. Raises ValueError when they are over `MOST_ARRIVALS`."""
+    """How many requests a profile offers, to the nearest whole one. Raises ValueError when they are
+    over `MOST_ARRIVALS`."""
     offered = math.fsum(phase.offered for phase in profile)
     if offered > MOST_ARRIVALS:
         raise ValueError(f"{offered:.3g} arrivals are over {MOST_ARRIVALS}")
@@ -67,22 +71,25 @@ def arrivals_of(profile: Profile) -> int:
 
 
 def evenly(profile: Profile) -> NDArray[np.uint64]:
-    """Offsets in nanoseconds, evenly over what is offered: at a constant rate r every 1/r seconds, the first after half of that."""
+    """Offsets in nanoseconds, evenly over what is offered: at a constant rate r every 1/r seconds,
+    the first after half of that."""
     return _offsets(profile, np.arange(arrivals_of(profile), dtype=np.float64) + 0.5)
 
 
 def poisson(profile: Profile, rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Offsets in nanoseconds of a Poisson process with this profile, given that as many arrive as are offered.
+    """Offsets in nanoseconds of a Poisson process with this profile, given that as many arrive as
+    are offered.
 
-    Given their number, the arrivals of a Poisson process are independent draws, uniform over what is offered. Their number is given so
-    that all arms and slots get the same offered rate.
+    Given their number, the arrivals of a Poisson process are independent draws, uniform over what
+    is offered. Their number is given so that all arms and slots get the same offered rate.
     """
     offered = math.fsum(phase.offered for phase in profile)
     return _offsets(profile, np.sort(rng.random(arrivals_of(profile))) * offered)
 
 
 def _offsets(profile: Profile, offered: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """When as many requests as `offered` (ascending) have been offered, in nanoseconds from the start."""
+    """When as many requests as `offered` (ascending) have been offered, in nanoseconds from the
+    start."""
     if not offered.size:
         return np.zeros(0, dtype=np.uint64)
     phases = [phase for phase in profile if phase.offered > 0.0]
@@ -91,7 +98,8 @@ def _offsets(profile: Profile, offered: NDArray[np.float64]) -> NDArray[np.uint6
     index = np.searchsorted(before, offered, side="right") - 1
     seconds, start, end = (np.array(values)[index] for values in zip(*((p.seconds, p.start_rate, p.end_rate) for p in phases), strict=True))
     rest = offered - before[index]
-    # The root of start·t + slope·t²/2 = rest in the form that neither a slope of 0 nor a fall to a rate of 0 upsets.
+    # The root of start·t + slope·t²/2 = rest in the form that neither a slope of 0 nor a fall to a
+    # rate of 0 upsets.
     root = np.sqrt(np.maximum(0.0, start**2 + 2.0 * (end - start) / seconds * rest))
     within = np.divide(2.0 * rest, start + root, out=np.zeros_like(rest), where=start + root > 0.0)
     times = np.minimum(begins[index] + np.minimum(within, seconds), seconds_of(profile))

@@ -1,4 +1,5 @@
-"""Drives prebuilt requests, pipelined by the native load core, which decodes nothing: the most that a server can do."""
+"""Drives prebuilt requests, pipelined by the native load core, which decodes nothing: the most that
+a server can do."""
 
 from collections.abc import Callable
 
@@ -15,8 +16,8 @@ _OK, _WRONG = OUTCOMES.index("ok"), OUTCOMES.index("wrong_status")
 
 
 class CeilingDriver:
-    """Keeps `in_flight` of a pipeline's `frames` on its one connection, from the cores that clients are measured on; `fetch_one` gives one
-    answer as all connectors show it, or raises DynoError."""
+    """Keeps `in_flight` of a pipeline's `frames` on its one connection, from the cores that clients
+    are measured on; `fetch_one` gives one answer as all connectors show it, or raises DynoError."""
 
     def __init__(self, pipeline: Pipeline, frames: int, *, in_flight: int, cores: tuple[int, ...], fetch_one: Callable[[], bytes]) -> None:
         self.concurrency = 1
@@ -37,7 +38,8 @@ class CeilingDriver:
             return self._pipeline.run(at.astype(np.uint32), window=self._in_flight)
 
     def fetch(self, target: int) -> ScriptReply:
-        """One operation, its answer kept. Raises IndexError for another than the first, since a slot holds one."""
+        """One operation, its answer kept. Raises IndexError for another than the first, since a
+        slot holds one."""
         if target != 0:
             raise IndexError(f"operation {target} of 1")
         try:

@@ -1,4 +1,5 @@
-"""Drives a client of Tarantool: one command per slot, many operations in flight, which the client itself keeps there."""
+"""Drives a client of Tarantool: one command per slot, many operations in flight, which the client
+itself keeps there."""
 
 import struct
 import time
@@ -22,8 +23,9 @@ _LONG = struct.Struct("<Q")
 
 
 class ConnectorSlot(Struct, frozen=True):
-    """What one process tells of its part of a slot: from when to when (ns), how many operations failed and why the first did, and the
-    begin and end of every `every`th operation, in no order."""
+    """What one process tells of its part of a slot: from when to when (ns), how many operations
+    failed and why the first did, and the begin and end of every `every`th operation, in no
+    order."""
 
     started_ns: int
     ended_ns: int
@@ -34,11 +36,13 @@ class ConnectorSlot(Struct, frozen=True):
 
 
 class ConnectorDriver:
-    """Operations of the processes that listen at `paths`, which share each slot; one operation a slot."""
+    """Operations of the processes that listen at `paths`, which share each slot; one operation a
+    slot."""
 
     def __init__(self, paths: Sequence[Path], operations: int, *, timeout_ns: int = RESPONSE_TIMEOUT_NS) -> None:
         self.concurrency = 1
-        """For the loop: how many are really in flight is the engine's doing, and what is measured."""
+        """For the loop: how many are really in flight is the engine's doing, and what is
+        measured."""
         self.least_slot_ns = LEAST_SLOT_NS
         self._paths = tuple(paths)
         self._operations = operations
@@ -50,7 +54,8 @@ class ConnectorDriver:
         """Of the last operation that failed: what went wrong, '' while none did."""
 
     def drive(self, sequence: NDArray[np.uint32]) -> ScriptSamples:
-        """One slot: perform as many operations as the sequence has, all of them the same one. Raises ValueError where they are not."""
+        """One slot: perform as many operations as the sequence has, all of them the same one.
+        Raises ValueError where they are not."""
         index = self._only(sequence)
         count = int(sequence.size)
         shares = [count // len(self._paths) + (number < count % len(self._paths)) for number in range(len(self._paths))]
@@ -77,7 +82,8 @@ class ConnectorDriver:
         return samples_of(sequence, told)
 
     def fetch(self, target: int) -> ScriptReply:
-        """One operation of the first process, its answer kept. Raises IndexError for one that there is not."""
+        """One operation of the first process, its answer kept. Raises IndexError for one that there
+        is not."""
         return self._first.fetch(target)
 
     def close(self) -> None:
@@ -117,7 +123,8 @@ def _divided(body: bytes) -> tuple[NDArray[np.uint64], str]:
 
 
 def samples_of(sequence: NDArray[np.uint32], told: Sequence[ConnectorSlot]) -> ScriptSamples:
-    """The columns of a slot: each operation has the times of the noted one that is nearest before it."""
+    """The columns of a slot: each operation has the times of the noted one that is nearest before
+    it."""
     count = int(sequence.size)
     started = min(each.started_ns for each in told)
     ended = max(each.ended_ns for each in told)
@@ -134,7 +141,8 @@ def samples_of(sequence: NDArray[np.uint32], told: Sequence[ConnectorSlot]) -> S
 
 
 def _nothing(sequence: NDArray[np.uint32], outcome: str, started_ns: int, ended_ns: int) -> ScriptSamples:
-    """A slot that was cut short: the first operation met that, and the others were not waited for."""
+    """A slot that was cut short: the first operation met that, and the others were not waited
+    for."""
     outcomes = np.full(sequence.size, _CODE["abandoned"], dtype=np.uint8)
     outcomes[:1] = _CODE[outcome]
     rows = np.zeros((sequence.size, 2), dtype=np.uint64)

@@ -10,7 +10,8 @@ RESERVE = 64
 
 
 def require_descriptors(connections: int) -> None:
-    """Raise DynoError, with the `ulimit` that helps, when so many connections are more files than this process may open."""
+    """Raise DynoError, with the `ulimit` that helps, when so many connections are more files than
+    this process may open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + sum(1 for _ in Path("/proc/self/fd").iterdir()) + RESERVE
     if soft != resource.RLIM_INFINITY and needed > soft:

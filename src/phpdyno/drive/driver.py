@@ -16,11 +16,13 @@ from phpdyno.drive.open_samples import OpenSamples
 MAX_FAILURES_PER_SLOT = 3
 RESPONSE_TIMEOUT_NS = 30_000_000_000
 GIVEN_UP = "abandoned"
-"""The kind of failure of requests after which the slot was stopped: too many failed, or the server hangs."""
+"""The kind of failure of requests after which the slot was stopped: too many failed, or the server
+hangs."""
 
 
 class Samples(Protocol):
-    """What one slot yields: a row per request, in the order of the sequence; see `phpdyno._native.Samples`."""
+    """What one slot yields: a row per request, in the order of the sequence; see
+    `phpdyno._native.Samples`."""
 
     sent_ns: NDArray[np.uint64]
     first_byte_ns: NDArray[np.uint64]
@@ -34,7 +36,8 @@ class Samples(Protocol):
 
 
 class OpenRun(Samples, OpenSamples, Protocol):
-    """What an open loop yields: the columns of a slot, and when each request was to be sent and could be."""
+    """What an open loop yields: the columns of a slot, and when each request was to be sent and
+    could be."""
 
 
 class Response(Protocol):
@@ -48,14 +51,16 @@ class Response(Protocol):
 
 
 class Driver(Protocol):
-    """The generator's side of one instance: whole slots, and single fetches whose answer is kept."""
+    """The generator's side of one instance: whole slots, and single fetches whose answer is
+    kept."""
 
     concurrency: int
     least_slot_ns: int
     """In shorter slots, the command to perform it would weigh in what is measured."""
 
     def drive(self, sequence: NDArray[np.uint32]) -> Samples:
-        """One slot: ask for the targets of `sequence`, closed loop, and return when each has an outcome."""
+        """One slot: ask for the targets of `sequence`, closed loop, and return when each has an
+        outcome."""
 
     def fetch(self, target: int) -> Response:
         """One request, the whole answer kept."""
@@ -70,12 +75,13 @@ class LoopDriver(Driver, Protocol):
     threads: int
 
     def drive_open(self, sequence: NDArray[np.uint32], offsets_ns: NDArray[np.uint64]) -> OpenRun:
-        """Ask for the targets of `sequence` at these times from the start, whatever became of earlier ones; `concurrency` connections
-        at most."""
+        """Ask for the targets of `sequence` at these times from the start, whatever became of
+        earlier ones; `concurrency` connections at most."""
 
 
 class NativeDriver:
-    """HTTP and FastCGI through the native load core. `address` is `unix:/path` or `tcp:HOST:PORT`."""
+    """HTTP and FastCGI through the native load core. `address` is `unix:/path` or
+    `tcp:HOST:PORT`."""
 
     def __init__(
         self,
@@ -89,8 +95,9 @@ class NativeDriver:
         release: bool = False,
         response_timeout_ns: int = RESPONSE_TIMEOUT_NS,
     ) -> None:
-        """`threads` share the requests in flight, at most one for each of them. `release`: after every slot and every fetch all connections
-        are given up, as a kept one of FastCGI holds its worker, from our own questions too.
+        """`threads` share the requests in flight, at most one for each of them. `release`: after
+        every slot and every fetch all connections are given up, as a kept one of FastCGI holds its
+        worker, from our own questions too.
         """
         self._engine = Engine(address, targets, keep_alive=keep_alive, response_timeout_ns=response_timeout_ns)
         self.concurrency = concurrency
@@ -107,7 +114,8 @@ class NativeDriver:
             self._rest()
 
     def drive_open(self, sequence: NDArray[np.uint32], offsets_ns: NDArray[np.uint64]) -> NativeSamples:
-        """Send each target of `sequence` so many nanoseconds after the start, on `concurrency` connections at most."""
+        """Send each target of `sequence` so many nanoseconds after the start, on `concurrency`
+        connections at most."""
         try:
             return self._engine.run_open(
                 sequence, offsets_ns, connections=self.concurrency, max_failures=self._max_failures, threads=self.threads
@@ -147,7 +155,8 @@ def failures(samples: Samples) -> str:
 
 
 def in_words(kinds: Counter[str]) -> str:
-    """Failures in words (`2 closed_early, 1 wrong_status (502)`), those never waited for last; '' when there are none."""
+    """Failures in words (`2 closed_early, 1 wrong_status (502)`), those never waited for last; ''
+    when there are none."""
     said = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common() if kind != GIVEN_UP)
     rest = f"the rest ({kinds[GIVEN_UP]}) not sent or not waited for" if kinds[GIVEN_UP] else ""
     return "; ".join(part for part in (said, rest) if part)

@@ -1,4 +1,5 @@
-"""What the columns of an open loop say: response times from the intended times, waits for a connection, and the generator's own lag."""
+"""What the columns of an open loop say: response times from the intended times, waits for a
+connection, and the generator's own lag."""
 
 from typing import Protocol
 
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 from phpdyno.stats.percentile import percentile
 
 MAX_LAG_SHARE = 0.05
-"""A lag above this share of the response time, both at their 99th percentile, says more of the generator than of the server."""
+"""A lag above this share of the response time, both at their 99th percentile, says more of the
+generator than of the server."""
 
 
 class OpenSamples(Protocol):
@@ -29,9 +31,11 @@ def response_ns(samples: OpenSamples) -> NDArray[np.uint64]:
 
 
 def lag_ns(samples: OpenSamples) -> NDArray[np.uint64]:
-    """The generator's own lag for each request that was sent and came to an end: sent - ready, nanoseconds.
+    """The generator's own lag for each request that was sent and came to an end: sent - ready,
+    nanoseconds.
 
-    A run that is given up leaves requests under way, of which it is not written down when they were sent.
+    A run that is given up leaves requests under way, of which it is not written down when they were
+    sent.
     """
     sent = (samples.ready_ns > 0) & (samples.sent_ns > 0)
     lag: NDArray[np.uint64] = samples.sent_ns[sent] - samples.ready_ns[sent]
@@ -44,6 +48,7 @@ def queued(samples: OpenSamples) -> int:
 
 
 def is_late(samples: OpenSamples) -> bool:
-    """Whether the generator was too late for its response times to count; also when there are none."""
+    """Whether the generator was too late for its response times to count; also when there are
+    none."""
     responses = response_ns(samples)
     return not responses.size or percentile(lag_ns(samples), 99.0) > MAX_LAG_SHARE * percentile(responses, 99.0)

@@ -1,4 +1,5 @@
-"""A workload rendered for one transport: what the load core sends, and what it takes for a valid answer."""
+"""A workload rendered for one transport: what the load core sends, and what it takes for a valid
+answer."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,8 @@ class LengthClass(Struct, frozen=True):
 
 
 def length_class(lengths: Sequence[int]) -> LengthClass:
-    """Around what the control answered: 5 % and 128 bytes either way, which an error page does not fit; never empty unless it was."""
+    """Around what the control answered: 5 % and 128 bytes either way, which an error page does not
+    fit; never empty unless it was."""
     slack_low = int(min(lengths) * LENGTH_TOLERANCE) + LENGTH_SLACK_BYTES
     slack_high = int(max(lengths) * LENGTH_TOLERANCE) + LENGTH_SLACK_BYTES
     return LengthClass(max(1, min(lengths) - slack_low) if min(lengths) else 0, max(lengths) + slack_high)
@@ -71,8 +73,8 @@ def _body(target: Target) -> bytes | None:
 def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:
     """The script that answers a target, as nginx's try_files decides on the decoded path.
 
-    Raises UsageError for a file that PHP does not serve, for a path that climbs (`..`), which nginx would first shorten, and for one that
-    no file system can hold.
+    Raises UsageError for a file that PHP does not serve, for a path that climbs (`..`), which nginx
+    would first shorten, and for one that no file system can hold.
     """
     plain = unquote(target.path.partition("?")[0])
     if ".." in plain.split("/"):

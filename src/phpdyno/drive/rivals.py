@@ -1,4 +1,5 @@
-"""Other people's generators: how they are asked for the same requests as ours, and what their reports say."""
+"""Other people's generators: how they are asked for the same requests as ours, and what their
+reports say."""
 
 import re
 from typing import Literal
@@ -12,7 +13,8 @@ RIVAL_PACKAGES: dict[Rival, str] = {"wrk": "wrk", "ab": "apache2-utils"}
 
 
 class RivalReport(Struct, frozen=True):
-    """What a rival did: answered requests, elapsed time, and on how many of them the connection was kept (None: it does not tell)."""
+    """What a rival did: answered requests, elapsed time, and on how many of them the connection was
+    kept (None: it does not tell)."""
 
     requests: int
     wall_ns: int
@@ -35,12 +37,14 @@ def wrk_argv(path: str, url: str, *, host: str, concurrency: int, seconds: int) 
 
 
 def ab_argv(path: str, url: str, *, host: str, concurrency: int, requests: int, any_length: bool = False) -> list[str]:
-    """ApacheBench asking for kept connections; `any_length`: an answer of another length than the first is no failure."""
+    """ApacheBench asking for kept connections; `any_length`: an answer of another length than the
+    first is no failure."""
     return [path, "-q", "-k", *(["-l"] if any_length else []), "-n", str(requests), "-c", str(concurrency), *rival_headers(host), url]
 
 
 def read_wrk(text: str) -> RivalReport:
-    """wrk's report. The time follows from its rate, which is exact where its rounded time is not. Raises DynoError: errors in it."""
+    """wrk's report. The time follows from its rate, which is exact where its rounded time is not.
+    Raises DynoError: errors in it."""
     for complaint in ("Socket errors", "Non-2xx"):
         if complaint in text:
             raise DynoError(f"wrk had failures: {text[text.index(complaint) :].splitlines()[0]}")
@@ -52,7 +56,8 @@ def read_wrk(text: str) -> RivalReport:
 
 
 def read_ab(text: str) -> RivalReport:
-    """ab's report. Raises DynoError: failed requests, or a report that lacks a line it should have."""
+    """ab's report. Raises DynoError: failed requests, or a report that lacks a line it should
+    have."""
     numbers = {name: float(value) for name, value in re.findall(r"^([A-Z][\w -]*?):\s+(\d+(?:\.\d+)?)(?=\s)", text, re.MULTILINE)}
     requests, rate = int(numbers.get("Complete requests", 0)), numbers.get("Requests per second", 0.0)
     if not requests or not rate or "Failed requests" not in numbers:

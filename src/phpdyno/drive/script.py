@@ -1,4 +1,5 @@
-"""Drives the operations of a script: one command per slot, so that the socket does not disturb what it measures."""
+"""Drives the operations of a script: one command per slot, so that the socket does not disturb what
+it measures."""
 
 import struct
 import time
@@ -15,9 +16,11 @@ from phpdyno.drive.requests import LengthClass
 from phpdyno.host.sockets.channel import Channel
 
 FLUSH_NS = 1_000_000_000
-"""The host tells of finished operations after this long at the latest, so silence is that of one operation."""
+"""The host tells of finished operations after this long at the latest, so silence is that of one
+operation."""
 LEAST_SLOT_NS = 10_000_000
-"""A command costs the process 25 to 70 us of CPU however many operations it names (measured with an empty one)."""
+"""A command costs the process 25 to 70 us of CPU however many operations it names (measured with an
+empty one)."""
 _CODE = {name: code for code, name in enumerate(OUTCOMES)}
 _MORE, _DIES = b"r", b"d"
 _WORD = struct.Struct("<I")
@@ -25,7 +28,8 @@ _COLUMNS = 4
 
 
 class ScriptSamples(Struct):
-    """The columns of one slot as of `phpdyno._native.Samples`: an operation is sent when it starts, and answers when it ends."""
+    """The columns of one slot as of `phpdyno._native.Samples`: an operation is sent when it starts,
+    and answers when it ends."""
 
     sent_ns: NDArray[np.uint64]
     first_byte_ns: NDArray[np.uint64]
@@ -39,7 +43,8 @@ class ScriptSamples(Struct):
 
 
 class ScriptReply(Struct):
-    """The answer of one operation; `status` 0 when it was done, 1 when it failed, then `body` says why."""
+    """The answer of one operation; `status` 0 when it was done, 1 when it failed, then `body` says
+    why."""
 
     outcome: int
     status: int
@@ -49,14 +54,16 @@ class ScriptReply(Struct):
 
 
 class _Told(Struct, frozen=True):
-    """Rows of start, end (ns), status and bytes of the answer, and the outcome of the operation after them ('' where none was due)."""
+    """Rows of start, end (ns), status and bytes of the answer, and the outcome of the operation
+    after them ('' where none was due)."""
 
     rows: NDArray[np.uint64]
     cut_short: str
 
 
 class ScriptDriver:
-    """One operation at a time of the host that listens on a unix socket; `bounds` are the valid lengths of each operation's answer."""
+    """One operation at a time of the host that listens on a unix socket; `bounds` are the valid
+    lengths of each operation's answer."""
 
     def __init__(
         self,
@@ -76,7 +83,8 @@ class ScriptDriver:
         self._channel: Channel | None = None
 
     def drive(self, sequence: NDArray[np.uint32]) -> ScriptSamples:
-        """One slot: have the operations of `sequence` performed one after another. Raises IndexError for one that there is not."""
+        """One slot: have the operations of `sequence` performed one after another. Raises
+        IndexError for one that there is not."""
         if sequence.size and int(sequence.max()) >= self._least.size:
             raise IndexError(f"operation {int(sequence.max())} of {self._least.size}")
         started = time.monotonic_ns()

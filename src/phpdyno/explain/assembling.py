@@ -44,7 +44,8 @@ def sections_of(gathered: Sequence[GatheredValues], arms: int) -> tuple[Section,
 
 
 def names_of(gathered: GatheredValues) -> list[str]:
-    """The quantities that any start of any arm showed, in the order in which they were first seen, the wholes behind their parts."""
+    """The quantities that any start of any arm showed, in the order in which they were first seen,
+    the wholes behind their parts."""
     seen = dict.fromkeys(name for start in gathered.starts for values in start for name in values)
     return sorted(seen, key=lambda name: name in gathered.wholes)
 

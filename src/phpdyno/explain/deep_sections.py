@@ -18,7 +18,8 @@ RANGE_OF_STARTS = "the spread is the widest of the arms' own rounds and of what 
 def instructions_section(
     section: Section, found: Sequence[Instructions], again: Instructions | None, programs: Mapping[str, str]
 ) -> Section:
-    """Instructions of a request and of its functions; `again` is a second start of the first arm, `programs` gives files one name."""
+    """Instructions of a request and of its functions; `again` is a second start of the first arm,
+    `programs` gives files one name."""
     ranges = [each.highest - each.lowest for each in found]
     if again is not None:
         ranges.append(abs(again.median - found[0].median))
@@ -30,7 +31,8 @@ def instructions_section(
 
 
 def native_section(section: Section, costs: Sequence[tuple[Samples, float]], programs: Mapping[str, str], notes: Sequence[str]) -> Section:
-    """Functions of the server by CPU time: samples of each arm and microseconds of CPU per request."""
+    """Functions of the server by CPU time: samples of each arm and microseconds of CPU per
+    request."""
     own = []
     for samples, cpu_us in costs:
         total = max(1, sum(samples.values()))

@@ -12,7 +12,8 @@ _SOME = 0.5
 
 
 def vanished(figures: Sequence[Figure], arms: Sequence[str]) -> tuple[str, ...]:
-    """Which of the calls that load a script are (nearly) gone from one of two arms: what a cache of compiled scripts spares."""
+    """Which of the calls that load a script are (nearly) gone from one of two arms: what a cache of
+    compiled scripts spares."""
     if len(arms) != 2:
         return ()
     found = []

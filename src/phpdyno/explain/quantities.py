@@ -1,4 +1,5 @@
-"""What one look at one arm comes to per request, by the names that a page gives to the quantities. Pure."""
+"""What one look at one arm comes to per request, by the names that a page gives to the quantities.
+Pure."""
 
 from collections.abc import Sequence
 
@@ -53,8 +54,9 @@ def cpu_values(reading: SlotReading, *, web: bool, meters: SharedMeters) -> dict
 
 
 def wait_values(seen: WaitsSeen, requests: int, client_ns: float, *, idle_on_web: bool) -> dict[str, float]:
-    """Milliseconds per request that a worker spent with it. `idle_on_web`: the web server keeps its connections, so that a worker waits
-    there for the next request; `client_ns` is how long the client waited for an answer, on the mean."""
+    """Milliseconds per request that a worker spent with it. `idle_on_web`: the web server keeps its
+    connections, so that a worker waits there for the next request; `client_ns` is how long the
+    client waited for an answer, on the mean."""
     per_request = 1e6 * requests
     found = {ON_CPU: seen.on_cpu_ns / per_request, QUEUED: seen.queued_ns / per_request}
     for wait in sorted(seen.waits, key=lambda each: -seen.waits[each]):

@@ -1,4 +1,5 @@
-"""An explanation as it is kept: without the rare stacks, of which a large app has tens of thousands. Pure."""
+"""An explanation as it is kept: without the rare stacks, of which a large app has tens of
+thousands. Pure."""
 
 from msgspec import structs
 

@@ -9,7 +9,8 @@ from typing import Self
 class Background:
     """Runs `work` in a thread while a context is open.
 
-    `work` gets an event that is set when the block ends, and returns soon after: the end of the context waits for it.
+    `work` gets an event that is set when the block ends, and returns soon after: the end of the
+    context waits for it.
     """
 
     def __init__(self, work: Callable[[threading.Event], None], *, name: str) -> None:

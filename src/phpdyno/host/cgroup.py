@@ -1,4 +1,5 @@
-"""A cgroup per component, so that its CPU time can be read in one go, workers that have ended included."""
+"""A cgroup per component, so that its CPU time can be read in one go, workers that have ended
+included."""
 
 import contextlib
 import os
@@ -8,9 +9,11 @@ from msgspec import Struct, structs
 
 
 class CpuGroups(Struct, frozen=True):
-    """Where cgroups with CPU accounting can be made: the hierarchy's directory, the file to read, nanoseconds per unit in it.
+    """Where cgroups with CPU accounting can be made: the hierarchy's directory, the file to read,
+    nanoseconds per unit in it.
 
-    They are made in `home`, our own group of that hierarchy: what limits us limits them, and who ends us ends them.
+    They are made in `home`, our own group of that hierarchy: what limits us limits them, and who
+    ends us ends them.
     """
 
     root: Path
@@ -27,9 +30,11 @@ class CpuGroups(Struct, frozen=True):
 
 
 def find_cpu_groups(mounts: Path = Path("/proc/mounts"), own: Path = Path("/proc/self/cgroup")) -> CpuGroups | None:
-    """The cpuacct hierarchy (v1, nanoseconds) or the unified one (v2, microseconds); None where we may not make groups.
+    """The cpuacct hierarchy (v1, nanoseconds) or the unified one (v2, microseconds); None where we
+    may not make groups.
 
-    Where our own group is not to be seen, as in some containers, groups are made at the top of what is.
+    Where our own group is not to be seen, as in some containers, groups are made at the top of what
+    is.
     """
     candidates: list[CpuGroups] = []
     ours = _own_groups(own)
@@ -46,7 +51,8 @@ def find_cpu_groups(mounts: Path = Path("/proc/mounts"), own: Path = Path("/proc
 
 
 def _own_groups(file: Path) -> dict[str, str]:
-    """Our own group in each hierarchy, relative to its top, by each of its controllers; '' is the unified one."""
+    """Our own group in each hierarchy, relative to its top, by each of its controllers; '' is the
+    unified one."""
     found = {}
     with contextlib.suppress(OSError):
         for line in file.read_bytes().decode(errors="surrogateescape").splitlines():

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 _NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SOME_WORK = 0.10
-"""Of its time: a core that was busy for less had none to speak of. Ticks and the kernel's own chores are a few per cent."""
+"""Of its time: a core that was busy for less had none to speak of. Ticks and the kernel's own
+chores are a few per cent."""
 
 
 class HostCpu(Struct, frozen=True):
@@ -21,13 +22,15 @@ class HostCpu(Struct, frozen=True):
 
 
 def read_host_cpu(stat: Path = Path("/proc/stat"), cores: Sequence[int] = ()) -> HostCpu:
-    """CPU time of all cores, or of those named. user + nice + system + irq + softirq are busy; guest time is already in user."""
+    """CPU time of all cores, or of those named. user + nice + system + irq + softirq are busy;
+    guest time is already in user."""
     each = read_each(stat, cores)
     return HostCpu(sum(one.busy_ns for one in each), sum(one.idle_ns for one in each), sum(one.steal_ns for one in each))
 
 
 def read_each(stat: Path = Path("/proc/stat"), cores: Sequence[int] = ()) -> tuple[HostCpu, ...]:
-    """Each of the cores named by itself, in their order; without any, one reading of all of them together."""
+    """Each of the cores named by itself, in their order; without any, one reading of all of them
+    together."""
     names = [f"cpu{core}" for core in cores] or ["cpu"]
     found: dict[str, HostCpu] = {}
     with stat.open(encoding="ascii") as file:
@@ -42,15 +45,18 @@ def read_each(stat: Path = Path("/proc/stat"), cores: Sequence[int] = ()) -> tup
 
 
 def stolen_share(before: HostCpu, after: HostCpu) -> float:
-    """Share of the time in which the cores had work that the hypervisor gave to somebody else. An idle core has nothing to be stolen.
+    """Share of the time in which the cores had work that the hypervisor gave to somebody else. An
+    idle core has nothing to be stolen.
 
-    That time is reckoned as half of all at least: of a core that was nearly idle a few ticks would make a large share.
+    That time is reckoned as half of all at least: of a core that was nearly idle a few ticks would
+    make a large share.
     """
     return stolen_over((before,), (after,))
 
 
 def stolen_over(before: Sequence[HostCpu], after: Sequence[HostCpu]) -> float:
-    """The same of several cores that were read each by itself: only those that had work count, unless none had.
+    """The same of several cores that were read each by itself: only those that had work count,
+    unless none had.
 
     Cores that idle beside a busy one would hide what is stolen from it.
     """

@@ -1,4 +1,5 @@
-"""Which cores the measured instance gets, and which the generator, the database and we ourselves share."""
+"""Which cores the measured instance gets, and which the generator, the database and we ourselves
+share."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from msgspec import Struct
 
 
 class Cores(Struct, frozen=True):
-    """`measured` for the instance under test, `helpers` for everything else; the same single core when there is only one.
+    """`measured` for the instance under test, `helpers` for everything else; the same single core
+    when there is only one.
 
     `nginx` are nginx's own; empty: it is one of the helpers.
     """
@@ -20,10 +22,12 @@ class Cores(Struct, frozen=True):
 
 
 def split_cores(available: tuple[int, ...] | None = None, workers: int = 1, *, nginx_beside_php: bool = False) -> Cores:
-    """The last core(s) for the instance, as many as it has busy workers, at least one core for the rest.
+    """The last core(s) for the instance, as many as it has busy workers, at least one core for the
+    rest.
 
-    Core 0 stays with the helpers: interrupts of most machines land there. `nginx_beside_php`: nginx runs where PHP does, as it must where
-    it is compared with a web server that has PHP in itself: on cores of its own it would be a gift to one side.
+    Core 0 stays with the helpers: interrupts of most machines land there. `nginx_beside_php`: nginx
+    runs where PHP does, as it must where it is compared with a web server that has PHP in itself:
+    on cores of its own it would be a gift to one side.
     """
     cores = tuple(sorted(os.sched_getaffinity(0))) if available is None else available
     if len(cores) == 1:

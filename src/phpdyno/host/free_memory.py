@@ -7,7 +7,8 @@ from phpdyno.host.surroundings import groups_of
 
 _NO_LIMIT = 1 << 60
 _GIVEN_UP = frozenset({"active_file", "inactive_file", "slab_reclaimable"})
-"""What the kernel gives up before a cgroup's limit is met (cgroup v2; in v1 with `total_` before it, and without slabs)."""
+"""What the kernel gives up before a cgroup's limit is met (cgroup v2; in v1 with `total_` before
+it, and without slabs)."""
 
 
 class Room(Struct, frozen=True):
@@ -31,12 +32,14 @@ def rooms(tree: SmallFiles | None = None) -> tuple[Room, ...]:
 
 
 def free_kib(tree: SmallFiles | None = None) -> int | None:
-    """KiB that processes of ours can still take before the host swaps or a cgroup's limit is met; None where nothing tells."""
+    """KiB that processes of ours can still take before the host swaps or a cgroup's limit is met;
+    None where nothing tells."""
     return min((room.left_kib for room in rooms(tree)), default=None)
 
 
 def _given_up(tree: SmallFiles, group: str) -> int:
-    """Bytes of the group's memory that the kernel gives up first: pages of files, and caches of its own."""
+    """Bytes of the group's memory that the kernel gives up first: pages of files, and caches of its
+    own."""
     total = 0
     for line in (tree.text(f"{group}/memory.stat") or "").splitlines():
         name, _, value = line.partition(" ")
@@ -46,5 +49,6 @@ def _given_up(tree: SmallFiles, group: str) -> int:
 
 
 def _is_counted_twice(tree: SmallFiles, group: str, name: str) -> bool:
-    """In v1 a group's own figure stands beside that of its whole tree, which is what its usage is of."""
+    """In v1 a group's own figure stands beside that of its whole tree, which is what its usage is
+    of."""
     return not name.startswith("total_") and f"total_{name} " in (tree.text(f"{group}/memory.stat") or "")

@@ -17,7 +17,8 @@ _NAME = "\0phpdyno-measuring"
 
 
 class _Holds:
-    """What this process has taken, by name, how many times each is in use, and how many commands hold on."""
+    """What this process has taken, by name, how many times each is in use, and how many commands
+    hold on."""
 
     def __init__(self) -> None:
         self.taken: dict[str, socket.socket] = {}
@@ -36,7 +37,8 @@ _HOLDS = _Holds()
 
 @contextmanager
 def holding_on() -> Iterator[None]:
-    """For a command of several parts: the lock, once it was taken, is held until this ends, so that nobody comes between two parts."""
+    """For a command of several parts: the lock, once it was taken, is held until this ends, so that
+    nobody comes between two parts."""
     _HOLDS.holding_on += 1
     try:
         yield
@@ -46,11 +48,11 @@ def holding_on() -> Iterator[None]:
 
 
 class MeasuringLock:
-    """Held while measuring, and by a process that holds it already once more. An abstract socket: host-wide for every user, and gone with
-    the process, SIGKILL included.
+    """Held while measuring, and by a process that holds it already once more. An abstract socket:
+    host-wide for every user, and gone with the process, SIGKILL included.
 
-    While another process holds it, it is refused with a DynoError; given whom to tell (`waiting`), it is waited for, in short steps so that
-    Ctrl-C works.
+    While another process holds it, it is refused with a DynoError; given whom to tell (`waiting`),
+    it is waited for, in short steps so that Ctrl-C works.
     """
 
     def __init__(self, name: str = _NAME, *, waiting: Callable[[str], None] | None = None) -> None:

@@ -1,4 +1,5 @@
-"""System calls that Python 3.11 does not offer: namespaces, mounts, capabilities. All raise OSError with the kernel's reason."""
+"""System calls that Python 3.11 does not offer: namespaces, mounts, capabilities. All raise OSError
+with the kernel's reason."""
 
 import ctypes
 import errno
@@ -47,7 +48,8 @@ def unshare(flags: int) -> None:
 
 
 def enter_user_namespace() -> None:
-    """As an ordinary user: have a user namespace of our own, with all privileges in it, in which our ids are what they were."""
+    """As an ordinary user: have a user namespace of our own, with all privileges in it, in which
+    our ids are what they were."""
     uid, gid = os.geteuid(), os.getegid()
     unshare(NEWUSER)
     with open("/proc/self/setgroups", "w") as setgroups:  # noqa: PTH123 (as `map_ids` does)
@@ -56,7 +58,8 @@ def enter_user_namespace() -> None:
 
 
 def setns(descriptor: int, kind: int) -> None:
-    """Enter the namespace of this kind that an open file of /proc/PID/ns stands for; of the network, the calling thread alone."""
+    """Enter the namespace of this kind that an open file of /proc/PID/ns stands for; of the
+    network, the calling thread alone."""
     _checked(libc.setns(descriptor, kind))
 
 
@@ -80,7 +83,8 @@ def pivot_root(root: str) -> None:
 
 
 def clone_tree(path: str, *, at: int = _AT_FDCWD) -> int:
-    """A detached copy of the mounts at a path, those below it included; `at` and an empty path: of an open file."""
+    """A detached copy of the mounts at a path, those below it included; `at` and an empty path: of
+    an open file."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE | (0 if path else _AT_EMPTY_PATH)
     return _checked(libc.syscall(_OPEN_TREE, at, os.fsencode(path), flags), path)
 
@@ -91,7 +95,8 @@ def attach_tree(tree: int, target: str) -> None:
 
 
 def set_attributes(tree: int, attributes: int, *, user_namespace: int = 0) -> None:
-    """Set attributes of a detached copy and of all mounts in it; with IDMAP the ids of `user_namespace` take the place of those on disk."""
+    """Set attributes of a detached copy and of all mounts in it; with IDMAP the ids of
+    `user_namespace` take the place of those on disk."""
     held = _MountAttributes(attributes, 0, 0, user_namespace)
     flags = _AT_EMPTY_PATH | (0 if attributes & IDMAP else _AT_RECURSIVE)
     _checked(libc.syscall(_MOUNT_SETATTR, tree, b"", flags, ctypes.byref(held), ctypes.sizeof(held)))
@@ -104,7 +109,8 @@ def read_only(place: str) -> None:
 
 
 def no_new_privileges() -> None:
-    """No program that is executed from here on gives rights: setuid bits and file capabilities do nothing."""
+    """No program that is executed from here on gives rights: setuid bits and file capabilities do
+    nothing."""
     _checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
@@ -114,7 +120,8 @@ def closed_to_others() -> None:
 
 
 def drop_bounding_set() -> None:
-    """Give up for good every capability that an executed program could bring. It needs CAP_SETPCAP."""
+    """Give up for good every capability that an executed program could bring. It needs
+    CAP_SETPCAP."""
     capability = 0
     while libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
         capability += 1
@@ -137,7 +144,8 @@ def loopback_up() -> None:
 
 
 def add_address(number: int, address: str) -> None:
-    """Give the loopback interface of the network namespace that the calling thread is in a further address, the `number`th."""
+    """Give the loopback interface of the network namespace that the calling thread is in a further
+    address, the `number`th."""
     if ":" in address:
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as asking:
             request = socket.inet_pton(socket.AF_INET6, address) + struct.pack("Ii", 128, socket.if_nametoindex("lo"))
@@ -150,15 +158,16 @@ def add_address(number: int, address: str) -> None:
 
 
 def map_ids(pid: int | str, users: list[tuple[int, int, int]], groups: list[tuple[int, int, int]]) -> None:
-    """Write the maps of a process's user namespace: each a first id inside, a first one outside, and how many there are."""
+    """Write the maps of a process's user namespace: each a first id inside, a first one outside,
+    and how many there are."""
     for file, ranges in (("uid_map", users), ("gid_map", groups)):
         with open(f"/proc/{pid}/{file}", "w") as maps:  # noqa: PTH123 (one write, which the kernel demands)
             maps.write("".join(f"{inside} {outside} {count}\n" for inside, outside, count in ranges))
 
 
 def forked(work: Any) -> Any:
-    """What `work` returns in a forked process that ends with it, as JSON; an OSError that it raises is raised here, and so is whatever else
-    it raises, as an OSError that names it."""
+    """What `work` returns in a forked process that ends with it, as JSON; an OSError that it raises
+    is raised here, and so is whatever else it raises, as an OSError that names it."""
     import json  # noqa: PLC0415 (kept beside its one use)
 
     read_end, write_end = os.pipe()

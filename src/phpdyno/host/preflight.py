@@ -23,7 +23,8 @@ _RUNNING = re.compile(r"^procs_running (\d+)$", re.MULTILINE)
 
 
 def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFacts:
-    """Facts of this host; keeps the measured core busy for 0.6 s, as from an idle one nothing is stolen."""
+    """Facts of this host; keeps the measured core busy for 0.6 s, as from an idle one nothing is
+    stolen."""
     load_1min, running = os.getloadavg()[0], read_running()
     steal = try_steal(cores.measured, STEAL_S)
     host = read_host_files()
@@ -54,8 +55,8 @@ def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFa
 
 
 def read_running() -> float:
-    """How many others want a core at this moment, on the mean of a few looks: the load average still tells of a minute ago, be it of a
-    measurement of ours that has just ended."""
+    """How many others want a core at this moment, on the mean of a few looks: the load average
+    still tells of a minute ago, be it of a measurement of ours that has just ended."""
     seen = []
     for _ in range(LOOKS):
         found = _RUNNING.search(Path("/proc/stat").read_text())
@@ -65,7 +66,8 @@ def read_running() -> float:
 
 
 def warnings_for(host: HostFacts, max_steal: float) -> tuple[str, ...]:
-    """What on this host makes figures worse, each with what it means; blocks with more steal than `max_steal` do not count."""
+    """What on this host makes figures worse, each with what it means; blocks with more steal than
+    `max_steal` do not count."""
     found = []
     if host.cores < 2:
         found.append("only one core: generator, database and the instance under test share it, so intervals will be wide")

@@ -1,4 +1,5 @@
-"""What presses on a cgroup and on the host: memory in use, throttling, pressure stall information, swapping, room that is left."""
+"""What presses on a cgroup and on the host: memory in use, throttling, pressure stall information,
+swapping, room that is left."""
 
 from msgspec import Struct
 
@@ -7,13 +8,15 @@ from phpdyno.host.surroundings import Group
 
 
 class GroupUse(Struct, frozen=True):
-    """Memory in use below a limit in KiB, without file pages that the kernel can drop; None where it is not told."""
+    """Memory in use below a limit in KiB, without file pages that the kernel can drop; None where
+    it is not told."""
 
     used_kib: int | None = None
 
 
 class Throttled(Struct, frozen=True):
-    """Periods of a CPU limit so far, those in which it stopped the group, and for how long altogether (seconds); None where not told."""
+    """Periods of a CPU limit so far, those in which it stopped the group, and for how long
+    altogether (seconds); None where not told."""
 
     periods: int | None = None
     stopped: int | None = None
@@ -21,7 +24,8 @@ class Throttled(Struct, frozen=True):
 
 
 class HostMemory(Struct, frozen=True):
-    """KiB of RAM, of what programs may still take, and pages swapped in and out since boot; None where the kernel does not tell."""
+    """KiB of RAM, of what programs may still take, and pages swapped in and out since boot; None
+    where the kernel does not tell."""
 
     total_kib: int | None
     available_kib: int | None
@@ -66,7 +70,8 @@ def throttled(tree: SmallFiles, group: Group) -> Throttled:
 
 
 def pressure_10s(tree: SmallFiles, what: str, group: str = "") -> float | None:
-    """Share of the last 10 s in which some task waited for `cpu`, `memory` or `io`, of a cgroup or the host; None where it is not told."""
+    """Share of the last 10 s in which some task waited for `cpu`, `memory` or `io`, of a cgroup or
+    the host; None where it is not told."""
     text = tree.text(f"{group}/{what}.pressure" if group else f"/proc/pressure/{what}") or ""
     for word in text.partition("\n")[0].split():
         name, _, value = word.partition("=")

@@ -1,4 +1,5 @@
-"""What is around us: a virtual machine, a container, and the share of the host that our cgroup leaves us."""
+"""What is around us: a virtual machine, a container, and the share of the host that our cgroup
+leaves us."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
@@ -33,14 +34,16 @@ _NO_LIMIT = 1 << 60
 
 
 class CgroupLimits(Struct, frozen=True):
-    """What our cgroup and its parents leave us: cores of CPU time per second and KiB; None without a limit."""
+    """What our cgroup and its parents leave us: cores of CPU time per second and KiB; None without
+    a limit."""
 
     cpu_cores: float | None = None
     memory_kib: int | None = None
 
 
 def virtual_machine(tree: SmallFiles) -> str | None:
-    """The hypervisor's name, `unknown` when there is one without a name, '' on bare metal; None when nothing could be read."""
+    """The hypervisor's name, `unknown` when there is one without a name, '' on bare metal; None
+    when nothing could be read."""
     cpuinfo = tree.text("/proc/cpuinfo")
     named = tree.text("/sys/hypervisor/type") or _by_clock(tree)
     said = [words for name in _DMI if (words := tree.text(f"/sys/class/dmi/id/{name}"))]
@@ -74,9 +77,11 @@ def container(tree: SmallFiles) -> str:
 
 
 class Group(Struct, frozen=True):
-    """One limit of a cgroup: `value` is cores or KiB, `place` the directory that sets it; `hidden` says why not all can be known, or ''.
+    """One limit of a cgroup: `value` is cores or KiB, `place` the directory that sets it; `hidden`
+    says why not all can be known, or ''.
 
-    `value` is None where nothing on the way up limits, as far as it can be seen: with something `hidden` that is not "no limit".
+    `value` is None where nothing on the way up limits, as far as it can be seen: with something
+    `hidden` that is not "no limit".
     """
 
     value: float | None = None
@@ -85,14 +90,16 @@ class Group(Struct, frozen=True):
 
 
 class GroupLimits(Struct, frozen=True):
-    """The tightest limits of a process's cgroups and those above them: CPU in cores, memory in KiB (`memory.max` and `memory.high`)."""
+    """The tightest limits of a process's cgroups and those above them: CPU in cores, memory in KiB
+    (`memory.max` and `memory.high`)."""
 
     cpu: Group
     memory: Group
 
 
 def cgroup_limits(tree: SmallFiles) -> CgroupLimits | None:
-    """The tightest CPU and memory limits of our cgroup and those above it, in either version of cgroups; None where they are hidden."""
+    """The tightest CPU and memory limits of our cgroup and those above it, in either version of
+    cgroups; None where they are hidden."""
     if tree.text("/proc/self/cgroup") is None:
         return None
     found = limits_of(tree)
@@ -145,7 +152,8 @@ def _quota(tree: SmallFiles, group: str, kind: str) -> tuple[int | None, int | N
 
 
 def groups_of(tree: SmallFiles, pid: int | str = "self") -> Iterator[tuple[str, str]]:
-    """Directory and file system type of a process's groups, up to the root of each mounted hierarchy."""
+    """Directory and file system type of a process's groups, up to the root of each mounted
+    hierarchy."""
     ours: dict[str, str] = {}
     for line in (tree.text(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]

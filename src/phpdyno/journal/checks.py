@@ -1,4 +1,5 @@
-"""The record of a selfcheck, `checks.jsonl`: what was wished, what the planted effect rests on, one line per finished comparison."""
+"""The record of a selfcheck, `checks.jsonl`: what was wished, what the planted effect rests on, one
+line per finished comparison."""
 
 from pathlib import Path
 from typing import Literal
@@ -15,18 +16,22 @@ from phpdyno.stats.line import Line
 
 CHECKS_FILE = "checks.jsonl"
 CHECKS_SCHEMA = 2
-"""2: A/A comparisons of two lengths; what the first blocks said, looks and autocorrelation of each comparison."""
+"""2: A/A comparisons of two lengths; what the first blocks said, looks and autocorrelation of each
+comparison."""
 
 CheckKind = Literal["A/A", "long A/A", "zero", "planted"]
-"""`A/A`: the control against itself; `long A/A`: looked at as often as a comparison that takes its time. `zero`: an environment variable
-that nothing reads. `planted`: turns of a busy loop in front of the app."""
+"""`A/A`: the control against itself; `long A/A`: looked at as often as a comparison that takes its
+time. `zero`: an environment variable that nothing reads. `planted`: turns of a busy loop in front
+of the app."""
 
 
 class SelfcheckRequest(Struct, frozen=True):
-    """What a selfcheck is to do: how many comparisons of each kind on which app, with which budgets (seconds).
+    """What a selfcheck is to do: how many comparisons of each kind on which app, with which budgets
+    (seconds).
 
-    `long` of the `aa` A/A comparisons are long ones, whose budget follows from the calibration. `effect` is the planted difference as a
-    fraction; the relevance margin is half of it. `rounds` of the fit of cost over turns.
+    `long` of the `aa` A/A comparisons are long ones, whose budget follows from the calibration.
+    `effect` is the planted difference as a fraction; the relevance margin is half of it. `rounds`
+    of the fit of cost over turns.
     """
 
     app: str
@@ -58,9 +63,11 @@ class ChecksHeader(Struct, frozen=True, tag="header"):
 
 
 class LoopCost(Struct, frozen=True, tag="ground"):
-    """What the planted effect rests on: cost per request (ns) of every round at every number of turns, and the line through them.
+    """What the planted effect rests on: cost per request (ns) of every round at every number of
+    turns, and the line through them.
 
-    The cheaper arm has `turns`, the dearer `more_turns`; `effect` is log(cost dearer / cost cheaper) by the line.
+    The cheaper arm has `turns`, the dearer `more_turns`; `effect` is log(cost dearer / cost
+    cheaper) by the line.
     """
 
     host: HostFacts
@@ -74,7 +81,8 @@ class LoopCost(Struct, frozen=True, tag="ground"):
 
 
 class SessionBegan(Struct, frozen=True, tag="session"):
-    """A session of measuring: the host, and the plans (blocks, budgets in seconds) that its comparisons share."""
+    """A session of measuring: the host, and the plans (blocks, budgets in seconds) that its
+    comparisons share."""
 
     started: str
     warnings: tuple[str, ...]
@@ -97,13 +105,15 @@ class SessionBegan(Struct, frozen=True, tag="session"):
 class Compared(Struct, frozen=True, tag="comparison"):
     """One finished comparison: what was true, and what was found.
 
-    `truth` is log(cost of the control / cost of the treatment). `swapped`: the treatment is the cheaper arm. `seconds` is the measuring
-    time until the verdict, starts and warm-up included, calibration excluded. `kept` names the directory of its journal where something
-    was wrong with it.
+    `truth` is log(cost of the control / cost of the treatment). `swapped`: the treatment is the
+    cheaper arm. `seconds` is the measuring time until the verdict, starts and warm-up included,
+    calibration excluded. `kept` names the directory of its journal where something was wrong with
+    it.
 
-    `early` is the mean log ratio of its first blocks, as many as the interval needs to be finite: no verdict can come before, so which
-    blocks these are does not depend on what they say; None when there were fewer. `looks` is how often the interval was finite when it
-    was looked at, `lag` the lag-1 autocorrelation of the blocks about the truth (A/A only).
+    `early` is the mean log ratio of its first blocks, as many as the interval needs to be finite:
+    no verdict can come before, so which blocks these are does not depend on what they say; None
+    when there were fewer. `looks` is how often the interval was finite when it was looked at, `lag`
+    the lag-1 autocorrelation of the blocks about the truth (A/A only).
     """
 
     number: int
@@ -150,8 +160,8 @@ _DECODER: msgspec.json.Decoder[CheckRecord] = msgspec.json.Decoder(CheckRecord)
 
 
 def read_checks(run: Path) -> Checks:
-    """What is recorded; a last line that was cut off is left out. Raises UsageError when there is nothing, DynoError when it is damaged,
-    newer than this version, or holds a comparison twice."""
+    """What is recorded; a last line that was cut off is left out. Raises UsageError when there is
+    nothing, DynoError when it is damaged, newer than this version, or holds a comparison twice."""
     path = there(run / CHECKS_FILE, run, what="selfcheck", like="runs/<time>-selfcheck-<app>")
     lines = path.read_bytes().split(b"\n")[:-1]
     records = decode_lines(lines, _DECODER, path=path, what="selfcheck", schema=CHECKS_SCHEMA)

@@ -1,4 +1,5 @@
-"""The record of `phpdyno explain`, `explain.json`: what was found, and how it was asked for. Written once, when all is known."""
+"""The record of `phpdyno explain`, `explain.json`: what was found, and how it was asked for.
+Written once, when all is known."""
 
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def write_explained(run: Path, record: ExplainRecord) -> None:
 
 
 def read_explained(run: Path) -> ExplainRecord:
-    """Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
+    """Raises UsageError when there is none, DynoError when it is damaged or newer than this
+    version."""
     path = there(run / EXPLAIN_FILE if run.is_dir() else run, run, what="explanation", like="runs/<time>-explain-<app>")
     return read_record(path, ExplainRecord, what="explanation", schema=EXPLAIN_SCHEMA)

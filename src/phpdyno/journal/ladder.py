@@ -1,4 +1,5 @@
-"""The record of a ladder, `ladder.json`: its steps and the builds that they run. What was measured is in the journal beside it."""
+"""The record of a ladder, `ladder.json`: its steps and the builds that they run. What was measured
+is in the journal beside it."""
 
 from pathlib import Path
 
@@ -16,11 +17,13 @@ KNOBS = "knobs"
 
 
 class LadderRecord(Struct, frozen=True):
-    """`builds` by their names; `notes` say what was to be told of them. `confidence` holds for both comparisons together.
+    """`builds` by their names; `notes` say what was to be told of them. `confidence` holds for both
+    comparisons together.
 
-    `knobs` are the steps on top of the best build, known once the builds are measured; they have `knob_budget_s` seconds (0: not wanted)
-    and a comparison of their own, below the folder KNOBS. `hot` is where the time goes without and with them, looked at once
-    everything is measured; `not_hot` says why it is not known."""
+    `knobs` are the steps on top of the best build, known once the builds are measured; they have
+    `knob_budget_s` seconds (0: not wanted) and a comparison of their own, below the folder KNOBS.
+    `hot` is where the time goes without and with them, looked at once everything is measured;
+    `not_hot` says why it is not known."""
 
     schema: int
     steps: tuple[LadderStep, ...]
@@ -39,6 +42,7 @@ def write_ladder(run: Path, record: LadderRecord) -> None:
 
 
 def read_ladder(run: Path) -> LadderRecord:
-    """Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
+    """Raises UsageError when there is none, DynoError when it is damaged or newer than this
+    version."""
     path = there(run / LADDER_FILE, run, what="ladder", like="runs/<time>-ladder-<app>")
     return read_record(path, LadderRecord, what="ladder", schema=LADDER_SCHEMA)

@@ -1,4 +1,5 @@
-"""The record of a matrix, `matrix.json`: its apps, its builds, which comparisons are done. Replaced whole, so never half written."""
+"""The record of a matrix, `matrix.json`: its apps, its builds, which comparisons are done. Replaced
+whole, so never half written."""
 
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,8 @@ MATRIX_SCHEMA = 1
 
 
 class MatrixApp(Struct, frozen=True):
-    """One app: what it is opened by, its name, and the folder below the run's in which its comparison lies."""
+    """One app: what it is opened by, its name, and the folder below the run's in which its
+    comparison lies."""
 
     reference: str
     name: str
@@ -24,10 +26,12 @@ class MatrixApp(Struct, frozen=True):
 
 
 class MatrixRecord(Struct, frozen=True):
-    """`plain` is the name of the build without a profile that all others are held against; `profiles` are builds by their profile's name.
+    """`plain` is the name of the build without a profile that all others are held against;
+    `profiles` are builds by their profile's name.
 
-    `builds` are by their own names. `budget_s` is that of one app; `confidence` holds for the whole matrix. `ground` is what the finished
-    comparisons were measured on. `network` are the peers that the command line let through.
+    `builds` are by their own names. `budget_s` is that of one app; `confidence` holds for the whole
+    matrix. `ground` is what the finished comparisons were measured on. `network` are the peers that
+    the command line let through.
     """
 
     schema: int
@@ -57,6 +61,7 @@ def write_matrix(run: Path, record: MatrixRecord) -> None:
 
 
 def read_matrix(run: Path) -> MatrixRecord:
-    """Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
+    """Raises UsageError when there is none, DynoError when it is damaged or newer than this
+    version."""
     path = there(run / MATRIX_FILE if run.is_dir() else run, run, what="matrix", like="runs/<time>-matrix-<apps>")
     return read_record(path, MatrixRecord, what="matrix", schema=MATRIX_SCHEMA)

@@ -16,7 +16,8 @@ _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 def find_journal(run: Path) -> Path:
-    """The journal of a run, given its directory or the file itself. Raises UsageError when there is none."""
+    """The journal of a run, given its directory or the file itself. Raises UsageError when there is
+    none."""
     path = run / FILE if run.is_dir() else run
     if not path.is_file():
         raise UsageError(
@@ -28,9 +29,11 @@ def find_journal(run: Path) -> Path:
 
 
 def read_journal(path: Path) -> list[Record]:
-    """Every record of a journal. A last line without its end was being written when the run died and is left out.
+    """Every record of a journal. A last line without its end was being written when the run died
+    and is left out.
 
-    Raises DynoError for a damaged line before the last, a missing header, or a schema newer than this version's.
+    Raises DynoError for a damaged line before the last, a missing header, or a schema newer than
+    this version's.
     """
     lines = path.read_bytes().split(b"\n")
     cut_off = lines.pop()
@@ -54,7 +57,8 @@ def begun_in(place: Path) -> Path | None:
 
 
 def drop_cut_off_line(path: Path) -> bool:
-    """Before appending: shorten the file to its last complete line. True when something was dropped."""
+    """Before appending: shorten the file to its last complete line. True when something was
+    dropped."""
     data = path.read_bytes()
     whole = data.rfind(b"\n") + 1
     if whole == len(data):
@@ -65,14 +69,16 @@ def drop_cut_off_line(path: Path) -> bool:
 
 
 def there(path: Path, run: Path, *, what: str, like: str) -> Path:
-    """The file of a record in `run`, which is what was named; `like` is how such directories are called. Raises UsageError without one."""
+    """The file of a record in `run`, which is what was named; `like` is how such directories are
+    called. Raises UsageError without one."""
     if not path.is_file():
         raise UsageError(f"there is no {what} here", where=str(run), next_step=f"give the directory of one, {like}")
     return path
 
 
 def decode_lines(lines: Sequence[bytes], decoder: "msgspec.json.Decoder[Line]", *, path: Path, what: str, schema: int) -> list[Line]:
-    """Whole lines of a versioned file, `what` in words. Raises DynoError: a damaged line, or a schema newer than `schema`."""
+    """Whole lines of a versioned file, `what` in words. Raises DynoError: a damaged line, or a
+    schema newer than `schema`."""
     found: list[Line] = []
     for number, line in enumerate(lines, 1):
         try:

@@ -1,4 +1,5 @@
-"""The kinds of line in a journal. The first line is always a `Header`; a reader refuses a schema newer than its own."""
+"""The kinds of line in a journal. The first line is always a `Header`; a reader refuses a schema
+newer than its own."""
 
 from msgspec import Struct
 
@@ -36,10 +37,12 @@ class Preflight(Struct, frozen=True, tag="preflight"):
 
 
 class ReachedFor(Struct, frozen=True, tag="reached"):
-    """What fresh workers of the control reached for before the first block; None, and why in `unwatched`, where that could not be seen.
+    """What fresh workers of the control reached for before the first block; None, and why in
+    `unwatched`, where that could not be seen.
 
-    `bottle` says why the app does not run in a bottle, '' where it does; `let_through` are the peers that it may reach. There is no such
-    line of an app that nobody looks at. `unit` is what was watched: an app's requests, or operations of a script from its start on.
+    `bottle` says why the app does not run in a bottle, '' where it does; `let_through` are the
+    peers that it may reach. There is no such line of an app that nobody looks at. `unit` is what
+    was watched: an app's requests, or operations of a script from its start on.
     """
 
     reached: Reached | None
@@ -50,7 +53,8 @@ class ReachedFor(Struct, frozen=True, tag="reached"):
 
 
 class Answers(Struct, frozen=True, tag="answers"):
-    """The equal-answers check of one arm: per target the status, the body's bytes and the share that is masked as volatile."""
+    """The equal-answers check of one arm: per target the status, the body's bytes and the share
+    that is masked as volatile."""
 
     arm: str
     equal: bool
@@ -59,7 +63,8 @@ class Answers(Struct, frozen=True, tag="answers"):
 
 
 class TargetAnswer(Struct, frozen=True):
-    """What one target answered: status, body length in bytes, fraction of it masked, how it was compared ('body' or 'status')."""
+    """What one target answered: status, body length in bytes, fraction of it masked, how it was
+    compared ('body' or 'status')."""
 
     path: str
     status: int
@@ -77,9 +82,11 @@ class Proved(Struct, frozen=True, tag="facts"):
 
 
 class AllanPoint(Struct, frozen=True):
-    """One slot length of the A/A trace: `deviation` is the Allan deviation of the log cost between adjacent slots of one instance.
+    """One slot length of the A/A trace: `deviation` is the Allan deviation of the log cost between
+    adjacent slots of one instance.
 
-    `cost_s` is variance x time of a pair of such slots, reading the meters included: what one wants small.
+    `cost_s` is variance x time of a pair of such slots, reading the meters included: what one wants
+    small.
     """
 
     slot_requests: int
@@ -89,13 +96,16 @@ class AllanPoint(Struct, frozen=True):
 
 
 class Calibrated(Struct, frozen=True, tag="calibration"):
-    """What A/A blocks of the control and one round of every arm said, before the first block, and the plan that follows from it.
+    """What A/A blocks of the control and one round of every arm said, before the first block, and
+    the plan that follows from it.
 
-    `request_wall_ns` and `request_cpu_ns` are the control's. `block_s` is the planned measuring time of a block, `overhead_s` what
-    starting and warming up adds to it. `sigma_pair` is the standard deviation of one pair's log ratio, `sigma_start` that of what an
-    instance draws when it starts, `sigma_block` the forecast for a block. `mixture` is the g of the confidence sequence. `blocks` fit in
-    the metric's part of the budget; with them an effect of `decidable` (a fraction) is found with 90 % power, and one of the margin after
-    `eta_s` seconds of blocks, those of the other metric included. `alive` crews of instances are started at once. `allan` and `aa` are what
+    `request_wall_ns` and `request_cpu_ns` are the control's. `block_s` is the planned measuring
+    time of a block, `overhead_s` what starting and warming up adds to it. `sigma_pair` is the
+    standard deviation of one pair's log ratio, `sigma_start` that of what an instance draws when it
+    starts, `sigma_block` the forecast for a block. `mixture` is the g of the confidence sequence.
+    `blocks` fit in the metric's part of the budget; with them an effect of `decidable` (a fraction)
+    is found with 90 % power, and one of the margin after `eta_s` seconds of blocks, those of the
+    other metric included. `alive` crews of instances are started at once. `allan` and `aa` are what
     was measured (`allan` is empty where the slot length was given).
     """
 
@@ -121,7 +131,8 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
 
 
 class CarriedOver(Struct, frozen=True, tag="carry-over"):
-    """One treatment's effect in one block at another slot length, on the block's own instances: what switching between arms costs."""
+    """One treatment's effect in one block at another slot length, on the block's own instances:
+    what switching between arms costs."""
 
     block: int
     treatment: str
@@ -141,7 +152,8 @@ class BlockDone(Struct, frozen=True, tag="block"):
 
 
 class Incident(Struct, frozen=True, tag="incident"):
-    """Something that happened to an arm or to the run and is not a number: a crash, an invalid arm, a lost block, a resume."""
+    """Something that happened to an arm or to the run and is not a number: a crash, an invalid arm,
+    a lost block, a resume."""
 
     block: int
     arm: str
@@ -156,8 +168,9 @@ class Concluded(Struct, frozen=True, tag="verdict"):
 
 
 class ExplainedArms(Struct, frozen=True, tag="explained"):
-    """Where a request's time goes in a treatment beside its control, looked at after everything was measured; None, and why in
-    `unexplained`, where that could not be done. There is no such line of a run that was not asked for it."""
+    """Where a request's time goes in a treatment beside its control, looked at after everything was
+    measured; None, and why in `unexplained`, where that could not be done. There is no such line of
+    a run that was not asked for it."""
 
     treatment: str
     found: Explained | None
@@ -165,7 +178,8 @@ class ExplainedArms(Struct, frozen=True, tag="explained"):
 
 
 class Spent(Struct, frozen=True, tag="spent"):
-    """How much of the budget a session had used up when it ended; a resumed one goes on from there."""
+    """How much of the budget a session had used up when it ended; a resumed one goes on from
+    there."""
 
     spent_s: float
 

@@ -1,4 +1,5 @@
-"""The record of a study, `study.json`: the study as it began, and which of its parts are done. Replaced whole, so never half written."""
+"""The record of a study, `study.json`: the study as it began, and which of its parts are done.
+Replaced whole, so never half written."""
 
 from pathlib import Path
 from typing import Literal
@@ -14,11 +15,13 @@ STUDY_FILE = "study.json"
 STUDY_SCHEMA = 1
 
 PartState = Literal["open", "done", "failed", "impossible"]
-"""`failed`: a fault ended it, `--resume` tries again. `impossible`: this host forbids it, and the study is whole without it."""
+"""`failed`: a fault ended it, `--resume` tries again. `impossible`: this host forbids it, and the
+study is whole without it."""
 
 
 class StudyPart(Struct, frozen=True):
-    """One comparison, sweep or syscall pass; `detail` says why it is not done, `app_version` on what it was measured.
+    """One comparison, sweep or syscall pass; `detail` says why it is not done, `app_version` on
+    what it was measured.
 
     The run of a comparison or a sweep lies in the directory of its name.
     """
@@ -31,7 +34,8 @@ class StudyPart(Struct, frozen=True):
 
 
 class Provenance(Struct, frozen=True):
-    """What the finished parts were measured on: a digest of the code that measures, the host and the servers by what they are."""
+    """What the finished parts were measured on: a digest of the code that measures, the host and
+    the servers by what they are."""
 
     code: str
     host: dict[str, str]
@@ -39,10 +43,12 @@ class Provenance(Struct, frozen=True):
 
 
 class StudyRecord(Struct, frozen=True):
-    """What is known of a study so far; `scale` is the share of the study file's budgets that it was given.
+    """What is known of a study so far; `scale` is the share of the study file's budgets that it was
+    given.
 
-    `file` is the study file, as it is named when the study is repeated: relative, or only its name. `builds` are those that it made, by
-    their names in the study. `network` are the peers that the command line let through.
+    `file` is the study file, as it is named when the study is repeated: relative, or only its name.
+    `builds` are those that it made, by their names in the study. `network` are the peers that the
+    command line let through.
     """
 
     schema: int
@@ -67,11 +73,13 @@ class StudyRecord(Struct, frozen=True):
 
 
 def write_study(run: Path, record: StudyRecord) -> None:
-    """Replace `study.json`; it is on disk when this returns. Raises DynoError when the disk takes no more."""
+    """Replace `study.json`; it is on disk when this returns. Raises DynoError when the disk takes
+    no more."""
     replace_record(run / STUDY_FILE, record)
 
 
 def read_study(run: Path) -> StudyRecord:
-    """The record of a study's directory. Raises UsageError when there is none, DynoError when it is damaged or newer than this version."""
+    """The record of a study's directory. Raises UsageError when there is none, DynoError when it is
+    damaged or newer than this version."""
     path = there(run / STUDY_FILE, run, what="study", like="runs/<time>-study-<name>")
     return read_record(path, StudyRecord, what="study", schema=STUDY_SCHEMA)

@@ -29,8 +29,9 @@ class SweepHeader(Struct, frozen=True, tag="header"):
 
 
 class SweepHost(Struct, frozen=True, tag="host"):
-    """The host before a session's first round, what it warned of, and how the session was started. Visits of a round that an earlier one
-    left unfinished do not count from here on: the round is begun again."""
+    """The host before a session's first round, what it warned of, and how the session was started.
+    Visits of a round that an earlier one left unfinished do not count from here on: the round is
+    begun again."""
 
     host: HostFacts
     warnings: tuple[str, ...]
@@ -45,9 +46,10 @@ class ArmSeen(Struct, frozen=True, tag="arm"):
 
 
 class Lengths(Struct, frozen=True, tag="lengths"):
-    """After the first round, which counts as warm-up of the plan and not as measurement: requests of a visit by arm and point, the offered
-    rate of each arm's open loop (per second, 0 without one), how many rounds fit in the budget, on how many threads the generator drives
-    (one, unless its thread was the limit), and the budget itself in seconds (0: the plan's)."""
+    """After the first round, which counts as warm-up of the plan and not as measurement: requests
+    of a visit by arm and point, the offered rate of each arm's open loop (per second, 0 without
+    one), how many rounds fit in the budget, on how many threads the generator drives (one, unless
+    its thread was the limit), and the budget itself in seconds (0: the plan's)."""
 
     requests: dict[str, tuple[int, ...]]
     open_rate_per_s: dict[str, float]
@@ -64,10 +66,12 @@ class Visited(Struct, frozen=True, tag="visit"):
 
 
 class CrossChecked(Struct, frozen=True, tag="cross-check"):
-    """Another generator on the same instance and target, right before or after our own: its throughput over ours, turn by turn.
+    """Another generator on the same instance and target, right before or after our own: its
+    throughput over ours, turn by turn.
 
-    `kept`: both kept their connections; else both opened one for each request (ab cannot keep one whose answer does not tell its length).
-    `detail` says why there are no ratios, '' where there are.
+    `kept`: both kept their connections; else both opened one for each request (ab cannot keep one
+    whose answer does not tell its length). `detail` says why there are no ratios, '' where there
+    are.
     """
 
     tool: Literal["wrk", "ab"]
@@ -90,8 +94,9 @@ SweepRecord = SweepHeader | SweepHost | ReachedFor | ArmSeen | Lengths | Visited
 
 
 class Sweep(Struct, frozen=True):
-    """All that is known of a sweep. `visits` are those of whole rounds, in the order of the record; `unfinished` is how many others there
-    are, of rounds that were begun and are to be begun again. `spent_s` of the budget are used up."""
+    """All that is known of a sweep. `visits` are those of whole rounds, in the order of the record;
+    `unfinished` is how many others there are, of rounds that were begun and are to be begun again.
+    `spent_s` of the budget are used up."""
 
     header: SweepHeader
     hosts: tuple[SweepHost, ...]
@@ -111,7 +116,8 @@ class Sweep(Struct, frozen=True):
 
     @property
     def budget_s(self) -> float:
-        """Seconds for the whole: the plan's, unless the first round showed that the fewest rounds need more and the plan lets it grow."""
+        """Seconds for the whole: the plan's, unless the first round showed that the fewest rounds
+        need more and the plan lets it grow."""
         return (self.lengths.budget_s if self.lengths else 0.0) or self.plan.budget_s
 
     @property
@@ -129,8 +135,9 @@ _DECODER: msgspec.json.Decoder[SweepRecord] = msgspec.json.Decoder(SweepRecord)
 
 
 def read_sweep(run: Path) -> Sweep:
-    """What is recorded; a last line that was cut off is left out. Raises UsageError when there is nothing, DynoError when it is damaged,
-    newer than this version, or holds what its plan does not (an unknown arm or point, one visit twice)."""
+    """What is recorded; a last line that was cut off is left out. Raises UsageError when there is
+    nothing, DynoError when it is damaged, newer than this version, or holds what its plan does not
+    (an unknown arm or point, one visit twice)."""
     path = there(run / SWEEP_FILE if run.is_dir() else run, run, what="sweep", like="runs/<time>-measure-<app>")
     records = decode_lines(path.read_bytes().split(b"\n")[:-1], _DECODER, path=path, what="sweep", schema=SWEEP_SCHEMA)
     if not records or not isinstance(records[0], SweepHeader):
@@ -159,7 +166,8 @@ def whole_rounds(visits: Sequence[Visit], plan: SweepPlan) -> set[int]:
 
 
 def _visits(records: Sequence[SweepRecord], plan: SweepPlan, path: Path) -> tuple[list[Visit], int]:
-    """Visits of whole rounds, and how many others there are. Raises DynoError for a visit that is not planned or is there twice."""
+    """Visits of whole rounds, and how many others there are. Raises DynoError for a visit that is
+    not planned or is there twice."""
     arms, points = {arm.name for arm in plan.arms}, set(plan.points)
     kept: list[Visit] = []
     seen: set[tuple[str, Point, int]] = set()

@@ -10,11 +10,13 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Within it, no signal raises; the first that came is raised again after it, also where an error leaves it.
+    """Within it, no signal raises; the first that came is raised again after it, also where an
+    error leaves it.
 
-    For libraries whose cleaning up fails where a KeyboardInterrupt passes through (zipfile: "an open writing handle"), which
-    would put its own error in the interrupt's place. Only for milliseconds. Signals that are ignored stay so. Python calls its
-    handlers in the main thread only, so it does nothing in another.
+    For libraries whose cleaning up fails where a KeyboardInterrupt passes through (zipfile: "an
+    open writing handle"), which would put its own error in the interrupt's place. Only for
+    milliseconds. Signals that are ignored stay so. Python calls its handlers in the main thread
+    only, so it does nothing in another.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

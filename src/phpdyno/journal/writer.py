@@ -14,7 +14,8 @@ from phpdyno.errors import DynoError
 
 
 class JournalWriter:
-    """Appends records to `journal.jsonl`; a context manager. Raises DynoError when the disk takes no more, or a record is no text."""
+    """Appends records to `journal.jsonl`; a context manager. Raises DynoError when the disk takes
+    no more, or a record is no text."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,5 @@
-"""What a worker must show otherwise than the control's, where the worker alone proves nothing. Pure, over the facts of both."""
+"""What a worker must show otherwise than the control's, where the worker alone proves nothing.
+Pure, over the facts of both."""
 
 from collections.abc import Callable
 
@@ -6,7 +7,8 @@ from phpdyno.knobs.domain import BOOLEAN
 from phpdyno.model.facts import WorkerFacts
 
 Contrast = Callable[[WorkerFacts, WorkerFacts, str], tuple[bool, str]]
-"""Takes the facts of the control, those of the treatment and the wanted value; gives whether it shows, and what was read."""
+"""Takes the facts of the control, those of the treatment and the wanted value; gives whether it
+shows, and what was read."""
 
 
 def _switched_on(wanted: str) -> bool:
@@ -18,19 +20,22 @@ def _compared(what: str, before: int, now: int, *, more: bool) -> tuple[bool, st
 
 
 def anonymous_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """More anonymous huge pages than the control's worker has, which with THP=always has some anyway; fewer where they are switched off."""
+    """More anonymous huge pages than the control's worker has, which with THP=always has some
+    anyway; fewer where they are switched off."""
     return _compared("anonymous huge pages", control.anon_huge_kib, treated.anon_huge_kib, more=_switched_on(wanted))
 
 
 def any_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """More huge pages of either kind: PHP takes reserved ones for code and heap, anonymous ones where none is free."""
+    """More huge pages of either kind: PHP takes reserved ones for code and heap, anonymous ones
+    where none is free."""
     before, now = (facts.hugetlb_kib + facts.anon_huge_kib for facts in (control, treated))
     return _compared("huge pages", before, now, more=_switched_on(wanted))
 
 
 def code_moved(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """More code on huge pages of either kind, and how much of the program's is not: opcache moves its first mapping only, and of that whole
-    pages. Huge pages of opcache's memory or of the heap prove nothing."""
+    """More code on huge pages of either kind, and how much of the program's is not: opcache moves
+    its first mapping only, and of that whole pages. Huge pages of opcache's memory or of the heap
+    prove nothing."""
     before, now = control.kernel.code_huge_kib, treated.kernel.code_huge_kib
     shows, read = _compared("code on huge pages", before, now, more=_switched_on(wanted))
     left = treated.kernel.text_kib
@@ -43,12 +48,14 @@ def reserved_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tu
 
 
 def without_huge(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """Fewer anonymous huge pages than the control's worker: without any there is nothing to switch off."""
+    """Fewer anonymous huge pages than the control's worker: without any there is nothing to switch
+    off."""
     return _compared("anonymous huge pages", control.anon_huge_kib, treated.anon_huge_kib, more=wanted != "never")
 
 
 def tunables(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """glibc.malloc.hugetlb: 1 asks for transparent huge pages, 2 and more for reserved ones. Of other tunables nothing can be seen."""
+    """glibc.malloc.hugetlb: 1 asks for transparent huge pages, 2 and more for reserved ones. Of
+    other tunables nothing can be seen."""
     given = dict(part.partition("=")[::2] for part in wanted.split(":"))
     hugetlb = given.get("glibc.malloc.hugetlb", "0")
     if hugetlb == "0":
@@ -57,6 +64,7 @@ def tunables(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[b
 
 
 def other_table(control: WorkerFacts, treated: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """A hash table of another size: what is asked for is rounded up to one of a few primes, and two values may come out as one."""
+    """A hash table of another size: what is asked for is rounded up to one of a few primes, and two
+    values may come out as one."""
     before, now = (facts.opcache.most_keys if facts.opcache else 0 for facts in (control, treated))
     return before == 0 or now != before, f"the table holds {now} keys, the control's {before}"

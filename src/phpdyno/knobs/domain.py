@@ -13,7 +13,8 @@ _FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class Domain(Struct, frozen=True):
-    """`describe` in words; `accepts` decides a value given as text; `same` whether two spellings mean the same.
+    """`describe` in words; `accepts` decides a value given as text; `same` whether two spellings
+    mean the same.
 
     `words`: all that there is to choose from; empty for any other domain.
     """
@@ -28,7 +29,8 @@ class Domain(Struct, frozen=True):
         return self.canonical(one) == self.canonical(other)
 
     def spelled(self, value: str) -> str:
-        """A word to choose (`TCP`) as servers and proofs have it; any other value as it was given."""
+        """A word to choose (`TCP`) as servers and proofs have it; any other value as it was
+        given."""
         return self.canonical(value) if self.words else value
 
 
@@ -77,7 +79,8 @@ _BUFFERS = re.compile(r"(\d{1,4})\s+(\d{1,9})([kKmM]?)")
 
 
 def buffers_bytes(value: str) -> int | None:
-    """Bytes of all buffers in nginx's `NUMBER SIZE`, None when it is none; nginx wants two at least."""
+    """Bytes of all buffers in nginx's `NUMBER SIZE`, None when it is none; nginx wants two at
+    least."""
     match = _BUFFERS.fullmatch(value.strip())
     return int(match[1]) * int(match[2]) * _FACTOR[match[3].lower()] if match and int(match[1]) >= 2 and int(match[2]) > 0 else None
 

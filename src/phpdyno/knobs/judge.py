@@ -1,4 +1,5 @@
-"""Are an arm's changes at work? The proofs of all its changed settings, judged on facts of both arms."""
+"""Are an arm's changes at work? The proofs of all its changed settings, judged on facts of both
+arms."""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +26,8 @@ def check_values(settings: Mapping[str, str], *, where: str) -> None:
 def prove(
     changed: Mapping[str, str], control: WorkerFacts, treated: WorkerFacts, control_settings: Mapping[str, str]
 ) -> tuple[ProofOutcome, ...]:
-    """One outcome per changed setting: at work in the treated worker, and different from the control.
+    """One outcome per changed setting: at work in the treated worker, and different from the
+    control.
 
     `control_settings` are the control's own, for what no worker can tell (pool and web server).
     """
@@ -72,7 +74,8 @@ def _ini_name(knob: Knob) -> str:
 
 
 def _same_to_php(knob: Knob, value: str, control: WorkerFacts, treated: WorkerFacts) -> bool:
-    """Whether the control's worker has a php.ini setting as it is wanted, or as the treated one reports it, however that is spelled."""
+    """Whether the control's worker has a php.ini setting as it is wanted, or as the treated one
+    reports it, however that is spelled."""
     own = _ini_name(knob)
     if own in _EXTENSIONS or own not in control.ini:
         return False
@@ -80,7 +83,8 @@ def _same_to_php(knob: Knob, value: str, control: WorkerFacts, treated: WorkerFa
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether PHP takes two spellings for one value: equal texts, two words or digits for true or for false, two sizes of as many bytes."""
+    """Whether PHP takes two spellings for one value: equal texts, two words or digits for true or
+    for false, two sizes of as many bytes."""
     if one == other or (BOOLEAN.accepts(one) and BOOLEAN.accepts(other) and BOOLEAN.same(one, other)):
         return True
     size = size_bytes(one)
@@ -88,7 +92,8 @@ def _alike(one: str, other: str) -> bool:
 
 
 def check_together(settings: Mapping[str, str], *, where: str) -> None:
-    """Raises UsageError for settings of one arm that cannot be together: a connection that nginx keeps holds a worker of the pool."""
+    """Raises UsageError for settings of one arm that cannot be together: a connection that nginx
+    keeps holds a worker of the pool."""
     kept = int(settings.get("web.fastcgi_keepalive", "0"))
     if not kept:
         return
@@ -112,8 +117,9 @@ def all_fit(settings: Mapping[str, str]) -> bool:
 
 
 def candidates(control: WorkerFacts, host: HostFacts, settings: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """What is worth trying beside a control, by full knob name: of the values that the catalogue has for it those that are not at work in
-    it already. `settings` are the control's own. Knobs without such a value are left out.
+    """What is worth trying beside a control, by full knob name: of the values that the catalogue
+    has for it those that are not at work in it already. `settings` are the control's own. Knobs
+    without such a value are left out.
     """
     found = {}
     for name, knob in CATALOGUE.items():
@@ -124,13 +130,15 @@ def candidates(control: WorkerFacts, host: HostFacts, settings: Mapping[str, str
 
 
 def in_control(control: WorkerFacts, settings: Mapping[str, str]) -> dict[str, str]:
-    """What a control has, by full knob name: defaults of pool, web server and host, its own settings, php.ini as its worker reports it."""
+    """What a control has, by full knob name: defaults of pool, web server and host, its own
+    settings, php.ini as its worker reports it."""
     defaults = {name: knob.default for name, knob in CATALOGUE.items() if knob.default is not None}
     return {**defaults, **settings, **{f"ini.{name}": value for name, value in control.ini.items()}}
 
 
 def _at_work(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str, str]) -> bool:
-    """Whether a control has a value and shows it: one that is only written down (a JIT without a buffer) may still be tried."""
+    """Whether a control has a value and shows it: one that is only written down (a JIT without a
+    buffer) may still be tried."""
     theirs = _value_in_control(knob, value, control, settings)
     if theirs is None:
         return False
@@ -139,7 +147,8 @@ def _at_work(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str
 
 
 def metric_for(changed: Iterable[str]) -> Metric:
-    """What judges a treatment: throughput as soon as one of its changed settings bears on waiting or concurrency, else CPU per request."""
+    """What judges a treatment: throughput as soon as one of its changed settings bears on waiting
+    or concurrency, else CPU per request."""
     return "throughput" if any(knob_for(name).metric == "throughput" for name in changed) else "cpu"
 
 
@@ -151,7 +160,8 @@ def risks_of(changed: Mapping[str, str]) -> tuple[str, ...]:
 def not_effective(outcomes: tuple[ProofOutcome, ...]) -> str:
     """Why no verdict may be given, in words; '' when it may.
 
-    A treatment of several settings is worth measuring when each is at work and at least one differs from the control.
+    A treatment of several settings is worth measuring when each is at work and at least one differs
+    from the control.
     """
     idle = [outcome for outcome in outcomes if not outcome.proved]
     failed = [outcome for outcome in idle if not outcome.same_as_control]

@@ -15,14 +15,16 @@ from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.plan import Metric
 
 Cost = Literal["reload", "restart", "rebuild"]
-"""What applying a value costs: php-fpm or nginx goes on without dropping a request, starts anew, or another binary is made."""
+"""What applying a value costs: php-fpm or nginx goes on without dropping a request, starts anew, or
+another binary is made."""
 Price = str | Callable[[str], int]
 """What a value costs in memory: in words, or KiB for the whole pool as a function of the value."""
 Promise = Literal["much", "some", "little"]
-"""What a short budget tries first. `much`: it brought several percent in the write-ups, or ends a shortage that was seen; `little`: it
-saves a call or two of many."""
+"""What a short budget tries first. `much`: it brought several percent in the write-ups, or ends a
+shortage that was seen; `little`: it saves a call or two of many."""
 Tries = tuple[str, ...] | Callable[[WorkerFacts, HostFacts], tuple[str, ...]]
-"""The values that `tune` tries, most promising first; a function where they depend on what the control's worker showed, or on the host."""
+"""The values that `tune` tries, most promising first; a function where they depend on what the
+control's worker showed, or on the host."""
 PROMISES: tuple[Promise, ...] = get_args(Promise)
 NOTHING: Mapping[str, str] = MappingProxyType({})
 OFF = frozenset({"", "0", "off", "disable"})
@@ -31,7 +33,8 @@ _NUMBERS = re.compile(r"(\d+)\.(\d+)")
 
 
 class Span(Struct, frozen=True):
-    """Whole numbers from `low` to `high` among which a value is looked for, on a logarithmic scale; `unit` is written behind ("M")."""
+    """Whole numbers from `low` to `high` among which a value is looked for, on a logarithmic scale;
+    `unit` is written behind ("M")."""
 
     low: int
     high: int
@@ -39,15 +42,18 @@ class Span(Struct, frozen=True):
 
 
 class Knob(Struct, frozen=True):
-    """One tunable: full name, what it takes, what applying it costs, how its effect is proved, and what can go wrong.
+    """One tunable: full name, what it takes, what applying it costs, how its effect is proved, and
+    what can go wrong.
 
-    `default` is what an arm has that does not name it, where no worker can tell (pool, web server and host). `metric` is what judges it:
-    what changes PHP's work by CPU per request, what changes waiting or concurrency by throughput. `contrast` is what the worker must show
-    otherwise than the control's, beyond `proof`. `needs`: settings without which it has no effect. `untried` says why `tries` is empty,
-    `promise` how much reason there is to try it. `drawn`: whether it is at work depends on where a start puts things, so several are made.
-    `apart`: knobs that are not tried while it is, as its processes would take from the host what theirs need.
-    `span`: the numbers that are searched once what it needs is at work. `files`: the values that are tried are files, to be looked for
-    first. `reference` names manual or source, with the section.
+    `default` is what an arm has that does not name it, where no worker can tell (pool, web server
+    and host). `metric` is what judges it: what changes PHP's work by CPU per request, what changes
+    waiting or concurrency by throughput. `contrast` is what the worker must show otherwise than the
+    control's, beyond `proof`. `needs`: settings without which it has no effect. `untried` says why
+    `tries` is empty, `promise` how much reason there is to try it. `drawn`: whether it is at work
+    depends on where a start puts things, so several are made. `apart`: knobs that are not tried
+    while it is, as its processes would take from the host what theirs need. `span`: the numbers
+    that are searched once what it needs is at work. `files`: the values that are tried are files,
+    to be looked for first. `reference` names manual or source, with the section.
     """
 
     name: str
@@ -91,7 +97,8 @@ class Knob(Struct, frozen=True):
         return (self.least_php is None or version >= self.least_php) and (self.most_php is None or version <= self.most_php)
 
     def tried(self, facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-        """What to try beside a control whose worker showed `facts`; nothing where the PHP does not have the knob."""
+        """What to try beside a control whose worker showed `facts`; nothing where the PHP does not
+        have the knob."""
         if not self.fits(facts.php_version):
             return ()
         return self.tries(facts, host) if callable(self.tries) else self.tries
@@ -102,14 +109,16 @@ class Knob(Struct, frozen=True):
 
 
 class Whole(Struct, frozen=True):
-    """A change that can have an effect: `settings` with all that they need, and `held`, the needs that the control fulfils already."""
+    """A change that can have an effect: `settings` with all that they need, and `held`, the needs
+    that the control fulfils already."""
 
     settings: dict[str, str]
     held: dict[str, str]
 
 
 def with_needs(changes: Mapping[str, str], base: Mapping[str, str], knob_of: Callable[[str], Knob]) -> Whole:
-    """The changes with all that they need to have an effect; `base` is what the control has, by full knob name.
+    """The changes with all that they need to have an effect; `base` is what the control has, by
+    full knob name.
 
     Raises DynoError where one needs what another one of the changes switches off.
     """

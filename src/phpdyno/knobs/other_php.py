@@ -1,4 +1,5 @@
-"""What else differs where two arms run different PHPs: a build is compared with all that it brings along."""
+"""What else differs where two arms run different PHPs: a build is compared with all that it brings
+along."""
 
 from collections.abc import Mapping
 
@@ -24,12 +25,14 @@ WEIGHTY = (
     "zend.assertions",
     "zlib.output_compression",
 )
-"""php.ini settings that cost or save time in every request and often differ between a distribution's php.ini and none."""
+"""php.ini settings that cost or save time in every request and often differ between a
+distribution's php.ini and none."""
 MOST = 6
 
 
 def besides_php(control: WorkerFacts, treated: WorkerFacts, changed: Mapping[str, str]) -> tuple[str, ...]:
-    """Sentences on what the treatment's PHP has otherwise than the control's and the treatment does not name; empty for one PHP."""
+    """Sentences on what the treatment's PHP has otherwise than the control's and the treatment does
+    not name; empty for one PHP."""
     if (control.exe, control.build_id) == (treated.exe, treated.build_id):
         return ()
     found = []

@@ -1,4 +1,5 @@
-"""Proof of effect: was a setting seen at work in the running worker? Pure predicates over WorkerFacts."""
+"""Proof of effect: was a setting seen at work in the running worker? Pure predicates over
+WorkerFacts."""
 
 from collections.abc import Callable
 
@@ -7,16 +8,18 @@ from phpdyno.model.arm import names_apache
 from phpdyno.model.facts import WorkerFacts
 
 Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
-"""Takes the facts and the wanted value; gives whether it is at work, and what was read. What needs the control's facts too is a
-`contrast` (contrast.py)."""
+"""Takes the facts and the wanted value; gives whether it is at work, and what was read. What needs
+the control's facts too is a `contrast` (contrast.py)."""
 
 OPCACHE_OFF = "opcache is off, so this setting does nothing"
 CARRIED = "carried-"
-"""What the name of an ini file begins with that is a copy of another one without the lines that load extensions."""
+"""What the name of an ini file begins with that is a copy of another one without the lines that
+load extensions."""
 
 
 def in_force(name: str, domain: Domain = TEXT) -> Proof:
-    """The worker itself reports the wanted ini value; `On` and `1`, `Off` and an empty text are the same to PHP."""
+    """The worker itself reports the wanted ini value; `On` and `1`, `Off` and an empty text are the
+    same to PHP."""
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         if name not in facts.ini:
@@ -65,7 +68,8 @@ def jit_mode(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     if jit is None or not running:
         size = size_bytes(facts.ini.get("opcache.jit_buffer_size", "0"))
         return False, "the JIT is off: opcache.jit_buffer_size is 0 (add ini.opcache.jit_buffer_size=64M)" if not size else "the JIT is off"
-    # Since the start: the JIT places some code of its own in the buffer before it compiles anything.
+    # Since the start: the JIT places some code of its own in the buffer before it compiles
+    # anything.
     compiled = jit.free_at_start_bytes - jit.buffer_free_bytes
     ok, detail = in_force("opcache.jit", JIT)(facts, wanted)
     return ok and compiled > 0, f"{compiled / 1024:.1f} KiB of machine code compiled; {detail}"
@@ -108,7 +112,8 @@ def web_server(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def environment(name: str) -> Proof:
-    """The worker's environment holds the value; a preloaded library is mapped, and PHP's huge pages are really in use."""
+    """The worker's environment holds the value; a preloaded library is mapped, and PHP's huge pages
+    are really in use."""
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         if facts.env.get(name) != wanted:
@@ -130,7 +135,8 @@ def executable(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def app_setting(name: str) -> Proof:
-    """The worker's environment holds the value that the app reads; whether the app heeds it cannot be seen."""
+    """The worker's environment holds the value that the app reads; whether the app heeds it cannot
+    be seen."""
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         if facts.app.get(name) != wanted:
@@ -173,19 +179,22 @@ def settings_dir(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def accepted(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """Nothing in the worker shows it: php-fpm or nginx accepted the configuration, which is all that can be said."""
+    """Nothing in the worker shows it: php-fpm or nginx accepted the configuration, which is all
+    that can be said."""
     return True, f"the server accepted {wanted!r} ({facts.workers} workers run); nothing in the worker shows it"
 
 
 def extension(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """The extension is loaded. Its file's name and the name that it gives itself agree but for case, opcache's excepted."""
+    """The extension is loaded. Its file's name and the name that it gives itself agree but for
+    case, opcache's excepted."""
     name = wanted.rsplit("/", 1)[-1].removesuffix(".so").lower()
     loaded = {known.lower() for known in facts.extensions}
     return name in loaded or (name == "opcache" and "zend opcache" in loaded), f"{len(loaded)} extensions are loaded"
 
 
 def extension_file(name: str) -> Proof:
-    """The worker lists the extension, and exactly the wanted file is mapped; `off`: the worker does not list it."""
+    """The worker lists the extension, and exactly the wanted file is mapped; `off`: the worker does
+    not list it."""
     called = {name.lower(), f"zend {name.lower()}"}
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

@@ -1,4 +1,5 @@
-"""Proofs of what opcache shows of itself: its memory, its tables, what it preloaded. Pure predicates over WorkerFacts."""
+"""Proofs of what opcache shows of itself: its memory, its tables, what it preloaded. Pure
+predicates over WorkerFacts."""
 
 from phpdyno.knobs.domain import JIT, Domain, size_bytes
 from phpdyno.knobs.proof import OPCACHE_OFF, Proof, in_force
@@ -48,7 +49,8 @@ def preload(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def jit_counter(name: str, domain: Domain, triggers: str) -> Proof:
-    """In force, and a JIT that heeds it has compiled code. `triggers`: the values of CRTO's T, its last digit but one, that do."""
+    """In force, and a JIT that heeds it has compiled code. `triggers`: the values of CRTO's T, its
+    last digit but one, that do."""
     inner = in_force(name, domain)
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

@@ -1,4 +1,5 @@
-"""Proofs of what pool, web server and host show. Pure predicates over WorkerFacts; where nothing was read, they say so."""
+"""Proofs of what pool, web server and host show. Pure predicates over WorkerFacts; where nothing
+was read, they say so."""
 
 from phpdyno.knobs.proof import accepted
 from phpdyno.model.facts import WorkerFacts
@@ -15,7 +16,8 @@ def process_manager(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def worker_count(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """As many workers run as are wanted (a pool that is known to be static), or no more (any other)."""
+    """As many workers run as are wanted (a pool that is known to be static), or no more (any
+    other)."""
     most = int(wanted)
     # The one that answered may have ended since (pm.max_requests), and its successor be on its way.
     least = max(1, most - 1) if facts.servers.process_manager == "static" else 1
@@ -23,7 +25,8 @@ def worker_count(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def backlog(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """As many connections may wait at the socket as are wanted, or as net.core.somaxconn lets; below 0 as many as that."""
+    """As many connections may wait at the socket as are wanted, or as net.core.somaxconn lets;
+    below 0 as many as that."""
     limit, most = facts.servers.listen_limit, facts.kernel.somaxconn
     if limit is None or most is None:
         return accepted(facts, wanted)
@@ -58,7 +61,8 @@ def nginx_accepted(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def access_log(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """A log is there and grows (`on`), is there (`buffered`: lines may be in memory still), or is not there."""
+    """A log is there and grows (`on`), is there (`buffered`: lines may be in memory still), or is
+    not there."""
     if facts.servers.web_workers == 0:
         return False, NO_NGINX
     if facts.servers.web_workers is None:
@@ -70,7 +74,8 @@ def access_log(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def reserved_pages(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """The host reserves that many huge pages or more: instances beside each other have as many each."""
+    """The host reserves that many huge pages or more: instances beside each other have as many
+    each."""
     found = facts.kernel.hugepages
     if found is None:
         return False, "HugePages_Total cannot be read"
@@ -78,7 +83,8 @@ def reserved_pages(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def transparent_pages(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """`never`: they are switched off for this process; `host`: they are not, so that the host's mode holds."""
+    """`never`: they are switched off for this process; `host`: they are not, so that the host's
+    mode holds."""
     off = facts.kernel.thp_off
     if off is None:
         return False, "the kernel does not tell whether this process may have transparent huge pages"

@@ -1,1 +1,2 @@
-"""Frozen data that every layer shares: plan, arm, facts, observation, effect, verdict. No behaviour, no I/O."""
+"""Frozen data that every layer shares: plan, arm, facts, observation, effect, verdict. No
+behaviour, no I/O."""

@@ -1,4 +1,5 @@
-"""An app made ready to be served: a copy of its files and, where it has one, a prepared database."""
+"""An app made ready to be served: a copy of its files and, where it has one, a prepared
+database."""
 
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from phpdyno.model.workload import Workload
 
 
 class AppSetting(Struct, frozen=True):
-    """A setting that the app offers as `app.NAME`: an environment variable, its values (any when empty), its default."""
+    """A setting that the app offers as `app.NAME`: an environment variable, its values (any when
+    empty), its default."""
 
     env: str
     values: tuple[str, ...] = ()
@@ -19,17 +21,20 @@ class AppSetting(Struct, frozen=True):
 class PreparedApp(Struct, frozen=True):
     """An app on disk, ready for any arm of it to be started.
 
-    `docroot` is our copy; it lies in `root`, the copy of the app's own root `original` (both None for an app without files elsewhere).
-    `front_controller` is relative to it (`index.php`); requests for paths that are no file go there.
-    `datadir` is a prepared MariaDB data directory to be copied for a run, or None for an app without a database.
-    `settings` are those that an arm may change as `app.NAME`. `commit` is set for the export of one commit: its id.
-    `services` stand at production's addresses while it is measured. `place` is where our copy lies in the live directory, and `seen_at`
-    where the servers see it instead: at the path of its original, so that `docroot` and `root` are the original's own paths (None for both
-    where the servers see the copy itself). `written` is set where `place` is no copy but stands for the original, in the servers' file
-    system alone: what is written to it lies there, in the live directory. `begun_ns` is when its preparation began, since 1970, and
-    `left_out` the paths in its original that it goes without. `linked` are places outside that its links lead to, seen at their own paths.
-    `peers` of the host's network may be reached from the bottle.
-    `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them stands for the database's socket.
+    `docroot` is our copy; it lies in `root`, the copy of the app's own root `original` (both None
+    for an app without files elsewhere). `front_controller` is relative to it (`index.php`);
+    requests for paths that are no file go there. `datadir` is a prepared MariaDB data directory to
+    be copied for a run, or None for an app without a database. `settings` are those that an arm may
+    change as `app.NAME`. `commit` is set for the export of one commit: its id. `services` stand at
+    production's addresses while it is measured. `place` is where our copy lies in the live
+    directory, and `seen_at` where the servers see it instead: at the path of its original, so that
+    `docroot` and `root` are the original's own paths (None for both where the servers see the copy
+    itself). `written` is set where `place` is no copy but stands for the original, in the servers'
+    file system alone: what is written to it lies there, in the live directory. `begun_ns` is when
+    its preparation began, since 1970, and `left_out` the paths in its original that it goes
+    without. `linked` are places outside that its links lead to, seen at their own paths. `peers` of
+    the host's network may be reached from the bottle. `ini` and `env` are settings that the app
+    itself needs in every arm; `{db_socket}` in them stands for the database's socket.
     """
 
     name: str
@@ -70,7 +75,8 @@ class PreparedApp(Struct, frozen=True):
 
     @property
     def real_docroot(self) -> Path:
-        """The document root as PHP knows it, where the links on the way to the root are concerned."""
+        """The document root as PHP knows it, where the links on the way to the root are
+        concerned."""
         return self.seen_at / self.docroot.relative_to(self.root) if self.seen_at and self.root else self.docroot
 
     @property

@@ -7,7 +7,8 @@ AA = "A/A"
 
 
 APACHE = "apache-mod_php"
-"""The value of web.server that names Apache with mod_php; without it there are nginx and php-fpm."""
+"""The value of web.server that names Apache with mod_php; without it there are nginx and
+php-fpm."""
 
 
 def names_apache(value: str) -> bool:
@@ -20,10 +21,11 @@ PLAIN = "default"
 
 
 class PhpBuild(Struct, frozen=True):
-    """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not the compiled-in one.
+    """One php-fpm: where it is and what it says of itself. `extension_dir` is set when it is not
+    the compiled-in one.
 
-    `extensions` are the shared extensions that an arm names, each path with the first 16 digits of its SHA-256. `preload` is the script
-    that its ini files name in opcache.preload, '' for none.
+    `extensions` are the shared extensions that an arm names, each path with the first 16 digits of
+    its SHA-256. `preload` is the script that its ini files name in opcache.preload, '' for none.
     """
 
     fpm: str
@@ -43,8 +45,9 @@ class PhpBuild(Struct, frozen=True):
 class Arm(Struct, frozen=True):
     """One complete configuration, as differences from the app's and the distribution's defaults.
 
-    `settings` maps full knob names (`ini.opcache.jit`, `pool.pm.max_children`, `web.socket`, `env.NAME`) to values as text.
-    `changed` are the settings in which a treatment differs from the control; empty for the control and for an A/A arm.
+    `settings` maps full knob names (`ini.opcache.jit`, `pool.pm.max_children`, `web.socket`,
+    `env.NAME`) to values as text. `changed` are the settings in which a treatment differs from the
+    control; empty for the control and for an A/A arm.
     """
 
     name: str

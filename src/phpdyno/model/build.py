@@ -42,8 +42,8 @@ class CodeSection(Struct, frozen=True):
 
 
 class Binary(Struct, frozen=True):
-    """One file of a build, relative to its directory; `text_kib` is the size of its code, 0 where it is not known, `sections` how that is
-    laid out."""
+    """One file of a build, relative to its directory; `text_kib` is the size of its code, 0 where
+    it is not known, `sections` how that is laid out."""
 
     path: str
     sha256: str
@@ -53,9 +53,11 @@ class Binary(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """Where a source is from: `kind` is `debian`, `archive`, `folder` or `git`; `digest` changes with anything in it.
+    """Where a source is from: `kind` is `debian`, `archive`, `folder` or `git`; `digest` changes
+    with anything in it.
 
-    `notice` says what a user must know of it, e.g. that it is older than what is installed and therefore for measuring only.
+    `notice` says what a user must know of it, e.g. that it is older than what is installed and
+    therefore for measuring only.
     """
 
     kind: str
@@ -66,10 +68,12 @@ class Origin(Struct, frozen=True):
 
 
 class Teaching(Struct, frozen=True):
-    """Everything that a training depends on: the app, its targets by label and weight, and the course: seconds of traffic, fewest requests.
+    """Everything that a training depends on: the app, its targets by label and weight, and the
+    course: seconds of traffic, fewest requests.
 
-    `traffic` is a digest of all that is asked and expected; earlier versions did not record it. `reference` is what the app was opened by,
-    `requests` the file that its targets are from ('' for the app's own). `weight` is its part of a profile that several apps share.
+    `traffic` is a digest of all that is asked and expected; earlier versions did not record it.
+    `reference` is what the app was opened by, `requests` the file that its targets are from ('' for
+    the app's own). `weight` is its part of a profile that several apps share.
     """
 
     app: str
@@ -118,19 +122,21 @@ class LaidOut(Struct, frozen=True):
 
 
 class Build(Struct, frozen=True):
-    """A finished build. `like` is the php-fpm that it stands in for; one that stands `alone` has its extensions compiled in and reads the
-    php.ini `ini`, where a drop-in reads and loads what that php-fpm does. `stock` are the settings of an arm that runs that php-fpm.
+    """A finished build. `like` is the php-fpm that it stands in for; one that stands `alone` has
+    its extensions compiled in and reads the php.ini `ini`, where a drop-in reads and loads what
+    that php-fpm does. `stock` are the settings of an arm that runs that php-fpm.
 
-    A drop-in is for the extensions of PHP `beside`, which may be older than its own source. `examined` are the apps on whose stacks it was
-    looked at, and trained where its recipe says so.
+    A drop-in is for the extensions of PHP `beside`, which may be older than its own source.
+    `examined` are the apps on whose stacks it was looked at, and trained where its recipe says so.
 
-    `package` is the distribution's of `like`, `package_version` its version then: recorded where the build loads its extensions or is of
-    its source, and is not for measuring only.
+    `package` is the distribution's of `like`, `package_version` its version then: recorded where
+    the build loads its extensions or is of its source, and is not for measuring only.
 
-    `places` are php.ini settings for which that php-fpm has a place of the distribution's compiled in, and this build has not: its package
-    tells it.
+    `places` are php.ini settings for which that php-fpm has a place of the distribution's compiled
+    in, and this build has not: its package tells it.
 
-    `skipped` names steps of the recipe that did not come off, with the reason: the build is what it is without them.
+    `skipped` names steps of the recipe that did not come off, with the reason: the build is what it
+    is without them.
     """
 
     name: str
@@ -161,12 +167,14 @@ class Build(Struct, frozen=True):
 
     @property
     def known(self) -> tuple[Teaching, ...]:
-        """The apps that it was examined on, as far as it is recorded: earlier versions recorded only those that trained it."""
+        """The apps that it was examined on, as far as it is recorded: earlier versions recorded
+        only those that trained it."""
         return self.examined or tuple(each.teaching for each in self.lessons)
 
     @property
     def as_packaged(self) -> bool:
-        """Whether it is a drop-in of the distribution's own source, which its package refreshes by itself and need tell nothing."""
+        """Whether it is a drop-in of the distribution's own source, which its package refreshes by
+        itself and need tell nothing."""
         return self.origin.kind == "debian" and not self.alone
 
     @property
@@ -184,7 +192,8 @@ class Build(Struct, frozen=True):
 
     @property
     def text_kib(self) -> int:
-        """KiB of the code of its php-fpm; 0 where it is not known: earlier versions did not record it."""
+        """KiB of the code of its php-fpm; 0 where it is not known: earlier versions did not record
+        it."""
         return next((each.text_kib for each in self.binaries if each.path == PROGRAM), 0)
 
     @property

@@ -1,4 +1,5 @@
-"""What was read from running processes and from the host. Proofs of effect are predicates over these, never over an ini file."""
+"""What was read from running processes and from the host. Proofs of effect are predicates over
+these, never over an ini file."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +7,8 @@ from msgspec import Meta, Struct, field
 
 
 class JitFacts(Struct, frozen=True):
-    """`opcache_get_status()['jit']` of a running worker; `free_at_start_bytes` is what was free before the app's first request."""
+    """`opcache_get_status()['jit']` of a running worker; `free_at_start_bytes` is what was free
+    before the app's first request."""
 
     enabled: bool
     on: bool
@@ -19,8 +21,8 @@ class JitFacts(Struct, frozen=True):
 class OpcacheFacts(Struct, frozen=True):
     """`opcache_get_status()` of a running worker; absent when opcache is off.
 
-    `keys` of `most_keys` entries of the hash table are taken. `strings_bytes` is the room for interned strings, `strings_free_bytes` what
-    is left of it; both are 0 where there is none.
+    `keys` of `most_keys` entries of the hash table are taken. `strings_bytes` is the room for
+    interned strings, `strings_free_bytes` what is left of it; both are 0 where there is none.
     """
 
     hits: int
@@ -40,11 +42,13 @@ class OpcacheFacts(Struct, frozen=True):
 
 
 class ServerFacts(Struct, frozen=True):
-    """What the servers around a worker show of themselves; None (for the manager '') where it was not asked for or cannot be read.
+    """What the servers around a worker show of themselves; None (for the manager '') where it was
+    not asked for or cannot be read.
 
-    `process_manager` is the pool's `pm` as its status page says. `listen_limit` is how many connections may wait at the pool's socket,
-    `kept_connections` how many are open to it while no request is under way. `web_workers` are nginx's, 0 where no nginx runs;
-    `access_log_bytes` is the size of its access log.
+    `process_manager` is the pool's `pm` as its status page says. `listen_limit` is how many
+    connections may wait at the pool's socket, `kept_connections` how many are open to it while no
+    request is under way. `web_workers` are nginx's, 0 where no nginx runs; `access_log_bytes` is
+    the size of its access log.
     """
 
     process_manager: str = ""
@@ -57,10 +61,12 @@ class ServerFacts(Struct, frozen=True):
 class KernelFacts(Struct, frozen=True):
     """What the kernel says of a worker's surroundings; None where it cannot be read.
 
-    `thp_off`: transparent huge pages are switched off for this process. `text_kib` is the program's own code on small pages and
-    `code_huge_kib` code on huge pages of either kind, which is of no file any more; the JIT's is left aside. `hugepages` is how many huge
-    pages the host reserves, `somaxconn` the longest listen queue of the worker's network namespace. `lazy` are the mapped ELF files that
-    leave the binding of their functions for later; read only where LD_BIND_NOW is asked for.
+    `thp_off`: transparent huge pages are switched off for this process. `text_kib` is the program's
+    own code on small pages and `code_huge_kib` code on huge pages of either kind, which is of no
+    file any more; the JIT's is left aside. `hugepages` is how many huge pages the host reserves,
+    `somaxconn` the longest listen queue of the worker's network namespace. `lazy` are the mapped
+    ELF files that leave the binding of their functions for later; read only where LD_BIND_NOW is
+    asked for.
     """
 
     thp_off: bool | None = None
@@ -74,13 +80,13 @@ class KernelFacts(Struct, frozen=True):
 class WorkerFacts(Struct, frozen=True):
     """One worker of a running arm, read after warm-up.
 
-    `preloaded` are the libraries of its LD_PRELOAD that are really mapped, `mapped_extensions` the files of shared
-    extensions. `ini_files` are the php.ini ('' when there is none) and the scanned files that it read.
-    `app` holds the app's settings as its environment has them, by name. `source` is the commit whose files it was given to serve,
-    `served_files` how many files below that document root it has opened; `preloaded_elsewhere` is the script that it preloaded from outside
-    its app's copy, '' for none.
-    `ini` holds the values in force inside the worker. `exe`, `build_id`, `opcache_so` (the mapped file, or '') and the huge-page
-    figures come from /proc/PID.
+    `preloaded` are the libraries of its LD_PRELOAD that are really mapped, `mapped_extensions` the
+    files of shared extensions. `ini_files` are the php.ini ('' when there is none) and the scanned
+    files that it read. `app` holds the app's settings as its environment has them, by name.
+    `source` is the commit whose files it was given to serve, `served_files` how many files below
+    that document root it has opened; `preloaded_elsewhere` is the script that it preloaded from
+    outside its app's copy, '' for none. `ini` holds the values in force inside the worker. `exe`,
+    `build_id`, `opcache_so` (the mapped file, or '') and the huge-page figures come from /proc/PID.
     """
 
     pid: int

@@ -1,4 +1,5 @@
-"""What a report says before all else, among the warnings of a run: that the app could reach more than its own. Pure."""
+"""What a report says before all else, among the warnings of a run: that the app could reach more
+than its own. Pure."""
 
 from collections.abc import Iterable, Sequence
 

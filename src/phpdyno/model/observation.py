@@ -4,13 +4,15 @@ from msgspec import Struct, field
 
 
 class Cost(Struct, frozen=True):
-    """Totals of one arm over its slots of one block. CPU is nanoseconds per component; `host_cpu_ns` is the busy time of all cores.
+    """Totals of one arm over its slots of one block. CPU is nanoseconds per component;
+    `host_cpu_ns` is the busy time of all cores.
 
-    `requests` were sent, `failed` of them got no valid answer: `kinds` counts those by kind (`wrong_status (502)`, `timed_out`).
-    `drive_ns` is the time from each slot's first request to its last answer. Service times are those of valid answers.
-    `worker_kib` is the private memory of one worker after the block, the median over the pool; None where it could not be read.
-    `generator_ns` is CPU of the load generator's threads; None in journals of before it was kept. `services_cpu_ns` is by the name of the
-    service (`[service.NAME]`).
+    `requests` were sent, `failed` of them got no valid answer: `kinds` counts those by kind
+    (`wrong_status (502)`, `timed_out`). `drive_ns` is the time from each slot's first request to
+    its last answer. Service times are those of valid answers. `worker_kib` is the private memory of
+    one worker after the block, the median over the pool; None where it could not be read.
+    `generator_ns` is CPU of the load generator's threads; None in journals of before it was kept.
+    `services_cpu_ns` is by the name of the service (`[service.NAME]`).
     """
 
     requests: int
@@ -37,12 +39,14 @@ class Cost(Struct, frozen=True):
 class Observation(Struct, frozen=True):
     """One treatment against the control within one block.
 
-    `log_ratio` = log(total control cost / total treatment cost), positive when the treatment is cheaper; `clipped_log_ratio` is the same
-    with each pair's ratio clipped at 2.5 sigma around the block's median (a sensitivity check, never the estimate).
-    For throughput the cost is the time per valid completion. `pair_sigma` is the standard deviation of the log ratios of its pairs,
-    `pair_spread` / sqrt(pairs) the standard error of `log_ratio` within the block.
-    `steal_fraction` is the share of the block stolen by the hypervisor, `lag_fraction` the share of the driving in which the generator
-    kept the server waiting. `excluded` names the covariate, declared beforehand, for which the block does not count; '' when it counts.
+    `log_ratio` = log(total control cost / total treatment cost), positive when the treatment is
+    cheaper; `clipped_log_ratio` is the same with each pair's ratio clipped at 2.5 sigma around the
+    block's median (a sensitivity check, never the estimate). For throughput the cost is the time
+    per valid completion. `pair_sigma` is the standard deviation of the log ratios of its pairs,
+    `pair_spread` / sqrt(pairs) the standard error of `log_ratio` within the block. `steal_fraction`
+    is the share of the block stolen by the hypervisor, `lag_fraction` the share of the driving in
+    which the generator kept the server waiting. `excluded` names the covariate, declared
+    beforehand, for which the block does not count; '' when it counts.
     """
 
     treatment: str

@@ -1,4 +1,5 @@
-"""A plan: what is compared on which workload, by which metric and margin, within which budget. Frozen before anything starts."""
+"""A plan: what is compared on which workload, by which metric and margin, within which budget.
+Frozen before anything starts."""
 
 from typing import Literal, get_args
 
@@ -8,11 +9,13 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.workload import Workload
 
 Metric = Literal["cpu", "throughput"]
-"""`cpu`: CPU nanoseconds of the arm's PHP processes per valid request. `throughput`: valid completions per second in a closed loop."""
+"""`cpu`: CPU nanoseconds of the arm's PHP processes per valid request. `throughput`: valid
+completions per second in a closed loop."""
 
 Transport = Literal["http", "fastcgi", "script", "connector"]
-"""`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm; `script`: operations of a long-lived command-line PHP;
-`connector`: operations of a client of Tarantool, as many in flight as its engine keeps there."""
+"""`http`: HTTP/1.1 keep-alive through nginx; `fastcgi`: straight to php-fpm; `script`: operations
+of a long-lived command-line PHP; `connector`: operations of a client of Tarantool, as many in
+flight as its engine keeps there."""
 
 Settle = Literal["direction", "relevance", "never"]
 """When a treatment has been measured for long enough."""
@@ -22,26 +25,31 @@ UNIT: dict[Transport, Unit] = {"http": "request", "fastcgi": "request", "script"
 """What a workload consists of, by how it is driven; names of fields say `request` for both."""
 
 REQUESTS_PER_FLIGHT = 20
-"""With several requests in flight a slot holds 20 for each, so that filling and draining weigh little."""
+"""With several requests in flight a slot holds 20 for each, so that filling and draining weigh
+little."""
 
 CARRY_OVER_LENGTHS = (1, 20)
 """Requests per slot at which an effect on CPU is looked at besides the plan's own length."""
 
 MAX_STEAL = 0.6
-"""Share of a block's busy time that the hypervisor may take: more than it leaves. Arms take turns within a block by a coin, so steal makes
-a ratio noisier and not one-sided. Where requests are short and the core sleeps between them, each wake-up waits for the hypervisor: 40 %
-and more on some VMs with no neighbour at work, and with a tenth allowed nothing would be left to judge by."""
+"""Share of a block's busy time that the hypervisor may take: more than it leaves. Arms take turns
+within a block by a coin, so steal makes a ratio noisier and not one-sided. Where requests are short
+and the core sleeps between them, each wake-up waits for the hypervisor: 40 % and more on some VMs
+with no neighbour at work, and with a tenth allowed nothing would be left to judge by."""
 MAX_LAG = 0.25
-"""Share of the driving in which the generator may keep the server waiting: it is in the figure of a throughput, and in a script's CPU."""
+"""Share of the driving in which the generator may keep the server waiting: it is in the figure of a
+throughput, and in a script's CPU."""
 MAX_LAG_OF_CPU = 0.6
-"""The same where a server's CPU is judged: a worker that waits costs nothing, and with much steal the generator's wake-ups wait too."""
+"""The same where a server's CPU is judged: a worker that waits costs nothing, and with much steal
+the generator's wake-ups wait too."""
 
 
 class AppSource(Struct, frozen=True):
-    """How the app was named on the command line, with absolute paths, so that a resumed run prepares the same one.
+    """How the app was named on the command line, with absolute paths, so that a resumed run
+    prepares the same one.
 
-    `requests` is the access log or workload file that the plan's workload was made of; '' when it is the app's own. `network`
-    are the peers that the command line let through.
+    `requests` is the access log or workload file that the plan's workload was made of; '' when it
+    is the app's own. `network` are the peers that the command line let through.
     """
 
     reference: str = ""
@@ -59,7 +67,8 @@ class AppRequest(Struct, frozen=True):
 
 
 class Panel(Struct, frozen=True):
-    """Treatments that are judged by one metric, beside a control of their own under the same load (`concurrency` requests in flight)."""
+    """Treatments that are judged by one metric, beside a control of their own under the same load
+    (`concurrency` requests in flight)."""
 
     metric: Metric
     control: Arm
@@ -68,10 +77,12 @@ class Panel(Struct, frozen=True):
 
 
 class FixedBlocks(Struct, frozen=True):
-    """Blocks that whoever made the plan has decided on: nothing is calibrated, and no treatment is settled before its last block.
+    """Blocks that whoever made the plan has decided on: nothing is calibrated, and no treatment is
+    settled before its last block.
 
-    `pairs` are those of each treatment in a block. The rest is what an earlier calibration said of the control and of the host: service
-    time and CPU of a request, seconds of a block and of starting its instances, standard deviations of a pair and of a start (log ratios).
+    `pairs` are those of each treatment in a block. The rest is what an earlier calibration said of
+    the control and of the host: service time and CPU of a request, seconds of a block and of
+    starting its instances, standard deviations of a pair and of a start (log ratios).
     """
 
     blocks: int
@@ -86,7 +97,8 @@ class FixedBlocks(Struct, frozen=True):
 
 
 class ExclusionLimits(Struct, frozen=True):
-    """Declared beforehand: figures do not count beside a larger share of stolen time, or of driving for which the generator was late."""
+    """Declared beforehand: figures do not count beside a larger share of stolen time, or of driving
+    for which the generator was late."""
 
     steal: float
     lag: float
@@ -95,19 +107,22 @@ class ExclusionLimits(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """Everything that was decided before measuring.
 
-    `margin` is the relevance margin as a fraction (0.01 = 1 %), `loaded_margin` that of throughput. `confidence` holds for all treatments
-    together: each gets alpha = (1 - confidence) / len(treatments). `budget_s` bounds the whole measurement, starts and warm-up included.
-    `slot_requests` None: chosen from the control's own cost. Orders, coins and targets all follow from `seed`.
-    `keep_conn`: with FastCGI, a slot's connections are kept (FCGI_KEEP_CONN) instead of made for each request.
-    `metrics` names the metric of each treatment that is not judged by `metric`. Throughput is measured with `loaded_concurrency` requests
-    in flight against `loaded_control`, the control with as many workers as that load wants.
-    A treatment is measured until its relevance is settled, or (`settle`) no longer than until its direction is, or as long as there is
-    time, where treatments are held against each other.
-    Declared beforehand: a block does not count in which more than `max_steal` of the time was stolen, the generator was late for more than
-    `max_lag` of it (a server's CPU: `max_lag_of_cpu`; None, as in journals of before there was one: `max_lag`), or (CPU) a request failed;
-    an arm with more than `max_failed_blocks` such failures is invalid.
-    `fixed`: so many blocks of that shape, for statistics over all of them; `trial`: every arm is started, checked and proved, the host is
-    calibrated, and no block is measured. `explain`: once all is measured, every treatment is looked into beside its control.
+    `margin` is the relevance margin as a fraction (0.01 = 1 %), `loaded_margin` that of throughput.
+    `confidence` holds for all treatments together: each gets alpha = (1 - confidence) /
+    len(treatments). `budget_s` bounds the whole measurement, starts and warm-up included.
+    `slot_requests` None: chosen from the control's own cost. Orders, coins and targets all follow
+    from `seed`. `keep_conn`: with FastCGI, a slot's connections are kept (FCGI_KEEP_CONN) instead
+    of made for each request. `metrics` names the metric of each treatment that is not judged by
+    `metric`. Throughput is measured with `loaded_concurrency` requests in flight against
+    `loaded_control`, the control with as many workers as that load wants. A treatment is measured
+    until its relevance is settled, or (`settle`) no longer than until its direction is, or as long
+    as there is time, where treatments are held against each other. Declared beforehand: a block
+    does not count in which more than `max_steal` of the time was stolen, the generator was late for
+    more than `max_lag` of it (a server's CPU: `max_lag_of_cpu`; None, as in journals of before
+    there was one: `max_lag`), or (CPU) a request failed; an arm with more than `max_failed_blocks`
+    such failures is invalid. `fixed`: so many blocks of that shape, for statistics over all of
+    them; `trial`: every arm is started, checked and proved, the host is calibrated, and no block is
+    measured. `explain`: once all is measured, every treatment is looked into beside its control.
     """
 
     app: str
@@ -164,5 +179,6 @@ class Plan(Struct, frozen=True):
 
     @property
     def alpha(self) -> float:
-        """Error probability of one treatment's interval: Bonferroni over the treatments, fixed before starting."""
+        """Error probability of one treatment's interval: Bonferroni over the treatments, fixed
+        before starting."""
         return (1.0 - self.confidence) / max(1, len(self.treatments))

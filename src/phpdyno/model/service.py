@@ -1,4 +1,5 @@
-"""Services that an app talks to, as its app.toml names them: what they are, and production's own addresses of them."""
+"""Services that an app talks to, as its app.toml names them: what they are, and production's own
+addresses of them."""
 
 from pathlib import Path
 from typing import Literal, get_args
@@ -18,7 +19,8 @@ USER_KINDS: frozenset[Kind] = frozenset({"postgresql", "redis"})
 
 
 class Tcp(Struct, frozen=True):
-    """A TCP address as the app has it: a host's name in small letters or an IP address, and a port."""
+    """A TCP address as the app has it: a host's name in small letters or an IP address, and a
+    port."""
 
     host: str
     port: int
@@ -28,7 +30,8 @@ class Tcp(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True):
-    """A way out of the bottle: what connects there `at` an IP address and port is carried `to` a peer of the host's network."""
+    """A way out of the bottle: what connects there `at` an IP address and port is carried `to` a
+    peer of the host's network."""
 
     at: Tcp
     to: Tcp
@@ -49,9 +52,11 @@ Address = Tcp | UnixSocket
 class Service(Struct, frozen=True):
     """One private service of an app.
 
-    `at` are its addresses, at least one. `dump` fills it; `database` is the name of the database that the dump is loaded into, None where
-    the dump names its own, or there is none. `users` are names that the app signs in with where the server must know them (`USER_KINDS`).
-    `password` is what the app sends to Redis with `AUTH` alone; `{env.NAME}` in it stands for a variable of phpdyno's own environment.
+    `at` are its addresses, at least one. `dump` fills it; `database` is the name of the database
+    that the dump is loaded into, None where the dump names its own, or there is none. `users` are
+    names that the app signs in with where the server must know them (`USER_KINDS`). `password` is
+    what the app sends to Redis with `AUTH` alone; `{env.NAME}` in it stands for a variable of
+    phpdyno's own environment.
     """
 
     name: str
@@ -74,7 +79,8 @@ class Service(Struct, frozen=True):
 
 
 class PreparedService(Struct, frozen=True):
-    """A service whose data is in the cache: `seed` is a data directory to be copied for a run, None for one that starts empty."""
+    """A service whose data is in the cache: `seed` is a data directory to be copied for a run, None
+    for one that starts empty."""
 
     service: Service
     seed: Path | None = None

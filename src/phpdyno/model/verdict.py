@@ -11,10 +11,12 @@ Relevance = Literal["relevant", "not relevant", "relevance open", "spent elsewhe
 
 
 class Effect(Struct, frozen=True):
-    """A ratio of costs control / treatment (above 1: the treatment is cheaper) with its anytime-valid interval.
+    """A ratio of costs control / treatment (above 1: the treatment is cheaper) with its
+    anytime-valid interval.
 
-    `low` and `high` are None while the interval is infinite (too few blocks). `confidence` is 1 - alpha of this one interval;
-    `sigma` the standard deviation of the blocks' log ratios; `clipped_ratio` the sensitivity check.
+    `low` and `high` are None while the interval is infinite (too few blocks). `confidence` is 1 -
+    alpha of this one interval; `sigma` the standard deviation of the blocks' log ratios;
+    `clipped_ratio` the sensitivity check.
     """
 
     ratio: float
@@ -42,10 +44,11 @@ class ProofOutcome(Struct, frozen=True):
 class Verdict(Struct, frozen=True):
     """What can be said of one treatment.
 
-    `improved` / `regressed`: the interval lies outside 1. `equivalent`: it lies inside the margin and holds 1. `inconclusive`: the
-    budget ended first. `invalid`: no number may be given (`reason` says why). `relevance` compares the interval with the
-    margin; `spent elsewhere`: PHP's CPU has improved, and that of the whole stack is certain to have grown, so nothing is gained.
-    `metric` was fixed beforehand.
+    `improved` / `regressed`: the interval lies outside 1. `equivalent`: it lies inside the margin
+    and holds 1. `inconclusive`: the budget ended first. `invalid`: no number may be given (`reason`
+    says why). `relevance` compares the interval with the margin; `spent elsewhere`: PHP's CPU has
+    improved, and that of the whole stack is certain to have grown, so nothing is gained. `metric`
+    was fixed beforehand.
     """
 
     treatment: str

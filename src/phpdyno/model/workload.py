@@ -5,7 +5,8 @@ from typing import Literal
 from msgspec import Struct, field
 
 AnswerCheck = Literal["body", "status"]
-"""How answers are compared between arms: the normalised body, or (declared by the target, shown in the report) the status only."""
+"""How answers are compared between arms: the normalised body, or (declared by the target, shown in
+the report) the status only."""
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
@@ -18,11 +19,13 @@ OPERATION_FAILED = 1
 
 
 class Target(Struct, frozen=True, forbid_unknown_fields=True):
-    """One request template: `method` `path` (with its query), drawn in proportion to `weight`, valid when it answers `status`.
+    """One request template: `method` `path` (with its query), drawn in proportion to `weight`,
+    valid when it answers `status`.
 
-    `headers` and `cookies` are sent besides those that every request has, `{env.NAME}` in their values and in `body` standing for a
-    variable. `writes`: the request may change the app's private copy, in every arm and as often as it is sent. `name` is what reports call
-    it. Of a script, `path` is the name of an operation and `status` OPERATION_DONE.
+    `headers` and `cookies` are sent besides those that every request has, `{env.NAME}` in their
+    values and in `body` standing for a variable. `writes`: the request may change the app's private
+    copy, in every arm and as often as it is sent. `name` is what reports call it. Of a script,
+    `path` is the name of an operation and `status` OPERATION_DONE.
     """
 
     path: str
@@ -38,7 +41,8 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def label(self) -> str:
-        """What it is called: its name, else its path, with the method where that is not GET. No two targets of a workload share one."""
+        """What it is called: its name, else its path, with the method where that is not GET. No two
+        targets of a workload share one."""
         return self.name or (self.path if self.method == "GET" else f"{self.method} {self.path}")
 
     @property

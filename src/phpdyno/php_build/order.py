@@ -16,18 +16,21 @@ from phpdyno.php_build.workshop import digest_of
 
 Key = dict[str, object]
 METHOD = 5
-"""Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise, so that nothing older is gone on with."""
+"""Of compiling and linking, beyond what flags say: one more whenever `tree.py` does it otherwise,
+so that nothing older is gone on with."""
 COUNTING = 4
 """Of training for BOLT, likewise: one more whenever `layout.py` has programs count otherwise."""
 EXAMINING = 3
 """Of looking at a build, likewise: one more whenever its record tells more of what was seen."""
 EXAMINED = ("app", "version", "reference", "targets", "traffic", "requests")
-"""Of a teaching, what a build is examined with, and what its record says of that, whether or not it was trained."""
+"""Of a teaching, what a build is examined with, and what its record says of that, whether or not it
+was trained."""
 
 
 class Expected(Struct, frozen=True):
-    """What a build must show beside its control. `compiled_in` are the extensions of one that stands alone, None for a drop-in. `threads`:
-    it is thread-safe. `as_packaged`: it is of the control's own packaged source, patches included, and configured as the control is."""
+    """What a build must show beside its control. `compiled_in` are the extensions of one that
+    stands alone, None for a drop-in. `threads`: it is thread-safe. `as_packaged`: it is of the
+    control's own packaged source, patches included, and configured as the control is."""
 
     compiled_in: tuple[str, ...] | None = None
     threads: bool = False
@@ -35,12 +38,13 @@ class Expected(Struct, frozen=True):
 
 
 class BuildSource(Struct, frozen=True):
-    """A source of PHP `version`, how it is configured, and the PHP that a build of it stands beside: its php-fpm is `like`, an arm's
-    settings `stock`, and of a drop-in its version `beside`.
+    """A source of PHP `version`, how it is configured, and the PHP that a build of it stands
+    beside: its php-fpm is `like`, an arm's settings `stock`, and of a drop-in its version `beside`.
 
-    `source` is an unpacked tree that stays as it is. `theirs` is that PHP's directory of extensions, `modules` the files in it that a
-    drop-in links; None for a build that stands alone, which reads the php.ini `ini`, has `extensions` compiled in and `added` ones compiled
-    with it. `package` is the distribution's of `like`, as a build records it.
+    `source` is an unpacked tree that stays as it is. `theirs` is that PHP's directory of
+    extensions, `modules` the files in it that a drop-in links; None for a build that stands alone,
+    which reads the php.ini `ini`, has `extensions` compiled in and `added` ones compiled with it.
+    `package` is the distribution's of `like`, as a build records it.
     """
 
     origin: Origin
@@ -79,9 +83,10 @@ class BuildSource(Struct, frozen=True):
 
 
 class BuildOrder(Struct, frozen=True):
-    """What to build on a ground, with these versions of the compiler and of BOLT. `teachings`: one for each app that it is trained on, in
-    the user's order; it is examined on the stacks of all of them. `left_out`: steps of the recipe that did not come off, with
-    the reason. `machine`: what march=native stands for here, '' where the recipe does not say it."""
+    """What to build on a ground, with these versions of the compiler and of BOLT. `teachings`: one
+    for each app that it is trained on, in the user's order; it is examined on the stacks of all of
+    them. `left_out`: steps of the recipe that did not come off, with the reason. `machine`: what
+    march=native stands for here, '' where the recipe does not say it."""
 
     recipe: Recipe
     ground: BuildSource
@@ -92,7 +97,8 @@ class BuildOrder(Struct, frozen=True):
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def without(self, steps: Mapping[str, str]) -> "BuildOrder":
-        """This order, compiled as it is, without these steps afterwards; the reasons do not make it another one."""
+        """This order, compiled as it is, without these steps afterwards; the reasons do not make it
+        another one."""
         return structs.replace(self, left_out=steps)
 
     @property
@@ -101,7 +107,8 @@ class BuildOrder(Struct, frozen=True):
         return self.recipe.bolt and "bolt" not in self.left_out
 
     def flags(self, phase: Phase) -> Flags:
-        """What is compiled with: what is trained is neither optimised at link time nor laid out, whatever the recipe says."""
+        """What is compiled with: what is trained is neither optimised at link time nor laid out,
+        whatever the recipe says."""
         recipe = structs.replace(self.recipe, lto=False, bolt=False, pgo=True) if phase == "generate" else self.recipe
         return flags_of(recipe, phase)
 
@@ -122,7 +129,8 @@ class BuildOrder(Struct, frozen=True):
         return {**self.tree, **self._machine, "flags": structs.asdict(self.flags("generate"))}
 
     def profile(self, teaching: Teaching) -> Key:
-        """The key of the profile that one app's training leaves; what it weighs beside others does not matter to it."""
+        """The key of the profile that one app's training leaves; what it weighs beside others does
+        not matter to it."""
         return {**self.trainee, "lesson": _key_of(structs.replace(teaching, weight=1.0))}
 
     @property
@@ -173,5 +181,6 @@ class BuildOrder(Struct, frozen=True):
 
 
 def _key_of(teaching: Teaching) -> Key:
-    """All that a training depends on: its targets are named, so the file that they are from does not matter."""
+    """All that a training depends on: its targets are named, so the file that they are from does
+    not matter."""
     return {name: value for name, value in structs.asdict(teaching).items() if name != "requests"}

@@ -1,4 +1,5 @@
-"""From an order to a finished build: tree → profile → compiled → laid out → checked. Each step is kept by all that it depends on."""
+"""From an order to a finished build: tree → profile → compiled → laid out → checked. Each step is
+kept by all that it depends on."""
 
 import os
 import platform
@@ -36,7 +37,8 @@ from phpdyno.servers.programs.php import read_build_id
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 TREE = "tree"
-"""The sources lie in this directory of a tree's own; what we write down beside it is not theirs to change."""
+"""The sources lie in this directory of a tree's own; what we write down beside it is not theirs to
+change."""
 LESSON = "lesson.json"
 COMPILED = "compiled.json"
 TESTS, TESTED = "tested", "tested.json"
@@ -77,8 +79,9 @@ class Pipeline:
         self._note = note
 
     def build(self, order: BuildOrder) -> tuple[Path, Build]:
-        """The finished build of an order, made now where it is not in the cache; without BOLT where that does not come off: another build
-        then, in a directory of its own, and BOLT is tried again the next time. Raises DynoError."""
+        """The finished build of an order, made now where it is not in the cache; without BOLT where
+        that does not come off: another build then, in a directory of its own, and BOLT is tried
+        again the next time. Raises DynoError."""
         try:
             return self._finished(order)
         except NotLaidOut as error:
@@ -98,7 +101,8 @@ class Pipeline:
         return place, read_build(place)
 
     def tested(self, order: BuildOrder, place: Path) -> BuildCheck:
-        """What PHP's own tests say of a finished build in `place`; they are run until they pass once. Raises DynoError."""
+        """What PHP's own tests say of a finished build in `place`; they are run until they pass
+        once. Raises DynoError."""
 
         def make(kept: Path) -> None:
             check = run_own_tests(order.ground.source, place, order.ground.settings(place), self._supervisor, self._tell)
@@ -145,13 +149,15 @@ class Pipeline:
         )
 
     def _tree(self, order: BuildOrder) -> SourceTree:
-        """Sources of this order, configured; they belong to the servers' account, with whose rights all is compiled."""
+        """Sources of this order, configured; they belong to the servers' account, with whose rights
+        all is compiled."""
         user = self._supervisor.user
 
         def make(place: Path) -> None:
             empty(place)
             if user.switch:
-                # A program that the servers' account leaves there, and that gives its rights, is nobody else's to run.
+                # A program that the servers' account leaves there, and that gives its rights, is
+                # nobody else's to run.
                 os.chown(place, -1, user.gid)
                 place.chmod(0o710)
             source = order.ground.source
@@ -174,7 +180,8 @@ class Pipeline:
         return SourceTree(self._shop.made("trees", self._here(order.tree), make) / TREE, self._supervisor, self._tell)
 
     def _here(self, key: Key) -> Key:
-        """The key of what knows where it lies, as a Makefile and what counts do: in a cache that was copied it is made anew."""
+        """The key of what knows where it lies, as a Makefile and what counts do: in a cache that
+        was copied it is made anew."""
         user = self._supervisor.user
         return {**key, "place": str(self._shop.home), "in": TREE, "account": user.uid if user.switch else ""}
 
@@ -190,7 +197,8 @@ class Pipeline:
         return _kept(self._shop.made("compiled", order.compiled, make)), lessons
 
     def _taught(self, order: BuildOrder, tree: SourceTree) -> tuple[Path, tuple[Lesson, ...]]:
-        """Profiles of this order's trainings as one, by their place in the tree, and what was learnt in each."""
+        """Profiles of this order's trainings as one, by their place in the tree, and what was
+        learnt in each."""
         places = [self._profile(order, each, tree) for each in order.teachings]
         read = [_read(place / LESSON, Lesson) for place in places]
         lessons = tuple(structs.replace(lesson, teaching=each) for lesson, each in zip(read, order.teachings, strict=True))
@@ -235,8 +243,8 @@ class Pipeline:
         return self._shop.made("trainees", self._here(order.trainee), make)
 
     def _laid_out(self, order: BuildOrder, built: Built, place: Path) -> _Assembled:
-        """The build in its directory, laid out by BOLT. Raises NotLaidOut, and leaves that directory empty; DynoError for what is no fault
-        of BOLT's or of what it made."""
+        """The build in its directory, laid out by BOLT. Raises NotLaidOut, and leaves that
+        directory empty; DynoError for what is no fault of BOLT's or of what it made."""
         moved, trained = self._moved(order, built, place)
         try:
             return _Assembled(moved, trained, self._put_together(order, built, moved, place))
@@ -245,8 +253,8 @@ class Pipeline:
             raise _of_bolt(error) from error
 
     def _moved(self, order: BuildOrder, built: Built, place: Path) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
-        """What BOLT laid out. Raises NotLaidOut, DynoError. What answers wrongly while it counts is compiled wrongly, unless it answers
-        rightly without counting: that is tried in `place`."""
+        """What BOLT laid out. Raises NotLaidOut, DynoError. What answers wrongly while it counts is
+        compiled wrongly, unless it answers rightly without counting: that is tried in `place`."""
         try:
             return CodeLayout(self._supervisor, self._schools, self._tell).of(order, built)
         except (BoltError, ArmFailed) as error:
@@ -257,7 +265,8 @@ class Pipeline:
             raise _of_bolt(error) from error
 
     def _put_together(self, order: BuildOrder, built: Built, moved: dict[str, Moved], place: Path) -> StackFound:
-        """The build in its directory, examined on the stack of each app. Raises Unusable for one that may not be used, DynoError."""
+        """The build in its directory, examined on the stack of each app. Raises Unusable for one
+        that may not be used, DynoError."""
         empty(place)
         programs = {name: moved[name].binary if name in moved else path for name, path in built.programs.items()}
         opcache = built.opcache
@@ -277,7 +286,8 @@ class Pipeline:
 
 
 def _known_before(order: BuildOrder, kind: str, lessons: Sequence[Lesson]) -> Iterator[BuildCheck]:
-    """What was looked at before a build was put together: its interpreter, how much was counted, for which machine it is."""
+    """What was looked at before a build was put together: its interpreter, how much was counted,
+    for which machine it is."""
     yield interpreter(kind, platform.machine())
     if order.recipe.pgo:
         counted = ", ".join(f"{each.profiles} by {each.teaching.app}" for each in lessons)
@@ -301,7 +311,8 @@ def _of_bolt(error: DynoError) -> DynoError:
 
 
 def earlier_tests(place: Path) -> BuildCheck | None:
-    """What PHP's own tests said of the finished build in `place`, kept by the same key; None where they were not run. Raises DynoError."""
+    """What PHP's own tests said of the finished build in `place`, kept by the same key; None where
+    they were not run. Raises DynoError."""
     kept = place.parents[1] / TESTS / place.name
     return _read(kept / TESTED, BuildCheck) if (kept / DONE).is_file() else None
 
@@ -316,7 +327,8 @@ def _read(path: Path, kind: type[_Record]) -> _Record:
 
 
 def _keep(built: Built, place: Path) -> None:
-    """Copy what was compiled out of a tree, where whatever compiled it may have put something else. Raises DynoError."""
+    """Copy what was compiled out of a tree, where whatever compiled it may have put something else.
+    Raises DynoError."""
     for path in (*built.programs.values(), *([built.opcache] if built.opcache else []), *built.added):
         take_file(path, place / path.name)
 

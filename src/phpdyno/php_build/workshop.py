@@ -1,6 +1,8 @@
-"""The cache of builds: sources, trees, profiles, finished builds, each in a directory named by a digest of all that it depends on.
+"""The cache of builds: sources, trees, profiles, finished builds, each in a directory named by a
+digest of all that it depends on.
 
-What is finished has a record in it and never changes; what is not is gone on with after an interruption. One process works in it at a time.
+What is finished has a record in it and never changes; what is not is gone on with after an
+interruption. One process works in it at a time.
 """
 
 import contextlib
@@ -41,7 +43,8 @@ class Workshop:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the cache's lock; wait in short steps, so that Ctrl-C works, while another process has it. Raises DynoError."""
+        """Hold the cache's lock; wait in short steps, so that Ctrl-C works, while another process
+        has it. Raises DynoError."""
         try:
             self.home.mkdir(parents=True, exist_ok=True)
             self.home.chmod(0o755)
@@ -51,7 +54,8 @@ class Workshop:
             yield
 
     def made(self, kind: str, key: Mapping[str, object], make: Callable[[Path], None]) -> Path:
-        """The finished directory for a key; `make` fills or completes it where it is not finished. Raises what `make` raises, DynoError."""
+        """The finished directory for a key; `make` fills or completes it where it is not finished.
+        Raises what `make` raises, DynoError."""
         place = self._place(kind, key)
         if self.has(kind, key):
             return place
@@ -117,12 +121,14 @@ def why(error: OSError) -> str:
 
 
 def finished_builds() -> tuple[tuple[Path, Build], ...]:
-    """Those of the user's cache, as `Workshop.builds` gives them; nothing is made, not even the cache."""
+    """Those of the user's cache, as `Workshop.builds` gives them; nothing is made, not even the
+    cache."""
     return Workshop(cache_path(), lambda _: None).builds()
 
 
 def named_build(name: str) -> tuple[Path, Build]:
-    """A finished build by its name, or by its recipe for the newest of that, one that is without a step only where no other is there.
+    """A finished build by its name, or by its recipe for the newest of that, one that is without a
+    step only where no other is there.
 
     Raises UsageError.
     """
@@ -161,5 +167,6 @@ def read_build(place: Path) -> Build:
 
 
 def write_build(place: Path, build: Build) -> None:
-    """Write the record; it appears whole or not at all. Raises DynoError when the disk takes no more."""
+    """Write the record; it appears whole or not at all. Raises DynoError when the disk takes no
+    more."""
     replace_record(place / BUILD_FILE, build)

@@ -15,7 +15,8 @@ from phpdyno.model.plan import Unit
 from phpdyno.report.known_services import MAIL, SERVICE_NAMES, kind_of
 
 MOST_FILES = 3
-"""Files of one directory that are named; where there are more (names that are drawn anew each time) the directory is."""
+"""Files of one directory that are named; where there are more (names that are drawn anew each time)
+the directory is."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SYSLOG = frozenset({"/dev/log"})
 ENDS: dict[Outcome, str] = {"in progress": "no answer", "timed out": "no answer", "connected": "sent"}
@@ -53,8 +54,9 @@ class ReachAdvice(Struct, frozen=True):
 
 
 def advise(reached: Reached, *, given: Collection[str] = (), unit: Unit = "request") -> tuple[ReachAdvice, ...]:
-    """What to tell, most frequent first. `given`: peers that the run has itself (HOST:PORT, or the path of a socket), which are left out.
-    `unit`: what was watched; a script's operations have no app.toml that could give it services.
+    """What to tell, most frequent first. `given`: peers that the run has itself (HOST:PORT, or the
+    path of a socket), which are left out. `unit`: what was watched; a script's operations have no
+    app.toml that could give it services.
 
     A peer that answered at least once is left out as well: the app has what it reached for.
     """
@@ -78,7 +80,8 @@ def often(calls: int, watched: WatchedCount) -> str:
 
 
 def service_snippet(kind: str, at: str, names: Counter[str]) -> str:
-    """`[service.NAME]` with its kind and, where it has one, its place; `names` counts the names that are taken."""
+    """`[service.NAME]` with its kind and, where it has one, its place; `names` counts the names
+    that are taken."""
     name = SERVICE_NAMES[kind]
     names[name] += 1
     number = names[name] if names[name] > 1 else ""
@@ -86,7 +89,7 @@ def service_snippet(kind: str, at: str, names: Counter[str]) -> str:
     return "\n".join([f"[service.{name}{number}]", f'kind = "{kind}"', *place])
 
 
-# ---- the network ----------------------------------------------------------------------------------
+# ---- the network --------------------------------------------------------------------------------
 
 
 def _peers(rows: Sequence[Connection], watched: WatchedCount, given: frozenset[str], names: Counter[str] | None) -> Iterable[ReachAdvice]:
@@ -158,7 +161,7 @@ def _lookups(reached: Reached, watched: WatchedCount) -> Iterable[ReachAdvice]:
         yield ReachAdvice(0, "at times", "names were looked up that are not known, since no name server can be reached", step)
 
 
-# ---- programs -------------------------------------------------------------------------------------
+# ---- programs -----------------------------------------------------------------------------------
 
 
 def _programs(rows: Sequence[Program], watched: WatchedCount, names: Counter[str] | None) -> Iterable[ReachAdvice]:
@@ -177,7 +180,7 @@ def _programs(rows: Sequence[Program], watched: WatchedCount, names: Counter[str
             yield ReachAdvice(row.calls, often(row.calls, watched), f"the program `{one_line(row.name)}`", step)
 
 
-# ---- files ----------------------------------------------------------------------------------------
+# ---- files --------------------------------------------------------------------------------------
 
 
 def _writes(rows: Sequence[Write], watched: WatchedCount) -> Iterable[ReachAdvice]:
@@ -206,7 +209,7 @@ def _of_write(error: str) -> str:
     return f"it was refused ({error}); a directory below the app's own tree can be written to"
 
 
-# ---- text -----------------------------------------------------------------------------------------
+# ---- text ---------------------------------------------------------------------------------------
 
 
 def _inline(snippet: str) -> str:

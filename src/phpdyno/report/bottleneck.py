@@ -11,15 +11,17 @@ TOO_SMALL = "the host is too small for this load"
 
 
 def bottleneck_sentence(found: Bottleneck, *, php: str = PHP) -> str:
-    """`php-fpm's core is busy 98 % of the time, 97 % with php-fpm: PHP's CPU is the limit`; `php`: what PHP's processes are called."""
+    """`php-fpm's core is busy 98 % of the time, 97 % with php-fpm: PHP's CPU is the limit`; `php`:
+    what PHP's processes are called."""
     return _SENTENCES[found.kind](found).replace(PHP, php)
 
 
 def beside_php_words(found: Bottleneck, whose: str = "") -> str:
-    """The warning of a comparison whose requests per second were limited by what runs beside PHP; `whose`: ` of the control`, '' of both
-    arms.
+    """The warning of a comparison whose requests per second were limited by what runs beside PHP;
+    `whose`: ` of the control`, '' of both arms.
 
-    `requests per second were limited by the core of nginx, MariaDB and the generator (93 % busy), not by PHP (41 %): ...`
+    `requests per second were limited by the core of nginx, MariaDB and the generator (93 % busy),
+    not by PHP (41 %): ...`
     """
     said = f"requests per second{whose} were limited by {_full_beside_php(found)}, not by PHP ({_percent(found.shares.php)})"
     return f"{said}: a difference in PHP may not show in them; {_with_more_room(found)}"
@@ -35,7 +37,8 @@ def _full_beside_php(found: Bottleneck) -> str:
 
 
 def _with_more_room(found: Bottleneck) -> str:
-    """The next step. PHP has a core for each request in flight, the helpers have the rest: fewer in flight leave them more."""
+    """The next step. PHP has a core for each request in flight, the helpers have the rest: fewer in
+    flight leave them more."""
     cores = len(found.load.php_cores) + len(found.load.helper_cores)
     more = cores - cores // 2
     if found.shares.helper_cores >= FULL and more > len(found.load.helper_cores):

@@ -1,4 +1,5 @@
-"""The report as JSON, for `--json`: the view itself, its schema, and reference pages of all documents made from the same definitions."""
+"""The report as JSON, for `--json`: the view itself, its schema, and reference pages of all
+documents made from the same definitions."""
 
 import inspect
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,8 @@ def text(view: Struct) -> str:
 
 
 def reference_page(title: str, said: Sequence[str], whole: type[Struct]) -> str:
-    """A page of all fields of a document: the whole first, then its parts in the order in which they are first mentioned."""
+    """A page of all fields of a document: the whole first, then its parts in the order in which
+    they are first mentioned."""
     parts = msgspec.json.schema(whole)["$defs"]
     lines = [f"# {title}", "", *said, ""]
     for name in _reachable(whole.__name__, parts):

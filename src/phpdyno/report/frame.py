@@ -1,4 +1,5 @@
-"""The frame of every HTML page: one file that needs no network. plotly.js, styles, data are inside; its policy forbids any request."""
+"""The frame of every HTML page: one file that needs no network. plotly.js, styles, data are inside;
+its policy forbids any request."""
 
 import base64
 import hashlib
@@ -32,9 +33,9 @@ def render_frame(
     warnings: Sequence[str] = (),
     **values: object,
 ) -> str:
-    """A page whose template extends frame.html.j2; `figures` by the id of their place, `filters` and `values` as the template uses them.
-    Templates
-    lie in the folder `templates` of one of `packages`, or beside the frame. Of the `warnings`, what must be known before all else stands
+    """A page whose template extends frame.html.j2; `figures` by the id of their place, `filters`
+    and `values` as the template uses them. Templates lie in the folder `templates` of one of
+    `packages`, or beside the frame. Of the `warnings`, what must be known before all else stands
     below the title.
 
     About 5 MB, nearly all of it plotly.js.
@@ -59,7 +60,8 @@ def render_frame(
 
 
 def embedded_json(value: object) -> str:
-    """JSON that cannot end the element it stands in, whatever its strings hold; for `<script type="application/json">`."""
+    """JSON that cannot end the element it stands in, whatever its strings hold; for `<script
+    type="application/json">`."""
     text = msgspec.json.encode(value).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -96,7 +98,8 @@ def _finalized(value: object) -> object:
 
 
 def _breakable(text: str) -> "Markup":
-    """A name that is broken after its separators first, so that a phone shows `opcache.` and not `validate_timestamps=` alone."""
+    """A name that is broken after its separators first, so that a phone shows `opcache.` and not
+    `validate_timestamps=` alone."""
     from markupsafe import Markup, escape  # noqa: PLC0415
 
     return Markup("<wbr>").join(escape(part) for part in _SEPARATED.split(words.visible(text)))
@@ -110,7 +113,8 @@ def _source(environment: "Environment", name: str) -> str:
 
 
 def _inert_end(script: str) -> str:
-    """A script that cannot end its own element: in JavaScript `<\\/script` in a string is the same as `</script`."""
+    """A script that cannot end its own element: in JavaScript `<\\/script` in a string is the same
+    as `</script`."""
     return script.replace("</script", "<\\/script")
 
 

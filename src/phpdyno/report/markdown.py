@@ -13,7 +13,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
 
 
 def listed(head: str, lines: Sequence[tuple[str, str]]) -> list[str]:
-    """A line and a list below it, each entry a name and what is said of it; nothing where there is no entry."""
+    """A line and a list below it, each entry a name and what is said of it; nothing where there is
+    no entry."""
     return [head, "\n".join(f"- {plain(f'`{name}`: {said}')}" for name, said in lines)] if lines else []
 
 

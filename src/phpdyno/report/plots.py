@@ -24,7 +24,8 @@ _MOST = 240
 
 
 def layout(height: float, *, left: int) -> dict[str, Any]:
-    """A layout without decoration, `height` px high, with `left` px for the labels of the y axis."""
+    """A layout without decoration, `height` px high, with `left` px for the labels of the y
+    axis."""
     axis = {
         "gridcolor": "var(--grid)",
         "zeroline": False,
@@ -117,7 +118,8 @@ def marks(excluded: Sequence[bool], color: str) -> dict[str, Any]:
 
 
 def log_range(values: Sequence[float]) -> dict[str, Any]:
-    """At least a factor of two, with ticks at 1, 2, 3, 5 and 7 (fewer over decades): flat curves look flat, ticks are readable."""
+    """At least a factor of two, with ticks at 1, 2, 3, 5 and 7 (fewer over decades): flat curves
+    look flat, ticks are readable."""
     positive = [value for value in values if value > 0]
     if not positive:
         return {}

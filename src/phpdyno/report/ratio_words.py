@@ -1,11 +1,13 @@
-"""A ratio of a build or a change in words; never without its interval, or that there is none yet."""
+"""A ratio of a build or a change in words; never without its interval, or that there is none
+yet."""
 
 from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.words import digits_for
 
 
 def ratio_words(ratio: TunedRatio | None) -> str:
-    """`1.073 (1.062 to 1.084)`, on the scale of control / treatment; no number where there is no interval, `–` without an estimate."""
+    """`1.073 (1.062 to 1.084)`, on the scale of control / treatment; no number where there is no
+    interval, `–` without an estimate."""
     if ratio is None:
         return "–"
     ends = span_words(ratio)

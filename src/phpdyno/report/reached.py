@@ -1,4 +1,5 @@
-"""What an app reached for before it was measured: from the journal's line to a part of the view, and in words."""
+"""What an app reached for before it was measured: from the journal's line to a part of the view,
+and in words."""
 
 from collections.abc import Iterator
 
@@ -12,7 +13,8 @@ MOST_LINES = 8
 
 
 def reach_view(found: ReachedFor) -> ReachView:
-    """The part of a view. Without a bottle there is no advice: what was reached for is the host's own."""
+    """The part of a view. Without a bottle there is no advice: what was reached for is the host's
+    own."""
     if found.reached is None:
         return ReachView(0, (), found.unwatched or "no reason is recorded", found.unit)
     told = advise(found.reached, given=found.let_through, unit=found.unit)
@@ -21,7 +23,8 @@ def reach_view(found: ReachedFor) -> ReachView:
 
 
 def lines_of(view: ReachView, *, most: int = MOST_LINES) -> Iterator[str]:
-    """A headline, then a line for each of the first few, indented; nothing at all where nothing was reached for."""
+    """A headline, then a line for each of the first few, indented; nothing at all where nothing was
+    reached for."""
     what = "script" if view.unit == "operation" else "app"
     if view.unwatched:
         yield f"what the {what} reaches for is not known: {view.unwatched}"

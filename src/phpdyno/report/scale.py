@@ -1,10 +1,12 @@
-"""The scale that all effects of a run share, so that the terminal and the page draw the same picture. Pure."""
+"""The scale that all effects of a run share, so that the terminal and the page draw the same
+picture. Pure."""
 
 import math
 from collections.abc import Iterable
 
 _GAP = 4.0
-"""A row that reaches this many times further than the next one would squeeze the others to nothing: it is drawn beyond the edge."""
+"""A row that reaches this many times further than the next one would squeeze the others to nothing:
+it is drawn beyond the edge."""
 
 _ALWAYS_SHOWN = math.log(1.5)
 """Effects that people hope for stay on the scale, however narrow the others are."""
@@ -19,9 +21,11 @@ Ends = tuple[float | None, float | None, float]
 
 
 def reach(spans: Iterable[Ends], beside: Iterable[Ends] = ()) -> float:
-    """Half-width of the scale in log ratios: the furthest end of any interval, margins included, outliers (see `_GAP`) left out.
+    """Half-width of the scale in log ratios: the furthest end of any interval, margins included,
+    outliers (see `_GAP`) left out.
 
-    `beside` are A/A comparisons: always on the scale, but however narrow, they make no outlier of an effect.
+    `beside` are A/A comparisons: always on the scale, but however narrow, they make no outlier of
+    an effect.
     """
     held, aa = list(spans), list(beside)
     bound = max([_LEAST, *(math.log1p(margin) for _, _, margin in (*held, *aa))])
@@ -36,7 +40,8 @@ def _extents(spans: Iterable[Ends]) -> list[float]:
 
 
 def ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """At most `most` round ratios whose logarithms lie in [low, high], 1 among them when it fits."""
+    """At most `most` round ratios whose logarithms lie in [low, high], 1 among them when it
+    fits."""
     inside = [ratio for ratio in _COARSE if low <= math.log(ratio) <= high]
     if high - low > 0.7:
         step = math.ceil(len(inside) / most)

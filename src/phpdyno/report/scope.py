@@ -1,4 +1,5 @@
-"""What a run was about and what its verdicts hold for, in words: workload, arms, machine, how to repeat it."""
+"""What a run was about and what its verdicts hold for, in words: workload, arms, machine, how to
+repeat it."""
 
 import shlex
 from collections.abc import Sequence
@@ -61,7 +62,8 @@ def transport_words(transport: Transport, arms: Sequence[Arm], *, keep_conn: boo
 
 
 def asked_words(workload: Workload) -> str:
-    """`GET / (75 %), /feed/ (25 %) as localhost`; of headers, cookies and bodies the names only, as their values may be secrets."""
+    """`GET / (75 %), /feed/ (25 %) as localhost`; of headers, cookies and bodies the names only, as
+    their values may be secrets."""
     sent = tuple(dict.fromkeys(name for target in workload.targets for name in target.sends))
     more = f" and {len(sent) - MOST_SENT} more" if len(sent) > MOST_SENT else ""
     only_get = "GET " if all(target.method == "GET" for target in workload.targets) else ""
@@ -146,9 +148,11 @@ def where_measured(host: HostFacts | None, arms: Sequence[Arm]) -> tuple[Environ
 
 
 def repeat(argv: tuple[str, ...], seed: int, command: str) -> str:
-    """The command line that measures it again; with its seed where that is the one of the command line.
+    """The command line that measures it again; with its seed where that is the one of the command
+    line.
 
-    What `command` measured as a part of a larger run (a study, a tune) has a seed of its own, which follows from that run's.
+    What `command` measured as a part of a larger run (a study, a tune) has a seed of its own, which
+    follows from that run's.
     """
     words = list(argv[1:]) if argv and PurePath(argv[0]).name == "phpdyno" else list(argv)
     if command in SEEDED and words[:1] in ([], [command]) and not any(word == "--seed" or word.startswith("--seed=") for word in words):

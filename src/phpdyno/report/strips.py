@@ -1,4 +1,5 @@
-"""Intervals on one scale of log ratios, one strip below the other, each with its label above it. Heights in px are the y axis."""
+"""Intervals on one scale of log ratios, one strip below the other, each with its label above it.
+Heights in px are the y axis."""
 
 import math
 from collections.abc import Sequence
@@ -30,7 +31,8 @@ class Spanned(Protocol):
 
 
 class Strip(Struct, frozen=True):
-    """One line of such a plot: its label (inert lines), its interval, its single blocks (log ratios), a colour, a text for the pointer.
+    """One line of such a plot: its label (inert lines), its interval, its single blocks (log
+    ratios), a colour, a text for the pointer.
 
     `aa`: it compares the control with itself.
     """
@@ -66,7 +68,8 @@ def strips_of(held: Sequence[Strip]) -> Figure:
 
 
 def _ground(strip: Strip, top: float, low: float, high: float) -> list[dict[str, Any]]:
-    """The whole scale, the margin, no effect. Labels stand between the strips, so that nothing covers them."""
+    """The whole scale, the margin, no effect. Labels stand between the strips, so that nothing
+    covers them."""
     bound = math.log1p(strip.margin)
     place: dict[str, Any] = {"xref": "x", "yref": "y", "y0": top, "y1": top + _STRIP_PX, "layer": "below"}
     ground = {**place, "type": "rect", "line": {"width": 0}}
@@ -114,7 +117,8 @@ def _dots(strip: Strip, at: float, low: float, high: float) -> list[dict[str, An
 
 
 def _ends(strip: Strip) -> tuple[float, float] | None:
-    """Log ratios from where to where a strip has something to show: its interval, or without one its blocks."""
+    """Log ratios from where to where a strip has something to show: its interval, or without one
+    its blocks."""
     if strip.span.low is not None and strip.span.high is not None:
         return math.log(strip.span.low), math.log(strip.span.high)
     values = [value for value, _ in strip.dots]
@@ -122,7 +126,8 @@ def _ends(strip: Strip) -> tuple[float, float] | None:
 
 
 def _range(held: Sequence[Strip]) -> tuple[float, float]:
-    """Range in log ratios: the intervals within reach, the margins, and the blocks unless they lie far out."""
+    """Range in log ratios: the intervals within reach, the margins, and the blocks unless they lie
+    far out."""
     ends = [_ends(strip) for strip in held]
     spans: dict[bool, list[Ends]] = {True: [], False: []}
     for strip, each in zip(held, ends, strict=True):

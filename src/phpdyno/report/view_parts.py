@@ -43,7 +43,8 @@ class ReachRow(Struct, frozen=True):
 
 
 class ReachView(Struct, frozen=True):
-    """What fresh workers of the control reached for before anything was measured, outside the app's own files, database and services."""
+    """What fresh workers of the control reached for before anything was measured, outside the app's
+    own files, database and services."""
 
     requests: Annotated[int, says("Requests that were watched; 0 where none could be.")]
     rows: Annotated[tuple[ReachRow, ...], says("Each thing, most frequent first.")]
@@ -52,7 +53,8 @@ class ReachView(Struct, frozen=True):
 
 
 class ExplainedRow(Struct, frozen=True):
-    """What `--explain` found out about one treatment beside its control, after everything was measured."""
+    """What `--explain` found out about one treatment beside its control, after everything was
+    measured."""
 
     treatment: Annotated[str, says("Name of the treatment.")]
     found: Annotated[Explained | None, says("Where a request's time goes in the control (first) and in the treatment; null where unknown.")]

@@ -1,7 +1,8 @@
 """Verdicts, numbers and scopes in words. A ratio is never said without its interval.
 
-"95 % CI, simultaneous over 4 treatments" means: with a probability of at least 95 % all four intervals hold their true values, at every
-block at which anyone looks (an anytime-valid sequence for each, at alpha = 5 % / 4). With one treatment the addition falls away.
+"95 % CI, simultaneous over 4 treatments" means: with a probability of at least 95 % all four
+intervals hold their true values, at every block at which anyone looks (an anytime-valid sequence
+for each, at alpha = 5 % / 4). With one treatment the addition falls away.
 """
 
 import math
@@ -20,7 +21,8 @@ PER_SECOND: dict[Unit, str] = {"request": "req/s", "operation": "op/s"}
 """Heads of a column."""
 
 QUOTIENT: dict[Metric, str] = {"cpu": "control / treatment", "throughput": "treatment / control"}
-"""The two figures whose quotient is the ratio; above 1 the treatment is better, whichever the metric."""
+"""The two figures whose quotient is the ratio; above 1 the treatment is better, whichever the
+metric."""
 
 PHP_NAME: dict[Transport, str] = {"http": "php-fpm", "fastcgi": "php-fpm", "script": "php"}
 """What the arm's PHP processes are called."""
@@ -50,7 +52,8 @@ def draining(in_flight: int, slot: int) -> str:
 
 
 def visible(text: str) -> str:
-    """Control characters (a hostile server's escape sequences, marks that turn the writing round) are shown instead of being obeyed."""
+    """Control characters (a hostile server's escape sequences, marks that turn the writing round)
+    are shown instead of being obeyed."""
     return "".join(each if each.isprintable() else " " if each in "\t\r\n" else "�" for each in text)
 
 
@@ -71,14 +74,16 @@ def percent(fraction: float) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """Three decimals or more below 10, fewer above: `109.3`, `21.11`, `1.400`, `0.0912`; `–` for none."""
+    """Three decimals or more below 10, fewer above: `109.3`, `21.11`, `1.400`, `0.0912`; `–` for
+    none."""
     if value is None:
         return NOTHING
     return f"{value:.{1 if value >= 100 else 2 if value >= 10 else 3 if value >= 0.1 or value == 0 else 4}f}"
 
 
 def rate(value: float | None) -> str:
-    """Requests or operations per second, four digits or the whole number: `0.912`, `31.42`, `982.1`, `12041`; `-` when not recorded."""
+    """Requests or operations per second, four digits or the whole number: `0.912`, `31.42`,
+    `982.1`, `12041`; `-` when not recorded."""
     if value is None:
         return "-"
     return f"{value:.{0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3}f}"
@@ -97,7 +102,8 @@ def duration(seconds: float) -> str:
 
 
 def digits_for(low: float, high: float) -> int:
-    """Enough to tell the ends apart by two digits, and an end apart from 1; at least what the size of the number deserves."""
+    """Enough to tell the ends apart by two digits, and an end apart from 1; at least what the size
+    of the number deserves."""
     decimals = 3 if high < 2 else 2 if high < 10 else 1 if high < 100 else 0
     if high > low:
         decimals = max(decimals, math.ceil(-math.log10(high - low)) + 1)

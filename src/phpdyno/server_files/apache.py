@@ -1,4 +1,5 @@
-"""httpd.conf of an arm whose PHP runs in Apache's own processes: one server, MPM prefork, mod_php."""
+"""httpd.conf of an arm whose PHP runs in Apache's own processes: one server, MPM prefork,
+mod_php."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,11 +49,13 @@ TypesConfig /dev/null
     SetHandler application/x-httpd-php
 </FilesMatch>
 """
-"""Connections are kept as Debian has it. Links are made for the port that the app believes in, as behind our nginx."""
+"""Connections are kept as Debian has it. Links are made for the port that the app believes in, as
+behind our nginx."""
 
 
 class PreforkProcesses(Struct, frozen=True):
-    """How many processes there may be, how many are started, and of how many idle ones Apache keeps between so many and so many."""
+    """How many processes there may be, how many are started, and of how many idle ones Apache keeps
+    between so many and so many."""
 
     most: int
     start: int
@@ -61,7 +64,8 @@ class PreforkProcesses(Struct, frozen=True):
 
     @property
     def sure(self) -> int:
-        """As many are there at any moment: Apache ends one only where more than `most_idle` are idle."""
+        """As many are there at any moment: Apache ends one only where more than `most_idle` are
+        idle."""
         return min(self.most, self.start, self.most_idle)
 
 
@@ -78,7 +82,8 @@ def of_both_kinds(arms: Iterable[Arm]) -> bool:
 def check_apache(settings: Mapping[str, str], asked: Mapping[str, str], *, where: str) -> None:
     """Raise UsageError for settings of a pool or of nginx that Apache has nothing for.
 
-    Of those that change nothing, only what was `asked` for: a pool that was taken over has a socket whatever serves it.
+    Of those that change nothing, only what was `asked` for: a pool that was taken over has a socket
+    whatever serves it.
     """
 
     def refuse(name: str, next_step: str) -> None:
@@ -130,10 +135,12 @@ def render_apache(
     pool: Mapping[str, str],
     variables: Sequence[str] = (),
 ) -> str:
-    """A complete configuration. `listen` is ADDRESS:PORT; `run` holds Apache's own files; `php_ini` is the main php.ini, a file.
+    """A complete configuration. `listen` is ADDRESS:PORT; `run` holds Apache's own files; `php_ini`
+    is the main php.ini, a file.
 
-    `probe` answers at the URL path `probe_path`, which only we know. `variables` are names of the environment that PHP finds in $_SERVER
-    as well, as php-fpm hands them over. Raises UsageError for what a configuration cannot hold.
+    `probe` answers at the URL path `probe_path`, which only we know. `variables` are names of the
+    environment that PHP finds in $_SERVER as well, as php-fpm hands them over. Raises UsageError
+    for what a configuration cannot hold.
     """
     loading = "\n".join(f"LoadModule {name}_module {_quoted(modules / f'mod_{name}.so')}" for name in _MODULES)
     types = "\n".join(f"AddType {line}" for line in _TYPES.split("|"))
@@ -166,7 +173,8 @@ Alias {_quoted(probe_path)} {_quoted(probe)}
 
 
 def processes_of(pool: Mapping[str, str]) -> PreforkProcesses:
-    """A worker of a pool is a process here: all of them from the start (static), or as many as are wanted (dynamic)."""
+    """A worker of a pool is a process here: all of them from the start (static), or as many as are
+    wanted (dynamic)."""
     values = {**POOL_DEFAULTS, **pool}
     most = int(values["pm.max_children"])
     if values["pm"] != "dynamic":
@@ -196,9 +204,11 @@ def _backlog(pool: Mapping[str, str]) -> int:
 
 
 def ini_at_start(pool: Mapping[str, str]) -> dict[str, str]:
-    """The pool's own php.ini settings, by name, that mod_php cannot have for itself: they belong into PHP's ini files.
+    """The pool's own php.ini settings, by name, that mod_php cannot have for itself: they belong
+    into PHP's ini files.
 
-    php-fpm disables functions when a worker starts, mod_php never; and the text `none` is an empty one to it.
+    php-fpm disables functions when a worker starts, mod_php never; and the text `none` is an empty
+    one to it.
     """
     found = {}
     for name, value in pool.items():

@@ -1,4 +1,5 @@
-"""The FastCGI parameters of a request: as nginx is told to send them, and as our own client sends them."""
+"""The FastCGI parameters of a request: as nginx is told to send them, and as our own client sends
+them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,8 @@ _PARAMS = (
     ("SERVER_PROTOCOL", "$server_protocol"),
     ("SERVER_NAME", "$host"),
     ("SERVER_ADDR", "127.0.0.1"),
-    # The port that the app believes in: ours is drawn anew for each instance and must not show in its links.
+    # The port that the app believes in: ours is drawn anew for each instance and must not show in
+    # its links.
     ("SERVER_PORT", "80"),
     ("REMOTE_ADDR", "127.0.0.1"),
     ("REQUEST_METHOD", "$request_method"),
@@ -37,7 +39,8 @@ def nginx_params() -> tuple[tuple[str, str], ...]:
 
 
 def request_headers(*, host: str, headers: Mapping[str, str] = NO_HEADERS, body: bytes | None = None) -> list[tuple[str, str]]:
-    """Header lines of a request, in their order; `headers` win over our own. `body` None: there is none, which is not an empty one."""
+    """Header lines of a request, in their order; `headers` win over our own. `body` None: there is
+    none, which is not an empty one."""
     given = {name.lower(): (name, value) for name, value in headers.items()}
     own = [*OWN_HEADERS, *((("Content-Type", FORM),) if body else ())]
     lines = [("Host", host), *(given.pop(name.lower(), (name, value)) for name, value in own), *given.values()]
@@ -54,7 +57,8 @@ def request_params(
     headers: Mapping[str, str] = NO_HEADERS,
     body: bytes | None = None,
 ) -> list[tuple[bytes, bytes]]:
-    """The same parameters for a request for `path` that `script` (a path below docroot, with a leading slash) answers."""
+    """The same parameters for a request for `path` that `script` (a path below docroot, with a
+    leading slash) answers."""
     lines = request_headers(host=host, headers=headers, body=body)
     told = {name.lower(): value for name, value in lines}
     values = {

@@ -16,10 +16,12 @@ MOST_THROUGH_NGINX = 500
 def render_nginx(
     *, listen: str, fastcgi: str, docroot: Path, front_controller: str, prefix: Path, marker: str, web: Mapping[str, str]
 ) -> str:
-    """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or ADDRESS:PORT; `prefix` holds nginx's own files.
+    """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or
+    ADDRESS:PORT; `prefix` holds nginx's own files.
 
-    `marker` is the path below /.phpdyno/ that only this server answers with 204: a stranger on our port is not taken for it.
-    The buffer for a request's body holds the largest that nginx takes: one that does not fit is written to a file, with a line in the log.
+    `marker` is the path below /.phpdyno/ that only this server answers with 204: a stranger on our
+    port is not taken for it. The buffer for a request's body holds the largest that nginx takes:
+    one that does not fit is written to a file, with a line in the log.
     """
     temporary = "\n".join(f"    {kind}_temp_path {prefix}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params())
@@ -57,17 +59,20 @@ http {{
 
 def _access_log(prefix: Path, web: Mapping[str, str]) -> str:
     wanted = web.get("access_log", "off").strip().lower()
-    # Buffered lines are written when 64 KiB are together or five seconds old, as nginx's documentation has it in its example.
+    # Buffered lines are written when 64 KiB are together or five seconds old, as nginx's
+    # documentation has it in its example.
     return "off" if wanted == "off" else f"{prefix}/{ACCESS_LOG} combined{' buffer=64k flush=5s' if wanted == 'buffered' else ''}"
 
 
 def _fastcgi_lines(web: Mapping[str, str], *, kept: bool) -> str:
-    """Lines for the location of PHP, each after a line break; none where the arm says nothing of it."""
+    """Lines for the location of PHP, each after a line break; none where the arm says nothing of
+    it."""
     lines = ["fastcgi_keep_conn on;"] if kept else []
     lines += [f"{name} {web[name].strip()};" for name in ("fastcgi_buffers", "fastcgi_buffer_size") if name in web]
     return "".join(f"\n            {line}" for line in lines)
 
 
 def _quoted(path: Path) -> str:
-    """A path as nginx takes it literally. A dollar sign would start a variable and cannot be escaped: our copies have none."""
+    """A path as nginx takes it literally. A dollar sign would start a variable and cannot be
+    escaped: our copies have none."""
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -7,12 +7,14 @@ from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm
 
 POOL_DEFAULTS = {"pm": "static", "pm.max_children": "1", "listen.backlog": "511"}
-"""One worker: CPU per request is measured one request at a time, and every further worker only cools the caches."""
+"""One worker: CPU per request is measured one request at a time, and every further worker only
+cools the caches."""
 
 SPARES = ("pm.start_servers", "pm.min_spare_servers", "pm.max_spare_servers")
 
 QUIT_S = 60
-"""How long php-fpm waits for workers that it has asked to quit. (SIGTERM, by which servers are stopped, ends them at once.)"""
+"""How long php-fpm waits for workers that it has asked to quit. (SIGTERM, by which servers are
+stopped, ends them at once.)"""
 
 STATUS_PATH = "/.phpdyno/status"
 """Where php-fpm's status page is, when it is asked for; nginx hands it nothing of that name."""
@@ -28,8 +30,9 @@ def most_workers(arm: Arm) -> int:
 def ini_value(value: str, *, as_text: bool = False) -> str:
     """A value as php.ini takes it: bare where that is unambiguous, else (and `as_text`) quoted.
 
-    Bare matters: a quoted "on" is the text, a bare one is 1. Single quotes take everything literally; double ones would expand ${NAME}
-    and serve only for a value that holds a single quote.
+    Bare matters: a quoted "on" is the text, a bare one is 1. Single quotes take everything
+    literally; double ones would expand ${NAME} and serve only for a value that holds a single
+    quote.
     """
     if value and set(value) <= _PLAIN and not as_text:
         return value
@@ -41,7 +44,8 @@ def ini_value(value: str, *, as_text: bool = False) -> str:
 def render_ini(
     settings: Mapping[str, str], extension_dir: str | None = None, loading: Sequence[str] = (), texts: Container[str] = ()
 ) -> str:
-    """The fragment that is scanned after the distribution's own, so that it wins; `loading` are lines that load extensions, in order.
+    """The fragment that is scanned after the distribution's own, so that it wins; `loading` are
+    lines that load extensions, in order.
 
     `texts` names settings whose value is no keyword, whatever it looks like.
     """
@@ -51,10 +55,12 @@ def render_ini(
 
 
 def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = (), *, status: str | None = None) -> str:
-    """php-fpm.conf with one pool that listens at `listen` (a path, or ADDRESS:PORT); `pool` overrides the defaults.
+    """php-fpm.conf with one pool that listens at `listen` (a path, or ADDRESS:PORT); `pool`
+    overrides the defaults.
 
-    `texts` names php.ini settings of the pool whose value is no keyword, whatever it looks like. `status` asks for the status page:
-    at a socket of its own (PHP 8.0), or at the pool's when it is ''.
+    `texts` names php.ini settings of the pool whose value is no keyword, whatever it looks like.
+    `status` asks for the status page: at a socket of its own (PHP 8.0), or at the pool's when it is
+    ''.
     """
     page = {} if status is None else {"pm.status_path": STATUS_PATH, **({"pm.status_listen": status} if status else {})}
     values = {**POOL_DEFAULTS, **pool, **page}
@@ -70,7 +76,8 @@ def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = (),
             "[global]",
             "error_log = /proc/self/fd/2",
             "daemonize = no",
-            # Workers that are asked to quit are waited for; without it php-fpm ends them at once, and what they count dies with them.
+            # Workers that are asked to quit are waited for; without it php-fpm ends them at once,
+            # and what they count dies with them.
             f"process_control_timeout = {QUIT_S}",
             "[phpdyno]",
             f"listen = {listen}",
@@ -83,9 +90,11 @@ def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = (),
 
 
 def without_unfit_spares(pool: Mapping[str, str], named: Container[str]) -> dict[str, str]:
-    """A dynamic pool's settings without the numbers of spare workers that are more than it may have, but those that are `named`.
+    """A dynamic pool's settings without the numbers of spare workers that are more than it may
+    have, but those that are `named`.
 
-    They belong together (php-fpm: min_spare ≤ start ≤ max_spare ≤ max_children), so with one all of them go.
+    They belong together (php-fpm: min_spare ≤ start ≤ max_spare ≤ max_children), so with one all of
+    them go.
     """
     most = int(pool.get("pm.max_children", POOL_DEFAULTS["pm.max_children"]))
     too_many = any(int(pool[name]) > most for name in SPARES if name in pool and name not in named)
@@ -93,7 +102,8 @@ def without_unfit_spares(pool: Mapping[str, str], named: Container[str]) -> dict
 
 
 def add_spares(values: dict[str, str]) -> None:
-    """Debian's own spare numbers where the arm names none: php-fpm refuses a dynamic pool without them. Raises UsageError."""
+    """Debian's own spare numbers where the arm names none: php-fpm refuses a dynamic pool without
+    them. Raises UsageError."""
     try:
         most = int(values["pm.max_children"])
     except ValueError as error:
@@ -104,5 +114,6 @@ def add_spares(values: dict[str, str]) -> None:
 
 
 def scan_path(fragment: Path, distribution: str | None = None) -> str:
-    """PHP_INI_SCAN_DIR: the compiled-in directory (an empty entry), or another one, and then ours."""
+    """PHP_INI_SCAN_DIR: the compiled-in directory (an empty entry), or another one, and then
+    ours."""
     return f"{distribution or ''}:{fragment}"

@@ -1,4 +1,5 @@
-"""A script for opcache.preload: it compiles files of an app when php-fpm starts, and runs none of them."""
+"""A script for opcache.preload: it compiles files of an app when php-fpm starts, and runs none of
+them."""
 
 from collections.abc import Sequence
 
@@ -7,7 +8,8 @@ ROOT_VARIABLE = "PHPDYNO_PRELOAD_ROOT"
 
 
 def render_preload(files: Sequence[str], root: str = "") -> str:
-    """The script for `files`, relative to the app's root; `root` is where that lies unless ROOT_VARIABLE says otherwise.
+    """The script for `files`, relative to the app's root; `root` is where that lies unless
+    ROOT_VARIABLE says otherwise.
 
     A file that is gone is left out, so that a deployment never keeps php-fpm from starting.
     """

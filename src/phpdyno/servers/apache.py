@@ -1,6 +1,7 @@
 """Apache with mod_php: PHP in the web server's own processes, started as the one server of an arm.
 
-It reads the very ini files that the arm's php-fpm would read, so that two arms differ in the kind of server alone.
+It reads the very ini files that the arm's php-fpm would read, so that two arms differ in the kind
+of server alone.
 """
 
 import re
@@ -38,7 +39,8 @@ class ModPhp(Struct, frozen=True):
 
 
 class ApachePlace(Struct, frozen=True):
-    """Where one Apache listens, where it answers for the probe, its configuration, and the directory that it may write to."""
+    """Where one Apache listens, where it answers for the probe, its configuration, and the
+    directory that it may write to."""
 
     listen: str
     probe_path: str
@@ -47,7 +49,8 @@ class ApachePlace(Struct, frozen=True):
 
 
 class ApacheInstance(Instance):
-    """A started arm whose PHP runs in Apache. `fastcgi` is the address where its workers listen: the same as `http`."""
+    """A started arm whose PHP runs in Apache. `fastcgi` is the address where its workers listen:
+    the same as `http`."""
 
     server = "Apache"
     keeps_workers = True
@@ -60,12 +63,13 @@ class ApacheInstance(Instance):
     def ask_probe(
         self, env_names: Sequence[str] = (), *, root: Path | None = None, timeout_ns: int = PROBE_TIMEOUT_NS
     ) -> ProbeAnswer | None:
-        """What the process that accepts next says of itself; None when none answers as the probe does."""
+        """What the process that accepts next says of itself; None when none answers as the probe
+        does."""
         return probe_over_http(self.http, self._probe_path, env_names, root=root, timeout_ns=timeout_ns)
 
     def keeps(self, concurrency: int) -> bool:
-        """Whether there is a process for each: a kept connection holds one, and whoever finds none would wait until Apache gives up another
-        connection that is idle (5 s)."""
+        """Whether there is a process for each: a kept connection holds one, and whoever finds none
+        would wait until Apache gives up another connection that is idle (5 s)."""
         return concurrency <= processes_of(self.arm.layer("pool")).sure
 
     def crashes(self) -> str:
@@ -74,7 +78,8 @@ class ApacheInstance(Instance):
 
 
 def launch_apache(bench: Launching, arm: Arm, number: int, directory: Path, run: Path) -> ApacheInstance:
-    """Start an arm's Apache on a free port, in `directory` (which configures it) and `run` (which it may write to). Raises ArmFailed."""
+    """Start an arm's Apache on a free port, in `directory` (which configures it) and `run` (which
+    it may write to). Raises ArmFailed."""
     real = bench.real_values(arm)
     bench.show(arm, real)
     files = bench.files_of(arm)
@@ -116,7 +121,8 @@ def launch_apache(bench: Launching, arm: Arm, number: int, directory: Path, run:
 
 
 def _write_ini(bench: Launching, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
-    """The php.ini fragment, with those of the pool's own settings that mod_php cannot have for itself; what placed files stand for."""
+    """The php.ini fragment, with those of the pool's own settings that mod_php cannot have for
+    itself; what placed files stand for."""
     early = ini_at_start(arm.layer("pool"))
     settings = {**arm.settings, **{f"ini.{name}": value for name, value in early.items()}}
     return bench.write_ini(structs.replace(arm, settings=settings), directory, placement, texts | frozenset(early))
@@ -140,7 +146,8 @@ def _configuration(bench: Launching, arm: Arm, place: ApachePlace, *, mod_php: P
 
 
 def require_apache(transport: Transport, arm: Arm) -> None:
-    """Raise UsageError for a transport and for settings that Apache has nothing for, DynoError where it is not installed."""
+    """Raise UsageError for a transport and for settings that Apache has nothing for, DynoError
+    where it is not installed."""
     check_apache(arm.settings, arm.changed or arm.settings, where=arm.name)
     if "php" in arm.changed:
         what = "which php-fpm Apache's PHP goes with is not to be seen in its processes, so this would never be proved"
@@ -152,7 +159,8 @@ def require_apache(transport: Transport, arm: Arm) -> None:
 
 
 def find_mod_php(arm: Arm) -> ModPhp:
-    """Apache and its module for the version of the arm's PHP. Raises DynoError: not installed, or of another version."""
+    """Apache and its module for the version of the arm's PHP. Raises DynoError: not installed, or
+    of another version."""
     major, minor = arm.php.version.split(".")[:2]
     module = MODULES / f"libphp{major}.{minor}.so"
     binary = shutil.which("apache2", path=program_path())
@@ -171,7 +179,8 @@ def find_mod_php(arm: Arm) -> ModPhp:
 
 
 def module_version(data: bytes) -> str:
-    """The version of PHP that a server module was built from, as it would tell it in a header; '' where it holds none."""
+    """The version of PHP that a server module was built from, as it would tell it in a header; ''
+    where it holds none."""
     found = _PHP_VERSION.search(data)
     return found[1].decode("ascii", "replace") if found else ""
 
@@ -183,7 +192,8 @@ def apache_version() -> str:
 
 
 def main_ini(placement: Placement, files: IniFiles) -> str:
-    """The php.ini that php-fpm would read with these options; /dev/null where it would read none."""
+    """The php.ini that php-fpm would read with these options; /dev/null where it would read
+    none."""
     named = placement.options[placement.options.index("-c") + 1] if "-c" in placement.options else files.main
     if named and Path(named).is_dir():
         return str(Path(named) / "php.ini")
@@ -191,9 +201,11 @@ def main_ini(placement: Placement, files: IniFiles) -> str:
 
 
 def with_scanned(placement: Placement, files: IniFiles) -> Placement:
-    """The placement with php-fpm's compiled-in directory of ini files written out: Apache's module has another one of its own."""
+    """The placement with php-fpm's compiled-in directory of ini files written out: Apache's module
+    has another one of its own."""
     entries = placement.scan_dir.split(":")
     own = next((place for place in (str(Path(file).parent) for file in files.scanned) if place not in entries), "")
-    # An empty entry is the compiled-in one. Where php-fpm reads nothing there, the module's is not to be read in its place.
+    # An empty entry is the compiled-in one. Where php-fpm reads nothing there, the module's is not
+    # to be read in its place.
     kept = [entry or own for entry in entries]
     return structs.replace(placement, scan_dir=":".join(entry for entry in kept if entry))

@@ -1,4 +1,5 @@
-"""All that runs for one measurement: the database, and instances of any number of arms beside each other."""
+"""All that runs for one measurement: the database, and instances of any number of arms beside each
+other."""
 
 import contextlib
 import shutil
@@ -64,7 +65,8 @@ class Bench:
         apps: Mapping[str, PreparedApp] | None = None,
         status: bool = False,
     ) -> None:
-        """`apps` names the app of each arm that serves another one than `app`; `status` gives each pool a status page."""
+        """`apps` names the app of each arm that serves another one than `app`; `status` gives each
+        pool a status page."""
         self.supervisor = supervisor
         self.app = app
         self.apps = apps or {}
@@ -83,7 +85,8 @@ class Bench:
         self.sessions = supervisor.directory("sessions")
 
     def start(self, arms: Sequence[Arm], *, under: Under = ALONE) -> list[Instance]:
-        """Start one instance of each arm, all at once, and wait until each answers. Raises ArmFailed; then none is left running.
+        """Start one instance of each arm, all at once, and wait until each answers. Raises
+        ArmFailed; then none is left running.
 
         `under`: what php-fpm is started under; Apache cannot be.
         """
@@ -93,7 +96,8 @@ class Bench:
         try:
             for place in order:
                 if wants_settings(arms[place]):
-                    # What holds for the whole host must not reach those that do not want it: they have taken theirs once they answer.
+                    # What holds for the whole host must not reach those that do not want it: they
+                    # have taken theirs once they answer.
                     ready = self._await_all(instances, ready)
                 instances.append(self._launch(arms[place], under))
             self._await_all(instances, ready)
@@ -130,7 +134,8 @@ class Bench:
                         group.rmdir()
 
     def _await(self, instances: list[Instance], position: int) -> None:
-        """Wait for one; where somebody else took its port in the meantime, another one on another port takes its place."""
+        """Wait for one; where somebody else took its port in the meantime, another one on another
+        port takes its place."""
         for _ in range(PORT_ATTEMPTS):
             try:
                 return instances[position].await_ready()
@@ -154,7 +159,8 @@ class Bench:
             raise
 
     def _launched(self, arm: Arm, number: int, under: Under) -> Instance:
-        # What configures a server lies beside, not in, the directory that the server's account may write to.
+        # What configures a server lies beside, not in, the directory that the server's account may
+        # write to.
         directory = self.supervisor.live / f"i{number}"
         directory.mkdir()
         run = self.supervisor.directory(f"i{number}/run")
@@ -205,7 +211,8 @@ class Bench:
         return self._ini_files[key]
 
     def real_values(self, arm: Arm) -> dict[str, str]:
-        """What the arm's markers stand for in the running pool, by full setting name. Raises DynoError when the pool is gone."""
+        """What the arm's markers stand for in the running pool, by full setting name. Raises
+        DynoError when the pool is gone."""
         real = {}
         for key, value in arm.settings.items():
             if value.startswith(LIVE):
@@ -225,7 +232,8 @@ class Bench:
     def _configure(
         self, arm: Arm, directory: Path, listen: str, placement: Placement, *, texts: frozenset[str], status: str | None
     ) -> dict[str, str]:
-        """Write php.ini fragment and php-fpm.conf; what every file placed for the instance stands for."""
+        """Write php.ini fragment and php-fpm.conf; what every file placed for the instance stands
+        for."""
         originals = self.write_ini(arm, directory, placement, texts)
         text = render_fpm(listen, self.reachable(arm.layer("pool")), texts, status=status)
         write_as_read(directory / "fpm.conf", text)
@@ -318,7 +326,8 @@ class Bench:
 
 
 def component_cgroup(supervisor: Supervisor, groups: CpuGroups | None, name: str, *, make: bool = True) -> list[Path]:
-    """The cgroup of a component, made below the run's own (which the guardian removes); none where groups cannot be made."""
+    """The cgroup of a component, made below the run's own (which the guardian removes); none where
+    groups cannot be made."""
     if groups is None:
         return []
     root = groups.home / supervisor.live.name

@@ -1,7 +1,9 @@
-"""Settings of the host (layer `os`): set before the instances start that want them, restored once the last of them is gone.
+"""Settings of the host (layer `os`): set before the instances start that want them, restored once
+the last of them is gone.
 
-They hold for the whole host, so an arm has one by when it starts: php-fpm takes reserved huge pages, and the length of its queue, when it
-starts. Instances without are therefore started first. The guardian restores what is left whatever becomes of us.
+They hold for the whole host, so an arm has one by when it starts: php-fpm takes reserved huge
+pages, and the length of its queue, when it starts. Instances without are therefore started first.
+The guardian restores what is left whatever becomes of us.
 """
 
 import os
@@ -57,7 +59,8 @@ class HostSettings:
         """Huge pages that the host reserved before ours: they are for whoever uses them."""
 
     def take(self, number: int, arm: Arm) -> None:
-        """Before the instance `number` of an arm starts. Raises ArmFailed where the kernel gives less than is wanted."""
+        """Before the instance `number` of an arm starts. Raises ArmFailed where the kernel gives
+        less than is wanted."""
         if not wants_settings(arm):
             return
         if PAGES in arm.settings and not any(PAGES in other.settings for other in self._live.values()):
@@ -75,7 +78,8 @@ class HostSettings:
                 self._supervisor.set_host(FILES[name], None)
 
     def _write(self, arm: Arm, name: str, wanted: str) -> None:
-        """Reserved pages are for each instance by itself, besides those of before; anything else holds for all."""
+        """Reserved pages are for each instance by itself, besides those of before; anything else
+        holds for all."""
         value = int(wanted)
         if name == PAGES:
             value = self._reserved_before + sum(int(other.settings[name]) for other in self._live.values() if name in other.settings)
@@ -88,5 +92,6 @@ class HostSettings:
 
 
 def in_order(arms: Sequence[Arm]) -> list[int]:
-    """Places of the arms in the order in which they are to start: those without settings of the host first."""
+    """Places of the arms in the order in which they are to start: those without settings of the
+    host first."""
     return sorted(range(len(arms)), key=lambda place: wants_settings(arms[place]))

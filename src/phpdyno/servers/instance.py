@@ -38,7 +38,8 @@ READY_PROBE_NS = 1_000_000_000
 
 
 class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot be measured)
-    """An arm that does not start or breaks down; a finding about the arm, unless it is the control."""
+    """An arm that does not start or breaks down; a finding about the arm, unless it is the
+    control."""
 
     def __init__(self, arm: Arm, what: str, *, next_step: str = "") -> None:
         super().__init__(what, where=arm.name, next_step=next_step)
@@ -51,9 +52,11 @@ def names_manager(arm: Arm) -> bool:
 
 
 class Instance:
-    """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web` None without nginx.
+    """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web`
+    None without nginx.
 
-    `keeps_workers`: a kept HTTP connection holds a worker, so whoever is done with one should close it.
+    `keeps_workers`: a kept HTTP connection holds a worker, so whoever is done with one should close
+    it.
     """
 
     server = "php-fpm"
@@ -75,10 +78,11 @@ class Instance:
         status: str | None = None,
         under: Under = ALONE,
     ) -> None:
-        """`originals`: what each file that was placed for it stands for; `real`: what the markers in its settings stand for.
+        """`originals`: what each file that was placed for it stands for; `real`: what the markers
+        in its settings stand for.
 
-        `status`: the path of the status page's own socket, '' when it is at the pool's, None without a page. `under`: what it was started
-        under.
+        `status`: the path of the status page's own socket, '' when it is at the pool's, None
+        without a page. `under`: what it was started under.
         """
         self.arm = arm
         self.under = under
@@ -121,18 +125,21 @@ class Instance:
     def ask_probe(
         self, env_names: Sequence[str] = (), *, root: Path | None = None, timeout_ns: int = PROBE_TIMEOUT_NS
     ) -> ProbeAnswer | None:
-        """What the worker that accepts next says of itself; None when none answers as the probe does."""
+        """What the worker that accepts next says of itself; None when none answers as the probe
+        does."""
         return probe_worker(self.fastcgi, self.probe, env_names, root=root, timeout_ns=timeout_ns)
 
     def read_scripts(self, root: Path) -> tuple[str, ...]:
-        """Scripts below `root` that opcache holds, relative to it, in the order in which they were cached. Raises ArmFailed."""
+        """Scripts below `root` that opcache holds, relative to it, in the order in which they were
+        cached. Raises ArmFailed."""
         answer = probe_worker(self.fastcgi, self.probe, root=root, listed=True)
         if answer is None:
             raise ArmFailed(self.arm, f"no worker answers the probe: {self.fpm.tail()}")
         return tuple(each for each in answer.scripts if each.isprintable() and "\ufffd" not in each)
 
     def keeps(self, concurrency: int) -> bool:
-        """Whether so many HTTP connections can be kept open beside each other, all of them served: nginx keeps more than are ever asked."""
+        """Whether so many HTTP connections can be kept open beside each other, all of them served:
+        nginx keeps more than are ever asked."""
         return concurrency > 0
 
     def _nginx_answers(self) -> bool:
@@ -148,7 +155,8 @@ class Instance:
         time.sleep(0.005)
 
     def await_idle(self) -> None:
-        """Wait until no worker is on a CPU: what a request does after its response belongs to it."""
+        """Wait until no worker is on a CPU: what a request does after its response belongs to
+        it."""
         await_idle(self.fpm.pid)
 
     def read_facts(self, env_names: tuple[str, ...]) -> WorkerFacts:
@@ -168,8 +176,8 @@ class Instance:
         return structs.replace(facts, opcache=structs.replace(facts.opcache, jit=jit))
 
     def _server_facts(self) -> ServerFacts:
-        """What the servers show. The status page is asked where the arm changes the pool's manager: at the pool's own socket, so that no
-        process is added."""
+        """What the servers show. The status page is asked where the arm changes the pool's manager:
+        at the pool's own socket, so that no process is added."""
         return server_facts(
             self.fastcgi,
             status=self.status if self.status == self.fastcgi and names_manager(self.arm) else "",
@@ -206,14 +214,16 @@ class Instance:
         )
 
     def refused_extension(self) -> str:
-        """PHP's own words about extensions that it could not load; '' when there are none, or the arm names none."""
+        """PHP's own words about extensions that it could not load; '' when there are none, or the
+        arm names none."""
         if not self.arm.layer("ext"):
             return ""
         lines = [line.rpartition("PHP message: ")[2].strip() for line in self.fpm.said().splitlines() if REFUSED.search(line)]
         return " | ".join(lines[:4])
 
     def worker_kib(self) -> int | None:
-        """What a worker holds for itself, the median over the pool; None where it may not be read."""
+        """What a worker holds for itself, the median over the pool; None where it may not be
+        read."""
         median = read_own_kib(self.php_pid)
         return None if median is None else round(median)
 
@@ -222,12 +232,14 @@ class Instance:
         return " | ".join(line.partition("] ")[2] for line in self.fpm.said().splitlines() if " exited on signal " in line)
 
     def complaint(self) -> str:
-        """What explains failed requests: a crashed worker, an ended server, else PHP's last fatal error; '' when nothing does."""
+        """What explains failed requests: a crashed worker, an ended server, else PHP's last fatal
+        error; '' when nothing does."""
         fatal = [line.rpartition("PHP message: ")[2].strip('"') for line in self.fpm.said().splitlines() if "PHP Fatal error" in line]
         return self.crashes() or self.broken() or (fatal[-1] if fatal else "") or self._web_fault()
 
     def _web_fault(self) -> str:
-        """What the web server's log says last of an answer that it could not pass on (`upstream sent too big header`); '' when nothing."""
+        """What the web server's log says last of an answer that it could not pass on (`upstream
+        sent too big header`); '' when nothing."""
         found = WEB_FAULT.findall(self.web.said()) if self.web is not None else []
         return f"nginx: {found[-1]}" if found else ""
 

@@ -1,4 +1,5 @@
-"""What the server of an arm asks of the bench that starts it, so that a kind of server needs not know the bench."""
+"""What the server of an arm asks of the bench that starts it, so that a kind of server needs not
+know the bench."""
 
 import socket
 from collections.abc import Mapping, Sequence

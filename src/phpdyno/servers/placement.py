@@ -1,6 +1,8 @@
-"""Which ini files and extensions an instance's PHP reads: the operator's own, and copies only of those that must differ or are closed.
+"""Which ini files and extensions an instance's PHP reads: the operator's own, and copies only of
+those that must differ or are closed.
 
-A directory of which only the settings count (`php.settings_dir`) is copied without the lines that load extensions.
+A directory of which only the settings count (`php.settings_dir`) is copied without the lines that
+load extensions.
 """
 
 import os
@@ -26,12 +28,14 @@ NO_INI = "/dev/null"
 
 
 def write_as_read(path: Path, text: str) -> None:
-    """Write what was read from the operator's files: bytes of a value that are not UTF-8 are the same again."""
+    """Write what was read from the operator's files: bytes of a value that are not UTF-8 are the
+    same again."""
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 class Placement(Struct, frozen=True):
-    """`options` for the command line, `scan_dir` for PHP_INI_SCAN_DIR, `lines` that our own fragment loads extensions with.
+    """`options` for the command line, `scan_dir` for PHP_INI_SCAN_DIR, `lines` that our own
+    fragment loads extensions with.
 
     `originals` maps each file that was placed in the live directory to the one that it stands for.
     """
@@ -43,14 +47,16 @@ class Placement(Struct, frozen=True):
 
 
 def ini_options(settings: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:
-    """Options and PHP_INI_SCAN_DIR (None: the compiled-in one) with which a PHP reads what an arm's php.ini and php.scan_dir say."""
+    """Options and PHP_INI_SCAN_DIR (None: the compiled-in one) with which a PHP reads what an arm's
+    php.ini and php.scan_dir say."""
     main, scanned = settings.get("php.ini"), settings.get("php.scan_dir")
     options = ("-c", NO_INI if main == NONE else main) if main else ()
     return options, "" if scanned == NONE else scanned
 
 
 def extension_lines(settings: Mapping[str, str]) -> dict[str, str]:
-    """For each extension that the arm names, the ini line that loads it; '' for one to be left out. Raises UsageError for a bad file."""
+    """For each extension that the arm names, the ini line that loads it; '' for one to be left out.
+    Raises UsageError for a bad file."""
     lines = {}
     for key, value in settings.items():
         if key.startswith("ext."):
@@ -59,13 +65,15 @@ def extension_lines(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def loading(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Options with which a PHP that is asked something loads the extensions that an arm names. Raises UsageError as `extension_lines`."""
+    """Options with which a PHP that is asked something loads the extensions that an arm names.
+    Raises UsageError as `extension_lines`."""
     return tuple(word for line in extension_lines(settings).values() if line for word in ("-d", line.replace(" = ", "=")))
 
 
 def place_php(arm: Arm, files: IniFiles, directory: Path, fragment: Path, user: ServiceUser) -> Placement:
-    """Decide, and write into `directory` (which the servers' account can read) what has to be placed; copies of files of which only the
-    settings count into `fragment`, where they are read before our own. Raises ArmFailed."""
+    """Decide, and write into `directory` (which the servers' account can read) what has to be
+    placed; copies of files of which only the settings count into `fragment`, where they are read
+    before our own. Raises ArmFailed."""
     placer = _Placer(directory, user)
     try:
         wanted = {name: placer.readable_extension(line) for name, line in extension_lines(arm.settings).items()}
@@ -95,7 +103,8 @@ def place_php(arm: Arm, files: IniFiles, directory: Path, fragment: Path, user: 
 
 
 def carry_settings(directory: Path, into: Path) -> None:
-    """Copies of a directory's ini files without the lines that load extensions, in the order in which PHP reads them."""
+    """Copies of a directory's ini files without the lines that load extensions, in the order in
+    which PHP reads them."""
     into.mkdir(exist_ok=True)
     for number, path in enumerate(sorted(directory.glob("*.ini"))):
         try:
@@ -106,9 +115,11 @@ def carry_settings(directory: Path, into: Path) -> None:
 
 
 def with_own_preload(ini: Mapping[str, str], arm: Arm, app: PreparedApp) -> tuple[dict[str, str], dict[str, str]]:
-    """`ini` with the script to preload in the app's copy where it lies in the app's root, and what the copy stands for.
+    """`ini` with the script to preload in the app's copy where it lies in the app's root, and what
+    the copy stands for.
 
-    A script elsewhere would bring in classes of the live site: it stays only where the arm or the app itself names it.
+    A script elsewhere would bring in classes of the live site: it stays only where the arm or the
+    app itself names it.
     """
     named = ini.get(PRELOAD)
     script = arm.php.preload if named is None else named
@@ -139,12 +150,14 @@ def copy_of(script: str, root: Path | None, original: Path | None) -> Path | Non
 
 
 def texts_in(real: Mapping[str, str]) -> frozenset[str]:
-    """Names of the php.ini settings whose value comes from the running pool: a text, also where it looks like a keyword."""
+    """Names of the php.ini settings whose value comes from the running pool: a text, also where it
+    looks like a keyword."""
     return frozenset(key.partition(".")[2] for key in real)
 
 
 class _Placer:
-    """Copies into an instance's directory. `loaded` are the extensions whose own line in an ini file was changed."""
+    """Copies into an instance's directory. `loaded` are the extensions whose own line in an ini
+    file was changed."""
 
     def __init__(self, directory: Path, user: ServiceUser) -> None:
         self.directory = directory
@@ -183,7 +196,8 @@ class _Placer:
 
 
 def may_read(path: Path, user: ServiceUser) -> bool:
-    """Whether the servers' account may read a file, by the mode bits of it and of the directories above."""
+    """Whether the servers' account may read a file, by the mode bits of it and of the directories
+    above."""
     if not user.switch:
         return os.access(path, os.R_OK)
     real = path.resolve()

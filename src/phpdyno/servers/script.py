@@ -38,7 +38,8 @@ HOST_FILES = ("script_host.php", "script_operations.php", "channel.php", "probe.
 HOST_INI = {
     # php-fpm's default, so that a script is measured as what runs in production is.
     "opcache.enable_cli": "1",
-    # Our copy is complete before it is run; else opcache leaves out, and the JIT with it, what was written two seconds ago.
+    # Our copy is complete before it is run; else opcache leaves out, and the JIT with it, what was
+    # written two seconds ago.
     "opcache.file_update_protection": "0",
 }
 SETUP_S = 120.0
@@ -48,7 +49,8 @@ TOLD = "phpdyno: "
 
 
 class HostCommand(Struct, frozen=True):
-    """How the host of a script is started under an arm's settings. `originals` maps each file placed for it to what it stands for."""
+    """How the host of a script is started under an arm's settings. `originals` maps each file
+    placed for it to what it stands for."""
 
     argv: list[str]
     env: dict[str, str]
@@ -56,7 +58,8 @@ class HostCommand(Struct, frozen=True):
 
 
 def host_command(supervisor: Supervisor, app: PreparedApp, arm: Arm, *, mode: str, place: Path, directory: Path) -> HostCommand:
-    """The host with `app`'s script, in a `mode` of script_host.php that needs `place`; what PHP reads is placed below `directory`.
+    """The host with `app`'s script, in a `mode` of script_host.php that needs `place`; what PHP
+    reads is placed below `directory`.
 
     Raises ArmFailed for an extension that cannot be one, DynoError when the PHP does not run.
     """
@@ -70,8 +73,9 @@ def host_command(supervisor: Supervisor, app: PreparedApp, arm: Arm, *, mode: st
 def command_line_php(
     supervisor: Supervisor, arm: Arm, ini: Mapping[str, str], *, directory: Path, shown: Mapping[str, str] | None = None
 ) -> HostCommand:
-    """An arm's PHP with these settings, to be given a script: what it reads is placed below `directory`; `shown` are settings whose files
-    it must see. Raises ArmFailed for an extension that cannot be one, DynoError when the PHP does not run."""
+    """An arm's PHP with these settings, to be given a script: what it reads is placed below
+    `directory`; `shown` are settings whose files it must see. Raises ArmFailed for an extension
+    that cannot be one, DynoError when the PHP does not run."""
     fragment = directory / "ini"
     fragment.mkdir()
     files = _read_by(arm.php.fpm, *ini_options(arm.settings))
@@ -98,7 +102,8 @@ def last_words(child: Child) -> str:
 
 
 def _place_host(supervisor: Supervisor) -> Path:
-    """The host where the servers' account can read it; this package may lie in a directory that is closed to it."""
+    """The host where the servers' account can read it; this package may lie in a directory that is
+    closed to it."""
     folder = supervisor.live / "host"
     if not folder.exists():
         folder.mkdir(mode=0o755)
@@ -114,7 +119,8 @@ class _Hello(Struct, frozen=True):
 
 
 class ScriptInstance:
-    """A started arm: a process, or several that share each slot; `paths` are the unix sockets on which their hosts listen."""
+    """A started arm: a process, or several that share each slot; `paths` are the unix sockets on
+    which their hosts listen."""
 
     def __init__(
         self,
@@ -139,7 +145,8 @@ class ScriptInstance:
         self._jit_free_at_start = 0
 
     def await_ready(self, operations: Sequence[str]) -> None:
-        """Wait until the script is set up. Raises ArmFailed when it does not come so far, or offers other operations."""
+        """Wait until the script is set up. Raises ArmFailed when it does not come so far, or offers
+        other operations."""
         deadline = time.monotonic() + SETUP_S
         for child, path in zip(self.children, self.paths, strict=True):
             hello = self._hello_of(child, path, deadline)
@@ -156,7 +163,8 @@ class ScriptInstance:
         return self.children[0].pid
 
     def await_idle(self) -> None:
-        """Wait until neither a process of it nor a child of one is on a CPU: what an operation leaves to be done belongs to it."""
+        """Wait until neither a process of it nor a child of one is on a CPU: what an operation
+        leaves to be done belongs to it."""
         for child in self.children:
             await_idle(child.pid, itself=True)
 
@@ -254,7 +262,8 @@ def end_side_by_side(supervisor: Supervisor, groups: CpuGroups | None, instances
 
 
 class ScriptBench:
-    """Starts and stops instances of a script, as `Bench` does those of an app. Processes belong to the supervisor."""
+    """Starts and stops instances of a script, as `Bench` does those of an app. Processes belong to
+    the supervisor."""
 
     def __init__(self, supervisor: Supervisor, app: PreparedApp, *, cores: Cores, groups: CpuGroups | None) -> None:
         self.supervisor = supervisor
@@ -265,7 +274,8 @@ class ScriptBench:
         self._started = 0
 
     def start(self, arms: Sequence[Arm]) -> list[ScriptInstance]:
-        """Start one instance of each arm, all at once, and wait until each is set up. Raises ArmFailed; then none is left running."""
+        """Start one instance of each arm, all at once, and wait until each is set up. Raises
+        ArmFailed; then none is left running."""
         operations = [target.path for target in self.app.workload.targets]
         instances: list[ScriptInstance] = []
         try:
@@ -284,7 +294,8 @@ class ScriptBench:
 
     @contextlib.contextmanager
     def running(self, arm: Arm, *, before: Sequence[str] = ()) -> Iterator[ScriptInstance]:
-        """One instance of an arm, started with these words `before` its command. Raises ArmFailed."""
+        """One instance of an arm, started with these words `before` its command. Raises
+        ArmFailed."""
         instance = self._launch(arm, before=before)
         try:
             instance.await_ready([target.path for target in self.app.workload.targets])

@@ -7,7 +7,8 @@ READY_S = 15.0
 
 
 class Under(Struct, frozen=True):
-    """`words` come before php-fpm's own command line; what starts under them may take `ready_s` until it answers."""
+    """`words` come before php-fpm's own command line; what starts under them may take `ready_s`
+    until it answers."""
 
     words: tuple[str, ...] = ()
     ready_s: float = READY_S

@@ -29,7 +29,8 @@ from phpdyno.session.source import prepare_commits
 
 
 class AppServers(Struct, frozen=True):
-    """Starts instances of an app, and what is metered and what runs beside them; `groups` is None where no cgroup can be made."""
+    """Starts instances of an app, and what is metered and what runs beside them; `groups` is None
+    where no cgroup can be made."""
 
     bench: Bench
     meters: SharedMeters
@@ -47,7 +48,8 @@ def open_servers(
     apps: Mapping[str, PreparedApp] | None = None,
     status: bool = False,
 ) -> AppServers:
-    """Start what the instances of an app share, for as long as `stack` lives; `apps`: of the arms that serve another one.
+    """Start what the instances of an app share, for as long as `stack` lives; `apps`: of the arms
+    that serve another one.
 
     `status`: instances show php-fpm's status page. Raises DynoError.
     """
@@ -69,7 +71,8 @@ def serving(
     transport: Transport = "http",
     workers: int = 1,
 ) -> Iterator[AppServers]:
-    """Prepare an app, with the commits that some of `arms` serve, and start what its instances share; all of it ends with the block.
+    """Prepare an app, with the commits that some of `arms` serve, and start what its instances
+    share; all of it ends with the block.
 
     `workers` of an instance are busy at once.
 
@@ -84,8 +87,8 @@ def serving(
 
 
 class SharedServers(Struct, frozen=True):
-    """What all instances of a session share: the cgroups (None where none can be made), the app's database (None without one), meters,
-    running services."""
+    """What all instances of a session share: the cgroups (None where none can be made), the app's
+    database (None without one), meters, running services."""
 
     groups: CpuGroups | None
     database: Database | None
@@ -94,7 +97,8 @@ class SharedServers(Struct, frozen=True):
 
 
 def start_shared(stack: ExitStack, app: PreparedApp, supervisor: Supervisor, cores: Cores) -> SharedServers:
-    """Look for cgroups and start the app's private database and services, for as long as `stack` lives. Raises DynoError."""
+    """Look for cgroups and start the app's private database and services, for as long as `stack`
+    lives. Raises DynoError."""
     groups = find_cpu_groups()
     database, meter = _start_database(stack, app, supervisor, cores, groups)
     services = start_services(

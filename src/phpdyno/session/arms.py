@@ -19,10 +19,11 @@ LOADED_CONTROL = "control, loaded"
 
 
 class Arms(Struct, frozen=True):
-    """What is compared: the control, the same under the load that throughput wants, the treatments, and the metric of each.
+    """What is compared: the control, the same under the load that throughput wants, the treatments,
+    and the metric of each.
 
-    `notes` say what of a running pool was not taken over, `mismatches` which builds stand in for another php-fpm than the control, or than
-    that of the build that the control is.
+    `notes` say what of a running pool was not taken over, `mismatches` which builds stand in for
+    another php-fpm than the control, or than that of the build that the control is.
     """
 
     control: Arm
@@ -44,10 +45,12 @@ def make_arms(
     script: bool = False,
     app: App | None = None,
 ) -> Arms:
-    """The arms of a comparison, of a `script` or of an `app`; `metric` None: each treatment is judged by what its knobs change.
+    """The arms of a comparison, of a `script` or of an `app`; `metric` None: each treatment is
+    judged by what its knobs change.
 
-    A pool has `workers` where CPU is measured and `loaded_workers` where throughput is, unless a SPEC says how many. Raises UsageError for
-    a SPEC that cannot be, or when there is nothing to compare.
+    A pool has `workers` where CPU is measured and `loaded_workers` where throughput is, unless a
+    SPEC says how many. Raises UsageError for a SPEC that cannot be, or when there is nothing to
+    compare.
     """
     reader = SpecReader(app, script=script)
     if not treatments and not aa:
@@ -89,7 +92,8 @@ def _mismatches(control: Arm, arms: Sequence[Arm]) -> tuple[str, ...]:
 
 
 def _refuse_other_servers(control: Mapping[str, str], arms: Sequence[Arm]) -> None:
-    """CPU per request is that of PHP's processes: Apache's hold the web server as well, and php-fpm's do not."""
+    """CPU per request is that of PHP's processes: Apache's hold the web server as well, and
+    php-fpm's do not."""
     for arm in arms:
         if is_apache(arm) != names_apache(control.get("web.server", "")):
             raise UsageError(

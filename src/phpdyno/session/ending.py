@@ -18,7 +18,8 @@ Outcome = Literal["finished", "interrupted", "failed"]
 
 @contextmanager
 def ending(journal: JournalWriter, run: Path, command: str = "compare") -> Iterator[None]:
-    """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted).
+    """The journal's last line of this session says how it ended, whatever happens (SIGKILL and a
+    full disk excepted).
 
     `command` is the one whose --resume takes the run.
     """

@@ -1,4 +1,5 @@
-"""One session of measuring a plan: its servers, the host before it, the runner, and how the journal ends."""
+"""One session of measuring a plan: its servers, the host before it, the runner, and how the journal
+ends."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -30,7 +31,8 @@ from phpdyno.session.app_servers import start_shared
 
 
 class Environment(Struct, frozen=True):
-    """What the comparisons of one session stand on: the stage that starts their instances, shared meters, the host before the first."""
+    """What the comparisons of one session stand on: the stage that starts their instances, shared
+    meters, the host before the first."""
 
     stage: Stage
     meters: SharedMeters
@@ -48,7 +50,8 @@ def open_environment(
     max_steal: float,
     apps: Mapping[str, PreparedApp] | None = None,
 ) -> Environment:
-    """Start what the instances of these arms share, for as long as `stack` lives, and look at the host; `workers` are busy at once.
+    """Start what the instances of these arms share, for as long as `stack` lives, and look at the
+    host; `workers` are busy at once.
 
     Raises DynoError.
     """
@@ -68,7 +71,8 @@ def open_environment(
 
 
 def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
-    """What a report begins with: that the app ran without a bottle, or whom it could reach from there."""
+    """What a report begins with: that the app ran without a bottle, or whom it could reach from
+    there."""
     if supervisor.no_bottle:
         return (open_words(supervisor.no_bottle),)
     return (through_words(app.peers),) if app.peers else ()
@@ -81,7 +85,8 @@ def tell_first(warnings: Sequence[str], progress: Progress) -> None:
 
 
 def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
-    """A resumed run goes on only with the servers, the kernel and the accounting that it began with."""
+    """A resumed run goes on only with the servers, the kernel and the accounting that it began
+    with."""
     if before is None:
         return
     for what in ("versions", "kernel", "cpu_model", "cpu_source"):
@@ -91,7 +96,8 @@ def refuse_another_host(before: HostFacts | None, now: HostFacts) -> None:
 
 
 def _refuse_passing_workers(arms: Sequence[Arm]) -> None:
-    """Without a cgroup, what an ended worker had used is known to a tick only: pools whose workers come and go have no honest figure."""
+    """Without a cgroup, what an ended worker had used is known to a tick only: pools whose workers
+    come and go have no honest figure."""
     for arm in arms:
         if workers_pass(arm):
             raise DynoError(

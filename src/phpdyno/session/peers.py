@@ -21,7 +21,8 @@ def with_named_peers(source: AppSource) -> AppSource:
 
 
 def go_on_with(begun: Sequence[str]) -> None:
-    """Let through what a run that is resumed began with. Raises UsageError where the command line names other peers."""
+    """Let through what a run that is resumed began with. Raises UsageError where the command line
+    names other peers."""
     now = named_peers()
     if now and set(now) != set(begun):
         what = f"this run began with {', '.join(begun) or 'no peer'} let through"

@@ -1,4 +1,5 @@
-"""What a study or a matrix is measured on: parts that were measured on something else may not stand beside each other."""
+"""What a study or a matrix is measured on: parts that were measured on something else may not stand
+beside each other."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,8 @@ from phpdyno.servers.programs.finding import nginx_version
 
 
 def read_ground(builds: Iterable[PhpBuild]) -> Provenance:
-    """The code that measures, the host and the servers as they are now; `builds` are those of the arms. Raises DynoError."""
+    """The code that measures, the host and the servers as they are now; `builds` are those of the
+    arms. Raises DynoError."""
     host = read_host_files()
     servers = {"nginx": nginx_version()}
     # Only an app with a database needs it, and that one will say so.
@@ -41,7 +43,8 @@ def read_ground(builds: Iterable[PhpBuild]) -> Provenance:
 
 
 def refuse_changed(run: Path, record: StudyRecord | MatrixRecord, now: Provenance) -> None:
-    """Where a part is finished, or blocks of it are measured, code, host and servers must be the same as then.
+    """Where a part is finished, or blocks of it are measured, code, host and servers must be the
+    same as then.
 
     Raises UsageError naming what changed.
     """
@@ -78,20 +81,23 @@ def version_of(record: StudyRecord, app: str) -> str:
 
 
 def refuse_other_version(app: str, then: str, now: str) -> None:
-    """What is made or measured of one app is of one version of it; `then` is '' before the first. Raises DynoError."""
+    """What is made or measured of one app is of one version of it; `then` is '' before the first.
+    Raises DynoError."""
     if then and then != now:
         what = f"{app} is now {now or 'another'}, and what was done of this before is of {then}"
         raise DynoError(what, next_step="start it anew")
 
 
 SHOWING = frozenset({"cli", "explain", "report"})
-"""Folders of the package that can change neither a measurement nor a verdict. All the rest counts, the native core too."""
+"""Folders of the package that can change neither a measurement nor a verdict. All the rest counts,
+the native core too."""
 SHOWING_A_COMMAND = frozenset({"render", "view", "view.py", "words.py", "show.py", "options.py"})
 """The same within the folder of a command."""
 
 
 def code_digest() -> str:
-    """16 hexadecimal digits that change with any file that a measurement or a verdict depends on."""
+    """16 hexadecimal digits that change with any file that a measurement or a verdict depends
+    on."""
     package = Path(phpdyno.__file__).parent
     files = [path for path in package.rglob("*") if path.suffix in {".py", ".php", ".toml", ".so"}]
     total = hashlib.sha256()

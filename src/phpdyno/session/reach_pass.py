@@ -1,4 +1,5 @@
-"""What an app reaches for, watched on fresh workers of one arm: for `check`, and before the first block of what measures."""
+"""What an app reaches for, watched on fresh workers of one arm: for `check`, and before the first
+block of what measures."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -29,15 +30,19 @@ from phpdyno.servers.script import ScriptBench
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 ROUNDS = 2
-"""So often every target is asked: what is done once a worker, or once for the first of them, is told from what every request does."""
+"""So often every target is asked: what is done once a worker, or once for the first of them, is
+told from what every request does."""
 MOST_REQUESTS = 200
-"""Before a measurement, of a workload with many targets: under strace a request takes several times as long."""
+"""Before a measurement, of a workload with many targets: under strace a request takes several times
+as long."""
 
 
 def look_before(stage: Stage, arm: Arm, workload: Workload, *, progress: Progress) -> ReachedFor | None:
-    """What fresh workers of `arm` reach for, told to the onlooker; they have ended when this returns. Never a failure.
+    """What fresh workers of `arm` reach for, told to the onlooker; they have ended when this
+    returns. Never a failure.
 
-    None where nobody looks: at an app of our own, of which it is known, and at an arm that does not start.
+    None where nobody looks: at an app of our own, of which it is known, and at an arm that does not
+    start.
     """
     if not isinstance(stage, Bench | ScriptBench):
         return None
@@ -67,7 +72,8 @@ def is_the_users(app: PreparedApp) -> bool:
 
 
 def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = None) -> tuple[Reached | None, str]:
-    """What fresh workers reach for from their first request on, and why that is not known; at `most` so many requests.
+    """What fresh workers reach for from their first request on, and why that is not known; at
+    `most` so many requests.
 
     Raises DynoError where the arm does not start.
     """
@@ -84,7 +90,8 @@ def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = 
 
 
 def watch_script(bench: ScriptBench, arm: Arm, workload: Workload, *, most: int | None = None) -> tuple[Reached | None, str]:
-    """What a fresh process of a script reaches for, its set-up included, and why that is not known; at `most` so many operations.
+    """What a fresh process of a script reaches for, its set-up included, and why that is not known;
+    at `most` so many operations.
 
     Raises DynoError where it does not start.
     """

@@ -1,4 +1,5 @@
-"""What a session needs before anything starts: installed servers, and no more load than they take."""
+"""What a session needs before anything starts: installed servers, and no more load than they
+take."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ from phpdyno.servers.programs.finding import find_program
 
 
 def require_servers(transport: Transport, arms: Sequence[Arm]) -> None:
-    """Raise DynoError where a server that these arms need is not installed, UsageError where an arm's server cannot be what it says."""
+    """Raise DynoError where a server that these arms need is not installed, UsageError where an
+    arm's server cannot be what it says."""
     if transport == "http" and not all(is_apache(arm) for arm in arms):
         find_program("nginx")
     for arm in arms:
@@ -32,5 +34,6 @@ def check_nginx(transport: Transport, in_flight: int) -> None:
 
 
 def loaded_concurrency() -> int:
-    """Requests in flight that saturate a host of this size: two for each core, as long as our nginx serves them at once."""
+    """Requests in flight that saturate a host of this size: two for each core, as long as our nginx
+    serves them at once."""
     return min(2 * len(os.sched_getaffinity(0)), MOST_THROUGH_NGINX)

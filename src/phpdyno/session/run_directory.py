@@ -16,10 +16,12 @@ ELSEWHERE = "name another place with --runs DIR"
 
 
 def make_run_dir(parent: Path, command: str, app: str) -> Path:
-    """Make a new one, open to its user alone (root's to whoever called sudo): it holds an app's answers, and logs with what an app tells
-    nobody else. Servers need not enter it, as their logs are opened for them.
+    """Make a new one, open to its user alone (root's to whoever called sudo): it holds an app's
+    answers, and logs with what an app tells nobody else. Servers need not enter it, as their logs
+    are opened for them.
 
-    Raises UsageError where others could put something else in its place, DynoError where it cannot be made.
+    Raises UsageError where others could put something else in its place, DynoError where it cannot
+    be made.
     """
     parent = check_place(parent)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", app)[:MOST_OF_NAME].strip("-") or "app"
@@ -41,8 +43,9 @@ def make_run_dir(parent: Path, command: str, app: str) -> Path:
 
 
 def check_place(place: Path) -> Path:
-    """The same place, its path without links that root would follow. Raises UsageError, naming the directory, where root would write
-    below one in which somebody else could put a link; any other account may write where it can."""
+    """The same place, its path without links that root would follow. Raises UsageError, naming the
+    directory, where root would write below one in which somebody else could put a link; any other
+    account may write where it can."""
     if os.geteuid() != 0:
         return place
     real = place.resolve()
@@ -61,7 +64,8 @@ def check_place(place: Path) -> Path:
 
 
 def whose(held: os.stat_result, *, trusted: tuple[int | None, ...], groups: tuple[int | None, ...]) -> str:
-    """Who else could put something in a directory, as words to follow `that`; '' when nobody can, or only what is theirs (sticky)."""
+    """Who else could put something in a directory, as words to follow `that`; '' when nobody can,
+    or only what is theirs (sticky)."""
     if held.st_uid not in trusted:
         return f"belongs to {_name(held.st_uid)}"
     if held.st_mode & stat.S_ISVTX:

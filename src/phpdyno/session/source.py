@@ -1,4 +1,5 @@
-"""The app that a run measures: opened by name, its commits prepared, and refused where it is no longer the one of the plan."""
+"""The app that a run measures: opened by name, its commits prepared, and refused where it is no
+longer the one of the plan."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,7 +25,8 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 def prepare_commits(
     definition: App, app: PreparedApp, arms: Sequence[Arm], supervisor: Supervisor, progress: Callable[[str], None]
 ) -> dict[str, PreparedApp]:
-    """The app of each arm that serves a commit, by the arm's name; one copy for each commit. Raises DynoError."""
+    """The app of each arm that serves a commit, by the arm's name; one copy for each commit. Raises
+    DynoError."""
     made: dict[str, PreparedApp] = {}
     for arm in arms:
         commit = arm.settings.get("source")
@@ -34,7 +36,8 @@ def prepare_commits(
 
 
 def open_source(source: AppSource, control: Arm | None = None) -> App:
-    """The app that was named; the script of a `control`'s PHP where a script was. Raises UsageError."""
+    """The app that was named; the script of a `control`'s PHP where a script was. Raises
+    UsageError."""
     if source.script and control is not None:
         return ScriptApp(Path(source.script), control)
     return open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
@@ -43,7 +46,8 @@ def open_source(source: AppSource, control: Arm | None = None) -> App:
 def workload_for(own: Workload | None, apps: Workload) -> Workload:
     """The workload of a plan: one of the user's `own`, or the app's (`apps`).
 
-    An app that names a host of its own is asked by that name, since it may send other visitors there.
+    An app that names a host of its own is asked by that name, since it may send other visitors
+    there.
     """
     if own is None:
         return apps
@@ -51,7 +55,8 @@ def workload_for(own: Workload | None, apps: Workload) -> Workload:
 
 
 def refuse_changed(plan: Plan | SweepPlan, app: PreparedApp, arms: Sequence[Arm]) -> None:
-    """What was measured on other versions of the app, or of the arms' PHP, may not be mixed with the rest. Raises DynoError."""
+    """What was measured on other versions of the app, or of the arms' PHP, may not be mixed with
+    the rest. Raises DynoError."""
     if app.version != plan.app_version or (not plan.source.requests and app.workload != plan.workload):
         raise DynoError(
             f"the app is not the one that this run began with (now {app.version or 'changed'}, then {plan.app_version or 'different'})",

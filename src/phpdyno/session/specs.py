@@ -1,4 +1,5 @@
-"""SPECs read for one comparison: names and values checked, paths found, commits resolved, the running pool imported."""
+"""SPECs read for one comparison: names and values checked, paths found, commits resolved, the
+running pool imported."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,8 +47,8 @@ SCRIPT_LAYERS = ("ini", "env", "php", "ext")
 
 
 class Imported(Struct, frozen=True):
-    """A running pool that a SPEC named, the ini files that its PHP reads, and the text of all its configuration files by path (`basis`), as
-    they were when it was imported."""
+    """A running pool that a SPEC named, the ini files that its PHP reads, and the text of all its
+    configuration files by path (`basis`), as they were when it was imported."""
 
     pool: LivePool
     files: IniFiles
@@ -57,7 +58,8 @@ class Imported(Struct, frozen=True):
 class SpecReader:
     """Reads SPECs for one app (None: without settings and commits), or for a `script`.
 
-    `notes` say what was not taken over from a pool; `live` is that pool, None where no SPEC named one.
+    `notes` say what was not taken over from a pool; `live` is that pool, None where no SPEC named
+    one.
     """
 
     def __init__(self, app: App | None = None, *, script: bool = False) -> None:
@@ -69,7 +71,8 @@ class SpecReader:
         self.live: Imported | None = None
 
     def read(self, spec: str, option: str, base: Mapping[str, str]) -> dict[str, str]:
-        """Checked settings of a SPEC on top of `base`; which PHP it names decides which php.ini settings there are. Raises UsageError."""
+        """Checked settings of a SPEC on top of `base`; which PHP it names decides which php.ini
+        settings there are. Raises UsageError."""
         where = f"{option} {spec}"
 
         def known(php: Mapping[str, str]) -> KnownNames:
@@ -91,7 +94,8 @@ class SpecReader:
             settings["source"] = repository_of(self._app, where=where).commit(settings["source"], where=where)
         if "live" in settings:
             settings = overlaid(self._import(settings.pop("live")), settings, self._variables())
-            # What stands behind a marker is text for the app; the rest has to make sense to our servers too.
+            # What stands behind a marker is text for the app; the rest has to make sense to our
+            # servers too.
             check_values({key: value for key, value in settings.items() if not value.startswith(LIVE)}, where=where)
         for key, value in settings.items():
             if key.startswith("ext.") and value != "off":
@@ -101,7 +105,8 @@ class SpecReader:
         return settings
 
     def build(self, settings: Mapping[str, str]) -> PhpBuild:
-        """The PHP of an arm, asked once with the ini files and the extensions that the arm gives it."""
+        """The PHP of an arm, asked once with the ini files and the extensions that the arm gives
+        it."""
         options, scan_dir = ini_options(settings)
         asked = (*options, *loading(settings))
         fpm = settings.get("php") or (default_cli() if self._script else default_fpm())
@@ -113,7 +118,8 @@ class SpecReader:
     def for_cpu(self, control: Mapping[str, str], workers: int) -> dict[str, str]:
         """A control's settings where CPU is measured, `workers` requests at a time.
 
-        How many workers a running pool has is not judged there, and idle ones would serve cold in turn. Those that a SPEC names count.
+        How many workers a running pool has is not judged there, and idle ones would serve cold in
+        turn. Those that a SPEC names count.
         """
         of_pool = self.live.pool.settings if self.live else {}
         theirs = {name for name in PROCESSES & control.keys() if control[name] == of_pool.get(name)}
@@ -124,7 +130,8 @@ class SpecReader:
         return {"pool.pm.max_children": str(workers), **{name: value for name, value in control.items() if name not in theirs}}
 
     def on_top(self, base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-        """The settings of a treatment with these changes. One with another PHP has nothing of the build that the control is."""
+        """The settings of a treatment with these changes. One with another PHP has nothing of the
+        build that the control is."""
         return overlaid(without_build(base, changes), changes, self._variables())
 
     def _variables(self) -> dict[str, str]:
@@ -139,7 +146,8 @@ class SpecReader:
         return Arm(name, php, settings, changed)
 
     def _import(self, selector: str) -> dict[str, str]:
-        """The running pool's settings, read once, the files of its extensions found where its PHP looks for them."""
+        """The running pool's settings, read once, the files of its extensions found where its PHP
+        looks for them."""
         first = selector not in self._pools
         if first:
             self._pools[selector] = self._without_fixed(import_pool(selector))
@@ -159,7 +167,8 @@ class SpecReader:
         return settings
 
     def _without_fixed(self, pool: LivePool) -> LivePool:
-        """The pool without what the app's own description says: the live site's database would be the copy's too."""
+        """The pool without what the app's own description says: the live site's database would be
+        the copy's too."""
         fixed = self._app.fixed if self._app else frozenset[str]()
         theirs = [key for key in pool.settings if key in fixed or f"ini.{pool_ini(key)}" in fixed]
         return structs.replace(
@@ -172,7 +181,8 @@ class SpecReader:
         return isinstance(self._app, FolderApp) and Path(script).resolve().is_relative_to(self._app.described.root.resolve())
 
     def _note_preload(self, script: str) -> None:
-        """Say once that a script is not preloaded. That of a `--script` may lie in its directory, which is not known here."""
+        """Say once that a script is not preloaded. That of a `--script` may lie in its directory,
+        which is not known here."""
         if script and not self._is_of_the_app(script):
             unless = " unless it lies in the script's directory" if self._script else ", as it lies outside the app's root"
             note = f"opcache.preload: {script} is not preloaded{unless}; give ini.opcache.preload=… to have it"
@@ -188,8 +198,8 @@ class SpecReader:
 
 
 def place_of_build(name: str) -> dict[str, str]:
-    """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with `/stock` behind the name: the PHP that
-    it stands beside. Raises UsageError."""
+    """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with
+    `/stock` behind the name: the PHP that it stands beside. Raises UsageError."""
     place, build = named_build(name.removesuffix(STOCK_OF))
     return build.stock if name.endswith(STOCK_OF) else settings_of_build(place, build)
 
@@ -200,8 +210,8 @@ def settings_of_build(place: Path, build: Build) -> dict[str, str]:
 
 
 def without_build(base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-    """`base` without what belongs to the finished build that it runs, or to the PHP beside that, where `changes` name another PHP: its
-    extensions and its php.ini would be loaded by that one."""
+    """`base` without what belongs to the finished build that it runs, or to the PHP beside that,
+    where `changes` name another PHP: its extensions and its php.ini would be loaded by that one."""
     own = base.get("php", "")
     if not own or changes.get("php", own) == own:
         return dict(base)
@@ -219,9 +229,10 @@ def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:
 
 
 def overlaid(base: Mapping[str, str], changes: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
-    """`changes` on top of `base`. What would win over a change gives way to it: to a php.ini setting the pool's own (php_admin_value) of
-    that name, to a setting of the app the variable that it is told by (`variables`, by the setting's full name), to fewer workers the
-    numbers of spare ones that are more.
+    """`changes` on top of `base`. What would win over a change gives way to it: to a php.ini
+    setting the pool's own (php_admin_value) of that name, to a setting of the app the variable that
+    it is told by (`variables`, by the setting's full name), to fewer workers the numbers of spare
+    ones that are more.
     """
     told = {f"env.{variables[key]}" for key in changes if key in variables}
     names = {pool_ini(key) or key.removeprefix("ini.") for key in changes if pool_ini(key) or key.startswith("ini.")}
@@ -234,6 +245,7 @@ def overlaid(base: Mapping[str, str], changes: Mapping[str, str], variables: Map
 
 
 def site_fpm(php: PhpBuild) -> str:
-    """The php-fpm of the site that this one was measured for: the distribution's, where a build's pair stood in for it."""
+    """The php-fpm of the site that this one was measured for: the distribution's, where a build's
+    pair stood in for it."""
     stood_in = any(build.measuring_only and not build.alone and build.like == php.fpm for _, build in finished_builds())
     return packaged_fpm(series_of(php.version)) if stood_in else php.fpm

@@ -1,1 +1,2 @@
-"""Pure statistics: one block's estimate, the anytime-valid interval over blocks, the verdict. No I/O."""
+"""Pure statistics: one block's estimate, the anytime-valid interval over blocks, the verdict. No
+I/O."""

@@ -1,4 +1,5 @@
-"""Burstiness of arrivals: index of dispersion of the counts per second, squared coefficient of variation of the gaps."""
+"""Burstiness of arrivals: index of dispersion of the counts per second, squared coefficient of
+variation of the gaps."""
 
 from collections.abc import Mapping
 
@@ -11,12 +12,14 @@ from phpdyno.model.arrival import Arrival
 HOUR_S = 3600
 MINUTE_S = 60
 LEAST_SECONDS = 60
-"""Of fewer counts the variance says little: its relative standard error is sqrt(2 / (n - 1)), 18 % here, for Poisson arrivals."""
+"""Of fewer counts the variance says little: its relative standard error is sqrt(2 / (n - 1)), 18 %
+here, for Poisson arrivals."""
 LEAST_GAPS = 100
 
 
 class GapMoments(Struct, frozen=True):
-    """Gaps between arrivals that follow each other: how many, their mean in seconds, the sum of their squared deviations from it."""
+    """Gaps between arrivals that follow each other: how many, their mean in seconds, the sum of
+    their squared deviations from it."""
 
     count: int = 0
     mean_s: float = 0.0
@@ -24,11 +27,13 @@ class GapMoments(Struct, frozen=True):
 
 
 def arrival_of(hours: Mapping[int, ArrayLike], gaps: GapMoments | None = None) -> Arrival:
-    """Rate and burstiness of counts per second: `hours` maps an hour's number to its 3600 counts; an hour that is not there was empty.
+    """Rate and burstiness of counts per second: `hours` maps an hour's number to its 3600 counts;
+    an hour that is not there was empty.
 
-    The span goes from the first second with an arrival to the last one. Index of dispersion: Cox and Lewis, The Statistical Analysis of
-    Series of Events (1966); Gusella, Characterizing the Variability of Arrival Processes with Indexes of Dispersion (1991).
-    Raises ValueError: no arrival, counts that are negative or not 3600.
+    The span goes from the first second with an arrival to the last one. Index of dispersion: Cox
+    and Lewis, The Statistical Analysis of Series of Events (1966); Gusella, Characterizing the
+    Variability of Arrival Processes with Indexes of Dispersion (1991). Raises ValueError: no
+    arrival, counts that are negative or not 3600.
     """
     counts = {hour: _checked(each) for hour, each in sorted(hours.items())}
     counts = {hour: each for hour, each in counts.items() if each.any()}
@@ -65,7 +70,8 @@ def _per_minute(counts: NDArray[np.int64]) -> int:
 
 
 def gap_cv2(gaps: GapMoments) -> float | None:
-    """Variance of the gaps over their squared mean (0 for a steady beat, 1 for Poisson arrivals); None below 100 gaps or at mean 0."""
+    """Variance of the gaps over their squared mean (0 for a steady beat, 1 for Poisson arrivals);
+    None below 100 gaps or at mean 0."""
     if gaps.count < LEAST_GAPS or gaps.mean_s <= 0.0:
         return None
     return gaps.squares_s2 / (gaps.count - 1) / gaps.mean_s**2
@@ -81,7 +87,8 @@ def _checked(values: ArrayLike) -> NDArray[np.int64]:
 def _dispersion(counts: Mapping[int, NDArray[np.int64]], first: int, last: int) -> float | None:
     """Variance over mean of the seconds between two, None when nothing came in them.
 
-    The two themselves are cut short where the log begins and ends; one nearly empty second among 1,800 of 300/s adds 0.17.
+    The two themselves are cut short where the log begins and ends; one nearly empty second among
+    1,800 of 300/s adds 0.17.
     """
     edges = [int(counts[second // HOUR_S][second % HOUR_S]) for second in (first, last)]
     number = last - first - 1
@@ -91,7 +98,8 @@ def _dispersion(counts: Mapping[int, NDArray[np.int64]], first: int, last: int) 
 
 
 def _within_minutes(counts: Mapping[int, NDArray[np.int64]], first: int, last: int) -> float | None:
-    """Pooled variance within the whole minutes between two seconds, over the mean; an empty minute adds to neither."""
+    """Pooled variance within the whole minutes between two seconds, over the mean; an empty minute
+    adds to neither."""
     squares, total = 0.0, 0
     for hour, each in counts.items():
         starts = hour * HOUR_S + np.arange(0, HOUR_S, MINUTE_S)

@@ -9,9 +9,11 @@ _BISECTIONS = 60
 
 
 def share_interval(count: int, of: int, alpha: float = ALPHA) -> tuple[float, float]:
-    """The share behind `count` successes in `of` independent trials, with 1 - alpha confidence or more (Clopper & Pearson 1934).
+    """The share behind `count` successes in `of` independent trials, with 1 - alpha confidence or
+    more (Clopper & Pearson 1934).
 
-    Nothing is known of no trials: (0, 1). Raises ValueError: a count below 0 or above `of`, alpha outside (0, 1).
+    Nothing is known of no trials: (0, 1). Raises ValueError: a count below 0 or above `of`, alpha
+    outside (0, 1).
     """
     if not 0 <= count <= of:
         raise ValueError(f"{count} of {of} is no share")
@@ -23,9 +25,11 @@ def share_interval(count: int, of: int, alpha: float = ALPHA) -> tuple[float, fl
 
 
 def median_interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float] | tuple[None, None]:
-    """The narrowest pair of order statistics that holds the median with 1 - alpha probability or more; nones below six values at 5 %.
+    """The narrowest pair of order statistics that holds the median with 1 - alpha probability or
+    more; nones below six values at 5 %.
 
-    The number of values below the median is binomial(n, 1/2) (Conover, Practical Nonparametric Statistics, 3.2).
+    The number of values below the median is binomial(n, 1/2) (Conover, Practical Nonparametric
+    Statistics, 3.2).
     """
     ordered, n = sorted(values), len(values)
     outside, rank = 0.0, 0

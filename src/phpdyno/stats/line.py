@@ -1,4 +1,5 @@
-"""Cost over the turns of a busy loop: a straight line, from which the true size of a planted effect follows."""
+"""Cost over the turns of a busy loop: a straight line, from which the true size of a planted effect
+follows."""
 
 import math
 from collections.abc import Sequence
@@ -15,8 +16,9 @@ MIXTURE = 1.0
 class Line(Struct, frozen=True):
     """cost = base_ns + turns x unit_ns, over rounds on instances of their own.
 
-    `bend` is (slope of the upper half - slope of the lower half) / slope of the line, 0 for a straight line, with its interval (None: too
-    few rounds). A difference, since the slope of half a round may well be negative where a host is noisy.
+    `bend` is (slope of the upper half - slope of the lower half) / slope of the line, 0 for a
+    straight line, with its interval (None: too few rounds). A difference, since the slope of half a
+    round may well be negative where a host is noisy.
     """
 
     base_ns: float
@@ -40,7 +42,8 @@ class Line(Struct, frozen=True):
 
 
 def fit_line(turns: Sequence[int], rounds: Sequence[Sequence[float]], alpha: float = 0.05) -> Line:
-    """Least squares over all rounds; `rounds[r][i]` is the cost of a request with `turns[i]` (ascending), nanoseconds.
+    """Least squares over all rounds; `rounds[r][i]` is the cost of a request with `turns[i]`
+    (ascending), nanoseconds.
 
     Raises ValueError: fewer than three levels, no rounds, a cost that does not grow.
     """

@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 _HAIR = 4.0 * sys.float_info.epsilon
-"""Of a rank: 99.9 % of 1000 is a little over 999 in floating point, and would be the largest of all."""
+"""Of a rank: 99.9 % of 1000 is a little over 999 in floating point, and would be the largest of
+all."""
 
 
 def percentile(values_ns: ArrayLike, percent: float) -> int:
-    """The smallest value such that at least `percent` % of `values_ns` (nanoseconds, any shape) are not above it.
+    """The smallest value such that at least `percent` % of `values_ns` (nanoseconds, any shape) are
+    not above it.
 
-    Nearest rank (Hyndman & Fan, type 1). Raises ValueError: no values, a value that is not finite, percent outside 0..100.
+    Nearest rank (Hyndman & Fan, type 1). Raises ValueError: no values, a value that is not finite,
+    percent outside 0..100.
     """
     values = np.asarray(values_ns).ravel()
     if values.size == 0:

@@ -1,4 +1,5 @@
-"""How many answers a percentile needs, and the percentiles of the service time over the blocks of a comparison."""
+"""How many answers a percentile needs, and the percentiles of the service time over the blocks of a
+comparison."""
 
 from collections.abc import Iterable
 from statistics import median
@@ -8,7 +9,8 @@ from phpdyno.model.observation import Cost
 
 
 def has_beyond(count: int, percent: float) -> bool:
-    """Whether at least one of so many values lies beyond a percentile: 100 are needed for the 99th, which of fewer is the greatest.
+    """Whether at least one of so many values lies beyond a percentile: 100 are needed for the 99th,
+    which of fewer is the greatest.
 
     A hair's breadth for what 99.9 is in binary.
     """
@@ -16,7 +18,8 @@ def has_beyond(count: int, percent: float) -> bool:
 
 
 def service_ms(costs: Iterable[Cost], percent: Literal[50, 99]) -> float | None:
-    """A percentile of the service time over blocks, milliseconds: the median of the blocks' own, of those that `has_beyond` allows it.
+    """A percentile of the service time over blocks, milliseconds: the median of the blocks' own, of
+    those that `has_beyond` allows it.
 
     None where those are less than half: of too few answers it would be the greatest.
     """

@@ -1,4 +1,5 @@
-"""A difference of two arms over a handful of fresh starts, and what chance alone makes of it. Pure."""
+"""A difference of two arms over a handful of fresh starts, and what chance alone makes of it.
+Pure."""
 
 import math
 import statistics
@@ -11,9 +12,11 @@ CONFIDENCE = 0.95
 
 
 def spread_of(differences: Sequence[float], together: int) -> float | None:
-    """Half the width of the interval of the mean of paired differences, one for each start, such that `together` intervals hold at once.
+    """Half the width of the interval of the mean of paired differences, one for each start, such
+    that `together` intervals hold at once.
 
-    None for a single one. Differences that are all the same have no spread. Raises ValueError without an interval to hold.
+    None for a single one. Differences that are all the same have no spread. Raises ValueError
+    without an interval to hold.
     """
     if len(differences) < 2:
         return None

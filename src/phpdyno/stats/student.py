@@ -1,4 +1,5 @@
-"""Student's t: its distribution function for whole degrees of freedom, exactly, the quantile by halving, and the power of a test by it."""
+"""Student's t: its distribution function for whole degrees of freedom, exactly, the quantile by
+halving, and the power of a test by it."""
 
 import math
 
@@ -10,7 +11,8 @@ POWER_Z = 1.2816
 
 
 def quantile(probability: float, freedom: int) -> float:
-    """The value that t with `freedom` degrees of freedom is below with this probability. Raises ValueError: outside (0, 1), no freedom."""
+    """The value that t with `freedom` degrees of freedom is below with this probability. Raises
+    ValueError: outside (0, 1), no freedom."""
     if not 0.0 < probability < 1.0 or freedom < 1:
         raise ValueError(f"a quantile needs a probability between 0 and 1 and a degree of freedom, not {probability} and {freedom}")
     if probability < 0.5:
@@ -27,9 +29,11 @@ def quantile(probability: float, freedom: int) -> float:
 
 
 def simultaneous(alpha: float, number: int, freedom: int) -> float:
-    """Half-width, in standard errors, of each of `number` intervals that hold together with probability 1 - alpha or more.
+    """Half-width, in standard errors, of each of `number` intervals that hold together with
+    probability 1 - alpha or more.
 
-    Sidak (1967): for correlated t with one common standard deviation, too. Raises ValueError as `quantile`, or without an interval.
+    Sidak (1967): for correlated t with one common standard deviation, too. Raises ValueError as
+    `quantile`, or without an interval.
     """
     if number < 1:
         raise ValueError("there is no interval to be held")
@@ -38,11 +42,13 @@ def simultaneous(alpha: float, number: int, freedom: int) -> float:
 
 
 def found_from(reach: float, freedom: int) -> float:
-    """The least effect, in true standard errors, that an interval of half-width `reach` estimated ones shows in nine runs of ten.
+    """The least effect, in true standard errors, that an interval of half-width `reach` estimated
+    ones shows in nine runs of ten.
 
-    The standard error is estimated with `freedom` degrees of freedom, so the interval is now shorter, now longer: with few of them more is
-    needed than `reach` and a normal quantile. This is the noncentrality at which noncentral t exceeds `reach` with 90 % probability, by the
-    normal approximation (Abramowitz and Stegun, 26.7.10). Raises ValueError: no freedom.
+    The standard error is estimated with `freedom` degrees of freedom, so the interval is now
+    shorter, now longer: with few of them more is needed than `reach` and a normal quantile. This is
+    the noncentrality at which noncentral t exceeds `reach` with 90 % probability, by the normal
+    approximation (Abramowitz and Stegun, 26.7.10). Raises ValueError: no freedom.
     """
     if freedom < 1:
         raise ValueError(f"a standard error needs a degree of freedom, not {freedom}")
@@ -50,7 +56,8 @@ def found_from(reach: float, freedom: int) -> float:
 
 
 def between(angle: float, freedom: int) -> float:
-    """The probability of |t| < sqrt(freedom) x tan(angle), 0 <= angle <= pi / 2 (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """The probability of |t| < sqrt(freedom) x tan(angle), 0 <= angle <= pi / 2 (Abramowitz and
+    Stegun, 26.7.3 and 26.7.4)."""
     sine, cosine = math.sin(angle), math.cos(angle)
     if freedom % 2:
         term, total = cosine, 0.0

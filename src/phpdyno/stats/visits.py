@@ -1,8 +1,11 @@
-"""Figures of a sweep: each over the rounds of one arm at one point, with an interval from what the rounds differ by.
+"""Figures of a sweep: each over the rounds of one arm at one point, with an interval from what the
+rounds differ by.
 
-A round is an independent draw (fresh instances, its own order of visits), so rounds, never requests, are what an interval is over:
-Student's t on the logarithms of the rounds' values (Student, The Probable Error of a Mean, Biometrika 1908; for ratios and rates by
-logarithms: Fleming and Wallace, How not to lie with statistics, CACM 1986), fixed number of rounds, each figure by itself.
+A round is an independent draw (fresh instances, its own order of visits), so rounds, never
+requests, are what an interval is over: Student's t on the logarithms of the rounds' values
+(Student, The Probable Error of a Mean, Biometrika 1908; for ratios and rates by logarithms: Fleming
+and Wallace, How not to lie with statistics, CACM 1986), fixed number of rounds, each figure by
+itself.
 """
 
 import math
@@ -21,7 +24,8 @@ from phpdyno.stats.service_time import has_beyond
 from phpdyno.stats.student import quantile
 
 LEAST_ROUNDS = 3
-"""Of two rounds the interval is 12.7 standard errors wide either way at 95 %: it says nothing. Of three it is 4.3."""
+"""Of two rounds the interval is 12.7 standard errors wide either way at 95 %: it says nothing. Of
+three it is 4.3."""
 PERCENTS = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 """What the reports show; which of them a point has answers enough for is `times_at`'s to say."""
 
@@ -30,11 +34,13 @@ _LARGEST_LOG = 700.0
 """exp() of more does not fit a float."""
 
 CpuPart = Literal["php", "web", "database", "services", "generator", "network"]
-"""Whose CPU: php-fpm, nginx, the database, the load generator, or the kernel in (soft) interrupts (part of the others' unless apart)."""
+"""Whose CPU: php-fpm, nginx, the database, the load generator, or the kernel in (soft) interrupts
+(part of the others' unless apart)."""
 
 
 class VisitFigure(Struct, frozen=True):
-    """A value over `rounds` rounds and its interval; None without one: fewer than 3 rounds, or a round whose value was 0."""
+    """A value over `rounds` rounds and its interval; None without one: fewer than 3 rounds, or a
+    round whose value was 0."""
 
     value: float
     low: float | None
@@ -50,8 +56,9 @@ class Times(NamedTuple):
 
 
 class VisitTally(Struct, frozen=True):
-    """What became of all visits of one arm at one point: `counted` of them count. Requests and failures are those of the visits that
-    count; `excluded` says how many others there are, by reason, and `failed_apart` how many failed requests are in those."""
+    """What became of all visits of one arm at one point: `counted` of them count. Requests and
+    failures are those of the visits that count; `excluded` says how many others there are, by
+    reason, and `failed_apart` how many failed requests are in those."""
 
     visits: int
     counted: int
@@ -67,11 +74,12 @@ class VisitTally(Struct, frozen=True):
         return self.requests - self.valid
 
 
-# ---- which visits ---------------------------------------------------------------------------------
+# ---- which visits -------------------------------------------------------------------------------
 
 
 def visits_of(visits: Iterable[Visit], arm: str, point: Point) -> tuple[Visit, ...]:
-    """All visits of one arm at one point, excluded ones too, by round: what every function below is given."""
+    """All visits of one arm at one point, excluded ones too, by round: what every function below is
+    given."""
     return tuple(sorted((visit for visit in visits if visit.arm == arm and visit.point == point), key=lambda visit: visit.round))
 
 
@@ -81,7 +89,8 @@ def counting(visits: Sequence[Visit]) -> tuple[Visit, ...]:
 
 
 def tally(visits: Sequence[Visit]) -> VisitTally:
-    """Requests, failures by kind and exclusions of one arm at one point. Reasons lose their figure: `steal 12.0%` is a `steal`."""
+    """Requests, failures by kind and exclusions of one arm at one point. Reasons lose their figure:
+    `steal 12.0%` is a `steal`."""
     counted = counting(visits)
     apart = [visit for visit in visits if visit.excluded]
     kinds: Counter[str] = Counter()
@@ -99,14 +108,15 @@ def tally(visits: Sequence[Visit]) -> VisitTally:
     )
 
 
-# ---- figures over the rounds ----------------------------------------------------------------------
+# ---- figures over the rounds --------------------------------------------------------------------
 
 
 def figure_of(values: Sequence[float], confidence: float) -> VisitFigure | None:
-    """One value per round: their geometric mean and its interval. Values are 0 or more; None without any.
+    """One value per round: their geometric mean and its interval. Values are 0 or more; None
+    without any.
 
-    A 0 has no logarithm: with one among them the value is the plain mean, and there is no interval. Raises ValueError: a value that is
-    negative or not finite, confidence outside (0, 1).
+    A 0 has no logarithm: with one among them the value is the plain mean, and there is no interval.
+    Raises ValueError: a value that is negative or not finite, confidence outside (0, 1).
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence lies between 0 and 1, not at {confidence}")
@@ -127,7 +137,8 @@ def figure_of(values: Sequence[float], confidence: float) -> VisitFigure | None:
 
 
 def throughput(visits: Sequence[Visit], confidence: float) -> VisitFigure | None:
-    """Valid completions per second; failed requests took their part of the time and are not completions."""
+    """Valid completions per second; failed requests took their part of the time and are not
+    completions."""
     return figure_of([throughput_of(visit) for visit in counting(visits)], confidence)
 
 
@@ -142,7 +153,8 @@ def clean(visits: Sequence[Visit]) -> tuple[Visit, ...]:
 
 
 def cpu_per_request(visits: Sequence[Visit], part: CpuPart, confidence: float) -> VisitFigure | None:
-    """CPU nanoseconds per valid request of one component; None where it could not be read or is not there.
+    """CPU nanoseconds per valid request of one component; None where it could not be read or is not
+    there.
 
     Over the clean visits, so a point that always fails some has none.
     """
@@ -189,7 +201,8 @@ def histogram_of(times: Iterable[TargetTimes]) -> Histogram:
 
 
 def times_over(visits: Sequence[Visit], target: int | None = None) -> Times:
-    """The times of all visits that count, of one target or of all, made into histograms once for all percentiles."""
+    """The times of all visits that count, of one target or of all, made into histograms once for
+    all percentiles."""
     rounds = (pooled_times((visit,), target) for visit in counting(visits))
     return Times(pooled_times(visits, target), tuple(each for each in rounds if each.count))
 
@@ -200,11 +213,13 @@ def times_at(visits: Sequence[Visit], percent: float, confidence: float, target:
 
 
 def figure_at(times: Times, percent: float, confidence: float) -> VisitFigure | None:
-    """A percentile in nanoseconds: pooled over the rounds, with the interval of the rounds' own percentiles.
+    """A percentile in nanoseconds: pooled over the rounds, with the interval of the rounds' own
+    percentiles.
 
-    None where no answer lies beyond it (100 answers are needed for the 99th): it would be the greatest time. Without an interval where a
-    single round is too short in that sense. An interval that the pooled value is outside of is widened to hold it. Valid answers only:
-    how many requests failed belongs beside it.
+    None where no answer lies beyond it (100 answers are needed for the 99th): it would be the
+    greatest time. Without an interval where a single round is too short in that sense. An interval
+    that the pooled value is outside of is widened to hold it. Valid answers only: how many requests
+    failed belongs beside it.
     """
     if not has_beyond(times.pooled.count, percent):
         return None
@@ -218,14 +233,16 @@ def figure_at(times: Times, percent: float, confidence: float) -> VisitFigure | 
 
 
 def queue_share(visits: Sequence[Visit]) -> float | None:
-    """Share of the samples of the listen queue with somebody waiting, over all visits that count; None without a sample."""
+    """Share of the samples of the listen queue with somebody waiting, over all visits that count;
+    None without a sample."""
     seen = [visit.queue for visit in counting(visits) if visit.queue and visit.queue.samples and visit.queue.share is not None]
     samples = sum(each.samples for each in seen)
     return sum((each.share or 0.0) * each.samples for each in seen) / samples if samples else None
 
 
 def busy_workers(visits: Sequence[Visit]) -> float | None:
-    """Mean number of workers at work over the visits that count and that asked for it; None when none did."""
+    """Mean number of workers at work over the visits that count and that asked for it; None when
+    none did."""
     seen = [visit.busy_workers for visit in counting(visits) if visit.busy_workers is not None]
     return math.fsum(seen) / len(seen) if seen else None
 
@@ -233,10 +250,12 @@ def busy_workers(visits: Sequence[Visit]) -> float | None:
 def load_over(
     visits: Sequence[Visit], *, workers: int, php_cores: tuple[int, ...], helper_cores: tuple[int, ...], web_beside_php: bool = False
 ) -> Load | None:
-    """The readings of one arm at one closed point over all rounds that count, for `find_bottleneck`; None when none does.
+    """The readings of one arm at one closed point over all rounds that count, for
+    `find_bottleneck`; None when none does.
 
-    `workers` is how many the pool may have. None for an open loop, too: its generator spins while it waits for what is due next, so its
-    core looks full whatever it does. `web_beside_php`: nginx ran on PHP's cores, so its time is counted with PHP's.
+    `workers` is how many the pool may have. None for an open loop, too: its generator spins while
+    it waits for what is due next, so its core looks full whatever it does. `web_beside_php`: nginx
+    ran on PHP's cores, so its time is counted with PHP's.
     """
     counted = [visit for visit in counting(visits) if visit.drive_ns > 0 and not visit.point.open_share]
     if not counted:

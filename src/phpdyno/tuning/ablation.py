@@ -1,4 +1,5 @@
-"""Whether each part of the winner carries its weight: the winner with and without it, within the same blocks."""
+"""Whether each part of the winner carries its weight: the winner with and without it, within the
+same blocks."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +18,8 @@ LogRatios = Mapping[int, float]
 
 
 class Trial(Struct, frozen=True):
-    """The winner and the arm that lacks one part (its factor's number) in the same blocks: their log ratios, or why that arm is invalid."""
+    """The winner and the arm that lacks one part (its factor's number) in the same blocks: their
+    log ratios, or why that arm is invalid."""
 
     factor: int
     whole: LogRatios
@@ -26,7 +28,8 @@ class Trial(Struct, frozen=True):
 
 
 class WinnerPart(Struct, frozen=True):
-    """What one part contributes to the winner (log ratio of the winner against the winner without it), and whether it stays."""
+    """What one part contributes to the winner (log ratio of the winner against the winner without
+    it), and whether it stays."""
 
     factor: int
     contribution: Interval | None
@@ -37,7 +40,8 @@ class WinnerPart(Struct, frozen=True):
 
 
 def without_each(factors: Sequence[Factor], winner: Entry) -> tuple[Entry, ...]:
-    """The winner without each of its parts; none when it has one part only, whose contribution is the winner's own effect."""
+    """The winner without each of its parts; none when it has one part only, whose contribution is
+    the winner's own effect."""
     places = [number for number, level in enumerate(winner.levels) if level]
     if len(places) < 2:
         return ()
@@ -51,11 +55,12 @@ def ablate(
 ) -> tuple[WinnerPart, ...]:
     """Which parts stay. Alpha is divided over them; each sequence holds however often one looks.
 
-    A part stays when its contribution is certain to be above 0 and not certain to be below the margin: the bundle changes only what was
-    shown to be worth it. Where that is open, it stays when the screening has shown that it helps (`helped`: their factors). It stays as
-    well where the winner without it is invalid. The winner is confirmed, so something of it stays: what is open and looks as if it added
-    the margin, or else what looks to add most.
-    Raises ValueError: no trial, alpha outside (0, 1), a margin below 0.
+    A part stays when its contribution is certain to be above 0 and not certain to be below the
+    margin: the bundle changes only what was shown to be worth it. Where that is open, it stays when
+    the screening has shown that it helps (`helped`: their factors). It stays as well where the
+    winner without it is invalid. The winner is confirmed, so something of it stays: what is open
+    and looks as if it added the margin, or else what looks to add most. Raises ValueError: no
+    trial, alpha outside (0, 1), a margin below 0.
     """
     if not trials:
         raise ValueError("an ablation needs a part")
@@ -79,8 +84,9 @@ def remaining(factors: Sequence[Factor], winner: Entry, parts: Sequence[WinnerPa
 
 
 def too_much_lost(loss: Interval, margin: float) -> bool:
-    """Whether parts that are small alone are not small together: `loss` is the log ratio of the winner against what remained of it, from
-    blocks of its own, and it is certain to be above 0 and not certain to be below the margin."""
+    """Whether parts that are small alone are not small together: `loss` is the log ratio of the
+    winner against what remained of it, from blocks of its own, and it is certain to be above 0 and
+    not certain to be below the margin."""
     kind, relevance = judge(loss, margin)
     return kind == "improved" and relevance != "not relevant"
 

@@ -1,4 +1,5 @@
-"""What a budget buys: how long each stage of a tune may take, and which effects it will be able to decide. Said before starting."""
+"""What a budget buys: how long each stage of a tune may take, and which effects it will be able to
+decide. Said before starting."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,8 @@ SHARES: Mapping[StageName, float] = {
     "again": 0.10,
     "throughput": 0.12,
 }
-"""Of the time that is left after the calibration. A stage that is not needed leaves its share to the others."""
+"""Of the time that is left after the calibration. A stage that is not needed leaves its share to
+the others."""
 
 LEAST_S: Mapping[StageName, float] = {"numeric": 40.0, "throughput": 85.0}
 """In less no value is better than chance, and no interval of throughput finite."""
@@ -38,7 +40,8 @@ LEAST_FACTORS = 3
 ABLATED = 4
 """How many parts a winner may have for the plan's promise: the typical one, more take longer."""
 USEFUL = 0.06
-"""A confirmation that cannot see this effect (6 %) is not worth its time: most combinations bring less than 10 %."""
+"""A confirmation that cannot see this effect (6 %) is not worth its time: most combinations bring
+less than 10 %."""
 USEFUL_ALONE = 0.08
 """The same of a screening: it decides nothing for good, and what stays open may still race."""
 NEARLY = 1.1
@@ -52,9 +55,10 @@ ROUNDED_S = 30.0
 
 
 class Costs(Struct, frozen=True):
-    """What the calibration says of the host: noise, and seconds of a pair, of bringing one more instance up and warming it, and of a block
-    besides. `most_arms` can be up at once beside the control (memory). `opening` is how many pairs' time goes before those of an arm that
-    is not alone (`schedule.OPENING`)."""
+    """What the calibration says of the host: noise, and seconds of a pair, of bringing one more
+    instance up and warming it, and of a block besides. `most_arms` can be up at once beside the
+    control (memory). `opening` is how many pairs' time goes before those of an arm that is not
+    alone (`schedule.OPENING`)."""
 
     noise: Noise
     pair_s: float
@@ -69,7 +73,8 @@ class Costs(Struct, frozen=True):
 
 
 class ScreenPlan(Struct, frozen=True):
-    """The design, how many blocks of how many pairs each row gets, and the smallest effect of a factor (fraction) that this decides."""
+    """The design, how many blocks of how many pairs each row gets, and the smallest effect of a
+    factor (fraction) that this decides."""
 
     design: Design
     blocks: int
@@ -79,7 +84,8 @@ class ScreenPlan(Struct, frozen=True):
 
 
 class StagePlan(Struct, frozen=True):
-    """Seconds of a stage and the smallest difference (fraction) that it decides with 90 % power; None: none, or by another rule."""
+    """Seconds of a stage and the smallest difference (fraction) that it decides with 90 % power;
+    None: none, or by another rule."""
 
     name: StageName
     seconds: float
@@ -87,7 +93,8 @@ class StagePlan(Struct, frozen=True):
 
 
 class BudgetPlan(Struct, frozen=True):
-    """The whole tune, stage by stage, with one sentence for the user; `wanted` is what there is time for."""
+    """The whole tune, stage by stage, with one sentence for the user; `wanted` is what there is
+    time for."""
 
     budget_s: float
     wanted: "BudgetRequest"
@@ -101,8 +108,9 @@ class BudgetPlan(Struct, frozen=True):
 
 
 class BudgetRequest(Struct, frozen=True):
-    """What is to be tuned: the number of levels of each factor, the most promising first, whether there are numeric values to choose and
-    throughput knobs to decide, the relevance margin (fraction), and the error probability of each stage."""
+    """What is to be tuned: the number of levels of each factor, the most promising first, whether
+    there are numeric values to choose and throughput knobs to decide, the relevance margin
+    (fraction), and the error probability of each stage."""
 
     factors: tuple[int, ...]
     margin: float = 0.01
@@ -112,11 +120,13 @@ class BudgetRequest(Struct, frozen=True):
 
 
 def plan_budget(budget_s: float, wanted: BudgetRequest, costs: Costs) -> BudgetPlan:
-    """How the budget (what is left of it after the calibration) is used: for all that is wanted, or as much of it as there is time for.
+    """How the budget (what is left of it after the calibration) is used: for all that is wanted, or
+    as much of it as there is time for.
 
-    Raises BudgetTooSmall, which names a budget that is enough, when for the least of it (`narrower`) the screening could not decide 8 %,
-    or winner and control not be told apart by 6 %, or twice the margin where that is more; UsageError when no budget up to a week would be
-    enough; ValueError for fewer than two arms at once.
+    Raises BudgetTooSmall, which names a budget that is enough, when for the least of it
+    (`narrower`) the screening could not decide 8 %, or winner and control not be told apart by 6 %,
+    or twice the margin where that is more; UsageError when no budget up to a week would be enough;
+    ValueError for fewer than two arms at once.
     """
     if costs.most_arms < 2:
         raise ValueError("a tune needs two arms at once beside the control")
@@ -138,8 +148,8 @@ def plan_budget(budget_s: float, wanted: BudgetRequest, costs: Costs) -> BudgetP
 
 
 def narrower(wanted: BudgetRequest) -> Iterator[BudgetRequest]:
-    """What is wanted, then ever less of it: fewer values of each factor (the others may still race), no time set aside for numbers, none
-    for throughput, ever fewer factors."""
+    """What is wanted, then ever less of it: fewer values of each factor (the others may still
+    race), no time set aside for numbers, none for throughput, ever fewer factors."""
     yield wanted
     less = wanted
     for levels in range(max(wanted.factors) - 1, 0, -1):
@@ -156,8 +166,8 @@ def narrower(wanted: BudgetRequest) -> Iterator[BudgetRequest]:
 
 
 def racers(seconds: float, costs: Costs, *, effect: float, alpha: float) -> int:
-    """How many arms the race of so many seconds can tell apart by twice the useful effect, together with the control, at `alpha` for all of
-    them; two at least."""
+    """How many arms the race of so many seconds can tell apart by twice the useful effect, together
+    with the control, at `alpha` for all of them; two at least."""
     for number in RACERS:
         each = pair_alpha(number, alpha)
         found = plan_blocks(seconds, number, costs, effect=effect, alpha=each, contrast=True).decidable
@@ -175,10 +185,12 @@ def stage_seconds(budget_s: float, wanted: BudgetRequest) -> dict[StageName, flo
 
 
 def plan_screen(seconds: float, factors: Sequence[int], costs: Costs, alpha: float) -> ScreenPlan | None:
-    """The design, pairs and blocks that decide the smallest effect within `seconds`; None when none has two blocks.
+    """The design, pairs and blocks that decide the smallest effect within `seconds`; None when none
+    has two blocks.
 
-    Resolution 4 or more is preferred wherever it decides 8 %, since below it a knob's effect cannot be told from what two others do
-    together; the highest, where it decides hardly less than the best.
+    Resolution 4 or more is preferred wherever it decides 8 %, since below it a knob's effect cannot
+    be told from what two others do together; the highest, where it decides hardly less than the
+    best.
     """
     tried = []
     for design in designs(factors):
@@ -198,15 +210,17 @@ def plan_screen(seconds: float, factors: Sequence[int], costs: Costs, alpha: flo
 
 
 def screen_block_s(design: Design, pairs: int, costs: Costs) -> float:
-    """Seconds of one block of all rows, in as many batches as are needed, each with a control of its own."""
+    """Seconds of one block of all rows, in as many batches as are needed, each with a control of
+    its own."""
     rows = len(design.rows)
     batches = -(-rows // costs.most_arms)
     return batches * (costs.block_s + costs.start_s) + rows * (costs.start_s + costs.pairs_s(pairs, rows))
 
 
 def plan_blocks(seconds: float, arms: int, costs: Costs, *, effect: float, alpha: float, contrast: bool) -> Allocation:
-    """Blocks of `arms` arms beside a control. `contrast`: arms are compared with each other (log ratio `effect`), in which both one's pairs
-    scatter while the control's draw cancels; else with the control."""
+    """Blocks of `arms` arms beside a control. `contrast`: arms are compared with each other (log
+    ratio `effect`), in which both one's pairs scatter while the control's draw cancels; else with
+    the control."""
     noise = Noise(math.sqrt(2.0) * costs.noise.sigma_pair, costs.noise.sigma_start) if contrast else costs.noise
     return allocate(
         noise,
@@ -220,7 +234,7 @@ def plan_blocks(seconds: float, arms: int, costs: Costs, *, effect: float, alpha
     )
 
 
-# ---- how it is found ------------------------------------------------------------------------------
+# ---- how it is found ----------------------------------------------------------------------------
 
 
 def _plan(budget_s: float, wanted: BudgetRequest, costs: Costs) -> BudgetPlan | None:
@@ -261,7 +275,8 @@ def _enough(budget_s: float, wanted: BudgetRequest, costs: Costs) -> int | None:
     while high - low > ROUNDED_S:
         middle = (low + high) / 2.0
         low, high = (low, middle) if _plan(middle, wanted, costs) is not None else (middle, high)
-    # What is decidable does not always shrink with every second more: blocks are whole. So the rounded figure is looked at as well.
+    # What is decidable does not always shrink with every second more: blocks are whole. So the
+    # rounded figure is looked at as well.
     rounded = ROUNDED_S * math.ceil(high / ROUNDED_S)
     while _plan(rounded, wanted, costs) is None:
         rounded += ROUNDED_S
@@ -271,7 +286,8 @@ def _enough(budget_s: float, wanted: BudgetRequest, costs: Costs) -> int | None:
 
 
 def _sentence(wanted: BudgetRequest, stages: Sequence[StagePlan], screen: ScreenPlan) -> str:
-    """What the user is told: `screening 14 knobs in 31 rows of 3 blocks (6 min) decides 1.8% each; racing the best ...`."""
+    """What the user is told: `screening 14 knobs in 31 rows of 3 blocks (6 min) decides 1.8% each;
+    racing the best ...`."""
     rows = _counted(len(screen.design.rows), "row")
     knobs, blocks = _counted(len(wanted.factors), "knob"), _counted(screen.blocks, "block")
     apart = {3: ", where what one does is mixed with what two others do together", 4: "", 5: ", interactions told apart"}

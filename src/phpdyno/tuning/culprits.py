@@ -1,4 +1,5 @@
-"""Which changes are to blame when combinations of a screening do not work, although each change works alone."""
+"""Which changes are to blame when combinations of a screening do not work, although each change
+works alone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +11,9 @@ def culprits(
 ) -> tuple[str, ...]:
     """Names of the candidates without which no row would have been broken, as far as the rows tell.
 
-    `idle`: by row, settings that were not seen at work; what makes them is to blame. Rows that broke in another way are explained one
-    candidate after the other by the one that is in most of them and in fewest that work; of several the least promising.
+    `idle`: by row, settings that were not seen at work; what makes them is to blame. Rows that
+    broke in another way are explained one candidate after the other by the one that is in most of
+    them and in fewest that work; of several the least promising.
     """
     found: dict[str, None] = {}
     for row in broken:

@@ -1,4 +1,5 @@
-"""From single changes to the factors of a screening: changes that cannot stand beside each other become levels of one factor."""
+"""From single changes to the factors of a screening: changes that cannot stand beside each other
+become levels of one factor."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,11 +10,13 @@ from phpdyno.knobs.knob import Knob, with_needs
 from phpdyno.stats.screening.factorial import CONTROL, Design, Levels
 
 MOST_LEVELS = 3
-"""A level is tried in one row out of twice the number of its factor's levels; with more, each is seen too seldom to be judged."""
+"""A level is tried in one row out of twice the number of its factor's levels; with more, each is
+seen too seldom to be judged."""
 
 
 class Candidate(Struct, frozen=True):
-    """One change to try: all settings that it makes, and `needs` that the control fulfils already (another change might undo them)."""
+    """One change to try: all settings that it makes, and `needs` that the control fulfils already
+    (another change might undo them)."""
 
     name: str
     settings: dict[str, str]
@@ -30,7 +33,8 @@ def nothing_clashes(_: Candidate, __: Candidate) -> bool:
 
 
 class Factor(Struct, frozen=True):
-    """Changes of which an arm has one at most. `levels` are screened; `later` are tried in the race when a level was not rejected."""
+    """Changes of which an arm has one at most. `levels` are screened; `later` are tried in the race
+    when a level was not rejected."""
 
     name: str
     levels: tuple[Candidate, ...]
@@ -43,7 +47,8 @@ class Factor(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """An arm to be measured: its name, which level of each factor it has (0: the control's), and its changes from the control."""
+    """An arm to be measured: its name, which level of each factor it has (0: the control's), and
+    its changes from the control."""
 
     name: str
     levels: Levels
@@ -56,7 +61,8 @@ class Entry(Struct, frozen=True):
 
 
 def candidates_of(tried: Mapping[str, Sequence[str]], base: Mapping[str, str], knob_of: Callable[[str], Knob]) -> tuple[Candidate, ...]:
-    """The values to try (by full knob name) as candidates, each with what it needs; `base` is what the control has.
+    """The values to try (by full knob name) as candidates, each with what it needs; `base` is what
+    the control has.
 
     Raises DynoError where a value needs what it switches off.
     """
@@ -71,9 +77,10 @@ def candidates_of(tried: Mapping[str, Sequence[str]], base: Mapping[str, str], k
 def factors_of(candidates: Sequence[Candidate], most_levels: int = MOST_LEVELS, clash: Clash = nothing_clashes) -> tuple[Factor, ...]:
     """The candidates as factors, both in the order given (most promising first).
 
-    Two belong to one factor when one makes a setting that the other makes or needs: two values of a setting, or a JIT buffer, which
-    means nothing where the JIT is off; and where they `clash`: a row of a factorial with both would be no arm at all.
-    Raises ValueError: a name twice, a candidate without a setting.
+    Two belong to one factor when one makes a setting that the other makes or needs: two values of a
+    setting, or a JIT buffer, which means nothing where the JIT is off; and where they `clash`: a
+    row of a factorial with both would be no arm at all. Raises ValueError: a name twice, a
+    candidate without a setting.
     """
     if len({each.name for each in candidates}) < len(candidates) or not all(each.settings for each in candidates):
         raise ValueError("every candidate needs a name of its own and a setting")
@@ -90,14 +97,16 @@ def factors_of(candidates: Sequence[Candidate], most_levels: int = MOST_LEVELS, 
 
 
 def narrowed(factors: Sequence[Factor], levels: Levels) -> tuple[Factor, ...]:
-    """As many factors as there are `levels`, the first ones, each with so many levels; its others come later. Raises ValueError: more."""
+    """As many factors as there are `levels`, the first ones, each with so many levels; its others
+    come later. Raises ValueError: more."""
     if len(levels) > len(factors) or any(not 1 <= level <= len(each.levels) for each, level in zip(factors, levels, strict=False)):
         raise ValueError(f"the factors have no {levels} levels")
     return tuple(Factor(each.name, each.choices[:level], each.choices[level:]) for each, level in zip(factors, levels, strict=False))
 
 
 def entry(factors: Sequence[Factor], levels: Levels, name: str = "") -> Entry:
-    """The arm that has these levels, with reserved pages enough for all of it. It is named by its changes unless it is given a name.
+    """The arm that has these levels, with reserved pages enough for all of it. It is named by its
+    changes unless it is given a name.
 
     Raises ValueError: a level that is not there.
     """
@@ -116,15 +125,17 @@ def changes_at(factors: Sequence[Factor], levels: Levels) -> dict[int, Candidate
 
 
 def row_entries(factors: Sequence[Factor], design: Design) -> tuple[Entry, ...]:
-    """One arm for each row of a design, named by its number from 1 on. Raises ValueError: a design for other factors."""
+    """One arm for each row of a design, named by its number from 1 on. Raises ValueError: a design
+    for other factors."""
     if tuple(len(each.levels) for each in factors) != design.factors:
         raise ValueError("the design was made for other factors")
     return tuple(entry(factors, row, f"row {number}") for number, row in enumerate(design.rows, start=1))
 
 
 def batches(design: Design, most_arms: int) -> tuple[tuple[int, ...], ...]:
-    """The rows (their indices) in groups of `most_arms` or fewer, as many as can be up at once; mirror rows stay together, since they are
-    compared within blocks. Groups are as equal as can be. Raises ValueError: fewer than two arms."""
+    """The rows (their indices) in groups of `most_arms` or fewer, as many as can be up at once;
+    mirror rows stay together, since they are compared within blocks. Groups are as equal as can be.
+    Raises ValueError: fewer than two arms."""
     if most_arms < 2:
         raise ValueError("a batch holds two arms or more")
     units = [tuple(each for each in pair if each != CONTROL) for pair in design.mirrors] or [(row,) for row in range(len(design.rows))]

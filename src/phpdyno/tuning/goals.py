@@ -25,8 +25,8 @@ RailName = Literal["memory", "p99", "errors"]
 class GoalReadings(Struct, frozen=True):
     """One arm in one block: totals over its slots. None: was not read.
 
-    `cpu_ns` is PHP's, `stack_ns` that of web server and database as well. `memory_kib` is the private memory of one worker, `p99_ns` the
-    99th percentile of its service times.
+    `cpu_ns` is PHP's, `stack_ns` that of web server and database as well. `memory_kib` is the
+    private memory of one worker, `p99_ns` the 99th percentile of its service times.
     """
 
     requests: int
@@ -39,9 +39,11 @@ class GoalReadings(Struct, frozen=True):
 
 
 class Rails(Struct, frozen=True):
-    """How much more than the control an arm may take, as fractions: memory of a worker, 99th percentile. Errors may not grow at all.
+    """How much more than the control an arm may take, as fractions: memory of a worker, 99th
+    percentile. Errors may not grow at all.
 
-    `memory_kib` more of private memory is no matter whatever its share: a worker of a small app has less than 1 MiB of its own.
+    `memory_kib` more of private memory is no matter whatever its share: a worker of a small app has
+    less than 1 MiB of its own.
     """
 
     memory: float = 0.10
@@ -60,7 +62,8 @@ class Breach(Struct, frozen=True):
 
 
 def gain(goal: Goal, control: GoalReadings, treated: GoalReadings) -> float | None:
-    """log of how many times better than the control an arm was in one block; None where it was not read or nothing was completed.
+    """log of how many times better than the control an arm was in one block; None where it was not
+    read or nothing was completed.
 
     For CPU only from blocks without a failed request: a failed one costs something else.
     """
@@ -77,8 +80,9 @@ def breaches(
 ) -> tuple[Breach, ...]:
     """The guard-rails that an arm broke; entry i of both is of the same block.
 
-    Memory is judged by its mean over the blocks, since it hardly scatters; the percentile when it is certain to have grown by more than is
-    allowed; errors when the arm's share is certain to be the greater one. Raises ValueError: no blocks, different numbers of blocks.
+    Memory is judged by its mean over the blocks, since it hardly scatters; the percentile when it
+    is certain to have grown by more than is allowed; errors when the arm's share is certain to be
+    the greater one. Raises ValueError: no blocks, different numbers of blocks.
     """
     if not control or len(control) != len(treated):
         raise ValueError("guard-rails need the same blocks of both arms, at least one")
@@ -87,9 +91,11 @@ def breaches(
 
 
 def spent_elsewhere(control: Sequence[GoalReadings], treated: Sequence[GoalReadings]) -> str:
-    """In words that what PHP saves is spent by web server and database; '' where all of it together is cheaper, or was not read.
+    """In words that what PHP saves is spent by web server and database; '' where all of it together
+    is cheaper, or was not read.
 
-    By the mean over the blocks: what the whole stack saves is the smaller part of what it costs, so its interval would decide too seldom.
+    By the mean over the blocks: what the whole stack saves is the smaller part of what it costs, so
+    its interval would decide too seldom.
     """
     logs = [
         math.log((one.stack_ns / valid) / (other.stack_ns / of_other))

@@ -1,7 +1,9 @@
-"""Numeric values: what optuna proposes to try next, as a function of everything that was told so far.
+"""Numeric values: what optuna proposes to try next, as a function of everything that was told so
+far.
 
-A study is built anew for each proposal, so nothing has to be stored and a tune that was interrupted goes on as if it had not been.
-optuna is imported when the first value is asked for: it brings SQLAlchemy along, which no other command needs.
+A study is built anew for each proposal, so nothing has to be stored and a tune that was interrupted
+goes on as if it had not been. optuna is imported when the first value is asked for: it brings
+SQLAlchemy along, which no other command needs.
 """
 
 import math
@@ -15,12 +17,13 @@ Values = dict[str, int]
 
 LARGEST_SEED = 1 << 32
 STARTUP = 5
-"""Proposals at random before any model is believed; optuna's own 10 would use up what a tune has time for."""
+"""Proposals at random before any model is believed; optuna's own 10 would use up what a tune has
+time for."""
 
 
 class Number(Struct, frozen=True):
-    """A setting whose value is to be chosen from `low` to `high` in steps; `unit` is written behind it ("M"). `log`: twice as much is as
-    large a step everywhere, and `step` has to be 1."""
+    """A setting whose value is to be chosen from `low` to `high` in steps; `unit` is written behind
+    it ("M"). `log`: twice as much is as large a step everywhere, and `step` has to be 1."""
 
     name: str
     low: int
@@ -38,8 +41,9 @@ class NumericTrial(Struct, frozen=True):
 
 
 class Pooled(Struct, frozen=True):
-    """Everything that was told of the same values: mean log ratio, how many blocks, and the mean drawn towards all others' as far as its
-    noise asks for. It is `shrunk` that optuna is told: the highest of many means is high by luck as well."""
+    """Everything that was told of the same values: mean log ratio, how many blocks, and the mean
+    drawn towards all others' as far as its noise asks for. It is `shrunk` that optuna is told: the
+    highest of many means is high by luck as well."""
 
     values: Values
     mean: float
@@ -48,10 +52,12 @@ class Pooled(Struct, frozen=True):
 
 
 def propose(numbers: Sequence[Number], told: Sequence[NumericTrial], *, sigma_block: float, seed: int) -> Values:
-    """The values to try next. The same arguments give the same values; each proposal has a seed of its own.
+    """The values to try next. The same arguments give the same values; each proposal has a seed of
+    its own.
 
-    `sigma_block` is the standard deviation of one block's log ratio. Values that were told already may be proposed again: they are worth
-    another look. Raises ValueError: no numbers, an empty range, values that were told out of range.
+    `sigma_block` is the standard deviation of one block's log ratio. Values that were told already
+    may be proposed again: they are worth another look. Raises ValueError: no numbers, an empty
+    range, values that were told out of range.
     """
     _check(numbers, told)
     import optuna  # noqa: PLC0415 (takes a second, and only `tune` needs it)
@@ -75,10 +81,12 @@ def settings_of(numbers: Sequence[Number], values: Values) -> dict[str, str]:
 
 
 def pool(told: Sequence[NumericTrial], sigma_block: float) -> tuple[Pooled, ...]:
-    """All that was told, by values in the order of their first telling; values without a block are left out.
+    """All that was told, by values in the order of their first telling; values without a block are
+    left out.
 
-    The shrunk mean is the empirical Bayes one (Efron and Morris 1973): the variance between values is what their means scatter by beyond
-    their noise. Raises ValueError: a log ratio that is not finite, sigma_block below 0.
+    The shrunk mean is the empirical Bayes one (Efron and Morris 1973): the variance between values
+    is what their means scatter by beyond their noise. Raises ValueError: a log ratio that is not
+    finite, sigma_block below 0.
     """
     if not sigma_block >= 0.0 or not all(math.isfinite(value) for each in told for value in each.log_ratios):
         raise ValueError("pooling needs finite log ratios and a deviation of at least 0")
@@ -100,12 +108,14 @@ def pool(told: Sequence[NumericTrial], sigma_block: float) -> tuple[Pooled, ...]
 
 
 def best(told: Sequence[NumericTrial], sigma_block: float) -> Pooled | None:
-    """The values with the highest shrunk mean, of several those with most blocks; None where nothing was told."""
+    """The values with the highest shrunk mean, of several those with most blocks; None where
+    nothing was told."""
     return max(pool(told, sigma_block), key=lambda each: (each.shrunk, each.blocks, each.mean), default=None)
 
 
 def _trust(between: float, noise: float) -> float:
-    """How much of a mean's distance from the others' is its own; a hair even where all of it looks like noise, to keep their order."""
+    """How much of a mean's distance from the others' is its own; a hair even where all of it looks
+    like noise, to keep their order."""
     whole = between + noise
     return max(0.01, between / whole) if whole > 0.0 else 1.0
 

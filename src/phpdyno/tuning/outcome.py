@@ -1,4 +1,5 @@
-"""What the statistics of a stage say, as the record of a tune keeps it: names and ratios instead of numbers of factors and logarithms."""
+"""What the statistics of a stage say, as the record of a tune keeps it: names and ratios instead of
+numbers of factors and logarithms."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,7 +48,8 @@ def race_found(
     alpha: float,
     mixture: float,
 ) -> Race:
-    """How every entry fared, those that are left first. `broken` says of some why they may not win."""
+    """How every entry fared, those that are left first. `broken` says of some why they may not
+    win."""
     logs = {each.name: tuple(each.log_ratios.values()) for each in running}
     fates = dict(broken)
     if standing is not None:
@@ -69,7 +71,8 @@ def race_found(
 
 
 def all_stay(parts: Sequence[PartFound], why: str) -> tuple[PartFound, ...]:
-    """Parts of a winner that is adopted whole: those that were to be reverted stay, because what would be left was not adopted."""
+    """Parts of a winner that is adopted whole: those that were to be reverted stay, because what
+    would be left was not adopted."""
     reason = f"it stays: what is left without the reverted parts was not adopted ({why})"
     return tuple(each if each.kept else structs.replace(each, kept=True, reason=reason) for each in parts)
 

@@ -1,4 +1,5 @@
-"""A script that preloads what an app really loads: kept in the cache, as text of a bundle, in words."""
+"""A script that preloads what an app really loads: kept in the cache, as text of a bundle, in
+words."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,7 +20,8 @@ LEAST_SCRIPTS = 2
 
 
 def place(files: Sequence[str]) -> str:
-    """The script in the cache, which the servers' account can read, named by its content: each session finds the same. Raises DynoError."""
+    """The script in the cache, which the servers' account can read, named by its content: each
+    session finds the same. Raises DynoError."""
     text = render_preload(files)
     path = cache_dir() / FOLDER / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.php"
     try:

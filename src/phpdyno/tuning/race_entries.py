@@ -13,7 +13,8 @@ from phpdyno.tuning.factors import Entry, Factor, entry
 MOST_MIXED = 0.5
 """An interaction whose estimate holds another one by this part or more is nobody's to claim."""
 PART_OF_MARGIN = 0.5
-"""Of what is open takes part what looks to bring this part of the margin: a change that brings less is one more thing to go wrong."""
+"""Of what is open takes part what looks to bring this part of the margin: a change that brings less
+is one more thing to go wrong."""
 
 
 class Judged(Struct, frozen=True):
@@ -26,7 +27,8 @@ class Judged(Struct, frozen=True):
 
 
 def judged(screened: Screened, margin: float) -> tuple[Judged, ...]:
-    """All levels; `margin` is the relevance margin as a fraction. Raises ValueError: a margin below 0."""
+    """All levels; `margin` is the relevance margin as a fraction. Raises ValueError: a margin below
+    0."""
     bound = margin_log(margin)
     return tuple(Judged(each.factor, each.level, _standing(each, bound), each.effect) for each in screened.mains)
 
@@ -34,8 +36,9 @@ def judged(screened: Screened, margin: float) -> tuple[Judged, ...]:
 def race_entries(factors: Sequence[Factor], screened: Screened, *, margin: float) -> tuple[Entry, ...]:
     """Who may race, the most promising first; none when everything was rejected.
 
-    What all effects together say is best; all that is certain to help; all that may and looks to; the best with another level of a factor,
-    or with what the factor has for later; the best without one of its parts, the least certain first; each change alone.
+    What all effects together say is best; all that is certain to help; all that may and looks to;
+    the best with another level of a factor, or with what the factor has for later; the best without
+    one of its parts, the least certain first; each change alone.
     """
     kept = {(each.factor, each.level): each for each in judged(screened, margin) if _hopeful(each, PART_OF_MARGIN * margin_log(margin))}
     if not kept:
@@ -55,16 +58,19 @@ def race_entries(factors: Sequence[Factor], screened: Screened, *, margin: float
 
 
 def without_common(every: Sequence[Entry], refused: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Those of `every` that have nothing of what all of the `refused` have in common; none where these have nothing in common."""
+    """Those of `every` that have nothing of what all of the `refused` have in common; none where
+    these have nothing in common."""
     parts = [{(place, level) for place, level in enumerate(each.levels) if level} for each in refused]
     common = set.intersection(*parts) if parts else set()
     return tuple(each for each in every if common and not any(each.levels[place] == level for place, level in common))
 
 
 def predicted(screened: Screened, levels: Levels) -> float:
-    """What the effects say an arm's log ratio with the control is, with the interactions that are certain and mixed with no other.
+    """What the effects say an arm's log ratio with the control is, with the interactions that are
+    certain and mixed with no other.
 
-    A main effect is the mean over what the others are at, so it holds half of each interaction of its factor.
+    A main effect is the mean over what the others are at, so it holds half of each interaction of
+    its factor.
     """
     mains = {(each.factor, each.level): _value(each.effect) for each in screened.mains}
     total = sum(mains.get((factor, level), 0.0) for factor, level in enumerate(levels) if level)

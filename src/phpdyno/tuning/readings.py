@@ -1,5 +1,5 @@
-"""From the observations of finished comparisons to what the statistics ask for. Excluded observations are left out everywhere, but for the
-noise where too few are left."""
+"""From the observations of finished comparisons to what the statistics ask for. Excluded
+observations are left out everywhere, but for the noise where too few are left."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,20 @@ LEAST_SIGMA = 0.0005
 
 
 def goal_ratio(goal: Goal, seen: Observation) -> float | None:
-    """log of how many times better than the control an arm was in one block, by the goal; None where that was not read."""
+    """log of how many times better than the control an arm was in one block, by the goal; None
+    where that was not read."""
     if goal == "cpu":
         return seen.log_ratio
     return gain(goal, measured(seen.control), measured(seen.treated))
 
 
 def noise_of(goal: Goal, seen: Noise, aa: Sequence[Observation]) -> Noise:
-    """What identical arms differ by in the goal: `seen` for a mean; a percentile and a worker's memory by A/A blocks of their own.
+    """What identical arms differ by in the goal: `seen` for a mean; a percentile and a worker's
+    memory by A/A blocks of their own.
 
-    The expected log ratio of A/A is 0. All of a percentile's noise is taken for that of its pairs, which more of them average out, and none
-    for less than the mean's; a worker holds what it drew at its start, so memory's is that of starts. Where nothing was read, as `seen`.
+    The expected log ratio of A/A is 0. All of a percentile's noise is taken for that of its pairs,
+    which more of them average out, and none for less than the mean's; a worker holds what it drew
+    at its start, so memory's is that of starts. Where nothing was read, as `seen`.
     """
     if goal not in {"p99", "memory"}:
         return seen
@@ -41,7 +44,8 @@ def noise_of(goal: Goal, seen: Noise, aa: Sequence[Observation]) -> Noise:
 
 
 def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: Mapping[str, int]) -> tuple[RowReading, ...]:
-    """The readings of a screening from its batches, which were comparisons of their own; `rows` says which arm is which row of the design.
+    """The readings of a screening from its batches, which were comparisons of their own; `rows`
+    says which arm is which row of the design.
 
     A block of one batch is no block of another. Arms that are no rows are left out.
     """
@@ -58,8 +62,8 @@ def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: 
 
 
 def by_block(goal: Goal, heats: Sequence[Sequence[Observation]], treatment: str) -> dict[int, float]:
-    """The log ratios of one arm against the control by block, over heats that were comparisons of their own: what a race and an ablation
-    compare. Blocks of a later heat have higher numbers."""
+    """The log ratios of one arm against the control by block, over heats that were comparisons of
+    their own: what a race and an ablation compare. Blocks of a later heat have higher numbers."""
     found: dict[int, float] = {}
     before = 0
     for heat in heats:

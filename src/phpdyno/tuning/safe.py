@@ -1,4 +1,5 @@
-"""Which of many things can be had together: the largest set that a test lets pass, found by halving."""
+"""Which of many things can be had together: the largest set that a test lets pass, found by
+halving."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +7,8 @@ from msgspec import Struct
 
 
 class Subset(Struct, frozen=True):
-    """Items that have passed the test together, unless there are none, and how many could not be tested."""
+    """Items that have passed the test together, unless there are none, and how many could not be
+    tested."""
 
     passed: tuple[str, ...]
     untested: int

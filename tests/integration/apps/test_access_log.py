@@ -1,4 +1,5 @@
-"""Access logs that a real nginx wrote, of requests as browsers, scanners and attackers send them."""
+"""Access logs that a real nginx wrote, of requests as browsers, scanners and attackers send
+them."""
 
 import shutil
 import socket

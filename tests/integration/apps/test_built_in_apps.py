@@ -1,4 +1,5 @@
-"""The built-in apps that are made of Debian's packages: really downloaded, prepared, served and compared."""
+"""The built-in apps that are made of Debian's packages: really downloaded, prepared, served and
+compared."""
 
 import functools
 import os
@@ -27,7 +28,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.alone]
 APPS = {"symfony-hello": symfony_hello, "mediawiki": mediawiki, "wordpress": wordpress}
 NAMES = [pytest.param(name, marks=pytest.mark.long if name == "mediawiki" else ()) for name in APPS]
 BUDGETS = {"symfony-hello": "30s", "mediawiki": "90s", "wordpress": "40s"}
-"""Several times what the fewest blocks take: a start of mediawiki with its warm-up takes seconds."""
+"""Several times what the fewest blocks take: a start of mediawiki with its warm-up takes
+seconds."""
 LEAST_BYTES = {"symfony-hello": 130, "mediawiki": 15_000, "wordpress": 20_000}
 SETTINGS = [
     pytest.param(name, setting, value, marks=pytest.mark.long if name == "mediawiki" else ())
@@ -45,9 +47,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def answers_of(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Callable[..., list[list[Answer]]]:
-    """The targets' answers, several times, of a copy that served each once before; nothing of it may be written after that.
+    """The targets' answers, several times, of a copy that served each once before; nothing of it
+    may be written after that.
 
-    The `number` tells copies with the same environment apart; one that was asked already is not asked again.
+    The `number` tells copies with the same environment apart; one that was asked already is not
+    asked again.
     """
 
     @functools.cache

@@ -99,7 +99,8 @@ def git(folder: Path, *argv: str) -> str:
 
 @pytest.fixture
 def shop() -> Iterator[Path]:
-    """A repository in which v1 is the work tree's code but slower, v2 answers differently, and hooks would leave traces."""
+    """A repository in which v1 is the work tree's code but slower, v2 answers differently, and
+    hooks would leave traces."""
     home = Path(tempfile.mkdtemp(prefix="pd-shop-", dir="/tmp"))
     home.chmod(0o755)  # its owner, who is not root, has to reach it
     repository = home / "shop"

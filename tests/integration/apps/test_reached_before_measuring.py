@@ -1,4 +1,5 @@
-"""What an app reaches for is told before the first block, by name, and is in the report; its services have figures of their own."""
+"""What an app reaches for is told before the first block, by name, and is in the report; its
+services have figures of their own."""
 
 import shutil
 from pathlib import Path

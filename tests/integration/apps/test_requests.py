@@ -1,4 +1,5 @@
-"""Methods, headers, cookies and bodies through real servers: PHP sees the same over both transports; and a page for the logged in."""
+"""Methods, headers, cookies and bodies through real servers: PHP sees the same over both
+transports; and a page for the logged in."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""What root reads for an app of somebody else's, with real accounts, git and tar: never more than that account may read."""
+"""What root reads for an app of somebody else's, with real accounts, git and tar: never more than
+that account may read."""
 
 import os
 import pwd
@@ -213,7 +214,8 @@ def test_a_dump_and_a_root_of_bob_s_own_are_copied(home: Path, tmp_path: Path, u
 def test_root_and_whoever_called_sudo_name_what_they_like(
     home: Path, root_alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caller: int
 ) -> None:
-    """The site's tree is somebody else's, with a file that only its own account and root can read."""
+    """The site's tree is somebody else's, with a file that only its own account and root can
+    read."""
     described(home, f'docroot = "{root_alone}/public"\nroot = "{root_alone}"')
     for path in (home / "shop", root_alone / "public", root_alone / "public/index.php"):
         os.chown(path, 33, 33)
@@ -333,7 +335,8 @@ ln -s %s "$HOME/phpdyno.ini"
 
 
 def test_what_a_prepare_command_leaves_in_its_home_leads_root_nowhere(home: Path, tmp_path: Path) -> None:
-    """Nor may it write where the settings lie that the next one is started with, as for a commit of an arm's."""
+    """Nor may it write where the settings lie that the next one is started with, as for a commit of
+    an arm's."""
     victim = home / "secret"
     (home / "prepare.sh").write_text(PREPARE % victim)
     described(home, f'docroot = "public"\nprepare = ["sh", "{home}/prepare.sh"]')

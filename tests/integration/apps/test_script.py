@@ -1,4 +1,5 @@
-"""A command-line script as workload, on the real PHP: its host, its instances, and what it is refused for."""
+"""A command-line script as workload, on the real PHP: its host, its instances, and what it is
+refused for."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -133,7 +134,8 @@ def test_cpu_of_an_operation_is_metered_and_nothing_else(tmp_path: Path, groups:
         for reading in readings:
             assert not reading.failures
             assert reading.web_ns == 0
-        # A little less is the account's own coarseness, more is what our host and the loop's last turn add: now and then more of it.
+        # A little less is the account's own coarseness, more is what our host and the loop's last
+        # turn add: now and then more of it.
         costs = sorted(reading.php_ns for reading in readings)
         assert 55e6 < costs[0] < 70e6
         assert costs[-1] < 100e6

@@ -1,4 +1,5 @@
-"""An app whose own configuration names production's servers, unchanged: private ones stand at their addresses in the bottle."""
+"""An app whose own configuration names production's servers, unchanged: private ones stand at their
+addresses in the bottle."""
 
 import shutil
 import subprocess

@@ -1,4 +1,5 @@
-"""A large app stands in the bottle as an overlay over its original: ready at once, at its own path, and nothing of the original changes."""
+"""A large app stands in the bottle as an overlay over its original: ready at once, at its own path,
+and nothing of the original changes."""
 
 import hashlib
 import json
@@ -34,7 +35,8 @@ ASK = "; ".join(
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A tree of more files than are copied, with a directory and a file that links lead to outside of it."""
+    """A tree of more files than are copied, with a directory and a file that links lead to outside
+    of it."""
     site = tmp_path / "site"
     (site / "public").mkdir(parents=True)
     (site / "public" / "index.php").write_text(PAGE)

@@ -1,4 +1,5 @@
-"""Training on the distribution's php-fpm: it counts nothing here, and what it answers on the way is looked at as that of any other."""
+"""Training on the distribution's php-fpm: it counts nothing here, and what it answers on the way is
+looked at as that of any other."""
 
 from pathlib import Path
 
@@ -21,11 +22,13 @@ if (filesize($counter) >= 100 && filesize($counter) < 110) {
     echo '{"status": "ok", "items": [1, 2, 3]}';
 }
 """
-"""From the hundredth request of a worker on ten are answered by a fault, with status 200 and about as many bytes as ever."""
+"""From the hundredth request of a worker on ten are answered by a fault, with status 200 and about
+as many bytes as ever."""
 
 
 def train(place: Path, page: str) -> tuple[int, list[int]]:
-    """How many requests it was trained on, and how many each worker has counted itself. Raises WrongAnswer."""
+    """How many requests it was trained on, and how many each worker has counted itself. Raises
+    WrongAnswer."""
     with plain_bench(place, index=page) as bench:
         counters = bench.supervisor.directory("counters", private=False)
         trainer = Trainer(Beside(bench, plain_arm("control"), bench.app.workload), bench.app.workload)

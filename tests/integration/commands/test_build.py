@@ -1,7 +1,8 @@
-"""Builds on a tiny PHP, from its source to a comparison: compiled to count, trained, compiled by its profile, laid out, climbed.
+"""Builds on a tiny PHP, from its source to a comparison: compiled to count, trained, compiled by
+its profile, laid out, climbed.
 
-The source comes from the distribution's archive, and is compiled without any extension but opcache: minutes instead of tens of them. One
-is whole: a drop-in.
+The source comes from the distribution's archive, and is compiled without any extension but opcache:
+minutes instead of tens of them. One is whole: a drop-in.
 """
 
 import itertools
@@ -38,7 +39,8 @@ BROKEN = "march=no-such-machine"
 NEEDED_S = 12 * MINUTE_S
 """For one test: the longest takes ten on a slow host."""
 UNTIL = "PHPDYNO_TEST_UNTIL"
-"""When continuous integration is ended, in seconds since 1970; whoever does not set it has the time."""
+"""When continuous integration is ended, in seconds since 1970; whoever does not set it has the
+time."""
 Tiny = tuple[str | Path, ...]
 
 
@@ -62,7 +64,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, tiny: Tiny) -> dict[str, Any]:
-    """The build by the recipe, as the command tells of it: out of the cache where a test before or an earlier run has made it."""
+    """The build by the recipe, as the command tells of it: out of the cache where a test before or
+    an earlier run has made it."""
     # What is made for several tests is made before what each of them asks for.
     skip_when_late()
     return built(tmp_path_factory.mktemp("finished"), tiny)
@@ -183,7 +186,8 @@ def test_a_php_for_threads_and_this_processor_answers_as_the_control_does(tmp_pa
 
 
 def test_a_drop_in_has_its_own_opcache_and_every_other_extension_is_the_distributions(tmp_path: Path) -> None:
-    """The whole PHP: the same options as the one that is there, but for what is a shared extension."""
+    """The whole PHP: the same options as the one that is there, but for what is a shared
+    extension."""
     argv = ("build", "--train", "hello", "--recipe", "o2", "--training", "3s", "--runs", tmp_path, "--json")
     answer = phpdyno(*argv, timeout_s=15 * MINUTE_S)
     if "compiling PHP needs" in answer.stderr:
@@ -246,7 +250,8 @@ def test_a_disk_without_room_for_the_sources_and_one_that_fills_up_while_compili
 
 
 def interrupted_and_gone_on_with(command: str, runs: Path, *asked: str | Path) -> tuple[Path, dict[str, Any]]:
-    """A run that is interrupted once a block is measured, and resumed to its end: its directory, and what it came to."""
+    """A run that is interrupted once a block is measured, and resumed to its end: its directory,
+    and what it came to."""
     working = start(command, *asked, "--runs", runs, "--json")
     await_journal(runs, "block", timeout_s=25 * MINUTE_S, by=working)
     working.send_signal(signal.SIGINT)

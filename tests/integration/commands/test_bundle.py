@@ -1,4 +1,5 @@
-"""A bundle on a real php-fpm that was started by hand: tested by it, proved on its workers, rolled back."""
+"""A bundle on a real php-fpm that was started by hand: tested by it, proved on its workers, rolled
+back."""
 
 import os
 from collections.abc import Iterator

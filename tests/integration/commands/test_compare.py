@@ -1,4 +1,5 @@
-"""`phpdyno compare` on real servers: verdicts, proofs, interleaving, resume, reports from the journal alone."""
+"""`phpdyno compare` on real servers: verdicts, proofs, interleaving, resume, reports from the
+journal alone."""
 
 import os
 import re
@@ -29,10 +30,12 @@ def test_a_large_effect_is_found_with_its_sign_and_everything_is_journaled(tmp_p
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *arms, *asked, "--runs", runs, "--json")
     assert answer.returncode == 3, answer.stdout + answer.stderr  # one has regressed
     assert document(answer)["schema"] == "phpdyno.compare/1"
-    # Three quarters of the loop away, or three loops more: the true ratios are about 4 and 1/4, whatever else a request costs.
+    # Three quarters of the loop away, or three loops more: the true ratios are about 4 and 1/4,
+    # whatever else a request costs.
     assert row(answer, "env.TURNS=10000")["kind"] == "improved"
     assert row(answer, "env.TURNS=160000")["kind"] == "regressed"
-    # Far from its neighbours, whatever the host does; a direction may be claimed by chance, but none that matters.
+    # Far from its neighbours, whatever the host does; a direction may be claimed by chance, but
+    # none that matters.
     assert 0.8 < row(answer, "A/A")["ratio"] < 1.25, row(answer, "A/A")
     assert row(answer, "A/A")["relevance"] != "relevant"
     records = records_of(runs)
@@ -43,7 +46,8 @@ def test_a_large_effect_is_found_with_its_sign_and_everything_is_journaled(tmp_p
 
 
 def check_samples(runs: Path, records: list[Record]) -> None:
-    """The samples of a block add up to what the journal says of it, and both slots of a pair drove the same requests."""
+    """The samples of a block add up to what the journal says of it, and both slots of a pair drove
+    the same requests."""
     block = next(record for record in records if isinstance(record, BlockDone))
     with np.load(the_run(runs) / block.samples) as samples:
         for observation in block.observations:

@@ -1,4 +1,5 @@
-"""`phpdyno compare --script` on the real PHP: verdicts, proofs, invalid arms, refusals, resume, nothing left."""
+"""`phpdyno compare --script` on the real PHP: verdicts, proofs, invalid arms, refusals, resume,
+nothing left."""
 
 import os
 import signal
@@ -30,7 +31,8 @@ def test_planted_effects_are_found_with_their_sign_and_the_rest_is_journaled(tmp
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "env.SPIN=10000")["kind"] == "improved"
     assert row(answer, "env.SPIN=160000")["kind"] == "regressed"
-    # Far from its neighbours, whatever the host does; a direction may be claimed by chance, but none that matters.
+    # Far from its neighbours, whatever the host does; a direction may be claimed by chance, but
+    # none that matters.
     assert 0.8 < row(answer, "A/A")["ratio"] < 1.25, row(answer, "A/A")
     assert row(answer, "A/A")["relevance"] != "relevant"
     assert "script bench.php, operation main" in document(answer)["workload"]

@@ -1,4 +1,5 @@
-"""Clients of Tarantool held against each other on the real server, from the command line to what is printed."""
+"""Clients of Tarantool held against each other on the real server, from the command line to what is
+printed."""
 
 import re
 import shutil

@@ -1,4 +1,5 @@
-"""`phpdyno doctor` on this very host, and on poorer ones made of it: no strace, no ptrace, no /sys, one core, no servers."""
+"""`phpdyno doctor` on this very host, and on poorer ones made of it: no strace, no ptrace, no /sys,
+one core, no servers."""
 
 import ctypes
 import os

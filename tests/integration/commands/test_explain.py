@@ -1,4 +1,5 @@
-"""phpdyno explain, as a stranger uses it: on apps whose time goes to a known place, and where the host does not let us look."""
+"""phpdyno explain, as a stranger uses it: on apps whose time goes to a known place, and where the
+host does not let us look."""
 
 import os
 import shutil

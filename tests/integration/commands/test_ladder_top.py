@@ -1,4 +1,5 @@
-"""What goes on top of a ladder's best build, on real servers: which scripts php-fpm can preload, and what it maps."""
+"""What goes on top of a ladder's best build, on real servers: which scripts php-fpm can preload,
+and what it maps."""
 
 import os
 from pathlib import Path

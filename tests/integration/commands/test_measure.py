@@ -1,4 +1,5 @@
-"""`phpdyno measure` on real servers: figures with intervals, readings, bottleneck, interruption, a second opinion."""
+"""`phpdyno measure` on real servers: figures with intervals, readings, bottleneck, interruption, a
+second opinion."""
 
 import shutil
 import signal
@@ -43,7 +44,8 @@ WORD = "<?php echo str_repeat(getenv('WORD') ?: 'same ', 100);\n"
 LEVEL = 0.95
 OPEN = Point(OPEN_CONNECTIONS, 0.7)
 RIVALS = tuple(tool for tool in ("wrk", "ab") if shutil.which(tool))
-# A budget that is always too small, so that each sweep takes what three rounds need on this host, and no longer.
+# A budget that is always too small, so that each sweep takes what three rounds need on this host,
+# and no longer.
 ASKED = MeasureRequest(AppSource(reference="hello"), budget_s=1.0, most_budget_s=300.0)
 
 
@@ -76,14 +78,16 @@ def swept(runs: Path, asked: MeasureRequest) -> Sweep:
     if sweep.rounds > sweep.lengths.rounds:
         assert any(visit.excluded for visit in sweep.visits)
     else:
-        # The promised rounds are made however slow the host has become since the first one; others only while they fit.
+        # The promised rounds are made however slow the host has become since the first one; others
+        # only while they fit.
         assert sweep.spent_s < (2.0 if sweep.rounds == LEAST_ROUNDS else 1.2) * sweep.budget_s
     return sweep
 
 
 @pytest.fixture(scope="module")
 def hello(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """hello at two loads and in an open loop, and beside those of the other generators that are installed."""
+    """hello at two loads and in an open loop, and beside those of the other generators that are
+    installed."""
     asked = structs.replace(ASKED, points=points_of((1, 5), 0.7), seed=3, cross_check=bool(RIVALS))
     return swept(tmp_path_factory.mktemp("hello"), asked)
 
@@ -109,8 +113,9 @@ def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
     assert set(hello.facts) == {"default"}
     for point in (Point(1), Point(5)):
         check_counts(at(hello, point))
-    # On two cores nginx and the generator share one. At thousands of requests a second, one visit in six to one in two is late there by
-    # the declared 5 % of response times of a few milliseconds, and a sweep may have none that counts: that is said, not hidden.
+    # On two cores nginx and the generator share one. At thousands of requests a second, one visit
+    # in six to one in two is late there by the declared 5 % of response times of a few
+    # milliseconds, and a sweep may have none that counts: that is said, not hidden.
     opened = at(hello, OPEN)
     assert all(visit.valid == visit.requests > 0 for visit in opened)
     for visit in opened:
@@ -131,8 +136,9 @@ def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:
 
 @pytest.mark.alone
 def test_an_open_loop_has_response_times_where_they_are_the_servers(tmp_path: Path, runs: Path) -> None:
-    """Answers take 20 ms at least, so the generator may be 1 ms late at its 99th percentile. In 24 visits it was late for less than 1 % of
-    the response time in 22, for 3.4 % at most, and one visit in three that counts is enough."""
+    """Answers take 20 ms at least, so the generator may be 1 ms late at its 99th percentile. In 24
+    visits it was late for less than 1 % of the response time in 22, for 3.4 % at most, and one
+    visit in three that counts is enough."""
     source = AppSource(docroot=str(site(tmp_path / "slow", index=SLOW)), urls=("/",))
     sweep = swept(runs, structs.replace(ASKED, source=source, points=points_of((1, 5), 0.7)))
     check_counts(at(sweep, OPEN))
@@ -163,7 +169,8 @@ def check_counts(seen: tuple[Visit, ...]) -> None:
 
 
 def check_lateness(visit: Visit) -> None:
-    """A visit of an open loop counts unless a covariate says otherwise, and the one that is the generator's does so where it should."""
+    """A visit of an open loop counts unless a covariate says otherwise, and the one that is the
+    generator's does so where it should."""
     share = visit.lag_p99_ns / histogram_of(visit.times).percentile(99.0)
     # A histogram's percentile is up to 0.1 % above the one that was judged by.
     if not visit.excluded:
@@ -175,7 +182,8 @@ def check_lateness(visit: Visit) -> None:
 
 
 def check_figures(seen: tuple[Visit, ...]) -> None:
-    """Throughput, CPU and percentiles of a point of hello through nginx, over the rounds that count."""
+    """Throughput, CPU and percentiles of a point of hello through nginx, over the rounds that
+    count."""
     assert counting(seen), [visit.excluded for visit in seen]
     rate = throughput(seen, LEVEL)
     assert rate is not None
@@ -206,7 +214,8 @@ def check_visit(visit: Visit) -> None:
 
 
 def check_open(sweep: Sweep) -> None:
-    """The open loop offered what was planned and is described as one; memory was read at the largest closed point of every other round."""
+    """The open loop offered what was planned and is described as one; memory was read at the
+    largest closed point of every other round."""
     assert sweep.lengths is not None
     for visit in at(sweep, OPEN):
         assert visit.rate_per_s == sweep.lengths.open_rate_per_s["default"] > 0
@@ -235,8 +244,9 @@ def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: 
     rate = throughput(busy, LEVEL)
     assert rate is not None
     assert 250 < rate.value < 400
-    # Workers are counted in every other round at least; one that has just answered may still be counted beside the next. A visit asks a
-    # few times only, so one of them may meet that in most of its answers; all of them together do not.
+    # Workers are counted in every other round at least; one that has just answered may still be
+    # counted beside the next. A visit asks a few times only, so one of them may meet that in most
+    # of its answers; all of them together do not.
     for visits, most in ((alone, 1.5), (busy, 2.0)):
         counted = [visit.busy_workers for visit in visits if visit.busy_workers is not None]
         assert len(counted) >= len(visits) // 2

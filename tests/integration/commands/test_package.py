@@ -1,4 +1,5 @@
-"""The package of a build, made by the real dpkg and unpacked again. What is packed is a copy of the distribution's own php-fpm."""
+"""The package of a build, made by the real dpkg and unpacked again. What is packed is a copy of the
+distribution's own php-fpm."""
 
 import os
 import shutil
@@ -35,8 +36,8 @@ def installed() -> Build:
 
 
 def pack(build: Build, tmp_path: Path) -> tuple[Path, Path]:
-    """The package of a build that consists of the distribution's files, and its directory where it was unpacked, for which its texts are
-    written anew."""
+    """The package of a build that consists of the distribution's files, and its directory where it
+    was unpacked, for which its texts are written anew."""
     theirs, place = Path(ini_files(str(FPM)).extension_dir), tmp_path / "build"
     added = (theirs / "ctype.so",) if build.alone else ()
     assemble(Built({"php-fpm": FPM}, theirs / "opcache.so", added), place, None if build.alone else theirs)

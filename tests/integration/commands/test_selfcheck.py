@@ -66,7 +66,8 @@ def test_interrupted_and_killed_on_the_way_a_selfcheck_finds_what_was_planted_an
     (numberless,) = [row for row in found["rows"] if row["check"] == "comparisons without a number"]
     assert (numberless["estimate"], numberless["comparisons"]) == (0.0, 4)
     for each in checks.compared:
-        # None may be wrong at this size but by bad luck; what is kept must be a run that can be reported.
+        # None may be wrong at this size but by bad luck; what is kept must be a run that can be
+        # reported.
         assert not each.kept or phpdyno("report", run / each.kept).returncode == 0
     assert not (run / "current").exists()
     assert not list((run / "logs").glob("php-fpm-*"))
@@ -74,7 +75,8 @@ def test_interrupted_and_killed_on_the_way_a_selfcheck_finds_what_was_planted_an
 
 
 def check_compared(checks: Checks, ends: tuple[int, ...]) -> None:
-    """What was planted, and what all comparisons say of it; the sessions made those up to each of `ends`."""
+    """What was planted, and what all comparisons say of it; the sessions made those up to each of
+    `ends`."""
     assert checks.ground is not None
     assert checks.ground.effect == pytest.approx(math.log(1.2), rel=1e-3)
     assert (checks.header.wish.app, checks.ground.turns) == ("hello", 100)
@@ -86,7 +88,8 @@ def check_compared(checks: Checks, ends: tuple[int, ...]) -> None:
     assert sorted(each.verdict for each in checks.compared if each.kind == "planted") == ["improved", "regressed"]
     for number, each in enumerate(checks.compared):
         if each.kind == "planted":
-            # The size is the selfcheck's own business; that it is the planted one and nothing else must show here as well.
+            # The size is the selfcheck's own business; that it is the planted one and nothing else
+            # must show here as well.
             assert each.truth == pytest.approx(math.log(1.2 if each.swapped else 1 / 1.2), rel=1e-3)
             assert each.ratio is not None
             # Wide: five blocks beside neighbours that take half of the time have been seen at 2.2.

@@ -1,4 +1,5 @@
-"""`phpdyno size` on real servers: full cores, sleeping requests, a leak, limits, interruption, memory that runs out."""
+"""`phpdyno size` on real servers: full cores, sleeping requests, a leak, limits, interruption,
+memory that runs out."""
 
 import json
 import signal
@@ -49,7 +50,8 @@ def sized(docroot: Path, runs: Path, *argv: str) -> SizeFound:
 @pytest.mark.alone
 def test_full_cores_want_few_workers_and_the_pool_is_a_bundle(tmp_path: Path, runs: Path) -> None:
     found = sized(site(tmp_path / "site", index=COMPUTES), runs, "--budget", "15s", "--no-managers")
-    # However full the cores, one worker is as good as any but for the moments in which it waits for its next request.
+    # However full the cores, one worker is as good as any but for the moments in which it waits for
+    # its next request.
     assert found.recommended.workers <= 4
     assert "The cores are full: no number of workers helps" in " ".join(found.sentences)
     assert found.outcome == "finished"
@@ -65,7 +67,8 @@ def test_full_cores_want_few_workers_and_the_pool_is_a_bundle(tmp_path: Path, ru
 def test_sleeping_requests_want_many_and_a_dynamic_pool_starts_one_a_second(tmp_path: Path, runs: Path) -> None:
     argv = ("--budget", "25s", "--most", "16", "--rate", "300/s", "--p99", "200ms")
     found = sized(site(tmp_path / "site", index=SLEEPS), runs, *argv)
-    # Six are at work on the mean; two for each core would serve a hundred a second for each of them.
+    # Six are at work on the mean; two for each core would serve a hundred a second for each of
+    # them.
     assert 7 <= found.recommended.workers <= 16
     # How sure it is follows from how much visits scatter on this machine.
     assert found.recommended.reason in {"objective", "unsure", "cap"}

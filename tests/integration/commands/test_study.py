@@ -1,4 +1,5 @@
-"""`phpdyno study` on real servers: resumed after an interruption, with its page, its ordinary runs, and its syscalls."""
+"""`phpdyno study` on real servers: resumed after an interruption, with its page, its ordinary runs,
+and its syscalls."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""`phpdyno tune` on real servers: a page whose truth is known, from the search to the bundle; interruption; what cannot be decided."""
+"""`phpdyno tune` on real servers: a page whose truth is known, from the search to the bundle;
+interruption; what cannot be decided."""
 
 import json
 import signal
@@ -15,14 +16,16 @@ from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
 
-# Arithmetic in a loop, which machine code makes several times cheaper: far beyond any noise of a shared machine.
+# Arithmetic in a loop, which machine code makes several times cheaper: far beyond any noise of a
+# shared machine.
 LOOP = """<?php
 require __DIR__ . '/part.php';
 function turn(int $turns): int { $sum = 0; for ($i = 0; $i < $turns; $i++) { $sum = ($sum * 31 + $i) & 0xffffff; } return $sum; }
 echo '<html><body>', turn(150000), part(), '</body></html>';
 """
 PART = "<?php function part(): string { return str_repeat('<p>A paragraph that stays.</p>', 40); }\n"
-# The JIT is worth far more than 10 % there, so that much is decidable in a minute or two whatever the neighbours do.
+# The JIT is worth far more than 10 % there, so that much is decidable in a minute or two whatever
+# the neighbours do.
 MARGIN = ("--margin", "10%")
 KNOBS = (*MARGIN, "--knob", "ini.opcache.jit", "--knob", "ini.realpath_cache_ttl", "--knob", "ini.output_buffering")
 
@@ -71,7 +74,8 @@ def interrupted_in(phase: str, runs: Path, process: subprocess.Popen[str]) -> No
 
 @pytest.mark.long
 def test_a_tune_that_is_interrupted_in_every_phase_goes_on_without_losing_a_block(docroot: Path, runs: Path) -> None:
-    # A second change that helps by itself: assertions that are not compiled. So the winner has two parts to be taken apart.
+    # A second change that helps by itself: assertions that are not compiled. So the winner has two
+    # parts to be taken apart.
     asserting = "for ($k = 0; $k < 40000; $k++) { assert($k >= 0); }\necho '<html>"
     (docroot / "index.php").write_text(LOOP.replace("echo '<html>", asserting))
     two = ("--control", "ini.zend.assertions=1", "--knob", "ini.opcache.jit=tracing", "--knob", "ini.zend.assertions=-1", *MARGIN)
@@ -103,7 +107,8 @@ def test_a_tune_that_is_interrupted_in_every_phase_goes_on_without_losing_a_bloc
 
 
 def test_a_budget_that_decides_nothing_is_refused_with_one_that_is_enough(docroot: Path, runs: Path) -> None:
-    # Half a second and more for each request: on no host do the fewest blocks of the fewest arms fit.
+    # Half a second and more for each request: on no host do the fewest blocks of the fewest arms
+    # fit.
     (docroot / "index.php").write_text(LOOP.replace("150000", "60000000"))
     answer = phpdyno("tune", "--docroot", docroot, "--url", "/", *KNOBS[2:], "--budget", "60s", "--runs", runs, timeout_s=200.0)
     assert answer.returncode == 1
@@ -111,7 +116,8 @@ def test_a_budget_that_decides_nothing_is_refused_with_one_that_is_enough(docroo
     assert wait_for_no_traces() == []
 
 
-# What each planted knob does to the page: nothing of it is a knob's own doing, so every one of them is known beforehand.
+# What each planted knob does to the page: nothing of it is a knob's own doing, so every one of them
+# is known beforehand.
 PLANTED = """<?php
 require __DIR__ . '/part.php';
 $arenas = getenv('MALLOC_ARENA_MAX');
@@ -185,7 +191,8 @@ def check_proved(record: TuneRecord, printed: str) -> None:
     assert screening is not None
     tracing = {each.name: each for each in screening.effects}["ini.opcache.jit=tracing"]
     assert tracing.ratio is not None
-    # Of two blocks, which is all that a slow host may have time for, there is no interval; the race decides then.
+    # Of two blocks, which is all that a slow host may have time for, there is no interval; the race
+    # decides then.
     assert tracing.standing == ("open" if tracing.ratio.low is None else "helps")
     assert tracing.ratio.value > 1.5
     assert "improved, relevant" in " ".join(printed.strip().splitlines()[-2:])

@@ -1,4 +1,5 @@
-"""A peer of the host's network that the user lets through is reached from the bottle, as root and as an ordinary user, and no other is."""
+"""A peer of the host's network that the user lets through is reached from the bottle, as root and
+as an ordinary user, and no other is."""
 
 import contextlib
 import os

@@ -1,4 +1,5 @@
-"""The bottle: what runs as the servers' account sees nothing of the host but the system, and ends with whatever started it."""
+"""The bottle: what runs as the servers' account sees nothing of the host but the system, and ends
+with whatever started it."""
 
 import os
 import shutil

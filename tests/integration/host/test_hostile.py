@@ -1,7 +1,8 @@
-"""An app that tries everything it can think of against its host: nothing of it may be reached, changed or left behind.
+"""An app that tries everything it can think of against its host: nothing of it may be reached,
+changed or left behind.
 
-The app is tests/support/hostile, what it aims at tests/support/real/decoys.py. An attempt that succeeds says so in the log of
-`prepare` or of php-fpm; what only the host can judge is judged here.
+The app is tests/support/hostile, what it aims at tests/support/real/decoys.py. An attempt that
+succeeds says so in the log of `prepare` or of php-fpm; what only the host can judge is judged here.
 """
 
 import contextlib
@@ -36,10 +37,12 @@ pytestmark = [pytest.mark.integration, pytest.mark.skipif(os.geteuid() != 0, rea
 
 HOSTILE = ROOT / "tests" / "support" / "hostile"
 NOBODY = 65534
-"""The ordinary user here, and the owner of the decoys: whatever protects them, it is not that they are somebody else's."""
+"""The ordinary user here, and the owner of the decoys: whatever protects them, it is not that they
+are somebody else's."""
 GONE_WITHIN_S = 30.0
 KILLED_AFTER_S = {1: (0.0, 2.0), 2: (2.0, 6.0), 3: (6.0, 14.0)}
-"""From when `prepare` has started: while it is at work, while the answers are learnt, and while the app is measured."""
+"""From when `prepare` has started: while it is at work, while the answers are learnt, and while the
+app is measured."""
 RUN_TIMEOUT_S = 240.0
 FINDING = re.compile(r"hostile (\{.*\})")
 TOTAL = re.compile(r"hostile: (\d+) attempts, (\d+) succeeded, by (prepare|script|a worker)")
@@ -114,9 +117,11 @@ class Scene:
     decoys: Decoys
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[bytes]:
-        """Start phpdyno as the scene's account, and come back when its live directory is there or it has ended otherwise.
+        """Start phpdyno as the scene's account, and come back when its live directory is there or
+        it has ended otherwise.
 
-        While somebody else measures on this host it is refused, which says nothing here: then it is started again.
+        While somebody else measures on this host it is refused, which says nothing here: then it is
+        started again.
         """
         who: dict[str, Any] = {"user": self.account, "group": self.account, "extra_groups": []} if self.account is not None else {}
         argv = [*self.argv, *map(str, arguments)]
@@ -137,7 +142,8 @@ class Scene:
         return self.base / "output.txt"
 
     def hush(self) -> None:
-        """Let requests answer as always even where they reach something, so that there is a measurement to be killed."""
+        """Let requests answer as always even where they reach something, so that there is a
+        measurement to be killed."""
         file = self.site / "aim.json"
         file.write_text(json.dumps({**json.loads(file.read_text()), "hush": True}))
         self.decoys.remember(self.site, self.base / ".git")
@@ -185,7 +191,8 @@ class Scene:
         return [f"left: {line}" for line in found + wait_for_no_traces(1.0)]
 
     def findings(self) -> tuple[list[dict[str, Any]], list[tuple[int, int, str]]]:
-        """Every attempt that the logs tell of, and every total: attempts, those that succeeded, by whom."""
+        """Every attempt that the logs tell of, and every total: attempts, those that succeeded, by
+        whom."""
         made, totals = [], []
         for log in sorted(self.runs.glob("*/logs/*.log")):
             text = log.read_text(errors="replace")
@@ -195,7 +202,8 @@ class Scene:
 
 
 def interpreter_of(account: int, env: dict[str, str]) -> str:
-    """An interpreter that this account may run, and that finds phpdyno and its libraries; else the test is skipped."""
+    """An interpreter that this account may run, and that finds phpdyno and its libraries; else the
+    test is skipped."""
     for interpreter in (sys.executable, "/usr/bin/python3"):
         with contextlib.suppress(OSError):
             asked = [interpreter, "-c", "import phpdyno._native, numpy; print('ok')"]
@@ -208,7 +216,8 @@ def interpreter_of(account: int, env: dict[str, str]) -> str:
 
 
 def build_site(site: Path, decoy: Decoys, *, runs: Path, live: Path, ordinary: bool) -> None:
-    """The app as it lies on the host: its code root's, what it writes the servers' account's, and some names that nobody expects."""
+    """The app as it lies on the host: its code root's, what it writes the servers' account's, and
+    some names that nobody expects."""
     shutil.copytree(HOSTILE, site)
     for folder in ("var/log", "var/cache", "var/moved", "var/closed", "var/" + "/".join(["deep"] * 60)):
         (site / folder).mkdir(parents=True)
@@ -302,7 +311,8 @@ def reached(made: list[dict[str, Any]]) -> list[str]:
 
 
 def faults_of_the_attempts(made: list[dict[str, Any]], needed: frozenset[str], by: str) -> list[str]:
-    """Whether the attempts were really made: one that is broken, or was not made at all, would count as one that failed."""
+    """Whether the attempts were really made: one that is broken, or was not made at all, would
+    count as one that failed."""
     names = {entry["name"] for entry in made if entry["where"] == by}
     found = [f"not tried by {by}: {name}" for name in sorted(needed - names)]
     found += [f"broken: {by}: {entry['name']}: {entry['broken']}" for entry in made if entry["where"] == by and "broken" in entry]
@@ -317,7 +327,8 @@ def told(problems: list[str]) -> str:
 
 
 def test_a_process_that_nothing_confines_reaches_the_decoys_and_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The attempts are worth something: without phpdyno they succeed, and every watcher here says so."""
+    """The attempts are worth something: without phpdyno they succeed, and every watcher here says
+    so."""
     code = "require 'attempts.php'; Hostile\\tell(Hostile\\everything(getcwd(), 'script'), STDOUT, 'script');"
     with set_up(ordinary=True) as scene, Watch(scene.site) as watch:
         monkeypatch.setenv("PHPDYNO_LIVE", str(scene.live))
@@ -376,11 +387,13 @@ cd "$site"
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs \\
     env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin "$@"
 """
-"""A shell's way to confine a command: namespaces of its own, a view of the app at its own place, nothing of what others keep."""
+"""A shell's way to confine a command: namespaces of its own, a view of the app at its own place,
+nothing of what others keep."""
 
 
 def test_a_process_in_namespaces_of_its_own_reaches_nothing() -> None:
-    """What is asked of phpdyno can be had, and no attempt takes for a success what is the app's own."""
+    """What is asked of phpdyno can be had, and no attempt takes for a success what is the app's
+    own."""
     code = "require 'attempts.php'; Hostile\\tell(Hostile\\everything(getcwd(), 'script'), STDOUT, 'script');"
     with set_up(ordinary=False) as scene, Watch(scene.site) as watch:
         (scene.runs / "earlier").mkdir()

@@ -1,4 +1,5 @@
-"""A source whose own scripts try to reach the host while it is configured and compiled, and to lead whoever works in the tree elsewhere."""
+"""A source whose own scripts try to reach the host while it is configured and compiled, and to lead
+whoever works in the tree elsewhere."""
 
 import os
 import shutil

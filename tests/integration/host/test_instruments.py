@@ -1,4 +1,5 @@
-"""The instruments of `explain` on real servers: instructions by callgrind, PHP functions by excimer, the JIT's names, counters by perf."""
+"""The instruments of `explain` on real servers: instructions by callgrind, PHP functions by
+excimer, the JIT's names, counters by perf."""
 
 import os
 import shutil
@@ -62,7 +63,7 @@ def meters() -> SharedMeters:
     return SharedMeters(None, HostMeter())
 
 
-# ---- instructions ---------------------------------------------------------------------------------
+# ---- instructions -------------------------------------------------------------------------------
 
 
 @VALGRIND
@@ -142,7 +143,7 @@ def test_apache_is_not_counted(tmp_path: Path) -> None:
             sample_functions(bench, arm, meters(), progress=FakeProgress())
 
 
-# ---- PHP functions --------------------------------------------------------------------------------
+# ---- PHP functions ------------------------------------------------------------------------------
 
 LOOP_OF = "function {}(): int {{ $s = 0; for ($i = 0; $i < {}; $i++) {{ $s += $i % 7; }} return $s; }}"
 WORK = f"""<?php
@@ -169,11 +170,13 @@ def test_functions_have_the_shares_that_they_work_for(tmp_path: Path) -> None:
         found = sample_functions(bench, plain_arm("plain"), meters(), seconds=4.0, progress=FakeProgress())
     wall, cpu = shares(found), shares(found, "cpu")
     assert found.wall.samples > 500
-    # Three times as many times round the same loop; `much` only calls. What runs at the very end is seen as well.
+    # Three times as many times round the same loop; `much` only calls. What runs at the very end is
+    # seen as well.
     assert 2 < wall["spin_much"][0] / wall["little"][0] < 4.5
     assert 0.5 < wall["late"][0] / wall["little"][0] < 2
     assert wall["much"][0] < 0.02 < wall["spin_much"][0] <= wall["much"][1]
-    # It sleeps, so that one clock goes on and the other stands; functions of PHP's own have their names.
+    # It sleeps, so that one clock goes on and the other stands; functions of PHP's own have their
+    # names.
     assert wall["usleep"][0] > 0.2 > cpu.get("usleep", (0.0, 0.0))[0]
     stacks = {stack.frames for stack in found.wall.stacks}
     assert ("index.php", "nap", "usleep") in stacks
@@ -255,7 +258,7 @@ def test_a_php_whose_stack_is_not_to_be_found_is_one_line(tmp_path: Path, monkey
         globals_in(Path("/etc/hostname"))
 
 
-# ---- the JIT's names, counters --------------------------------------------------------------------
+# ---- the JIT's names, counters ------------------------------------------------------------------
 
 
 @PERF
@@ -281,7 +284,8 @@ def test_code_of_the_jit_has_its_functions_name(tmp_path: Path) -> None:
 
 @PERF
 def test_events_of_a_worker_are_counted_by_request(tmp_path: Path) -> None:
-    """By the kernel's own events, which every machine has; one of the processor's that it has not is told."""
+    """By the kernel's own events, which every machine has; one of the processor's that it has not
+    is told."""
     page = "<?php for ($i = 0; $i < 3; $i++) { usleep(1); } echo 'slept';"
     with deployed(tmp_path, index=page) as bench:
         events = ("context-switches", "page-faults", "cycles")

@@ -1,4 +1,5 @@
-"""An ordinary user, without cgroups of its own: the same command works, and says what it falls back to."""
+"""An ordinary user, without cgroups of its own: the same command works, and says what it falls back
+to."""
 
 import os
 import shutil
@@ -41,7 +42,8 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 def python(home: Path) -> tuple[str, dict[str, str]]:
-    """An interpreter that this user may run, and the environment that finds phpdyno and its libraries in it."""
+    """An interpreter that this user may run, and the environment that finds phpdyno and its
+    libraries in it."""
     libraries = sysconfig.get_path("purelib")
     env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PHPDYNO_LIVE": str(home), "PYTHONPATH": f"{ROOT / 'src'}:{libraries}"}
     for interpreter in (sys.executable, "/usr/bin/python3"):

@@ -1,4 +1,5 @@
-"""What we start is in cgroups below our own: what limits a unit or a container limits it, and who ends the unit ends all of it."""
+"""What we start is in cgroups below our own: what limits a unit or a container limits it, and who
+ends the unit ends all of it."""
 
 import contextlib
 import os
@@ -38,7 +39,8 @@ def processes_in(unit: Path) -> list[int]:
 
 
 def end(unit: Path) -> None:
-    """Kill all that is in a unit, as a service manager does; what is dead and not collected is not in it any more."""
+    """Kill all that is in a unit, as a service manager does; what is dead and not collected is not
+    in it any more."""
     deadline = time.monotonic() + 10
     while left := processes_in(unit):
         assert time.monotonic() < deadline, left

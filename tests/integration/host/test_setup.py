@@ -1,4 +1,5 @@
-"""`scripts/setup.sh` up to its packages, run for real among fake system programs: no package is ever installed here."""
+"""`scripts/setup.sh` up to its packages, run for real among fake system programs: no package is
+ever installed here."""
 
 import os
 import pty
@@ -17,7 +18,8 @@ OLD_RUST, NEW_RUST = "1.63.0", "1.99.0"
 OURS = "#!/bin/sh\n# made by phpdyno, for one installation\nexit 101\n"
 THEIRS = "#!/bin/sh\n# the administrator's\nexit 0\n"
 
-# Every fake answers from files of its world (`held`, `absent`, `rust`, `candidate`, ...); apt-get and sudo write down what they were asked.
+# Every fake answers from files of its world (`held`, `absent`, `rust`, `candidate`, ...); apt-get
+# and sudo write down what they were asked.
 FAKES = {
     "id": 'cat "$FAKE_WORLD/uid"',
     "sudo": """
@@ -48,7 +50,8 @@ FAKES = {
 
 @dataclass(frozen=True)
 class FakeMachine:
-    """A copy of the script in a project of its own, and the fake programs that it finds first in PATH."""
+    """A copy of the script in a project of its own, and the fake programs that it finds first in
+    PATH."""
 
     root: Path
 

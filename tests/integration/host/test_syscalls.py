@@ -1,4 +1,5 @@
-"""Counting syscalls with the real strace: plausible counts, nothing left, and one clear line where the host forbids it."""
+"""Counting syscalls with the real strace: plausible counts, nothing left, and one clear line where
+the host forbids it."""
 
 import os
 from pathlib import Path
@@ -46,7 +47,8 @@ def test_opcache_spares_opening_and_reading_the_scripts_at_every_request(tmp_pat
     arms = [plain_arm("on"), plain_arm("off", {"ini.opcache.enable": "0"})]
     with plain_bench(tmp_path, index=INDEX, one=ONE, two=TWO) as bench, bench.running(arms) as instances:
         for script in bench.app.docroot.iterdir():
-            # As files of a deployed app: opcache caches none that is younger than 2 s (opcache.file_update_protection).
+            # As files of a deployed app: opcache caches none that is younger than 2 s
+            # (opcache.file_update_protection).
             os.utime(script, (1e9, 1e9))
         for instance in instances:
             lane = lane_of(bench, instance)
@@ -55,7 +57,8 @@ def test_opcache_spares_opening_and_reading_the_scripts_at_every_request(tmp_pat
             # Let go of, not killed: the instance still answers.
             assert not failures(lane.driver.drive(sequence[:3]))
     on, off = calls(counted["on"]), calls(counted["off"])
-    # The worker accepts each request's connection, and nothing else that depends on the seconds that the pass takes does so.
+    # The worker accepts each request's connection, and nothing else that depends on the seconds
+    # that the pass takes does so.
     assert on["accept"] == off["accept"] == REQUESTS
     # Three scripts are opened at every request without opcache, none with it.
     assert off["openat"] >= 3 * REQUESTS
@@ -83,7 +86,8 @@ def test_a_request_that_fails_under_strace_is_the_arms_failure(tmp_path: Path) -
 
 
 def test_ptrace_forbidden_is_one_line_with_what_to_do(tmp_path: Path) -> None:
-    """The account of the servers may not trace a process of root's, as an ordinary user may not trace somebody else's."""
+    """The account of the servers may not trace a process of root's, as an ordinary user may not
+    trace somebody else's."""
     said = r"ptrace is forbidden here.*run phpdyno as root"
     with Supervisor(tmp_path / "logs") as supervisor, pytest.raises(CannotTrace, match=said) as caught:
         trace(supervisor, 1, as_service=True)
@@ -111,7 +115,8 @@ def trace(supervisor: Supervisor, pid: int, *, as_service: bool = False) -> None
 
 
 def test_a_pass_counts_the_commit_that_an_arm_names(tmp_path: Path) -> None:
-    """Its page opens twenty files that the work tree's does not; opcache is off in both, so that each request does."""
+    """Its page opens twenty files that the work tree's does not; opcache is off in both, so that
+    each request does."""
     shop = tmp_path / "shop"
     (shop / "public").mkdir(parents=True)
     (shop / "app.toml").write_text('name = "shop"\ndocroot = "public"\nroot = "."\n[[target]]\npath = "/"\n')

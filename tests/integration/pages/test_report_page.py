@@ -1,4 +1,5 @@
-"""report.html as a reader has it: opened in headless Chromium, wide and narrow, light and dark, and on paper."""
+"""report.html as a reader has it: opened in headless Chromium, wide and narrow, light and dark, and
+on paper."""
 
 import re
 import zlib
@@ -30,8 +31,8 @@ RUNS: dict[str, Callable[[], list[Record]]] = {
     "schema 1": lambda: read_journal(OLD),
 }
 
-# Elements whose right edge lies beyond the window, unless they stand in a box of their own that scrolls. A phone's window grows with
-# what is too wide, so its width is given.
+# Elements whose right edge lies beyond the window, unless they stand in a box of their own that
+# scrolls. A phone's window grows with what is too wide, so its width is given.
 TOO_WIDE = """(width => [...document.querySelectorAll('main *')]
   .filter(e => e.getBoundingClientRect().right > width + 0.5 && !e.closest('.scroll'))
   .map(e => e.tagName + '.' + (e.className.baseVal ?? e.className) + ': ' + e.textContent.slice(0, 60)).slice(0, 5))"""

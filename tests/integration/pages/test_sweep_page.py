@@ -1,4 +1,5 @@
-"""A sweep's page as a reader has it: opened in headless Chromium, wide and narrow, light and dark, and on paper."""
+"""A sweep's page as a reader has it: opened in headless Chromium, wide and narrow, light and dark,
+and on paper."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Apache with mod_php as an arm: PHP sees and answers what it does behind nginx, and its processes are metered, counted and ended."""
+"""Apache with mod_php as an arm: PHP sees and answers what it does behind nginx, and its processes
+are metered, counted and ended."""
 
 import os
 import shutil
@@ -108,7 +109,8 @@ def plain_ini() -> str:
 
 
 def test_more_in_flight_than_processes_wait_for_no_kept_connection(tmp_path: Path) -> None:
-    """Kept by two, two connections would be served and the others at Apache's KeepAliveTimeout, 5 s after the last request of the two."""
+    """Kept by two, two connections would be served and the others at Apache's KeepAliveTimeout, 5 s
+    after the last request of the two."""
     arm = plain_arm("apache", {**APACHE, "pool.pm.max_children": "2"})
     with plain_bench(tmp_path) as bench, bench.running([arm]) as (instance,):
         lane = driven_instance(instance, bench, Panel("throughput", arm, (), 6), workload=bench.app.workload, transport="http", lengths={})

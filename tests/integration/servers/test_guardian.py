@@ -94,7 +94,8 @@ def test_when_we_vanish_the_guardian_ends_everything(tmp_path: Path, number: sig
 
 
 def test_what_a_killed_guardian_left_is_cleared_at_the_next_start(tmp_path: Path) -> None:
-    """Both die: what is left of the session that we started is found by its executable or its log."""
+    """Both die: what is left of the session that we started is found by its executable or its
+    log."""
     supervisor = Supervisor(tmp_path / "logs")
     child = supervisor.spawn("orphan", ["sh", "-c", "sleep 1000.3 & wait"], as_service=True)
     live = supervisor.live

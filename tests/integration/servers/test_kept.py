@@ -1,4 +1,5 @@
-"""Kept FastCGI connections with a real php-fpm: as many workers as requests in flight are enough, and nothing waits for them afterwards."""
+"""Kept FastCGI connections with a real php-fpm: as many workers as requests in flight are enough,
+and nothing waits for them afterwards."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""The native load core against real nginx and real php-fpm: our own children, in a directory of their own."""
+"""The native load core against real nginx and real php-fpm: our own children, in a directory of
+their own."""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
-"""The open loop against real servers: beyond saturation, response time is the same wherever requests wait."""
+"""The open loop against real servers: beyond saturation, response time is the same wherever
+requests wait."""
 
 from pathlib import Path
 
@@ -23,7 +24,8 @@ ONE_WORKER = {"pool.pm": "static", "pool.pm.max_children": "1"}
 def test_beyond_saturation_response_time_grows_whether_requests_wait_with_us_or_with_the_server(
     transport: Transport, connections: int, tmp_path: Path
 ) -> None:
-    # One worker answers 20 requests a second, and 40 are sent: the i-th waits 25 ms longer than the one before.
+    # One worker answers 20 requests a second, and 40 are sent: the i-th waits 25 ms longer than the
+    # one before.
     offsets = evenly(constant(40.0, 0.5))
     with plain_bench(tmp_path, transport=transport, index=SLOW) as bench, bench.running([plain_arm("one", ONE_WORKER)]) as (instance,):
         targets = native_targets(bench.app.workload, transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})

@@ -65,7 +65,8 @@ def until_busy(instance: Instance, workers: int) -> None:
 
 
 def quickest_status(instance: Instance, times: int = 5) -> tuple[PoolStatus, float]:
-    """The last of several answers, and how long the quickest took, in seconds: on a busy host any one of them may be late."""
+    """The last of several answers, and how long the quickest took, in seconds: on a busy host any
+    one of them may be late."""
     took_s = []
     for _ in range(times):
         start = time.monotonic()
@@ -83,7 +84,8 @@ def test_status_and_queue_of_a_pool_whose_workers_are_all_busy(tmp_path: Path, s
             with QueueSampler(queue.read, cores=split_cores().helpers) as sampler:
                 time.sleep(1.5)
             status, took_s = quickest_status(instance)
-            # Each request takes 100 ms and four wait: a question that waited for a worker would take twice as long at least.
+            # Each request takes 100 ms and four wait: a question that waited for a worker would
+            # take twice as long at least.
             assert took_s < 0.09
         levels = sampler.levels()
         assert (status.active, status.idle, status.max_active) == (2, 0, 2)

@@ -33,7 +33,7 @@ has_redis = needs(shutil.which("redis-server", path=program_path()), "redis-serv
 has_memcached = needs(shutil.which("memcached", path=program_path()), "memcached is not installed")
 
 
-# ---- Redis --------------------------------------------------------------------------------------------
+# ---- Redis --------------------------------------------------------------------------------------
 
 
 VARIABLE = "{env.CACHE}"
@@ -122,7 +122,7 @@ def test_a_dump_that_redis_refuses(tmp_path: Path, content: bytes, says: str) ->
     assert wait_for_no_traces() == []
 
 
-# ---- memcached ----------------------------------------------------------------------------------------
+# ---- memcached ----------------------------------------------------------------------------------
 
 
 @has_memcached
@@ -149,7 +149,7 @@ def test_memcached_on_a_socket(tmp_path: Path, place: Path) -> None:
     assert wait_for_no_traces() == []
 
 
-# ---- the mail sink ------------------------------------------------------------------------------------
+# ---- the mail sink ------------------------------------------------------------------------------
 
 
 def test_mails_are_taken_and_counted(tmp_path: Path, place: Path, port: int) -> None:
@@ -200,7 +200,7 @@ def test_the_port_of_production(tmp_path: Path) -> None:
     assert wait_for_no_traces() == []
 
 
-# ---- all of them --------------------------------------------------------------------------------------
+# ---- all of them --------------------------------------------------------------------------------
 
 
 def test_two_services_and_an_address_that_is_taken(tmp_path: Path, port: int) -> None:

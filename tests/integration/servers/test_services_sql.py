@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 has_postgresql = needs(list(VERSIONS.glob("*/bin/postgres")), "postgresql-15 is not installed")
 
 
-# ---- MariaDB ------------------------------------------------------------------------------------------
+# ---- MariaDB ------------------------------------------------------------------------------------
 
 
 def mysql(port: int, query: str, *options: str) -> str:
@@ -48,7 +48,7 @@ def test_a_dump_of_mariadb_that_names_its_own_database(tmp_path: Path, port: int
         assert mysql(port, "SELECT x FROM a.t") == "7"
 
 
-# ---- PostgreSQL ---------------------------------------------------------------------------------------
+# ---- PostgreSQL ---------------------------------------------------------------------------------
 
 SHOP = """CREATE TABLE public.t (name text);
 ALTER TABLE public.t OWNER TO shop;

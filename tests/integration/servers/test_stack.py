@@ -74,7 +74,8 @@ def test_the_meter_reads_what_the_request_really_cost(tmp_path: Path, source: st
         lane, shared = lane_of(bench, instance), SharedMeters(None, host_meter(groups))
         measure_slot(lane, shared, np.zeros(2, dtype=np.uint32))
         reading = measure_slot(lane, shared, np.zeros(5, dtype=np.uint32))
-        # 5 x 30 ms of user time by getrusage, and what the system adds; getrusage itself is exact to a tick of 4 ms at worst.
+        # 5 x 30 ms of user time by getrusage, and what the system adds; getrusage itself is exact
+        # to a tick of 4 ms at worst.
         assert 0.13e9 < reading.php_ns < 0.25e9
         # The root group accounts for this and for everything else on the host.
         assert reading.host_ns > 0.1e9
@@ -96,7 +97,8 @@ def test_environment_reaches_the_worker_and_only_what_was_asked_is_reported(tmp_
 @pytest.mark.usefixtures("unreserved")
 @pytest.mark.skipif("[madvise]" not in THP.read_text(), reason="transparent huge pages are not had by asking here")
 def test_huge_pages_of_php_s_heap_are_seen_at_every_start(tmp_path: Path) -> None:
-    """Hello is small, and a request gives back what it took: so the question itself holds some memory."""
+    """Hello is small, and a request gives back what it took: so the question itself holds some
+    memory."""
     name = "USE_ZEND_ALLOC_HUGE_PAGES"
     arms = [plain_arm("control"), *(plain_arm(f"huge {number}", {f"env.{name}": "1"}) for number in range(3))]
     with plain_bench(tmp_path) as bench, bench.running(arms) as (control, *huge):
@@ -105,7 +107,8 @@ def test_huge_pages_of_php_s_heap_are_seen_at_every_start(tmp_path: Path) -> Non
 
 
 def test_a_php_fpm_from_a_path_with_its_own_extension_directory(tmp_path: Path) -> None:
-    """A copy of the distribution's, as a build of one's own would be: other path, other directory of extensions."""
+    """A copy of the distribution's, as a build of one's own would be: other path, other directory
+    of extensions."""
     with Supervisor(tmp_path / "scratch") as supervisor:
         place = supervisor.directory("php", private=False)
         copy, extensions = place / "php-fpm", place / "extensions"

@@ -1,4 +1,5 @@
-"""Debian's Tarantool, unpacked and not installed, in a bottle: its space, its counters, both of its addresses."""
+"""Debian's Tarantool, unpacked and not installed, in a bottle: its space, its counters, both of its
+addresses."""
 
 import os
 import socket

@@ -1,4 +1,5 @@
-"""Several real instances are woken side by side; afterwards each runs where it is measured, whatever its pool does."""
+"""Several real instances are woken side by side; afterwards each runs where it is measured,
+whatever its pool does."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The operator's own PHP as control: imported from a php-fpm that really runs, and as it is in ours."""
+"""The operator's own PHP as control: imported from a php-fpm that really runs, and as it is in
+ours."""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
-"""`phpdyno watch` beside a php-fpm that really runs, as root: what it sees, and what it does when things go wrong."""
+"""`phpdyno watch` beside a php-fpm that really runs, as root: what it sees, and what it does when
+things go wrong."""
 
 import os
 import signal
@@ -77,7 +78,8 @@ def test_a_queue_of_a_unix_socket_is_the_kernels() -> None:
 
 
 def test_full_cores_are_never_a_reason_for_more_workers() -> None:
-    """SIZING case 1 (fpm-tune 14): every core computes, and a third worker would only wait for one."""
+    """SIZING case 1 (fpm-tune 14): every core computes, and a third worker would only wait for
+    one."""
     cores = os.cpu_count() or 1
     with started(www2=pool_text(most=3 * cores)) as live, loaded(live, "spin", clients=4 * cores), watching(key(live), *FAST) as watch:
         seen = watch.until(
@@ -106,7 +108,8 @@ def test_a_reload_starts_the_counters_anew_and_is_told() -> None:
 
 
 def test_workers_that_come_and_go_all_the_time_do_not_confuse_it() -> None:
-    """Each worker ends after three requests: a slot is taken, freed and taken again between two looks, and while one looks."""
+    """Each worker ends after three requests: a slot is taken, freed and taken again between two
+    looks, and while one looks."""
     with (
         started(www2=pool_text(most=6, pm="dynamic", more="pm.max_requests = 3\n")) as live,
         loaded(live, "sleep?us=2000", clients=6),
@@ -248,7 +251,8 @@ def test_a_stuck_request_is_named_with_what_it_waits_on() -> None:
 
 
 def test_a_master_in_a_container_is_read_through_its_root(tmp_path: Path) -> None:
-    """Namespaces of its own for mounts, processes and the network; its configuration lies where nobody else sees it."""
+    """Namespaces of its own for mounts, processes and the network; its configuration lies where
+    nobody else sees it."""
     place = tmp_path / "inside"
     place.mkdir()
     config = "[global]\nerror_log = /proc/self/fd/2\n" + pool_text("inner", most=3, listen="127.0.0.1:9777")
@@ -277,7 +281,8 @@ def test_a_master_in_a_container_is_read_through_its_root(tmp_path: Path) -> Non
 
 @contextmanager
 def grouped(live: LivePhp, **limits: str) -> Iterator[None]:
-    """Cgroups of version 1 with these limits (`memory.limit_in_bytes=…`), which hold master and workers; skipped where none can be made."""
+    """Cgroups of version 1 with these limits (`memory.limit_in_bytes=…`), which hold master and
+    workers; skipped where none can be made."""
     name = f"pd-watch-{os.getpid()}"
     groups = {Path("/sys/fs/cgroup", file.partition(".")[0], name): (file, value) for file, value in limits.items()}
     try:

@@ -1,4 +1,5 @@
-"""`phpdyno watch` as an ordinary user: less than root sees, and it says what is missing and what to do."""
+"""`phpdyno watch` as an ordinary user: less than root sees, and it says what is missing and what to
+do."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""What an app reaches for, seen by the real strace on a real pool, and on one that has namespaces of its own."""
+"""What an app reaches for, seen by the real strace on a real pool, and on one that has namespaces
+of its own."""
 
 import os
 import subprocess
@@ -60,7 +61,8 @@ def test_a_pool_is_watched_while_it_serves(tmp_path: Path) -> None:
     by_error = {each.error: each for each in reached.writes}
     assert by_error["ENOENT"].path == "/nowhere/app.log"
     assert by_error["ENOENT"].calls == 8
-    # Sessions, logs and the app's own tree are ours; what is left is the temporary file, by a new name each time.
+    # Sessions, logs and the app's own tree are ours; what is left is the temporary file, by a new
+    # name each time.
     assert {each.path.startswith("/tmp/reach") for each in reached.writes if not each.error} == {True}
     assert sum(each.calls for each in reached.writes if each.deed == "removed") == 8
     lines = [each.line for each in advise(reached)]
@@ -96,7 +98,8 @@ def test_ptrace_forbidden_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces are made by root")
 def test_names_and_peers_of_a_process_in_namespaces_of_its_own(tmp_path: Path) -> None:
-    """Nothing but loopback, a resolv.conf that names it, and nobody who answers there: names are seen all the same."""
+    """Nothing but loopback, a resolv.conf that names it, and nobody who answers there: names are
+    seen all the same."""
     code = (
         "error_reporting(0); echo 'r'; fgets(STDIN); unlink(tempnam('/tmp', 'own')); chdir('/var/tmp'); rename('none', 'other');"
         "fsockopen('api.example.test', 443); stream_socket_client('tcp://192.0.2.7:80', $c, $t, 1); exec('cat /dev/null | true'); echo 'x';"

@@ -1,4 +1,5 @@
-"""A fake of php_files/script_host.php: answers what a test says, with the real framing, in a thread."""
+"""A fake of php_files/script_host.php: answers what a test says, with the real framing, in a
+thread."""
 
 import contextlib
 import socket
@@ -19,7 +20,8 @@ def told(kind: str, *rows: Row) -> bytes:
 
 
 class FakeScriptHost:
-    """Gives each command to `reply`, sends the messages that it returns, and hangs up where it returns None among them."""
+    """Gives each command to `reply`, sends the messages that it returns, and hangs up where it
+    returns None among them."""
 
     def __init__(self, path: Path, reply: Callable[[bytes], list[bytes | None]]) -> None:
         self.asked: list[bytes] = []

@@ -1,4 +1,5 @@
-"""A stage that starts nothing, for unit tests of the measuring loop: instances whose requests cost made-up CPU and take no time of ours."""
+"""A stage that starts nothing, for unit tests of the measuring loop: instances whose requests cost
+made-up CPU and take no time of ours."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -41,7 +42,8 @@ class FakeMeter:
 
 
 class FakeInstance:
-    """A worker that is always idle, has no opcache to warm, and answers with one page; its number is how many were started before it."""
+    """A worker that is always idle, has no opcache to warm, and answers with one page; its number
+    is how many were started before it."""
 
     web_meter = None
 
@@ -68,7 +70,8 @@ class FakeInstance:
 
 
 class FakeDriver:
-    """One request at a time, a millisecond each by the samples, and about as much CPU; `meanwhile` is told of every slot's size."""
+    """One request at a time, a millisecond each by the samples, and about as much CPU; `meanwhile`
+    is told of every slot's size."""
 
     concurrency = 1
     least_slot_ns = 0

@@ -1,4 +1,5 @@
-"""Fakes of what a study asks for: comparisons and syscall passes that measure nothing. For unit tests."""
+"""Fakes of what a study asks for: comparisons and syscall passes that measure nothing. For unit
+tests."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,7 +38,8 @@ class FakeProgress:
 
 
 class FakeMeasuring:
-    """Stands in for compare, resume and the syscall pass; `fails` maps a part to what it raises, once."""
+    """Stands in for compare, resume and the syscall pass; `fails` maps a part to what it raises,
+    once."""
 
     def __init__(self) -> None:
         self.asked: list[CompareRequest] = []

@@ -85,7 +85,8 @@ def bundle(place: Path, **changed: object) -> Bundle:
 
 
 def image(root: Path) -> TargetTree:
-    """A tree as Debian's packages leave it, as far as a bundle is concerned; one of its targets is there already."""
+    """A tree as Debian's packages leave it, as far as a bundle is concerned; one of its targets is
+    there already."""
     for name in ("etc/php/8.2/fpm/conf.d", "etc/php/8.2/fpm/pool.d", "etc/nginx/conf.d", "etc/sysctl.d", "etc/systemd/system", "var/lib"):
         (root / name).mkdir(parents=True)
     (root / "usr/sbin").mkdir(parents=True)
@@ -103,7 +104,8 @@ def put(root: Path, target: str, text: str) -> Path:
 
 
 def photograph(root: Path, *, without: str = "") -> dict[str, tuple[object, ...]]:
-    """Everything in a tree: kind and mode, owner, content. `without` leaves out what lies below it."""
+    """Everything in a tree: kind and mode, owner, content. `without` leaves out what lies below
+    it."""
     found: dict[str, tuple[object, ...]] = {}
     for path in sorted(root.rglob("*")):
         name = str(path.relative_to(root))
@@ -116,7 +118,8 @@ def photograph(root: Path, *, without: str = "") -> dict[str, tuple[object, ...]
 
 
 class FakeServers:
-    """Answers of php-fpm and nginx. `refuses`: a file whose presence makes `-t` fail; `warns`: a line that it adds."""
+    """Answers of php-fpm and nginx. `refuses`: a file whose presence makes `-t` fail; `warns`: a
+    line that it adds."""
 
     def __init__(self, version: str = "8.2.29", *, refuses: Path | None = None, warns: str = "", broken: bool = False) -> None:
         self.asked: list[list[str]] = []
@@ -156,7 +159,8 @@ class Killed(BaseException):
 
 
 class FakeDisk(Disk):
-    """A disk whose owner is killed before its n-th change; without a number all are made, and counted."""
+    """A disk whose owner is killed before its n-th change; without a number all are made, and
+    counted."""
 
     def __init__(self, left: int | None = None) -> None:
         self.made = 0

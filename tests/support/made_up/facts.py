@@ -1,4 +1,5 @@
-"""WorkerFacts made up for unit tests of the proofs: a plain worker of Debian's php8.2, opcache on, no JIT."""
+"""WorkerFacts made up for unit tests of the proofs: a plain worker of Debian's php8.2, opcache on,
+no JIT."""
 
 import msgspec
 

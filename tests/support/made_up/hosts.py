@@ -1,4 +1,5 @@
-"""Made-up hosts: small files below a folder that stands for /, and readings of hosts that nobody has."""
+"""Made-up hosts: small files below a folder that stands for /, and readings of hosts that nobody
+has."""
 
 from collections.abc import Sequence
 from pathlib import Path

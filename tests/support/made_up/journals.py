@@ -1,4 +1,5 @@
-"""Synthetic journals: plausible numbers that nobody measured, from a seed. The host's name says so in every report made of them."""
+"""Synthetic journals: plausible numbers that nobody measured, from a seed. The host's name says so
+in every report made of them."""
 
 import math
 
@@ -35,7 +36,8 @@ REQUESTS = 120
 
 
 def arm(name: str, *, php: PhpBuild = PHP, **changed: str) -> Arm:
-    """A treatment; underscores of the keywords stand for dots (`ini__opcache_jit` is `ini.opcache_jit`)."""
+    """A treatment; underscores of the keywords stand for dots (`ini__opcache_jit` is
+    `ini.opcache_jit`)."""
     settings = {key.replace("__", "."): value for key, value in changed.items()}
     return Arm(name, php, settings, settings)
 
@@ -45,7 +47,8 @@ AA = arm("control again")
 
 
 def tuned(spec: str) -> Arm:
-    """A treatment as the command line says it: `ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M`."""
+    """A treatment as the command line says it:
+    `ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M`."""
     settings = dict(part.split("=", 1) for part in spec.split(";"))
     return Arm(spec, PHP, settings, settings)
 
@@ -107,7 +110,8 @@ def cost(php_ms: float, requests: int = REQUESTS, *, web_ms: float = 0.09, datab
 def blocks(
     effects: dict[str, float], number: int, *, sigma: float = 0.01, seed: int = 1, first: int = 0, stolen: int = -1
 ) -> list[BlockDone]:
-    """`number` blocks in which every treatment's true ratio is `effects[name]`; block `stolen` is excluded for steal."""
+    """`number` blocks in which every treatment's true ratio is `effects[name]`; block `stolen` is
+    excluded for steal."""
     rng = np.random.default_rng([seed, first])
     made = []
     for block in range(first, first + number):
@@ -196,7 +200,8 @@ REACHED = Reached(
 
 
 def with_services(done: list[BlockDone], **ms: float) -> list[BlockDone]:
-    """The same blocks in which each service took so many milliseconds a request, under the treatments twice as many."""
+    """The same blocks in which each service took so many milliseconds a request, under the
+    treatments twice as many."""
 
     def served(held: Cost, factor: int) -> Cost:
         return structs.replace(held, services_cpu_ns={name: round(factor * each * held.requests * 1e6) for name, each in ms.items()})
@@ -209,7 +214,8 @@ def with_services(done: list[BlockDone], **ms: float) -> list[BlockDone]:
 
 
 def reaching(found: ReachedFor | None = None) -> list[Record]:
-    """An app of a user's, with two services of its own, that reached for something; `found`: for this."""
+    """An app of a user's, with two services of its own, that reached for something; `found`: for
+    this."""
     start = opening(plan(JIT))
     done = with_services(blocks({JIT.name: 1.07}, 12), cache=0.12, search=1.5)
     return [*start[:3], found or ReachedFor(REACHED), *start[3:], *done, Ended("finished", "", 61.0)]
@@ -224,7 +230,8 @@ NOT_EFFECTIVE = Verdict(
 
 
 def finished() -> list[Record]:
-    """A whole run: A/A, an improvement, a disaster, no effect, an undecided one, an invalid one; a lost and an excluded block."""
+    """A whole run: A/A, an improvement, a disaster, no effect, an undecided one, an invalid one; a
+    lost and an excluded block."""
     treatments = (AA, JIT, OPCACHE_OFF, TIMESTAMPS, PRELOAD, HUGE)
     made = plan(*treatments, targets=(Target("/", 3.0), Target("/?p=1", 1.0, answers="status")))
     effects = {AA.name: 1.0, JIT.name: 1.073, OPCACHE_OFF.name: 0.212, TIMESTAMPS.name: 1.001, PRELOAD.name: 1.016}

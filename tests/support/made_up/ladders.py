@@ -1,4 +1,5 @@
-"""A ladder and a matrix that were never measured: records with made-up observations, for reports."""
+"""A ladder and a matrix that were never measured: records with made-up observations, for
+reports."""
 
 import math
 import random

@@ -17,7 +17,8 @@ def load(
     queue_share: float | None = None,
     **percents: int | None,
 ) -> Load:
-    """`percents`: CPU (`php`, `generator`, `web`, `database`, `php_cores`, `helper_cores`, `stolen`) in hundredths of a second."""
+    """`percents`: CPU (`php`, `generator`, `web`, `database`, `php_cores`, `helper_cores`,
+    `stolen`) in hundredths of a second."""
     given = {"php": 30, "generator": 10, "web": 5, "php_cores": 32, "helper_cores": 20, **percents}
     times: dict[str, Any] = {f"{name}_ns": None if percent is None else percent * SECOND_NS // 100 for name, percent in given.items()}
     php_ns, generator_ns = times.pop("php_ns"), times.pop("generator_ns")

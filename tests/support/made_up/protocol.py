@@ -1,4 +1,5 @@
-"""Synthetic journals of the whole protocol: both metrics, a calibration, carry-over. Plausible numbers that nobody measured."""
+"""Synthetic journals of the whole protocol: both metrics, a calibration, carry-over. Plausible
+numbers that nobody measured."""
 
 import math
 
@@ -38,7 +39,8 @@ def aa_blocks(number: int, *, sigma: float = 0.006, seed: int = 5) -> tuple[Obse
 def loaded_blocks(
     effects: dict[str, float], number: int, *, sigma: float = 0.02, first: int = 0, failing: dict[str, int] | None = None
 ) -> list[BlockDone]:
-    """Blocks of throughput: ratios of requests per second, treatment / control; `failing` requests of an arm fail in each."""
+    """Blocks of throughput: ratios of requests per second, treatment / control; `failing` requests
+    of an arm fail in each."""
     rng = np.random.default_rng([11, first])
     made = []
     for block in range(first, first + number):
@@ -101,7 +103,8 @@ def carried(name: str, slot: int, effect: float, number: int, *, sigma: float = 
 
 
 def full() -> list[Record]:
-    """A run by the whole protocol: CPU and throughput rows, calibration of both, carry-over with a difference, failed requests."""
+    """A run by the whole protocol: CPU and throughput rows, calibration of both, carry-over with a
+    difference, failed requests."""
     cpu, loaded = (JIT, TIMESTAMPS), (STATIC, TCP)
     throughput: Metric = "throughput"
     made = structs.replace(

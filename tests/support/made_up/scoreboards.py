@@ -1,4 +1,5 @@
-"""Scoreboards of php-fpm as bytes, field by field as the headers of its versions declare them (x86-64: natural alignment)."""
+"""Scoreboards of php-fpm as bytes, field by field as the headers of its versions declare them
+(x86-64: natural alignment)."""
 
 import mmap
 import struct
@@ -23,7 +24,8 @@ class Laid(Struct):
 
 
 def slot_bytes(worker: Laid | None) -> bytes:
-    """`struct fpm_scoreboard_proc_s`: lock 16, used, start_epoch, pid, requests, stage, four times, then texts and CPU times."""
+    """`struct fpm_scoreboard_proc_s`: lock 16, used, start_epoch, pid, requests, stage, four times,
+    then texts and CPU times."""
     if worker is None:
         return bytes(SLOT_BYTES)
     times = b"".join(struct.pack("=qq", int(value), round(value % 1 * 1e6)) for value in (worker.accepted_s, worker.duration_s))

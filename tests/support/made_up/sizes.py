@@ -68,7 +68,8 @@ def memory(workers: int, own_kib: int = OWN_KIB) -> PoolMemory:
 
 
 def visit(rate: float, load: PoolLoad, *, workers: int, cpu_s: float, noise: float = 0.0, number: int = 1) -> Visit:
-    """One visit whose service times scatter about their mean as an exponential does beyond a floor."""
+    """One visit whose service times scatter about their mean as an exponential does beyond a
+    floor."""
     chance = np.random.default_rng(np.random.SeedSequence([number, workers, load.in_flight]))
     rate *= float(np.exp(noise * chance.standard_normal()))
     requests = max(load.requests, 200)
@@ -118,7 +119,8 @@ def asked(
 def searched(
     rate: Rate, *, cpu_s: float = 0.0004, most: int = 400, noise: float = 0.0, idle: float = 0.0, seed: int = 0
 ) -> list[PoolMeasured]:
-    """The pools that a search measures; `idle` is what a doubling of the pool costs at equal requests in service."""
+    """The pools that a search measures; `idle` is what a doubling of the pool costs at equal
+    requests in service."""
     made: dict[int, PoolMeasured] = {}
     while (workers := next_pool({size: throughput_of(each.visits[0]) for size, each in made.items()}, most=most)) is not None:
         loads = [PoolLoad(saturating(workers, "http"), 400), PoolLoad(workers, 400)]

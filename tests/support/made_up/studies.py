@@ -137,7 +137,8 @@ def counts() -> tuple[SyscallCounts, ...]:
 
 
 def loaded_journal(number: int = 14) -> list[Record]:
-    """`number` blocks by throughput: opcache off costs ten times, TCP a little with failures, both together is invalid."""
+    """`number` blocks by throughput: opcache off costs ten times, TCP a little with failures, both
+    together is invalid."""
     made = _plan("throughput", NO_OPCACHE, TCP, BOTH)
     done = loaded_blocks({NO_OPCACHE: 0.1, TCP: 0.9}, number, failing={TCP: 12})
     return _journal(made, done, "throughput", slot=400)

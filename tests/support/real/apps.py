@@ -31,7 +31,8 @@ from tests.support.real.stack import plain_arm
 
 @contextlib.contextmanager
 def served(supervisor: Supervisor, app: PreparedApp, env: Mapping[str, str] | None = None) -> Iterator[tuple[int, Database | None]]:
-    """The app on PHP's own server, as the servers' account; its port, and its database. `env` is set besides the app's own."""
+    """The app on PHP's own server, as the servers' account; its port, and its database. `env` is
+    set besides the app's own."""
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(serving(supervisor, live_datadir(supervisor, app.datadir))) if app.datadir else None
         place = str(database.socket) if database else ""
@@ -77,7 +78,8 @@ def ask(port: int, app: PreparedApp, path: str) -> Answer:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     connection.request("GET", path, headers={"Host": app.workload.host})
     response = connection.getresponse()
-    # MediaWiki says how many milliseconds a page took: often the same in a few fetches, and learnt by the gate only when it first differs.
+    # MediaWiki says how many milliseconds a page took: often the same in a few fetches, and learnt
+    # by the gate only when it first differs.
     body = re.sub(rb'"wgBackendResponseTime":\d+', b'"wgBackendResponseTime":0', response.read())
     answer = Answer(response.status, tuple(response.getheaders()), body)
     connection.close()

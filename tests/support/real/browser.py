@@ -1,4 +1,5 @@
-"""A headless Chromium that opens a file and says what it drew, logged and asked for: the DevTools protocol over a pipe."""
+"""A headless Chromium that opens a file and says what it drew, logged and asked for: the DevTools
+protocol over a pipe."""
 
 import base64
 import json
@@ -38,7 +39,8 @@ def find_chromium() -> str | None:
 
 
 class Opened(Struct, frozen=True):
-    """What happened while a page was opened: messages of its console (errors, warnings, exceptions) and addresses that were asked for."""
+    """What happened while a page was opened: messages of its console (errors, warnings, exceptions)
+    and addresses that were asked for."""
 
     console: tuple[str, ...]
     requests: tuple[str, ...]
@@ -59,7 +61,8 @@ class Browser:
             self._call(f"{domain}.enable")
 
     def open(self, page: Path | str, *, width: int = 1100, scheme: Literal["light", "dark"] = "light", drawn: bool = True) -> Opened:
-        """Load a file or an address in a window of that width; wait until every plot is there (not `drawn`: until it is loaded)."""
+        """Load a file or an address in a window of that width; wait until every plot is there (not
+        `drawn`: until it is loaded)."""
         self.resize(width)
         self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._events.clear()

@@ -16,8 +16,9 @@ HANGS_UP = ["env", "--default-signal=HUP"]
 PAGE = "<?php echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body></html>';\n"
 
 FEWEST = ("--margin", "100%")
-"""A margin beyond what most arms differ by: each is decided by the fewest and shortest blocks that make an interval finite, so that a
-comparison whose figures nobody asks for takes seconds. The budget still bounds it."""
+"""A margin beyond what most arms differ by: each is decided by the fewest and shortest blocks that
+make an interval finite, so that a comparison whose figures nobody asks for takes seconds. The
+budget still bounds it."""
 
 
 def phpdyno(*argv: str | Path, timeout_s: float = 180.0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -76,7 +77,8 @@ def row(answer: subprocess.CompletedProcess[str], name: str) -> dict[str, Any]:
 
 
 def await_journal(runs: Path, kind: str, count: int = 1, timeout_s: float = 60.0, *, by: subprocess.Popen[str] | None = None) -> None:
-    """Wait until a journal of the only run, a part's too, holds `count` lines of a kind; `by` is who writes it."""
+    """Wait until a journal of the only run, a part's too, holds `count` lines of a kind; `by` is
+    who writes it."""
     deadline = time.monotonic() + timeout_s
     marker = f'{{"type":"{kind}"'.encode()
     while time.monotonic() < deadline:

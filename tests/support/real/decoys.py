@@ -1,7 +1,9 @@
-"""Decoys on the host for a hostile app: whatever of them it reaches, reads or changes is seen here, and all of them end by themselves.
+"""Decoys on the host for a hostile app: whatever of them it reaches, reads or changes is seen here,
+and all of them end by themselves.
 
-Servers that greet like MariaDB, Redis, SMTP and HTTP, directories that everybody may write, System V and POSIX objects, a process of the
-servers' account. Each holds a secret that no file of the app's holds.
+Servers that greet like MariaDB, Redis, SMTP and HTTP, directories that everybody may write, System
+V and POSIX objects, a process of the servers' account. Each holds a secret that no file of the
+app's holds.
 """
 
 import contextlib
@@ -61,7 +63,8 @@ def new_secret() -> str:
 
 
 def own_addresses() -> list[str]:
-    """Addresses of this machine, without those of one link only, as a URL writes them; loopback first."""
+    """Addresses of this machine, without those of one link only, as a URL writes them; loopback
+    first."""
     found = ["127.0.0.1"]
     asked = subprocess.run(["ip", "-j", "address"], capture_output=True, text=True, check=False) if shutil.which("ip") else None
     for interface in json.loads(asked.stdout or "[]") if asked else []:
@@ -72,7 +75,8 @@ def own_addresses() -> list[str]:
 
 
 class Ears:
-    """Sockets that listen, greet whoever comes, and remember it. A context manager; its thread ends with it or after `LIFE_S`."""
+    """Sockets that listen, greet whoever comes, and remember it. A context manager; its thread ends
+    with it or after `LIFE_S`."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -141,7 +145,8 @@ def _greeting(what: str, secret: bytes) -> bytes:
 
 
 class Objects:
-    """System V and POSIX objects that everybody may use. A context manager that removes them, and what the app left behind."""
+    """System V and POSIX objects that everybody may use. A context manager that removes them, and
+    what the app left behind."""
 
     def __init__(self, name: str) -> None:
         numbers = [secrets.randbelow(1 << 30) + 1 for _ in range(4)]
@@ -192,7 +197,8 @@ def _checked(name: str, *arguments: Any) -> int:
 
 
 class Sleeper:
-    """A process of the servers' account that writes down each signal it gets. A context manager; it ends by itself after `LIFE_S`."""
+    """A process of the servers' account that writes down each signal it gets. A context manager; it
+    ends by itself after `LIFE_S`."""
 
     def __init__(self, name: str, uid: int, place: Path) -> None:
         """`place` is its working directory and holds what it wrote down."""
@@ -238,7 +244,8 @@ Entry = tuple[str, int, int, int, int, int, int, str]
 
 
 def snapshot(tree: Path) -> dict[str, Entry]:
-    """Every entry of a tree by its path: kind, mode, owner and group, links, times of content and of the entry itself, and content."""
+    """Every entry of a tree by its path: kind, mode, owner and group, links, times of content and
+    of the entry itself, and content."""
     found: dict[str, Entry] = {}
     queue = [os.fsencode(tree)]
     while queue:
@@ -343,7 +350,8 @@ class Decoys:
         return found
 
     def suffered(self, *trees: Path) -> list[str]:
-        """Everything that the app did to the host, in words; the same trees as were given to `remember`."""
+        """Everything that the app did to the host, in words; the same trees as were given to
+        `remember`."""
         found = [f"heard: {line}" for line in _counted(self.ears.heard)]
         found += changes(self._before, self._state(trees))
         found += self.sleeper.suffered() + self.objects.left()
@@ -371,7 +379,8 @@ def _free_port() -> int:
 
 
 def fill_tree(tree: Path, uid: int) -> None:
-    """A directory like another site's, that everybody may read and write: only that it cannot be seen protects it."""
+    """A directory like another site's, that everybody may read and write: only that it cannot be
+    seen protects it."""
     tree.mkdir(exist_ok=True)
     for name in ("doomed.txt", "mode.txt", "moved.txt", "mailbox"):
         (tree / name).write_text("as it was\n")
@@ -385,7 +394,8 @@ def fill_tree(tree: Path, uid: int) -> None:
 
 @contextlib.contextmanager
 def decoys(uid: int, *, beside: Path) -> Iterator[Decoys]:
-    """Decoys for servers of this account; `beside` is the parent of the app's tree, which gets a neighbour and a `.git`."""
+    """Decoys for servers of this account; `beside` is the parent of the app's tree, which gets a
+    neighbour and a `.git`."""
     token, spoor = f"pd-decoy-{secrets.token_hex(6)}", f"pd-spoor-{secrets.token_hex(6)}"
     with contextlib.ExitStack() as stack:
         trees = {"neighbour": beside / "other-site"}
@@ -450,7 +460,8 @@ def _remove_spoors(spoor: str) -> None:
 
 
 class Namespaces:
-    """Watches which namespaces a process and what it starts live in, and asks on the side whether `probe` finds anything.
+    """Watches which namespaces a process and what it starts live in, and asks on the side whether
+    `probe` finds anything.
 
     A context manager; its thread looks every `EVERY_S`.
     """
@@ -494,7 +505,8 @@ class Namespaces:
             self.look()
 
     def left(self) -> list[str]:
-        """What still holds one of the namespaces that were seen: a process, an open file, a mount."""
+        """What still holds one of the namespaces that were seen: a process, an open file, a
+        mount."""
         mine = self.seen
         found = []
         for process in Path("/proc").glob("[0-9]*"):

@@ -1,4 +1,5 @@
-"""As much of Tarantool's IPROTO as tests of the pipeline need: requests, answers, and one question at a time."""
+"""As much of Tarantool's IPROTO as tests of the pipeline need: requests, answers, and one question
+at a time."""
 
 import socket
 import struct

@@ -1,4 +1,5 @@
-"""A php-fpm of somebody else's, as it runs in production: started by hand, with two pools, its own options and environment."""
+"""A php-fpm of somebody else's, as it runs in production: started by hand, with two pools, its own
+options and environment."""
 
 import os
 import shutil
@@ -98,7 +99,8 @@ class LivePhp:
 
 @contextmanager
 def live_php(**texts: str) -> Iterator[LivePhp]:
-    """A master with the pools www and www2, or with `texts` instead of their files; nothing of it is left."""
+    """A master with the pools www and www2, or with `texts` instead of their files; nothing of it
+    is left."""
     place = Path(tempfile.mkdtemp(prefix="pd-live-", dir="/tmp"))
     place.chmod(0o755)
     live = LivePhp(place, free_port())

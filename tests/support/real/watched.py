@@ -37,7 +37,8 @@ def pages_in(place: Path) -> None:
 
 @contextmanager
 def loaded(live: LivePhp, page: str, *, clients: int, address: str = "") -> Iterator[None]:
-    """Requests by so many clients in closed loops, each with a connection of its own; they end with the context."""
+    """Requests by so many clients in closed loops, each with a connection of its own; they end with
+    the context."""
     pages_in(live.place)
     over = threading.Event()
     path, _, query = page.partition("?")
@@ -83,7 +84,8 @@ class Watching:
             self.errors += line
 
     def until(self, **wanted: Any) -> dict[str, Any]:
-        """The first line, from now on or before, that has all these values; a value may be a condition."""
+        """The first line, from now on or before, that has all these values; a value may be a
+        condition."""
         end = time.monotonic() + WAIT_S
         seen = 0
         while True:

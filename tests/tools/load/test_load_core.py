@@ -1,4 +1,5 @@
-"""What the section makes of loads and lags, with a fake generator and fake rivals that answer from numbers."""
+"""What the section makes of loads and lags, with a fake generator and fake rivals that answer from
+numbers."""
 
 import random
 from types import SimpleNamespace

@@ -1,4 +1,5 @@
-"""Rivals of the bench: what h2load and oha report, how each is asked, and what happens where one is not installed."""
+"""Rivals of the bench: what h2load and oha report, how each is asked, and what happens where one is
+not installed."""
 
 import shutil
 import socket
@@ -152,7 +153,8 @@ def test_each_sends_the_headers_that_we_send(name: str) -> None:
 @pytest.mark.parametrize("name", INSTALLS)
 @pytest.mark.parametrize("status", [b"502 Bad Gateway", b"302 Found", b""])
 def test_each_report_of_failures_is_an_error(name: str, status: bytes) -> None:
-    """Statuses that are no 2xx, and (an empty one) connections that end without an answer. wrk alone takes a 3xx for valid."""
+    """Statuses that are no 2xx, and (an empty one) connections that end without an answer. wrk
+    alone takes a 3xx for valid."""
     rival = installed(name)
     serve = always(KEPT.replace(b"200 OK", status)) if status else lambda peer: None
     with FakeServer(serve) as server:

@@ -1,4 +1,5 @@
-"""Memory does not grow with a log's size, nor with the number of different targets, hosts and hours in it."""
+"""Memory does not grow with a log's size, nor with the number of different targets, hosts and hours
+in it."""
 
 import gzip
 import subprocess
@@ -72,7 +73,8 @@ def test_a_line_of_1_gb_is_passed_over(tmp_path: Path, packed: bool) -> None:
 
 
 def _read_apart(log: Path) -> tuple[int, int, int]:
-    """Lines, undercount and the most memory in KiB of a process that reads a log and does nothing else."""
+    """Lines, undercount and the most memory in KiB of a process that reads a log and does nothing
+    else."""
     done = subprocess.run([sys.executable, "-c", _PROGRAM, str(log)], check=True, capture_output=True, text=True)
     lines, undercount, peak_kib = map(int, done.stdout.split())
     return lines, undercount, peak_kib

@@ -21,7 +21,8 @@ def test_tokens_join_to_the_body() -> None:
 
 
 def test_same_structure_is_matched_by_position() -> None:
-    # Were words matched by their first equal, the 17 of one field would be taken for the 17 of another.
+    # Were words matched by their first equal, the 17 of one field would be taken for the 17 of
+    # another.
     assert matched(b"a=17 b=23 c=5", b"a=99 b=17 c=5") == b"a= b= c=5"
 
 

@@ -47,7 +47,8 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def version(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """The version of the app as it lies there, prepared each time in another live directory, without servers."""
+    """The version of the app as it lies there, prepared each time in another live directory,
+    without servers."""
 
     def copy_entries(_: object, entries: list[Path], into: Path) -> None:
         for entry in entries:

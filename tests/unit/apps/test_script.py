@@ -1,4 +1,5 @@
-"""A script as an app: what is refused before anything of it runs, and what a failed operation says."""
+"""A script as an app: what is refused before anything of it runs, and what a failed operation
+says."""
 
 import tempfile
 from pathlib import Path

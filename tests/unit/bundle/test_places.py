@@ -1,4 +1,5 @@
-"""What a manifest may not say: each target, mode, and part of a php-fpm that no bundle of ours would name."""
+"""What a manifest may not say: each target, mode, and part of a php-fpm that no bundle of ours
+would name."""
 
 import os
 import subprocess

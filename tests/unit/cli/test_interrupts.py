@@ -1,4 +1,5 @@
-"""No interrupt is lost, wherever it arrives; each case in a process of its own, which waits for half a minute where it fails."""
+"""No interrupt is lost, wherever it arrives; each case in a process of its own, which waits for
+half a minute where it fails."""
 
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""The end of the command: its exit code and its one line, whatever becomes of its outputs; each case in a process of its own."""
+"""The end of the command: its exit code and its one line, whatever becomes of its outputs; each
+case in a process of its own."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""php-fpm's configuration: values as its ini scanner gives them, includes, and errors with file and line."""
+"""php-fpm's configuration: values as its ini scanner gives them, includes, and errors with file and
+line."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The driver of a script's operations, against a fake host: framing, columns, and what becomes of every way to fail."""
+"""The driver of a script's operations, against a fake host: framing, columns, and what becomes of
+every way to fail."""
 
 import struct
 import tempfile

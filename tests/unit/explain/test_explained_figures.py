@@ -71,7 +71,8 @@ def test_more_intervals_that_hold_together_are_wider() -> None:
 
 
 def test_waits_fill_what_was_neither_run_nor_queued() -> None:
-    """100 ms of one worker: 40 on a CPU, 10 queued; of 50 samples asleep 30 were with the database. They missed that it ran."""
+    """100 ms of one worker: 40 on a CPU, 10 queued; of 50 samples asleep 30 were with the database.
+    They missed that it ran."""
     seen = WaitsSeen(50, 100_000_000, 40_000_000, 10_000_000, 0, {Wait("database", "MariaDB"): 30, Wait("idle"): 20})
     values = wait_values(seen, 10, 8e6, idle_on_web=False)
     assert values[ON_CPU] == pytest.approx(4.0)

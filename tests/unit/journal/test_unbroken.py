@@ -1,4 +1,5 @@
-"""A signal that arrives in the middle of what must not be torn is raised after it, and never lost."""
+"""A signal that arrives in the middle of what must not be torn is raised after it, and never
+lost."""
 
 import signal
 import zipfile

@@ -1,4 +1,5 @@
-"""What `tune` tries beside a control: values that its worker gives reason to try, with what they need to have an effect."""
+"""What `tune` tries beside a control: values that its worker gives reason to try, with what they
+need to have an effect."""
 
 import pytest
 from msgspec import structs

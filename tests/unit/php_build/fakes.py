@@ -1,4 +1,5 @@
-"""A supervisor that is a fake: small commands of the system's are really run, here and at once, by whoever runs the tests."""
+"""A supervisor that is a fake: small commands of the system's are really run, here and at once, by
+whoever runs the tests."""
 
 import subprocess
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ from phpdyno.servers.supervision.child import Child
 
 
 class FakeSupervisor:
-    """Runs what it is given, in no bottle and as nobody else; what it was asked to show and to let write is kept."""
+    """Runs what it is given, in no bottle and as nobody else; what it was asked to show and to let
+    write is kept."""
 
     user = SimpleNamespace(switch=False, uid=0, gid=0)
 

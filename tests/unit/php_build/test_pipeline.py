@@ -1,4 +1,5 @@
-"""A step that does not come off is left out, tried again the next time, and both builds are kept."""
+"""A step that does not come off is left out, tried again the next time, and both builds are
+kept."""
 
 import platform
 import shutil

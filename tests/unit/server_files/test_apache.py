@@ -103,7 +103,8 @@ def test_a_front_controller_is_a_url_path() -> None:
 
 
 def test_an_empty_setting_is_none_to_apache_and_none_belongs_into_php_ini() -> None:
-    """Apache refuses an empty argument; `none` is mod_php's word for one, so a cookie's SameSite=None would be lost."""
+    """Apache refuses an empty argument; `none` is mod_php's word for one, so a cookie's
+    SameSite=None would be lost."""
     pool = {
         "php_admin_value[open_basedir]": "",
         "php_value[session.cookie_samesite]": "None",

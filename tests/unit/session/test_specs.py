@@ -1,4 +1,5 @@
-"""SPECs for one comparison: the app's settings, commits, extensions, a running pool below what changes it."""
+"""SPECs for one comparison: the app's settings, commits, extensions, a running pool below what
+changes it."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Section `best-build`: what the best build brings, and the JIT on top, by the study of it: few arms, so that intervals are narrow."""
+"""Section `best-build`: what the best build brings, and the JIT on top, by the study of it: few
+arms, so that intervals are narrow."""
 
 import shutil
 import time
@@ -23,8 +24,8 @@ MOST_S = 3 * 3600.0
 
 
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
-    """Each arm against the distribution's PHP, and the study's own page. Builds may come from this machine's cache: what they bring is
-    measured. A study that was begun before is gone on with."""
+    """Each arm against the distribution's PHP, and the study's own page. Builds may come from this
+    machine's cache: what they bring is measured. A study that was begun before is gone on with."""
     runs = room.unfinished / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     begun = sorted(runs.glob(RUN))

@@ -20,7 +20,8 @@ Told = TypeVar("Told")
 
 
 class Builder:
-    """Runs phpdyno with a cache, and options behind every command; `runs` is where that leaves its runs."""
+    """Runs phpdyno with a cache, and options behind every command; `runs` is where that leaves its
+    runs."""
 
     def __init__(self, supervisor: Supervisor, runs: Path, *, cache: Path, options: tuple[str, ...] = ()) -> None:
         self.runs = runs
@@ -39,7 +40,8 @@ class Builder:
 
 
 def said_by(told: type[Told], *words: str) -> Told:
-    """What a command of phpdyno that measures nothing prints as JSON. Raises DynoError where it fails."""
+    """What a command of phpdyno that measures nothing prints as JSON. Raises DynoError where it
+    fails."""
     argv = [sys.executable, "-m", "phpdyno", *words, "--json"]
     answer = subprocess.run(argv, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
@@ -49,7 +51,8 @@ def said_by(told: type[Told], *words: str) -> Told:
 
 @contextmanager
 def builder(sizes: Sizes, room: Room) -> Iterator[Builder]:
-    """One whose cache begins empty, and is gone afterwards: gigabytes that nobody needs any more."""
+    """One whose cache begins empty, and is gone afterwards: gigabytes that nobody needs any
+    more."""
     shutil.rmtree(room.unfinished, ignore_errors=True)
     cache, runs = room.unfinished / "cache", room.unfinished / "runs"
     cache.mkdir(parents=True)

@@ -1,7 +1,9 @@
-"""Our load generator as a process of its own, for a fair comparison of CPU time with other generators.
+"""Our load generator as a process of its own, for a fair comparison of CPU time with other
+generators.
 
-`python -m tools.bench.load.generator` reads one line with the routes and then one order per line on its standard
-input, and answers each with a line on its standard output. It ends at end of file, so it never outlives who started it.
+`python -m tools.bench.load.generator` reads one line with the routes and then one order per line on
+its standard input, and answers each with a line on its standard output. It ends at end of file, so
+it never outlives who started it.
 """
 
 import os
@@ -49,7 +51,8 @@ class Order(Struct, frozen=True, tag="closed"):
 
 
 class OpenOrder(Struct, frozen=True, tag="open"):
-    """Send requests over the route at `rate` per second for `seconds`, open loop, Poisson; `concurrency` connections at most."""
+    """Send requests over the route at `rate` per second for `seconds`, open loop, Poisson;
+    `concurrency` connections at most."""
 
     route: str
     rate: float
@@ -77,8 +80,9 @@ class Load(Struct, frozen=True):
 
 
 class Lag(Struct, frozen=True):
-    """What an open loop saw: requests, the 99th percentiles of the generator's own lag and of the response time from the intended times,
-    how many requests had to wait because all connections were busy, and the share that the hypervisor took of the generator's core."""
+    """What an open loop saw: requests, the 99th percentiles of the generator's own lag and of the
+    response time from the intended times, how many requests had to wait because all connections
+    were busy, and the share that the hypervisor took of the generator's core."""
 
     requests: int
     lag_p99_ns: int
@@ -102,7 +106,8 @@ class OpenReply(Struct, frozen=True):
 
 
 class Worker:
-    """Carries out orders. Connections are kept from one order to the next, as the runner keeps them."""
+    """Carries out orders. Connections are kept from one order to the next, as the runner keeps
+    them."""
 
     def __init__(self, routes: list[Route]) -> None:
         self._routes = {route.name: route for route in routes}
@@ -163,7 +168,8 @@ def own_cpu_ns() -> int:
 
 
 class Ours:
-    """The other side: starts the generator and gives it orders. It runs on the cores that its starter is pinned to."""
+    """The other side: starts the generator and gives it orders. It runs on the cores that its
+    starter is pinned to."""
 
     def __init__(self, routes: list[Route]) -> None:
         self._process = subprocess.Popen(

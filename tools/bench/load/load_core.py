@@ -1,4 +1,5 @@
-"""Section `load-core`: our generator beside wrk, ab, h2load and oha on one stack, in turns, in one go."""
+"""Section `load-core`: our generator beside wrk, ab, h2load and oha on one stack, in turns, in one
+go."""
 
 import math
 import random
@@ -23,12 +24,14 @@ PAGES = {"static": ("nginx, a file of 1 kB", f"/{KILOBYTE}"), "hello": ("hello t
 CASES = [(page, concurrency) for page in ("static", "hello") for concurrency in (10, 50)]
 CALLED = {"wrk": "wrk", "ab": "`ab -k`", "h2load": "h2load", "oha": "oha"}
 METERED = ("wrk", "h2load", "oha")
-"""Rivals whose CPU is compared. Not ab's: it cannot keep its connections where hello is asked for."""
+"""Rivals whose CPU is compared. Not ab's: it cannot keep its connections where hello is asked
+for."""
 WITH_TARGET = len(CASES) + len(CALLED) + 1
 WITHOUT_TARGET = len(CASES) * (len(METERED) - 1)
 ALPHA_EACH = 0.9 * ALPHA / WITH_TARGET
 ALPHA_ASIDE = 0.1 * ALPHA / WITHOUT_TARGET
-"""The intervals of all ratios of this section hold together; those without a target take a tenth of what may go wrong."""
+"""The intervals of all ratios of this section hold together; those without a target take a tenth of
+what may go wrong."""
 WORKERS = 4
 SEED = 1
 CONCURRENCY = 10
@@ -54,7 +57,8 @@ class Course(Struct, frozen=True):
 
 
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
-    """All figures of the section: the whole server on the measured core, one generator at a time on a helper core."""
+    """All figures of the section: the whole server on the measured core, one generator at a time on
+    a helper core."""
     cores, rivals = split_cores(), find_rivals(room.skipped)
     server = Cores(cores.measured, cores.measured)
     with MeasuringLock(), pinned(cores.helpers[-1]), prepared("hello", room.logs, room.say) as (supervisor, app):
@@ -91,7 +95,8 @@ def compare_cpu(course: Course) -> list[Figure]:
 
 
 def _compare_cpu(course: Course, metered: Mapping[str, Rival], page: str, concurrency: int) -> list[Figure]:
-    """Rounds in random order. Start-up counts for nobody: ours runs already, the others' own is taken off."""
+    """Rounds in random order. Start-up counts for nobody: ours runs already, the others' own is
+    taken off."""
     title = f"{PAGES[page][0]}, c = {concurrency}"
     course.say(f"CPU per request beside {_and(metered)}, {title}: {course.sizes.pairs} rounds")
     requests = course.ours.size_for(page, seconds=course.sizes.slot_s, concurrency=concurrency)

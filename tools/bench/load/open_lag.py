@@ -14,9 +14,11 @@ PUNCTUAL = Target("p99 ≤ 200 µs", at_most=200.0)
 
 
 def measure_lag(ours: Ours, sizes: Sizes, chance: random.Random, say: Say, *, own_core: bool) -> Figure:
-    """The 99th percentile of the lag at 70 % of saturation, slot by slot. Raises Missing where the generator has no core of its own.
+    """The 99th percentile of the lag at 70 % of saturation, slot by slot. Raises Missing where the
+    generator has no core of its own.
 
-    Each slot has the saturation that a closed loop finds right before it, so that a host that slows down does not raise the share.
+    Each slot has the saturation that a closed loop finds right before it, so that a host that slows
+    down does not raise the share.
     """
     if not own_core:
         raise Missing("with one core our generator has none of its own")

@@ -41,10 +41,12 @@ class Rival(Protocol):
     """A generator of other people; one thread of it."""
 
     def drive(self, ask: Ask) -> Load:
-        """One measurement; CPU from exec to exit, start-up included. Raises DynoError when a response was not valid."""
+        """One measurement; CPU from exec to exit, start-up included. Raises DynoError when a
+        response was not valid."""
 
     def start_up(self, ask: Ask, times: int) -> Load:
-        """What of a measurement is start-up: its CPU, the median of `times`, and the requests that were sent in it."""
+        """What of a measurement is start-up: its CPU, the median of `times`, and the requests that
+        were sent in it."""
 
 
 def find_rival(name: str) -> str:
@@ -56,7 +58,8 @@ def find_rival(name: str) -> str:
 
 
 def find_rivals(skipped: list[str]) -> dict[str, Rival]:
-    """Those that are installed, by name; of each other one the line that installs it goes to `skipped`."""
+    """Those that are installed, by name; of each other one the line that installs it goes to
+    `skipped`."""
     found: dict[str, Rival] = {}
     for name in INSTALLS:
         try:
@@ -79,7 +82,8 @@ def rival_version(name: str) -> str:
 
 
 class Wrk:
-    """wrk; it takes whole seconds and no number of requests, so a measurement lasts a second whatever is asked."""
+    """wrk; it takes whole seconds and no number of requests, so a measurement lasts a second
+    whatever is asked."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -90,7 +94,8 @@ class Wrk:
         return read_wrk(text, cpu_ns)
 
     def start_up(self, ask: Ask, times: int) -> Load:
-        """CPU of a whole wrk that gets no answer: start, connections, first requests, its timers, its report."""
+        """CPU of a whole wrk that gets no answer: start, connections, first requests, its timers,
+        its report."""
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen(4 * ask.concurrency)  # the kernel completes the connections; nobody takes them
@@ -109,7 +114,8 @@ class Counted:
         self._argv, self._read = COUNTED[name]
 
     def drive(self, ask: Ask) -> Load:
-        """One measurement. Raises DynoError for another number of requests than asked for as well."""
+        """One measurement. Raises DynoError for another number of requests than asked for as
+        well."""
         text, cpu_ns, _ = run_metered(self._argv(self._path, ask))
         load = self._read(text, cpu_ns)
         if load.requests != ask.requests:
@@ -128,7 +134,8 @@ def without(load: Load, start_up: Load) -> Load:
 
 
 def run_metered(argv: Sequence[str]) -> tuple[str, int, int]:
-    """Run a command to its end: its output, CPU time and elapsed time in nanoseconds. Raises DynoError when it fails."""
+    """Run a command to its end: its output, CPU time and elapsed time in nanoseconds. Raises
+    DynoError when it fails."""
     before, start_ns = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic_ns()
     answer = subprocess.run(argv, capture_output=True, text=True, check=False)
     wall_ns, after = time.monotonic_ns() - start_ns, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -138,7 +145,7 @@ def run_metered(argv: Sequence[str]) -> tuple[str, int, int]:
     return answer.stdout, round(cpu_s * 1e9), wall_ns
 
 
-# ---- how each is asked for the same requests as ours ---------------------------------------------
+# ---- how each is asked for the same requests as ours --------------------------------------------
 
 
 def ab_argv(path: str, ask: Ask) -> list[str]:
@@ -147,7 +154,8 @@ def ab_argv(path: str, ask: Ask) -> list[str]:
 
 
 def h2load_argv(path: str, ask: Ask) -> list[str]:
-    """h2load speaking HTTP/1.1. A header `Host` would be a second one beside its own, which nginx refuses; `:authority` replaces that."""
+    """h2load speaking HTTP/1.1. A header `Host` would be a second one beside its own, which nginx
+    refuses; `:authority` replaces that."""
     host, *others = (text for text in rival_headers(HOST) if text != "-H")
     headers = [f":authority:{host.partition(':')[2]}", *others]
     counts = ["--h1", "-n", str(ask.requests), "-c", str(ask.concurrency), "-t", "1"]
@@ -155,12 +163,13 @@ def h2load_argv(path: str, ask: Ask) -> list[str]:
 
 
 def oha_argv(path: str, ask: Ask) -> list[str]:
-    """oha with one thread for its requests and without the header Accept-Encoding, which none of the others sends."""
+    """oha with one thread for its requests and without the header Accept-Encoding, which none of
+    the others sends."""
     counts = ["-n", str(ask.requests), "-c", str(ask.concurrency), "--worker-threads", "1"]
     return [path, "--no-tui", "--output-format", "json", "--disable-compression", *counts, *rival_headers(HOST), ask.url]
 
 
-# ---- what each reports ---------------------------------------------------------------------------
+# ---- what each reports --------------------------------------------------------------------------
 
 
 def read_wrk(text: str, cpu_ns: int) -> Load:
@@ -169,7 +178,8 @@ def read_wrk(text: str, cpu_ns: int) -> Load:
 
 
 def read_ab(text: str, cpu_ns: int) -> Load:
-    """ab's report as a load. Raises DynoError: failed requests, or connections that were not kept."""
+    """ab's report as a load. Raises DynoError: failed requests, or connections that were not
+    kept."""
     report = rivals.read_ab(text)
     if report.kept != report.requests:
         raise DynoError("ab could not keep its connections")
@@ -177,7 +187,8 @@ def read_ab(text: str, cpu_ns: int) -> Load:
 
 
 def read_h2load(text: str, cpu_ns: int) -> Load:
-    """h2load's report as a load. Raises DynoError: a request that did not end in 2xx, or a report that lacks a line it should have.
+    """h2load's report as a load. Raises DynoError: a request that did not end in 2xx, or a report
+    that lacks a line it should have.
 
     It ends with exit code 0 whatever happened, and counts 3xx as succeeded.
     """
@@ -199,7 +210,8 @@ class OhaSummary(Struct, frozen=True):
 
 
 class OhaReport(Struct, frozen=True, rename="camel"):
-    """What of oha's report is read: requests by their status, and by how they failed without one."""
+    """What of oha's report is read: requests by their status, and by how they failed without
+    one."""
 
     summary: OhaSummary
     status_code_distribution: Mapping[str, int]
@@ -207,7 +219,8 @@ class OhaReport(Struct, frozen=True, rename="camel"):
 
 
 def read_oha(text: str, cpu_ns: int) -> Load:
-    """oha's report as a load. Raises DynoError: a request that did not end in 2xx, or a report that lacks a value it should have.
+    """oha's report as a load. Raises DynoError: a request that did not end in 2xx, or a report that
+    lacks a value it should have.
 
     It ends with exit code 0 whatever happened, and counts every status as a success.
     """

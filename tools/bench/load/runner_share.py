@@ -28,7 +28,8 @@ GRACE_S = 60.0
 
 
 class Share(Struct, frozen=True):
-    """Of the span from a block's first slot to its last: the part between slots, and the part with no request under way."""
+    """Of the span from a block's first slot to its last: the part between slots, and the part with
+    no request under way."""
 
     between: float
     unused: float
@@ -74,7 +75,8 @@ def read_shares(run: Path) -> Iterator[Share]:
 
 
 def share_of(slot: NDArray[np.int64], wall_ns: NDArray[np.int64], sent_ns: NDArray[np.uint64], done_ns: NDArray[np.uint64]) -> Share:
-    """`slot` gives the row in `wall_ns` of each request. A slot begins, to within microseconds, with its first request."""
+    """`slot` gives the row in `wall_ns` of each request. A slot begins, to within microseconds,
+    with its first request."""
     count = len(wall_ns)
     first, last = np.full(count, np.iinfo(np.int64).max), np.zeros(count, dtype=np.int64)
     np.minimum.at(first, slot, sent_ns.astype(np.int64))

@@ -1,4 +1,5 @@
-"""Section `speed`: what a user gains, by a tune of WordPress with everything that the catalogue has."""
+"""Section `speed`: what a user gains, by a tune of WordPress with everything that the catalogue
+has."""
 
 import shutil
 
@@ -22,7 +23,8 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 
 
 def figures_of(record: TuneRecord) -> list[Figure]:
-    """The last confirmation that was adopted, the control against itself, what the screening says of each change, and the time."""
+    """The last confirmation that was adopted, the control against itself, what the screening says
+    of each change, and the time."""
     found = record.found
     adopted = [each for each in found.confirmations if each.decision == "adopted" and each.ratio is not None]
     gain = Figure("CPU per request, distribution / runtime settings that were adopted", "×", 1.0, None, None, "nothing adopted", RUNTIME)

@@ -1,4 +1,5 @@
-"""Section `bottle`: what the namespaces cost, CPU per request in a bottle and outside in one run, and how soon an app is ready in one."""
+"""Section `bottle`: what the namespaces cost, CPU per request in a bottle and outside in one run,
+and how soon an app is ready in one."""
 
 import random
 import shutil
@@ -60,8 +61,9 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 
 @contextmanager
 def _at_like_place(name: str) -> Iterator[str]:
-    """An app to be named: one of a folder as a copy at a path as long and as deep as that of the copy which is measured outside, since a
-    system call takes longer by a path with more parts, whoever asks. In the bottle it stands at its own path."""
+    """An app to be named: one of a folder as a copy at a path as long and as deep as that of the
+    copy which is measured outside, since a system call takes longer by a path with more parts,
+    whoever asks. In the bottle it stands at its own path."""
     source = APP_FILES / name
     if not (source / "app.toml").is_file():
         yield name
@@ -84,7 +86,8 @@ def _bench(name: str, logs: Path, *, bottle: bool) -> Iterator[Bench]:
 
 
 def compare_outside(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
-    """CPU of PHP per request outside / in the bottle: fresh instances of both in each block, slots in pairs; who comes first by a coin."""
+    """CPU of PHP per request outside / in the bottle: fresh instances of both in each block, slots
+    in pairs; who comes first by a coin."""
     coin, logs_of_blocks, outside_ms = random.Random(1), [], []
     meters = SharedMeters(None, host_meter(find_cpu_groups()))
     with (
@@ -120,7 +123,8 @@ def _warm(bench: Bench, stack: ExitStack, meters: SharedMeters) -> DrivenInstanc
 def _pairs(
     lanes: list[DrivenInstance], weights: list[float], meters: SharedMeters, coin: random.Random, block: int, *, requests: int
 ) -> list[float]:
-    """Nanoseconds of PHP's CPU of each lane over the same requests; both are at work before the first slot that counts."""
+    """Nanoseconds of PHP's CPU of each lane over the same requests; both are at work before the
+    first slot that counts."""
     used = [0.0, 0.0]
     for pair in range(-1, PAIRS_OF_A_BLOCK):
         deck = deal(np.random.default_rng(1000 * block + pair + 1), weights, requests)

@@ -1,7 +1,9 @@
-"""Section `carry-over`: one effect in slots of 1 and of 20 requests and in those that the verdict rests on, side by side.
+"""Section `carry-over`: one effect in slots of 1 and of 20 requests and in those that the verdict
+rests on, side by side.
 
-Switching from one arm to the other refills the processor's caches, which is what some changes save: in slots of one request both arms
-start cold every time, and a site, which does not switch, is nearer to the longer ones.
+Switching from one arm to the other refills the processor's caches, which is what some changes save:
+in slots of one request both arms start cold every time, and a site, which does not switch, is
+nearer to the longer ones.
 """
 
 import shutil
@@ -22,7 +24,8 @@ TREATMENTS = {"hello": "web.socket=tcp", "wordpress": JIT_SPEC}
 
 
 def measure(sizes: Sizes, room: Room) -> list[Figure]:
-    """All figures of the section. No verdict ends a comparison before its budget: one would come before all lengths have an interval."""
+    """All figures of the section. No verdict ends a comparison before its budget: one would come
+    before all lengths have an interval."""
     shutil.rmtree(room.unfinished, ignore_errors=True)
     found: list[Figure] = []
     for app, budget_s in (("hello", sizes.carry_hello_s), ("wordpress", sizes.carry_wordpress_s)):
@@ -34,7 +37,8 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 
 
 def figures_of(app: str, view: RunView) -> list[Figure]:
-    """One figure for each slot length; the verdict's own says whether they differ. Raises DynoError where no other length was looked at."""
+    """One figure for each slot length; the verdict's own says whether they differ. Raises DynoError
+    where no other length was looked at."""
     if not view.carry_over:
         (row,) = view.rows
         raise DynoError(f"{app}: {row.reason or view.carry_over_missing}")

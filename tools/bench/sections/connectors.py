@@ -1,7 +1,8 @@
-"""Section `connectors`: clients of Tarantool by their engines, every figure a ratio from pairs in one run.
+"""Section `connectors`: clients of Tarantool by their engines, every figure a ratio from pairs in
+one run.
 
-The environment variable PHPDYNO_TARANTOOL_PHP names the PHP file that loads tarantool-php/client, PHPDYNO_TARANTOOL_PECL the C extension;
-without one its figures are left out.
+The environment variable PHPDYNO_TARANTOOL_PHP names the PHP file that loads tarantool-php/client,
+PHPDYNO_TARANTOOL_PECL the C extension; without one its figures are left out.
 """
 
 import json
@@ -77,7 +78,8 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 
 
 def _codec(loader: str) -> Figure:
-    """Packing a select and decoding its answer: rybakit's time over ours, block by block in one process."""
+    """Packing a select and decoding its answer: rybakit's time over ours, block by block in one
+    process."""
     with tempfile.TemporaryDirectory() as cache:
         answer = subprocess.run(
             [default_cli(), *JIT, str(CODEC), loader, str(OWN_CONNECTOR), cache], capture_output=True, text=True, timeout=300, check=True

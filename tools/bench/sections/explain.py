@@ -1,4 +1,5 @@
-"""Section `explain`: the same arm explained twice agrees, instruction for instruction; and how long an explanation takes."""
+"""Section `explain`: the same arm explained twice agrees, instruction for instruction; and how long
+an explanation takes."""
 
 import statistics
 import subprocess
@@ -51,7 +52,8 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
 
 
 def compare_starts(name: str, sizes: Sizes, room: Room) -> Figure:
-    """By how much instructions per request differ from one fresh start of an arm to the next, as a share."""
+    """By how much instructions per request differ from one fresh start of an arm to the next, as a
+    share."""
     medians = []
     with serving(open_app(name), logs=room.logs, progress=Silent()) as stand, on_cores(stand.bench.cores.helpers):
         for start in range(sizes.explain_starts):

@@ -1,4 +1,5 @@
-"""Section `sizing`: what `phpdyno size` recommends, held against an exhaustive sweep of pools, on three targets whose limits are known."""
+"""Section `sizing`: what `phpdyno size` recommends, held against an exhaustive sweep of pools, on
+three targets whose limits are known."""
 
 import math
 import sys
@@ -125,7 +126,8 @@ def _best(sweep: Sweep, workers: int) -> float:
 
 
 def _paired(goal: Goal, source: AppSource, pools: tuple[int, int], sizes: Sizes, room: Room) -> Figure:
-    """Our pool over the sweep's best, in rounds of fresh pools beside each other at each one's saturation."""
+    """Our pool over the sweep's best, in rounds of fresh pools beside each other at each one's
+    saturation."""
     ours, best = pools
     name, target = f"{goal.name}: recommended / best of the sweep", Target(f"≥ {LEAST_SHARE:.0%}", at_least=LEAST_SHARE)
     detail = f"{ours} and {best} workers"

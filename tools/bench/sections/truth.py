@@ -1,11 +1,13 @@
 """Section `truth`: how often verdicts are right where the answer is known, and how long they take.
 
-On a quiet host about 75 minutes for `hello` (four hours if each comparison used up its budget), and 64 at most for WordPress.
+On a quiet host about 75 minutes for `hello` (four hours if each comparison used up its budget), and
+64 at most for WordPress.
 
-It is measured in parts, each a selfcheck of its own: its planted effects are those of its own host, and nothing else goes from one to the
-next. So parts that different hosts measured may be counted together. A part that was cut short goes on where it stopped, on the same host
-with the same code; a finished one is committed with the page, which names its host, its days and its code, and says where they are not
-those of the page.
+It is measured in parts, each a selfcheck of its own: its planted effects are those of its own host,
+and nothing else goes from one to the next. So parts that different hosts measured may be counted
+together. A part that was cut short goes on where it stopped, on the same host with the same code; a
+finished one is committed with the page, which names its host, its days and its code, and says where
+they are not those of the page.
 """
 
 import math
@@ -92,7 +94,8 @@ def part_of(name: str, wish: SelfcheckRequest, room: Room) -> Checks:
 
 
 def pooled(parts: Sequence[Checks]) -> Checks:
-    """Comparisons of several parts as those of one. What the planted effects rest on is judged by the part where it is worst."""
+    """Comparisons of several parts as those of one. What the planted effects rest on is judged by
+    the part where it is worst."""
     wishes = [part.header.wish for part in parts]
     aa, long, zero, planted = (sum(counts) for counts in zip(*((w.aa, w.long, w.zero, w.planted) for w in wishes), strict=True))
     header = structs.replace(parts[-1].header, wish=structs.replace(wishes[-1], aa=aa, long=long, zero=zero, planted=planted))
@@ -113,7 +116,8 @@ def bend_at_worst(ground: LoopCost) -> float:
 
 
 def origin_of(part: Checks) -> Part:
-    """What a part holds, and by which code, where and when it was measured. All of a part is of the same code and host."""
+    """What a part holds, and by which code, where and when it was measured. All of a part is of the
+    same code and host."""
     header = part.header
     what = f"{len(part.compared)} comparisons on {header.wish.app}"
     if part.ground is None:
@@ -124,7 +128,8 @@ def origin_of(part: Checks) -> Part:
 
 
 def made(run: Path, wish: SelfcheckRequest, say: Say) -> Checks:
-    """All comparisons of a wish: those kept in `run` where they are of the same code, host and app, and the rest."""
+    """All comparisons of a wish: those kept in `run` where they are of the same code, host and app,
+    and the rest."""
     if not continues(run, wish):
         anew(run, wish)
     try:
@@ -152,7 +157,8 @@ def anew(run: Path, wish: SelfcheckRequest) -> None:
 
 
 def figure_of(row: CheckRow, checks: Checks) -> Figure:
-    """A row as a figure of the page. A target that no interval can prove (`never`) is judged by the count."""
+    """A row as a figure of the page. A target that no interval can prove (`never`) is judged by the
+    count."""
     of = f"{row.comparisons} {'rounds' if row.check.startswith('cost') else 'comparisons'}"
     judged = row.outcome != "–"
     target = Target(row.target, row.at_least, row.at_most) if judged else None
@@ -163,7 +169,8 @@ def figure_of(row: CheckRow, checks: Checks) -> Figure:
     estimate = row.estimate or 0.0
     if row.unit == "share":
         if row.target == NEVER:
-            # Without a case all of the exact interval is as good as reached; with the first none of it is.
+            # Without a case all of the exact interval is as good as reached; with the first none of
+            # it is.
             target = Target(row.target, None, 0.0 if estimate else row.high)
         return Figure(name, "%", estimate, row.low, row.high, of, target, row.found)
     if row.unit in {"ratio", "correlation"}:

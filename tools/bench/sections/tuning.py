@@ -1,4 +1,5 @@
-"""Section `tune`: what a search gives away against measuring everything, whether seeds agree, and whether the budget is honoured."""
+"""Section `tune`: what a search gives away against measuring everything, whether seeds agree, and
+whether the budget is honoured."""
 
 import shutil
 import time
@@ -46,8 +47,9 @@ TERMS_LEFT = 4
 
 
 class Truth(Struct, frozen=True):
-    """What every combination does in each block, by which changes are on: log ratios against the control, by a model with all main effects
-    and interactions of two. `took_s` is what measuring all of them took."""
+    """What every combination does in each block, by which changes are on: log ratios against the
+    control, by a model with all main effects and interactions of two. `took_s` is what measuring
+    all of them took."""
 
     blocks: tuple[dict[tuple[int, ...], float], ...]
     took_s: float
@@ -128,7 +130,8 @@ def levels_of(settings: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def modelled(levels: Sequence[tuple[int, ...]], logs: Sequence[float]) -> dict[tuple[int, ...], float]:
-    """Least squares with main effects and interactions of two, 0 where nothing is on: the best of 32 noisy means would be best by luck."""
+    """Least squares with main effects and interactions of two, 0 where nothing is on: the best of
+    32 noisy means would be best by luck."""
     rows = np.array([terms(each) for each in levels], dtype=np.float64)
     if len(rows) < rows.shape[1] + TERMS_LEFT:
         raise DynoError(f"{len(rows)} combinations are too few for {rows.shape[1]} terms")
@@ -164,7 +167,8 @@ def exhaustive(run: Path, sizes: Sizes, say: Say) -> Truth:
 
 
 def truth_of(logs: Mapping[tuple[int, ...], Mapping[int, float]], took_s: float) -> Truth:
-    """From the log ratios of every combination by block; blocks in which one is missing are left out."""
+    """From the log ratios of every combination by block; blocks in which one is missing are left
+    out."""
     whole = sorted(set.intersection(*(set(each) for each in logs.values())))
     if not whole:
         raise DynoError("no block has all combinations")

@@ -1,4 +1,5 @@
-"""Section `watch`: what `phpdyno watch` costs beside a pool of a hundred workers that are at work."""
+"""Section `watch`: what `phpdyno watch` costs beside a pool of a hundred workers that are at
+work."""
 
 import fcntl
 import os
@@ -68,7 +69,8 @@ def _shares(argv: Sequence[str], sizes: Sizes, port: int | None) -> list[float]:
 
 @contextmanager
 def _on_terminal(argv: Sequence[str]) -> Iterator[int]:
-    """The command on a terminal of 100 columns that somebody reads; its process number. Raises DynoError where it ends by itself."""
+    """The command on a terminal of 100 columns that somebody reads; its process number. Raises
+    DynoError where it ends by itself."""
     reads, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
     command = [sys.executable, "-m", "phpdyno", "watch", *argv]

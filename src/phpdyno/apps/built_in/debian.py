@@ -1,4 +1,5 @@
-"""Apps that are made of Debian's packages: prepared once per version of everything that goes into them, then only copied."""
+"""Apps that are made of Debian's packages: prepared once per version of everything that goes into
+them, then only copied."""
 
 import hashlib
 from collections.abc import Callable
@@ -18,7 +19,8 @@ Build = Callable[[Path, dict[str, str]], None]
 
 
 class PackageRecipe(Struct, frozen=True):
-    """How an app is made. The first package gives it its version; `key` holds what its content depends on besides the packages."""
+    """How an app is made. The first package gives it its version; `key` holds what its content
+    depends on besides the packages."""
 
     name: str
     title: str
@@ -28,7 +30,8 @@ class PackageRecipe(Struct, frozen=True):
 
 
 def prepared(recipe: PackageRecipe, cache: Path, progress: Progress) -> tuple[Path, str]:
-    """The cache's entry and the app's version; where apt names no versions, what was prepared last. Raises DynoError."""
+    """The cache's entry and the app's version; where apt names no versions, what was prepared last.
+    Raises DynoError."""
     key = {"kind": recipe.name, **recipe.key}
     main = recipe.packages[0]
     try:

@@ -1,4 +1,5 @@
-"""MediaWiki from Debian's package on SQLite, filled with a small handbook that is the same everywhere."""
+"""MediaWiki from Debian's package on SQLite, filled with a small handbook that is the same
+everywhere."""
 
 import secrets
 import shutil
@@ -16,10 +17,12 @@ from phpdyno.package import APP_FILES
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 PACKAGES = ("mediawiki", "mediawiki-classes")
-"""The second holds the classes that the first's vendor directory lacks; all else is in the first."""
+"""The second holds the classes that the first's vendor directory lacks; all else is in the
+first."""
 
 EXTENSIONS = ("apcu", "dom", "intl", "mbstring", "pdo_sqlite", "xml")
-"""APCu is the cache that the installer chooses with what Debian recommends; without it MediaWiki would silently have none."""
+"""APCu is the cache that the installer chooses with what Debian recommends; without it MediaWiki
+would silently have none."""
 
 USED = ("Cite", "ParserFunctions")
 """MediaWiki's own extensions that the pages use; what the others hold is not read by a page."""
@@ -43,7 +46,8 @@ SITE, DATA, CACHE = "site", "data", "cache"
 
 
 class MediaWiki:
-    """The built-in app `mediawiki`: prepared once per version of everything that goes into it, then only copied."""
+    """The built-in app `mediawiki`: prepared once per version of everything that goes into it, then
+    only copied."""
 
     name = "mediawiki"
     workload = Workload(TARGETS)
@@ -51,7 +55,8 @@ class MediaWiki:
     fixed = frozenset[str]()
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """The version of its main package; the cache has it prepared after this. Raises DynoError."""
+        """The version of its main package; the cache has it prepared after this. Raises
+        DynoError."""
         return prepared(_recipe(supervisor, progress), cache, progress)[1]
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
@@ -81,7 +86,8 @@ def _recipe(supervisor: Supervisor, progress: Progress) -> PackageRecipe:
 
 
 def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], php: PhpCli, progress: Progress) -> None:
-    """Everything happens in the live directory, which vanishes with us; the cache gets the finished copies."""
+    """Everything happens in the live directory, which vanishes with us; the cache gets the finished
+    copies."""
     progress(f"downloading MediaWiki {versions['mediawiki']} from Debian")
     unpacked = supervisor.live / "unpacked"
     fetch_packages(supervisor, versions, unpacked)
@@ -103,7 +109,8 @@ def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], php:
 
 
 def _assemble(unpacked: Path, site: Path) -> None:
-    """One directory without links: Debian keeps the configuration, the uploads and the list of extensions elsewhere."""
+    """One directory without links: Debian keeps the configuration, the uploads and the list of
+    extensions elsewhere."""
     source = unpacked / "usr/share/mediawiki"
     for link in [path for path in source.iterdir() if path.is_symlink()]:
         link.unlink()
@@ -117,7 +124,8 @@ def _assemble(unpacked: Path, site: Path) -> None:
 
 
 def _install(supervisor: Supervisor, php: PhpCli, root: Path) -> None:
-    """The tables, the administrator (whom nobody can log in as) and the caches of its texts, in both forms."""
+    """The tables, the administrator (whom nobody can log in as) and the caches of its texts, in
+    both forms."""
     scratch = supervisor.directory("mediawiki-installer")
     # It may read the password, and put nothing in its place.
     password = _scripts(supervisor) / "password"

@@ -15,7 +15,8 @@ _FIELD = re.compile(r"^(Package|Version|Source): (.*)$", re.MULTILINE)
 
 
 def candidate_versions(packages: Sequence[str]) -> dict[str, str]:
-    """The version of each package that apt would install. Raises DynoError: no apt here, no package lists, a package it does not know."""
+    """The version of each package that apt would install. Raises DynoError: no apt here, no package
+    lists, a package it does not know."""
     apt = shutil.which("apt-cache", path=program_path())
     if apt is None or shutil.which("dpkg", path=program_path()) is None:
         raise DynoError(
@@ -30,8 +31,8 @@ def candidate_versions(packages: Sequence[str]) -> dict[str, str]:
 
 
 def versions_built_of(packages: Sequence[str], source_version: str) -> dict[str, str]:
-    """The version of each of a source's packages that is of this version of the source: its own where it was only compiled again
-    (8.4.11-1+b1), the source's where apt does not know it."""
+    """The version of each of a source's packages that is of this version of the source: its own
+    where it was only compiled again (8.4.11-1+b1), the source's where apt does not know it."""
     found: dict[str, str] = {}
     for stanza in told(["apt-cache", "show", *packages]).stdout.decode(errors="replace").split("\n\n"):
         fields = dict(_FIELD.findall(stanza))
@@ -48,14 +49,16 @@ def proxies() -> dict[str, str]:
 
 
 def fetch_packages(supervisor: Supervisor, versions: Mapping[str, str], into: Path) -> None:
-    """Download packages of exactly these versions and unpack them into the directory `into`. Raises DynoError."""
+    """Download packages of exactly these versions and unpack them into the directory `into`. Raises
+    DynoError."""
     downloads = supervisor.live / "packages"
     shutil.rmtree(downloads, ignore_errors=True)
     downloads.mkdir()
     wanted = [f"{name}={version}" for name, version in versions.items()]
     child = supervisor.run(
         "prepare-apt",
-        # apt's own account cannot write into our directory; without this it warns and does the same.
+        # apt's own account cannot write into our directory; without this it warns and does the
+        # same.
         ["apt-get", "-o", "APT::Sandbox::User=root", "--quiet=2", "download", *wanted],
         env=proxies(),
         cwd=downloads,

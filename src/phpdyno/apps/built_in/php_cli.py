@@ -24,7 +24,8 @@ class PhpCli(Struct, frozen=True):
 
 
 def find_php_cli(extensions: Sequence[str]) -> PhpCli:
-    """`php` of the PATH, else the newest php8.2-like program. Raises DynoError when there is none, or one without these extensions."""
+    """`php` of the PATH, else the newest php8.2-like program. Raises DynoError when there is none,
+    or one without these extensions."""
     path = shutil.which("php", path=program_path()) or newest_cli()
     if path is None:
         raise DynoError("there is no command-line PHP", next_step=f"install it with: {install_servers('php8.2-cli')}")

@@ -1,4 +1,5 @@
-"""A small Symfony app on the framework of Debian's packages: routing, Twig and JSON, with Symfony's debug mode on or off."""
+"""A small Symfony app on the framework of Debian's packages: routing, Twig and JSON, with Symfony's
+debug mode on or off."""
 
 import os
 import shutil
@@ -57,11 +58,13 @@ TARGETS = (
 SETTINGS = {"debug": AppSetting("APP_DEBUG", ("0", "1"), "0")}
 SOURCES_AGE_S = 20.0
 CACHES_AGE_S = 10.0
-"""opcache leaves out what is younger than two seconds, and in debug mode Symfony builds a cache anew that is older than its sources."""
+"""opcache leaves out what is younger than two seconds, and in debug mode Symfony builds a cache
+anew that is older than its sources."""
 
 
 class SymfonyHello:
-    """The built-in app `symfony-hello`: the framework comes from the cache, Symfony's own caches are filled in each copy."""
+    """The built-in app `symfony-hello`: the framework comes from the cache, Symfony's own caches
+    are filled in each copy."""
 
     name = "symfony-hello"
     workload = Workload(TARGETS)
@@ -69,11 +72,13 @@ class SymfonyHello:
     fixed = frozenset[str]()
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """The version of its main package; the cache has it prepared after this. Raises DynoError."""
+        """The version of its main package; the cache has it prepared after this. Raises
+        DynoError."""
         return prepared(_recipe(supervisor, progress), cache, progress)[1]
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
-        """A copy of which only `var` can be written by the servers, with the caches of both modes in it. Raises DynoError."""
+        """A copy of which only `var` can be written by the servers, with the caches of both modes
+        in it. Raises DynoError."""
         php = find_php_cli(EXTENSIONS)
         entry, version = prepared(_recipe(supervisor, progress), cache, progress)
         progress("copying symfony-hello and filling its caches")
@@ -110,7 +115,8 @@ def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], prog
 
 
 def _fill_caches(supervisor: Supervisor, php: PhpCli, root: Path) -> None:
-    """Not in the cache of ours: the debug mode's holds absolute paths, and would be built anew by the first request in another place."""
+    """Not in the cache of ours: the debug mode's holds absolute paths, and would be built anew by
+    the first request in another place."""
     writable = root / "var"
     writable.mkdir()
     give_to_service(supervisor, writable)

@@ -1,4 +1,5 @@
-"""WordPress from Debian's packages, unpacked into the cache and filled with a small blog that is the same everywhere."""
+"""WordPress from Debian's packages, unpacked into the cache and filled with a small blog that is
+the same everywhere."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +18,8 @@ from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 PACKAGES = ("wordpress", "wordpress-theme-twentytwentyone", "php-getid3", "libjs-underscore", "libjs-cropper")
-"""The last three are what links in the first lead to; nothing else of its dependencies is read by a page of the site."""
+"""The last three are what links in the first lead to; nothing else of its dependencies is read by a
+page of the site."""
 
 SCRIPTS = APP_FILES / "wordpress"
 INSTALL_LOG = "prepare-wordpress"
@@ -32,7 +34,8 @@ SETTINGS = {"debug": AppSetting("WP_DEBUG", ("0", "1"), "0")}
 
 
 class WordPress:
-    """The built-in app `wordpress`: prepared once per version of everything that goes into it, then only copied."""
+    """The built-in app `wordpress`: prepared once per version of everything that goes into it, then
+    only copied."""
 
     name = "wordpress"
     workload = Workload(TARGETS)
@@ -40,11 +43,13 @@ class WordPress:
     fixed = databases.FIXED
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """The version of its main package; the cache has it prepared after this. Raises DynoError."""
+        """The version of its main package; the cache has it prepared after this. Raises
+        DynoError."""
         return prepared(_recipe(supervisor, progress), cache, progress)[1]
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
-        """The document root as a copy that the servers can read but not write, and the cached database. Raises DynoError."""
+        """The document root as a copy that the servers can read but not write, and the cached
+        database. Raises DynoError."""
         entry, version = prepared(_recipe(supervisor, progress), cache, progress)
         progress("copying WordPress")
         docroot = supervisor.live / "app"
@@ -70,7 +75,8 @@ def _recipe(supervisor: Supervisor, progress: Progress) -> PackageRecipe:
 
 
 def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], php: PhpCli, progress: Progress) -> None:
-    """Everything happens in the live directory, which vanishes with us; the cache gets the finished copies."""
+    """Everything happens in the live directory, which vanishes with us; the cache gets the finished
+    copies."""
     progress(f"downloading WordPress {versions['wordpress']} from Debian")
     unpacked = supervisor.live / "unpacked"
     fetch_packages(supervisor, versions, unpacked)
@@ -92,13 +98,15 @@ def _build(supervisor: Supervisor, partial: Path, versions: dict[str, str], php:
 
 
 def _assemble(unpacked: Path, docroot: Path) -> None:
-    """One directory without links: Debian spreads WordPress over /usr/share/php, /usr/share/javascript, /var/lib and /etc."""
+    """One directory without links: Debian spreads WordPress over /usr/share/php,
+    /usr/share/javascript, /var/lib and /etc."""
     site = unpacked / "usr/share/wordpress"
     for link in [path for path in site.rglob("*") if path.is_symlink()]:
         target = link.readlink()
         real = unpacked / target.relative_to("/") if target.is_absolute() else link.parent / target
         link.unlink()
-        # What is left out is the web server's .htaccess and the bundle of certificates: nothing goes out from here.
+        # What is left out is the web server's .htaccess and the bundle of certificates: nothing
+        # goes out from here.
         if real.resolve().is_file() and real.resolve().is_relative_to(unpacked.resolve()):
             shutil.copyfile(real, link)
     (site / ".htaccess").unlink(missing_ok=True)

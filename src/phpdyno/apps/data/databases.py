@@ -1,4 +1,5 @@
-"""Private databases for preparing: an empty or filled data directory in the cache, and live copies of it."""
+"""Private databases for preparing: an empty or filled data directory in the cache, and live copies
+of it."""
 
 import contextlib
 import gzip
@@ -23,18 +24,21 @@ LOAD_TIMEOUT_S = 3600.0
 DATADIR = "datadir"
 GZIP_TAIL = 4
 INI = {"mysqli.default_host": "localhost", "mysqli.default_socket": "{db_socket}", "pdo_mysql.default_socket": "{db_socket}"}
-"""For every app with a database: `localhost`, and no host at all, then mean the private server, never the host's own."""
+"""For every app with a database: `localhost`, and no host at all, then mean the private server,
+never the host's own."""
 FIXED = frozenset(f"ini.{name}" for name in INI)
 """The same as names of settings: what a running pool says of them is not taken over."""
 
 
 def database_socket(supervisor: Supervisor) -> Path:
-    """Where a run's database listens, while preparing and while measuring: an app may have written it into its caches."""
+    """Where a run's database listens, while preparing and while measuring: an app may have written
+    it into its caches."""
     return supervisor.directory("db") / "mariadb.sock"
 
 
 def live_datadir(supervisor: Supervisor, prepared: Path, name: str = "datadir") -> Path:
-    """A copy of a prepared data directory that the servers' account may write, in the live directory."""
+    """A copy of a prepared data directory that the servers' account may write, in the live
+    directory."""
     into = supervisor.live / name
     copy_tree(supervisor, prepared, into)
     give_to_service(supervisor, into)
@@ -44,7 +48,8 @@ def live_datadir(supervisor: Supervisor, prepared: Path, name: str = "datadir") 
 
 @contextlib.contextmanager
 def serving(supervisor: Supervisor, datadir: Path) -> Iterator[Database]:
-    """A database while something is prepared. Raises DynoError when it did not shut down cleanly, as then it cannot be kept."""
+    """A database while something is prepared. Raises DynoError when it did not shut down cleanly,
+    as then it cannot be kept."""
     with Database.start(supervisor, datadir=datadir, socket_path=database_socket(supervisor), name=SERVER_LOG) as database:
         yield database
     if database.child.status != 0:
@@ -62,7 +67,8 @@ def keep_datadir(supervisor: Supervisor, datadir: Path, into: Path) -> None:
 
 
 def seeded(supervisor: Supervisor, *, cache: Path, dump: Path | None, database: str | None, progress: Progress) -> Path:
-    """A data directory in the cache with the database `database`, filled from `dump` once for each of its contents.
+    """A data directory in the cache with the database `database`, filled from `dump` once for each
+    of its contents.
 
     Without `database` nothing is made but what the dump makes itself.
     """
@@ -92,7 +98,8 @@ def dump_digest(dump: Path | None) -> str:
 
 
 def readable_place(supervisor: Supervisor) -> Path:
-    """A directory that the servers' account may read and not write: what root writes there cannot be led elsewhere by a link."""
+    """A directory that the servers' account may read and not write: what root writes there cannot
+    be led elsewhere by a link."""
     place = supervisor.live / "sql"
     place.mkdir(exist_ok=True)
     if supervisor.user.switch:
@@ -103,7 +110,8 @@ def readable_place(supervisor: Supervisor) -> Path:
 
 @contextlib.contextmanager
 def unpacked(supervisor: Supervisor, dump: Path, *, what: str = "SQL dump") -> Iterator[Path]:
-    """A copy of a dump, unpacked where its name ends with `.gz`, that the servers' account can read. Raises DynoError."""
+    """A copy of a dump, unpacked where its name ends with `.gz`, that the servers' account can
+    read. Raises DynoError."""
     plain = readable_place(supervisor) / "dump.sql"
     try:
         _require_room(dump, plain.parent, what)
@@ -125,7 +133,8 @@ def unpacked(supervisor: Supervisor, dump: Path, *, what: str = "SQL dump") -> I
 
 
 def _require_room(dump: Path, folder: Path, what: str) -> None:
-    """Refuse a dump for which a disk has no room, itself and what is loaded of it. Raises UsageError, OSError where it cannot be read."""
+    """Refuse a dump for which a disk has no room, itself and what is loaded of it. Raises
+    UsageError, OSError where it cannot be read."""
     with dump.open("rb") as stream:
         packed = stream.seek(0, os.SEEK_END)
         if dump.suffix == ".gz" and packed > GZIP_TAIL:
@@ -142,10 +151,12 @@ def _load(supervisor: Supervisor, server: Database, dump: Path, database: str | 
 
 
 def _client(supervisor: Supervisor, server: Database, *options: str, stdin: Path = Path(os.devnull), what: Path | None = None) -> None:
-    """Run the client on what `stdin` holds; it stops at the first error. Raises DynoError naming `what`.
+    """Run the client on what `stdin` holds; it stops at the first error. Raises DynoError naming
+    `what`.
 
-    In binary mode it knows no commands of its own, so a dump cannot run programs. An argument to read from a file (`--execute=source`)
-    will not do: errors in that file do not show in the exit code.
+    In binary mode it knows no commands of its own, so a dump cannot run programs. An argument to
+    read from a file (`--execute=source`) will not do: errors in that file do not show in the exit
+    code.
     """
     client = [find_program("mariadb"), "--no-defaults", "--batch", "--binary-mode", "--default-character-set=utf8mb4"]
     limits = ["--max-allowed-packet=1073741824", f"--socket={server.socket}"]

@@ -1,4 +1,5 @@
-"""PostgreSQL's data directories in the cache: the dump's own roles are made first, then it is loaded, then the tables are looked over."""
+"""PostgreSQL's data directories in the cache: the dump's own roles are made first, then it is
+loaded, then the tables are looked over."""
 
 import re
 import shutil
@@ -51,7 +52,8 @@ END $$;
 
 
 class Named(Struct, frozen=True):
-    """Names in a dump: the roles that it takes for granted, and the roles and databases that it makes."""
+    """Names in a dump: the roles that it takes for granted, and the roles and databases that it
+    makes."""
 
     roles: tuple[str, ...] = ()
     made_roles: frozenset[str] = frozenset()
@@ -59,11 +61,13 @@ class Named(Struct, frozen=True):
 
 
 def seeded(supervisor: Supervisor, service: Service, *, cache: Path, dump: Path | None, progress: Progress) -> Path:
-    """A data directory in the cache with the service's database and roles, filled from `dump` once for each of its contents.
+    """A data directory in the cache with the service's database and roles, filled from `dump` once
+    for each of its contents.
 
-    Every role that the dump names may sign in, with the rights that the dump gives it and those of making things in the database.
-    `postgres` is a superuser, and so is a name in `users` that the dump does not know: nothing says what it may do. A dump is trusted as
-    the app's own code is: PostgreSQL lets one that a superuser loads run programs, as the servers' account.
+    Every role that the dump names may sign in, with the rights that the dump gives it and those of
+    making things in the database. `postgres` is a superuser, and so is a name in `users` that the
+    dump does not know: nothing says what it may do. A dump is trusted as the app's own code is:
+    PostgreSQL lets one that a superuser loads run programs, as the servers' account.
     """
     key = {
         "kind": "postgresql",
@@ -129,7 +133,8 @@ class _Loader:
         return makes or service.database == "postgres"
 
     def _finish(self, service: Service, named: Named) -> None:
-        """Let the dump's roles make things where production's own would own the place, and have the planner know all tables at once."""
+        """Let the dump's roles make things where production's own would own the place, and have the
+        planner know all tables at once."""
         for database in [service.database] if service.database else []:
             roles = [role for role in named.roles if role not in _NO_ROLES and role not in named.made_roles and role != SUPERUSER]
             self._say(database, [_EACH_MAY.format(role=identifier(role)) for role in roles])
@@ -177,7 +182,8 @@ def names_in_file(path: Path) -> Named:
 
 
 def names_in(lines: Iterable[bytes]) -> Named:
-    """The names in these lines: pg_dump writes one statement about a role on each. One too many does no harm."""
+    """The names in these lines: pg_dump writes one statement about a role on each. One too many
+    does no harm."""
     roles: dict[str, None] = {}
     made_roles, made_databases = set(), set()
     for line in lines:

@@ -1,4 +1,5 @@
-"""Redis's dumps in the cache: a dump of its own, its log of commands, or commands as text, all kept as one dump of the installed server."""
+"""Redis's dumps in the cache: a dump of its own, its log of commands, or commands as text, all kept
+as one dump of the installed server."""
 
 import re
 import shutil

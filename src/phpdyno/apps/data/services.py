@@ -1,4 +1,5 @@
-"""The services of an app: their data is prepared once for each content of a dump, and a copy of it serves one run."""
+"""The services of an app: their data is prepared once for each content of a dump, and a copy of it
+serves one run."""
 
 import os
 import shutil
@@ -23,7 +24,8 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 def prepare_services(
     supervisor: Supervisor, services: Sequence[Service], *, cache: Path, file: Path, author: int = 0, progress: Progress
 ) -> tuple[PreparedService, ...]:
-    """Load every dump that is not in the cache yet; the app.toml is `file`, on the word of the account `author` (0: root's, or our own).
+    """Load every dump that is not in the cache yet; the app.toml is `file`, on the word of the
+    account `author` (0: root's, or our own).
 
     Raises DynoError: a server is not installed, a dump is refused.
     """
@@ -42,10 +44,12 @@ def start_services(
     cgroups_of: Callable[[str], Sequence[Path]] = lambda _: (),
     variables: Mapping[str, str] = os.environ,
 ) -> tuple[RunningService, ...]:
-    """Start all services for as long as `stack` lives, each on a copy of its data; all answer when this returns.
+    """Start all services for as long as `stack` lives, each on a copy of its data; all answer when
+    this returns.
 
-    The bottle gets the addresses of `plan`, its names, its directories and its ways out. `cgroups_of` gives the
-    cgroups for a component's name (`service-NAME`); `variables` are for `{env.NAME}`. Raises DynoError.
+    The bottle gets the addresses of `plan`, its names, its directories and its ways out.
+    `cgroups_of` gives the cgroups for a component's name (`service-NAME`); `variables` are for
+    `{env.NAME}`. Raises DynoError.
     """
     if not services and not plan.through:
         return ()
@@ -77,7 +81,8 @@ def component_of(service: Service) -> str:
 
 
 def kept_as_left(supervisor: Supervisor, services: Sequence[PreparedService]) -> tuple[PreparedService, ...]:
-    """The services with what a prepare command has left in their data, once they have ended; it takes the place of what one before left."""
+    """The services with what a prepare command has left in their data, once they have ended; it
+    takes the place of what one before left."""
     kept = []
     for each in services:
         data, place = (supervisor.live / f"service-{each.service.name}-{what}" for what in ("data", "prepared"))
@@ -119,7 +124,8 @@ def _copy(supervisor: Supervisor, prepared: PreparedService) -> Path | None:
 
 
 def _filled(prepared: PreparedService, variables: Mapping[str, str]) -> PreparedService:
-    """With the values of variables in the place of `{env.NAME}`. Raises UsageError: one is not set."""
+    """With the values of variables in the place of `{env.NAME}`. Raises UsageError: one is not
+    set."""
     password = prepared.service.password
     if password is None:
         return prepared

@@ -22,7 +22,8 @@ NEXT_STEP = "check its permissions and the disk's room"
 
 
 def copy_tree(supervisor: Supervisor, source: Path, into: Path) -> None:
-    """Copy what is in `source` into the new directory `into`; everything belongs to us. Raises DynoError: unreadable files, a full disk."""
+    """Copy what is in `source` into the new directory `into`; everything belongs to us. Raises
+    DynoError: unreadable files, a full disk."""
     into.parent.mkdir(parents=True, exist_ok=True)
     require_room_for(source, into.parent, where=str(source), next_step=NEXT_STEP)
     into.mkdir(mode=0o700)  # nobody passes before it is done
@@ -31,13 +32,15 @@ def copy_tree(supervisor: Supervisor, source: Path, into: Path) -> None:
 
 
 def require_room_for(source: Path, folder: Path, *, without: Collection[str] = (), where: str, next_step: str) -> None:
-    """Refuse to copy a tree, less these paths in it, into a directory that has no room for it. Raises UsageError."""
+    """Refuse to copy a tree, less these paths in it, into a directory that has no room for it.
+    Raises UsageError."""
     if not shares_blocks(source, folder):
         require_room(tree_size(source, without=without), folder, what="a copy of it", where=where, next_step=next_step)
 
 
 def copy_without(supervisor: Supervisor, source: Path, into: Path, without: Collection[str]) -> None:
-    """Copy what is in `source`, but for these paths in it, into a directory where nobody else may write yet, as `copy_entries` does."""
+    """Copy what is in `source`, but for these paths in it, into a directory where nobody else may
+    write yet, as `copy_entries` does."""
     names = [entry.name for entry in sorted(source.iterdir()) if entry.name not in without]
     partly = {path.partition("/")[0] for path in without if "/" in path}
     whole = [source / name for name in names if name not in partly or not _is_folder(source / name)]
@@ -54,7 +57,8 @@ def _is_folder(path: Path) -> bool:
 
 
 def make_empty(copy: Path, source: Path, paths: Sequence[str]) -> None:
-    """Make directories in a copy, where nobody else may write yet, in the place of those that were left out of it."""
+    """Make directories in a copy, where nobody else may write yet, in the place of those that were
+    left out of it."""
     for path in paths:
         *above, name = path.split("/")
         if _is_folder(source / path):
@@ -63,10 +67,12 @@ def make_empty(copy: Path, source: Path, paths: Sequence[str]) -> None:
 
 
 def copy_entries(supervisor: Supervisor, entries: list[Path], into: Path) -> None:
-    """Copy files and directories into the directory `into`, where nobody else may write yet; symbolic links stay links.
+    """Copy files and directories into the directory `into`, where nobody else may write yet;
+    symbolic links stay links.
 
-    Blocks are shared where the disk can. Trees of which another account can change a directory meanwhile are read by descriptors, so that
-    no link is followed which is put into a directory's place; so are those in which a file has bits that give rights. Raises DynoError.
+    Blocks are shared where the disk can. Trees of which another account can change a directory
+    meanwhile are read by descriptors, so that no link is followed which is put into a directory's
+    place; so are those in which a file has bits that give rights. Raises DynoError.
     """
     left: list[Path] = []
     with _in_words(entries[0].parent if entries else into), opened(into) as place:
@@ -85,7 +91,8 @@ def copy_entries(supervisor: Supervisor, entries: list[Path], into: Path) -> Non
 
 
 def copy_as(supervisor: Supervisor, source: Path, place: Path) -> None:
-    """Copy one file or directory as `place`, which does not exist yet, read as `copy_entries` does; links in it stay links.
+    """Copy one file or directory as `place`, which does not exist yet, read as `copy_entries` does;
+    links in it stay links.
 
     Raises DynoError.
     """
@@ -97,15 +104,15 @@ def copy_as(supervisor: Supervisor, source: Path, place: Path) -> None:
 
 
 def take_file(source: Path, place: Path) -> None:
-    """Copy a plain file out of a directory in which others may write, to a path in one of ours. Raises DynoError: a link or another thing
-    lies there."""
+    """Copy a plain file out of a directory in which others may write, to a path in one of ours.
+    Raises DynoError: a link or another thing lies there."""
     with _in_words(source.parent), opened(source.parent) as folder:
         copy_plain(source.name, folder, place)
 
 
 def _is_ours_alone(folder: Path) -> bool:
-    """Whether the way to a directory is one on which nobody but root can put something else; any other user reads with no more rights than
-    his own, wherever he is led."""
+    """Whether the way to a directory is one on which nobody but root can put something else; any
+    other user reads with no more rights than his own, wherever he is led."""
     return os.geteuid() != 0 or changeable(folder) is None
 
 
@@ -142,7 +149,8 @@ def make_readable(tree: Path) -> None:
 
 
 def _change(tree: Path, mode: Callable[[int], int], owner: Account | None = None) -> None:
-    """Give every entry of a tree, itself last, a mode and an owner, through no link; bits that give rights go."""
+    """Give every entry of a tree, itself last, a mode and an owner, through no link; bits that give
+    rights go."""
     with _in_words(tree), opened(tree.parent) as above:
         top = open_folder(tree.name, above)
         try:
@@ -160,7 +168,8 @@ def _change(tree: Path, mode: Callable[[int], int], owner: Account | None = None
 
 
 def listed_digest(tree: Path, names: Sequence[str]) -> str:
-    """16 hexadecimal digits that change with these names of files below `tree`, or with what one of them holds."""
+    """16 hexadecimal digits that change with these names of files below `tree`, or with what one of
+    them holds."""
     total = hashlib.sha256()
     for name in names:
         folder, _, last = name.rpartition("/")
@@ -170,7 +179,8 @@ def listed_digest(tree: Path, names: Sequence[str]) -> str:
 
 
 def tree_digest(tree: Path, *, without: str = "") -> str:
-    """16 hexadecimal digits that change with any name, link or content below `tree`, wherever the tree itself lies.
+    """16 hexadecimal digits that change with any name, link or content below `tree`, wherever the
+    tree itself lies.
 
     Directories of the name `without` are left out.
     """

@@ -1,4 +1,5 @@
-"""Symbolic links in a copied tree: every one leads to a place in the copy, none to the user's own files."""
+"""Symbolic links in a copied tree: every one leads to a place in the copy, none to the user's own
+files."""
 
 import os
 import stat
@@ -8,7 +9,8 @@ from pathlib import Path
 from phpdyno.errors import UsageError
 
 Duplicate = Callable[[Path, Path, Path], None]
-"""Copies a file or directory (first) as a new one (second), as the link in the original (third) wants it; links in it stay links."""
+"""Copies a file or directory (first) as a new one (second), as the link in the original (third)
+wants it; links in it stay links."""
 
 KERNEL = (Path("/dev"), Path("/proc"), Path("/sys"))
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (nothing is made there)
@@ -18,13 +20,16 @@ MOST_HOPS = 40
 
 
 def mend_links(copy: Path, source: Path, duplicate: Duplicate, *, seen_at: Path | None = None) -> None:
-    """Make links that led into `source` lead into its copy, and put a copy of what they led to in the place of those that left it.
+    """Make links that led into `source` lead into its copy, and put a copy of what they led to in
+    the place of those that left it.
 
-    `seen_at` is the path at which the copy will be seen, and which links into it therefore have to name; None for its own.
+    `seen_at` is the path at which the copy will be seen, and which links into it therefore have to
+    name; None for its own.
 
-    What several links lead to is copied once, so an app that writes through one link reads it through the other. A link that left the root
-    and led to nothing is removed. One to a device (/dev/null, /dev/stderr) stays. Raises UsageError, naming the link, where a copy would
-    have no end or no sense: a directory that holds the root, a whole system tree, a socket.
+    What several links lead to is copied once, so an app that writes through one link reads it
+    through the other. A link that left the root and led to nothing is removed. One to a device
+    (/dev/null, /dev/stderr) stays. Raises UsageError, naming the link, where a copy would have no
+    end or no sense: a directory that holds the root, a whole system tree, a socket.
     """
     source = source.resolve()
     homes = {source: copy}
@@ -81,12 +86,14 @@ def _home(place: Path, homes: Mapping[Path, Path]) -> Path | None:
 
 
 def is_kernel(place: Path) -> bool:
-    """Whether a path is of the devices, or of the files that tell of processes: such a link stays as it is."""
+    """Whether a path is of the devices, or of the files that tell of processes: such a link stays
+    as it is."""
     return any(place.is_relative_to(tree) for tree in KERNEL) and not place.is_relative_to(SHARED_MEMORY)
 
 
 def may_be_copied(place: Path, origin: Path, trees: tuple[Path, Path]) -> bool:
-    """Whether there is something to copy at the end of a link. Raises UsageError when it must not be."""
+    """Whether there is something to copy at the end of a link. Raises UsageError when it must not
+    be."""
 
     def refuse(what: str, next_step: str) -> UsageError:
         return UsageError(f"this link leads to {place}, {what}", where=str(origin), next_step=next_step)
@@ -107,8 +114,8 @@ def may_be_copied(place: Path, origin: Path, trees: tuple[Path, Path]) -> bool:
 
 
 def _point(link: Path, place: Path, homes: Mapping[Path, Path], seen: tuple[Path, Path]) -> None:
-    """Make a link in the copy lead where `place` is now; nowhere where that is neither copied nor a device. `seen` is the copy and the path
-    at which it is seen."""
+    """Make a link in the copy lead where `place` is now; nowhere where that is neither copied nor a
+    device. `seen` is the copy and the path at which it is seen."""
     home = _home(place, homes)
     if home is None and not is_kernel(place):
         link.unlink()

@@ -10,10 +10,11 @@ FIRST = (".php", ".inc", ".phtml", ".env", ".ini")
 
 
 def change_of(app: PreparedApp) -> str:
-    """Say what was written, made or removed in the app's original since it was prepared; '' where nothing was.
+    """Say what was written, made or removed in the app's original since it was prepared; '' where
+    nothing was.
 
-    What is left out of the app is not looked at. An entry has changed where its time of change (ctime), which nobody can set back, is
-    later than the beginning of its preparation.
+    What is left out of the app is not looked at. An entry has changed where its time of change
+    (ctime), which nobody can set back, is later than the beginning of its preparation.
     """
     if app.original is None or not app.begun_ns:
         return ""
@@ -27,5 +28,6 @@ def change_of(app: PreparedApp) -> str:
 
 
 def changed_since(top: Path, since_ns: int, without: frozenset[str]) -> list[str]:
-    """Paths below a directory whose time of change is later; those of `without`, and what is in them, are left out."""
+    """Paths below a directory whose time of change is later; those of `without`, and what is in
+    them, are left out."""
     return [path for path, status in statuses_below(top, without) if status.st_ctime_ns > since_ns]

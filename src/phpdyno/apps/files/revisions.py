@@ -1,4 +1,5 @@
-"""An app as of one commit: exported from its git repository, which is only read; neither its work tree nor its index is touched."""
+"""An app as of one commit: exported from its git repository, which is only read; neither its work
+tree nor its index is touched."""
 
 import os
 import re
@@ -44,7 +45,8 @@ class Repository(Struct, frozen=True):
     root: Path
 
     def commit(self, ref: str, *, where: str) -> str:
-        """The full id of the commit that a tag, branch or id names. Raises UsageError with git's words."""
+        """The full id of the commit that a tag, branch or id names. Raises UsageError with git's
+        words."""
         answer = ask_git(self.top, ["rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}"])
         found = answer.stdout.decode(errors="replace").strip()
         if answer.returncode != 0 or not _COMMIT.fullmatch(found):
@@ -57,7 +59,8 @@ class Repository(Struct, frozen=True):
 
 
 def repository_of(app: App, *, where: str) -> Repository:
-    """The git work tree in which the app's root lies. Raises UsageError: a built-in app, none; DynoError: git is not installed."""
+    """The git work tree in which the app's root lies. Raises UsageError: a built-in app, none;
+    DynoError: git is not installed."""
     if not isinstance(app, FolderApp) or app.described.root.is_relative_to(APP_FILES):
         raise UsageError(
             "a built-in app has no commits", where=where, next_step="source=… is for an app.toml or --docroot in a git work tree"
@@ -80,9 +83,11 @@ def repository_of(app: App, *, where: str) -> Repository:
 def prepare_commit(
     app: App, commit: str, supervisor: Supervisor, *, cache: Path, progress: Progress, shared: PreparedApp | None = None
 ) -> PreparedApp:
-    """The app with the files of one commit, prepared as the app itself is; its dump and its app.toml stay today's. Raises DynoError.
+    """The app with the files of one commit, prepared as the app itself is; its dump and its
+    app.toml stay today's. Raises DynoError.
 
-    `shared` is the app itself once that was prepared: arms share one database and the services' data.
+    `shared` is the app itself once that was prepared: arms share one database and the services'
+    data.
     """
     repository = repository_of(app, where=f"source={commit[:SHORT]}")
     if not isinstance(app, FolderApp):
@@ -104,7 +109,8 @@ def prepare_commit(
 
 
 def _export(supervisor: Supervisor, repository: Repository, commit: str, tree: Path) -> None:
-    """The whole commit, as links may lead from the app's root to other places of it; links belong to the repository's owner."""
+    """The whole commit, as links may lead from the app's root to other places of it; links belong
+    to the repository's owner."""
     archive = tree.with_suffix(".tar")
     argv, env = _command(repository.top, ["archive", "--format=tar", commit])
     env |= _without_filters(repository.top)
@@ -121,7 +127,8 @@ def _export(supervisor: Supervisor, repository: Repository, commit: str, tree: P
 
 
 def archive_of(place: Path, commit: str) -> bytes:
-    """A commit of the repository in a directory as a tar archive, made by none of the commands that its own configuration names.
+    """A commit of the repository in a directory as a tar archive, made by none of the commands that
+    its own configuration names.
 
     Raises UsageError, DynoError.
     """
@@ -146,7 +153,8 @@ def _lead_out(tree: Path, top: Path) -> None:
 
 
 def _give_links(tree: Path, account: Account) -> None:
-    """What a link leads to is read with the rights of its owner, who is not root because root wrote it down."""
+    """What a link leads to is read with the rights of its owner, who is not root because root wrote
+    it down."""
     for folder, folders, files in os.walk(tree):
         for name in (*folders, *files):
             path = Path(folder, name)
@@ -155,7 +163,8 @@ def _give_links(tree: Path, account: Account) -> None:
 
 
 def _without_filters(place: Path) -> dict[str, str]:
-    """Settings by which git runs none of the commands that the repository's own configuration names for its files (LFS and the like)."""
+    """Settings by which git runs none of the commands that the repository's own configuration names
+    for its files (LFS and the like)."""
     answer = ask_git(place, ["config", "--null", "--name-only", "--get-regexp", r"^filter\."])
     names = {key.rpartition(".")[0] for key in os.fsdecode(answer.stdout).split("\0") if key.count(".") > 1}
     settings = [(f"{name}.{key}", value) for name in sorted(names) for key, value in _NO_FILTER.items()]
@@ -164,7 +173,8 @@ def _without_filters(place: Path) -> dict[str, str]:
 
 
 def _account(place: Path) -> Account | None:
-    """Root runs git as the owner of the work tree: git trusts nobody else's repository, and more rights than his are not needed."""
+    """Root runs git as the owner of the work tree: git trusts nobody else's repository, and more
+    rights than his are not needed."""
     return account_of(place.stat().st_uid, where=str(place)) if os.geteuid() == 0 else None
 
 
@@ -180,7 +190,8 @@ def _command(place: Path, command: Sequence[str]) -> tuple[list[str], dict[str, 
 
 
 def ask_git(place: Path, command: Sequence[str], settings: Mapping[str, str] = NO_SETTINGS) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a work tree, with further variables. Raises UsageError when it is of somebody whom git does not trust here; DynoError."""
+    """Run git in a work tree, with further variables. Raises UsageError when it is of somebody whom
+    git does not trust here; DynoError."""
     argv, env = _command(place, command)
     try:
         answer = run_tethered(argv, timeout_s=GIT_TIMEOUT_S, env={**env, **settings}, account=_account(place))

@@ -1,5 +1,5 @@
-"""The rights that count where root reads what somebody else names: those of the account that owns the link, the app.toml, the repository or
-its place."""
+"""The rights that count where root reads what somebody else names: those of the account that owns
+the link, the app.toml, the repository or its place."""
 
 import os
 import pwd
@@ -22,7 +22,8 @@ ELSEWHERE = "measure a copy of the app without this link"
 
 
 def account_of(uid: int, *, where: str) -> Account:
-    """An account with its own group, and no others. Raises UsageError for a number that this machine knows no account of."""
+    """An account with its own group, and no others. Raises UsageError for a number that this
+    machine knows no account of."""
     try:
         return uid, pwd.getpwuid(uid).pw_gid
     except KeyError:
@@ -32,13 +33,15 @@ def account_of(uid: int, *, where: str) -> Account:
 
 
 def owner_behind(link: Path) -> int:
-    """Who decides where a link leads: its owner, or whoever owns a directory on the way to it and could put another there; 0 is root."""
+    """Who decides where a link leads: its owner, or whoever owns a directory on the way to it and
+    could put another there; 0 is root."""
     return next((uid for uid in (place.lstat().st_uid for place in (link, *link.parents)) if uid), 0)
 
 
 def copy_linked(supervisor: Supervisor, source: Path, place: Path, link: Path, *, reader: int = 0) -> None:
-    """Copy what a link out of the app's root leads to. As root it is read with the rights of the link's owner and no others; a link of
-    root's own with those of `reader`, on whose word the root is read.
+    """Copy what a link out of the app's root leads to. As root it is read with the rights of the
+    link's owner and no others; a link of root's own with those of `reader`, on whose word the root
+    is read.
 
     Raises UsageError, naming the link, when that account may not read it; DynoError.
     """
@@ -52,13 +55,15 @@ def copy_linked(supervisor: Supervisor, source: Path, place: Path, link: Path, *
 
 
 def reader_of(path: Path, author: int) -> int:
-    """With whose rights root reads a path that an app.toml of `author` (0: root) names; 0 for its own."""
+    """With whose rights root reads a path that an app.toml of `author` (0: root) names; 0 for its
+    own."""
     return place_and_reader(path, author)[1]
 
 
 def place_and_reader(path: Path, author: int, supervisor: Supervisor | None = None) -> tuple[Path, int]:
-    """Where such a path leads, without links, and `reader_of` it; 0 for what we wrote ourselves. What root reads with its own rights is
-    read of that place, so that a link that is put there later leads nobody."""
+    """Where such a path leads, without links, and `reader_of` it; 0 for what we wrote ourselves.
+    What root reads with its own rights is read of that place, so that a link that is put there
+    later leads nobody."""
     if supervisor is not None and path.is_relative_to(supervisor.live):
         return path, 0
     place, leader = led_by(path)
@@ -66,7 +71,8 @@ def place_and_reader(path: Path, author: int, supervisor: Supervisor | None = No
 
 
 def copy_named(supervisor: Supervisor, reader: int, source: Path, into: Path, *, left_out: Iterable[str], where: str) -> None:
-    """Copy what is in `source`, without entries of these names, with the rights of `reader`. Raises UsageError: they do not suffice."""
+    """Copy what is in `source`, without entries of these names, with the rights of `reader`. Raises
+    UsageError: they do not suffice."""
     stage = Path(tempfile.mkdtemp(prefix="named-", dir=supervisor.live))
     archive = stage / "tar"
     skipped = [f"--exclude=./{name}" for name in left_out]
@@ -78,10 +84,11 @@ def copy_named(supervisor: Supervisor, reader: int, source: Path, into: Path, *,
 
 @contextmanager
 def named_file(supervisor: Supervisor, path: Path, reader: int, *, where: str) -> Iterator[Path]:
-    """A file that an app.toml names, or a copy of it, made with the rights of `reader`. Raises UsageError where they do not suffice.
+    """A file that an app.toml names, or a copy of it, made with the rights of `reader`. Raises
+    UsageError where they do not suffice.
 
-    With root's own rights `path` is one without links. Where others can put something else there it is held open, and what is given leads
-    to what was opened.
+    With root's own rights `path` is one without links. Where others can put something else there it
+    is held open, and what is given leads to what was opened.
     """
     if reader == 0 and (os.geteuid() != 0 or changeable(path) is None):
         yield path
@@ -122,7 +129,8 @@ def _read_as(supervisor: Supervisor, reader: int, argv: list[str], output: Path,
 
 
 def rights_of(uid: int) -> tuple[str, Account]:
-    """An account's name and its own group; a number without an account, as in a container, has the group that everybody has."""
+    """An account's name and its own group; a number without an account, as in a container, has the
+    group that everybody has."""
     try:
         held = pwd.getpwuid(uid)
     except KeyError:

@@ -1,4 +1,5 @@
-"""An app's tree as an overlay over its original: nothing is copied, and what the app writes goes to the live directory."""
+"""An app's tree as an overlay over its original: nothing is copied, and what the app writes goes to
+the live directory."""
 
 import os
 import tempfile
@@ -17,12 +18,13 @@ from phpdyno.servers.bottle.overlay import OWNER
 from phpdyno.servers.supervision.supervisor import Account, Supervisor
 
 MOST_COPIED_FILES, MOST_COPIED_BYTES = 4_000, 64 << 20
-"""A tree up to this size is copied, in about a second: a plain file system is what the app has in production."""
+"""A tree up to this size is copied, in about a second: a plain file system is what the app has in
+production."""
 
 
 class OverlayTree(Struct, frozen=True):
-    """An app's tree in the bottle: its path there, a digest of what is in it, where what is written to it lies, and the places outside
-    of it that its links lead to."""
+    """An app's tree in the bottle: its path there, a digest of what is in it, where what is written
+    to it lies, and the places outside of it that its links lead to."""
 
     seen: Path
     files: str
@@ -31,14 +33,16 @@ class OverlayTree(Struct, frozen=True):
 
 
 class FilesLeftOut(Struct, frozen=True):
-    """Paths in a tree that are not to be seen: `gone` themselves, `emptied` what is in them where they are directories."""
+    """Paths in a tree that are not to be seen: `gone` themselves, `emptied` what is in them where
+    they are directories."""
 
     gone: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
 
 
 class _Reading(Struct, frozen=True):
-    """How a tree is read: with whose rights (0: ours), what an error says of where it is, and what of it is left out."""
+    """How a tree is read: with whose rights (0: ours), what an error says of where it is, and what
+    of it is left out."""
 
     reader: int
     where: str
@@ -46,7 +50,8 @@ class _Reading(Struct, frozen=True):
 
 
 def is_large(supervisor: Supervisor, source: Path, reader: int) -> bool:
-    """Whether a tree is too large to be copied for each run; False where it cannot be looked through, which copying tells in words."""
+    """Whether a tree is too large to be copied for each run; False where it cannot be looked
+    through, which copying tells in words."""
     account = rights_of(reader)[1] if reader else None
     try:
         files, size, _ = supervisor.extent(source, account, most_files=MOST_COPIED_FILES)
@@ -58,11 +63,13 @@ def is_large(supervisor: Supervisor, source: Path, reader: int) -> bool:
 def stand_tree(
     supervisor: Supervisor, source: Path, seen_at: Path, *, reader: int, left_out: FilesLeftOut, where: str, by_itself: bool = False
 ) -> OverlayTree | None:
-    """Let the tree `source`, which the servers see at `seen_at`, stand in the bottle, and at their own paths what links lead to out of it.
+    """Let the tree `source`, which the servers see at `seen_at`, stand in the bottle, and at their
+    own paths what links lead to out of it.
 
-    As root the tree is read with the rights of `reader` (0: root's), and what a link leads to with those of the link's owner. None where
-    this kernel or this disk has no such overlay, and for a tree that was exported `by_itself` where a link leads to another part of what it
-    was exported of. Raises UsageError, naming the place: what may not be read, or must not be shown.
+    As root the tree is read with the rights of `reader` (0: root's), and what a link leads to with
+    those of the link's owner. None where this kernel or this disk has no such overlay, and for a
+    tree that was exported `by_itself` where a link leads to another part of what it was exported
+    of. Raises UsageError, naming the place: what may not be read, or must not be shown.
     """
     try:
         seen, written, found = _stood(supervisor, source, seen_at, _Reading(reader, where, left_out))
@@ -92,7 +99,8 @@ def stand_tree(
 
 
 def _stood(supervisor: Supervisor, source: Path, known_as: Path, reading: _Reading) -> tuple[Path, Path, dict[str, Any]]:
-    """Where a tree stands in the bottle, where what is written to it lies, and what a survey of it tells."""
+    """Where a tree stands in the bottle, where what is written to it lies, and what a survey of it
+    tells."""
     account: Account | None = rights_of(reading.reader)[1] if reading.reader else None
     try:
         stood = supervisor.stand(source, reader=account, gone=reading.left_out.gone, emptied=reading.left_out.emptied)

@@ -1,4 +1,5 @@
-"""Writing what an untrusted tar archive holds: nothing lands outside, and nothing but files, links and directories."""
+"""Writing what an untrusted tar archive holds: nothing lands outside, and nothing but files, links
+and directories."""
 
 import lzma
 import os
@@ -14,7 +15,8 @@ BROKEN = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
 def unpack(archive: Path, into: Path) -> None:
-    """As `write_members`. Raises DynoError: the archive is damaged or leads outside, a full disk."""
+    """As `write_members`. Raises DynoError: the archive is damaged or leads outside, a full
+    disk."""
     try:
         write_members(archive, into)
     except BROKEN as error:
@@ -22,11 +24,12 @@ def unpack(archive: Path, into: Path) -> None:
 
 
 def write_members(archive: Path, into: Path) -> tuple[Path, ...]:
-    """Write files, directories and links below the directory `into`; devices, pipes and bits that give rights are left out. Gives the
-    symbolic links, which may lead anywhere.
+    """Write files, directories and links below the directory `into`; devices, pipes and bits that
+    give rights are left out. Gives the symbolic links, which may lead anywhere.
 
-    Symbolic links are made last, so that none is ever followed. (`extractall` knows no filters in the Python 3.11 of Debian 12.) Raises one
-    of BROKEN, and DynoError for an archive that leads outside.
+    Symbolic links are made last, so that none is ever followed. (`extractall` knows no filters in
+    the Python 3.11 of Debian 12.) Raises one of BROKEN, and DynoError for an archive that leads
+    outside.
     """
     links: list[tuple[Path, str]] = []
     with tarfile.open(archive) as tar:

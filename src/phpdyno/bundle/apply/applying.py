@@ -1,4 +1,5 @@
-"""Apply and rollback. The record is on disk before the first change, so whatever ends us, the next apply or rollback puts things right."""
+"""Apply and rollback. The record is on disk before the first change, so whatever ends us, the next
+apply or rollback puts things right."""
 
 import os
 from datetime import UTC, datetime
@@ -35,7 +36,8 @@ class Outcome(Struct, frozen=True):
 def apply(bundle: Bundle, tree: TargetTree, checker: Checker, disk: Disk) -> Outcome:
     """Place the bundle's files: all of them, validated, or none.
 
-    Raises Edited (files were edited since), DynoError (validation failed: nothing is changed; another bundle is applied), UsageError.
+    Raises Edited (files were edited since), DynoError (validation failed: nothing is changed;
+    another bundle is applied), UsageError.
     """
     refuse_empty(bundle)
     _make_state(tree, disk)
@@ -57,8 +59,9 @@ def apply(bundle: Bundle, tree: TargetTree, checker: Checker, disk: Disk) -> Out
 def rollback(bundle: Bundle | None, tree: TargetTree, disk: Disk, *, discard: bool = False) -> Outcome:
     """Put everything back as it was before the apply: content, owner, mode, absence. Twice is fine.
 
-    The record says what that is; the bundle, where one is given, only that it is the one which is meant. Raises Edited where placed files
-    were edited since, unless `discard`; DynoError where another bundle is applied.
+    The record says what that is; the bundle, where one is given, only that it is the one which is
+    meant. Raises Edited where placed files were edited since, unless `discard`; DynoError where
+    another bundle is applied.
     """
     if not os.path.lexists(tree.state):
         if tree.state.parent.is_dir():
@@ -80,7 +83,8 @@ def rollback(bundle: Bundle | None, tree: TargetTree, disk: Disk, *, discard: bo
 
 
 def _switch(bundle: Bundle, tree: TargetTree, checker: Checker, disk: Disk) -> Record:
-    """Everything from looking at the tree to the last file in its place; what fails leaves the tree as it was."""
+    """Everything from looking at the tree to the last file in its place; what fails leaves the tree
+    as it was."""
     try:
         checker.refuse_other_places()
         refuse_other_basis(bundle, tree)
@@ -117,7 +121,8 @@ def _make_state(tree: TargetTree, disk: Disk) -> None:
 
 
 def _prepare(bundle: Bundle, tree: TargetTree, disk: Disk) -> None:
-    """Back up what will be replaced, then write the record: from here on there is something to roll back."""
+    """Back up what will be replaced, then write the record: from here on there is something to roll
+    back."""
     backups = tree.state / BACKUPS
     if not backups.is_dir():
         disk.make_dir(backups, 0o700)
@@ -157,9 +162,11 @@ def _place(bundle: Bundle, tree: TargetTree, disk: Disk, record: Record) -> None
 
 
 def _undo(tree: TargetTree, disk: Disk, record: Record) -> None:
-    """Every place as it was, then the record away: until then it is begun again after whatever ends us.
+    """Every place as it was, then the record away: until then it is begun again after whatever ends
+    us.
 
-    The disk may be full, so a record that says already that something is under way is not written anew.
+    The disk may be full, so a record that says already that something is under way is not written
+    anew.
     """
     if record.phase == "applied":
         write_record(tree, disk, structs.replace(record, phase="rolling back"))
@@ -172,7 +179,8 @@ def _undo(tree: TargetTree, disk: Disk, record: Record) -> None:
 
 
 def _restore(tree: TargetTree, disk: Disk, change: FileChange) -> None:
-    """One place as it was. What is so already is left alone, but for a half-written file beside it."""
+    """One place as it was. What is so already is left alone, but for a half-written file beside
+    it."""
     place, before = place_of(tree, change), change.before
     if _same(look(place)[0], before):
         if os.path.lexists(fresh_name(place)):
@@ -200,7 +208,8 @@ def _clear_backups(tree: TargetTree, disk: Disk) -> None:
 
 
 def _clear(tree: TargetTree, disk: Disk) -> None:
-    """Nothing of ours left but a record: it says what there is to roll back, and needs its backups."""
+    """Nothing of ours left but a record: it says what there is to roll back, and needs its
+    backups."""
     if os.path.lexists(tree.state / RECORD) or not tree.state.is_dir():
         return
     _clear_backups(tree, disk)

@@ -1,4 +1,5 @@
-"""What php-fpm and nginx say of the configuration in a tree: `php-fpm -t`, `nginx -t`, and which PHP it is."""
+"""What php-fpm and nginx say of the configuration in a tree: `php-fpm -t`, `nginx -t`, and which
+PHP it is."""
 
 import re
 import subprocess
@@ -36,7 +37,8 @@ Here = Callable[[PhpPlace], PhpPlace]
 
 
 class ProgramAnswer(Struct, frozen=True):
-    """What a program said of its configuration: its exit status and lines, without times and process numbers."""
+    """What a program said of its configuration: its exit status and lines, without times and
+    process numbers."""
 
     status: int
     lines: tuple[str, ...]
@@ -62,9 +64,11 @@ def reserved_here() -> int:
 
 
 class Checker:
-    """Asks the servers of a tree. In the tree of an image its own programs are asked, after chroot(1); that takes root.
+    """Asks the servers of a tree. In the tree of an image its own programs are asked, after
+    chroot(1); that takes root.
 
-    With `unchecked` nobody is asked, for an image without these programs. `here` says where the running pool of a bundle has its files.
+    With `unchecked` nobody is asked, for an image without these programs. `here` says where the
+    running pool of a bundle has its files.
     """
 
     def __init__(
@@ -79,7 +83,8 @@ class Checker:
         self._environment = {name.removeprefix("env."): bundle.manifest.settings[name] for each in variables for name in each.settings}
 
     def refuse_other_places(self) -> None:
-        """Raises UsageError where the bundle is for places of an operator's own that no php-fpm running here has."""
+        """Raises UsageError where the bundle is for places of an operator's own that no php-fpm
+        running here has."""
         php, odd = self._manifest.php, unusual(self._manifest)
         if not odd:
             return
@@ -96,7 +101,8 @@ class Checker:
                 raise UsageError(what, where=f"{MANIFEST}: php.{name}", next_step="tune again here, or place the bundle's files by hand")
 
     def refuse_other_php(self) -> None:
-        """Raises UsageError where the PHP here has not the version of the bundle, is not where it was, is none or is not root's alone."""
+        """Raises UsageError where the PHP here has not the version of the bundle, is not where it
+        was, is none or is not root's alone."""
         php = self._manifest.php
         if self._unchecked:
             return
@@ -132,11 +138,13 @@ class Checker:
         return self._manifest.before_all_else or "install PHP in the image, or give --unchecked to place the files without a test"
 
     def _named_in_environment(self) -> list[str]:
-        """Paths in the variables that php-fpm is tested with: libraries and configuration that it would load as root."""
+        """Paths in the variables that php-fpm is tested with: libraries and configuration that it
+        would load as root."""
         return [part for value in self._environment.values() for part in re.split(r"[:\s=]", value) if part.startswith("/")]
 
     def refuse_other_reserve(self) -> None:
-        """Raises UsageError where this machine reserves another number of huge pages than the bundle's was counted on top of."""
+        """Raises UsageError where this machine reserves another number of huge pages than the
+        bundle's was counted on top of."""
         placed, there = self._manifest.reserving, self._manifest.host.hugetlb_pages
         if placed is None or not self._tree.is_host:
             return
@@ -147,7 +155,8 @@ class Checker:
             raise UsageError(what, where=placed.path, next_step=f"tune here, or {by_hand}")
 
     def refuse_broken(self) -> dict[str, ProgramAnswer]:
-        """What the servers say before anything is changed. Raises DynoError where one would not start as it is."""
+        """What the servers say before anything is changed. Raises DynoError where one would not
+        start as it is."""
         told = self._tell(with_environment=False)
         for name, answer in told.items():
             if answer.status != 0:
@@ -155,7 +164,8 @@ class Checker:
         return told
 
     def refuse_new_faults(self, before: dict[str, ProgramAnswer]) -> None:
-        """Raises DynoError where a server refuses the configuration, or warns of what it did not warn of before."""
+        """Raises DynoError where a server refuses the configuration, or warns of what it did not
+        warn of before."""
         for name, answer in self._tell(with_environment=True).items():
             new = [line for line in answer.lines if line not in before[name].lines and (_GRAVE.search(line) or _TUNABLE.match(line))]
             if answer.status != 0 or new:

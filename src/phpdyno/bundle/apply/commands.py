@@ -9,11 +9,13 @@ NGINX = "nginx"
 
 
 class Follow(Struct, frozen=True):
-    """What has to follow once files were placed or taken away. A record keeps it, so that a rollback needs no bundle.
+    """What has to follow once files were placed or taken away. A record keeps it, so that a
+    rollback needs no bundle.
 
-    `services` are those concerned, each with `reload` or `restart`, in the order in which they are to be done. `reread`: systemd has to
-    read its files again. `kernel` are files with settings of the kernel. `pages` is the number of reserved huge pages that a rollback goes
-    back to, None where the bundle reserves none.
+    `services` are those concerned, each with `reload` or `restart`, in the order in which they are
+    to be done. `reread`: systemd has to read its files again. `kernel` are files with settings of
+    the kernel. `pages` is the number of reserved huge pages that a rollback goes back to, None
+    where the bundle reserves none.
     """
 
     services: dict[str, str]
@@ -38,7 +40,8 @@ def commands_after(follow: Follow) -> tuple[str, ...]:
 
 
 def commands_back(follow: Follow) -> tuple[str, ...]:
-    """What an operator types after rollback: the file of kernel settings is gone, and reserved pages are given back by their number."""
+    """What an operator types after rollback: the file of kernel settings is gone, and reserved
+    pages are given back by their number."""
     return (*_to_services(follow), *([f"sysctl vm.nr_hugepages={follow.pages}"] if follow.pages is not None else []))
 
 
@@ -48,7 +51,8 @@ def _to_services(follow: Follow) -> tuple[str, ...]:
 
 
 def services(manifest: Manifest) -> dict[str, str]:
-    """Services that the bundle concerns, each with `reload` or `restart`, in the order in which they are to be done."""
+    """Services that the bundle concerns, each with `reload` or `restart`, in the order in which
+    they are to be done."""
     kinds = {each.kind for each in manifest.files}
     found: dict[str, str] = {}
     if kinds - {"nginx"}:

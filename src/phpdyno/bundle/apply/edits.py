@@ -1,4 +1,5 @@
-"""What was edited since: configuration that a bundle was proved on top of, and files that it placed."""
+"""What was edited since: configuration that a bundle was proved on top of, and files that it
+placed."""
 
 from collections.abc import Collection
 
@@ -44,7 +45,8 @@ def refuse_other_basis(bundle: Bundle, tree: TargetTree) -> None:
 
 
 def _content(tree: TargetTree, target: str) -> bytes:
-    """The content of a file of the tree, through links that stay in it. Raises OSError where it cannot be read."""
+    """The content of a file of the tree, through links that stay in it. Raises OSError where it
+    cannot be read."""
     return read_plain(tree.end_of(target))
 
 
@@ -52,9 +54,11 @@ PLACED: tuple[State, ...] = ("after",)
 
 
 def refuse_edits(bundle: Bundle | None, tree: TargetTree, record: Record, *, allowed: Collection[State] = PLACED) -> None:
-    """Raises Edited where placed files are neither as the bundle left them nor in another state that is `allowed`.
+    """Raises Edited where placed files are neither as the bundle left them nor in another state
+    that is `allowed`.
 
-    The difference is to what the record says that was placed; a record of the first version left that to the bundle.
+    The difference is to what the record says that was placed; a record of the first version left
+    that to the bundle.
     """
     changed = [_edit(bundle, tree, change) for change in record.changes if state_of(tree, change) not in allowed]
     if changed:
@@ -77,7 +81,8 @@ def _edit(bundle: Bundle | None, tree: TargetTree, change: FileChange) -> str:
 
 
 def _placed(bundle: Bundle | None, change: FileChange) -> tuple[str | None, str | None]:
-    """Kind and text of what was placed, by the record or else by the bundle; None where neither knows."""
+    """Kind and text of what was placed, by the record or else by the bundle; None where neither
+    knows."""
     if change.text is not None:
         return change.kind, change.text
     files = bundle.manifest.files if bundle is not None else ()

@@ -1,4 +1,5 @@
-"""Asking the workers of a running pool: php_files/probe.php over FastCGI, and what /proc says of them. Nothing is changed or signalled."""
+"""Asking the workers of a running pool: php_files/probe.php over FastCGI, and what /proc says of
+them. Nothing is changed or signalled."""
 
 import contextlib
 import os
@@ -33,7 +34,8 @@ HOUR_S = 3600.0
 def read_live(manifest: Manifest, mark: str, *, selector: str = "") -> Live:
     """What the pool of a bundle tells now; `selector` names it where its section alone does not.
 
-    Raises DynoError and UsageError as `import_pool` does, and where another php-fpm than the bundle's runs it.
+    Raises DynoError and UsageError as `import_pool` does, and where another php-fpm than the
+    bundle's runs it.
     """
     try:
         pool = import_pool(selector or f"{Path(manifest.php.executable).name}/{manifest.php.pool}")
@@ -77,7 +79,8 @@ def _ask_workers(pool: LivePool, master: LiveMaster, manifest: Manifest) -> tupl
 
 
 def _facts(answer: ProbeAnswer, pool: LivePool, master: LiveMaster) -> WorkerFacts:
-    """What a worker told. Variables that act when php-fpm starts are its master's, whatever the pool lets its workers see.
+    """What a worker told. Variables that act when php-fpm starts are its master's, whatever the
+    pool lets its workers see.
 
     Raises OSError when it is gone.
     """
@@ -88,7 +91,8 @@ def _facts(answer: ProbeAnswer, pool: LivePool, master: LiveMaster) -> WorkerFac
     facts = structs.replace(facts, servers=ServerFacts(listen_limit=_listen_limit(pool.address)))
     if facts.opcache is None or facts.opcache.jit is None:
         return facts
-    # Nobody saw how much was free before the first request: all of what is in use counts as compiled, some KiB of the JIT's own included.
+    # Nobody saw how much was free before the first request: all of what is in use counts as
+    # compiled, some KiB of the JIT's own included.
     jit = structs.replace(facts.opcache.jit, free_at_start_bytes=facts.opcache.jit.buffer_size_bytes)
     return structs.replace(facts, opcache=structs.replace(facts.opcache, jit=jit))
 
@@ -116,7 +120,8 @@ def _listen_limit(address: str) -> int | None:
 
 @contextmanager
 def _probe() -> Iterator[Path]:
-    """A copy of the probe that every account may read; it looks old, because opcache leaves out what was changed just now."""
+    """A copy of the probe that every account may read; it looks old, because opcache leaves out
+    what was changed just now."""
     place = Path(tempfile.mkdtemp(prefix="phpdyno-verify-", dir=live_root()))
     try:
         place.chmod(0o755)

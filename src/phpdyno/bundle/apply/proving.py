@@ -27,10 +27,12 @@ UNASKABLE = {
 
 
 class Live(Struct, frozen=True):
-    """What was read of the running pool. `configured` are its settings as php-fpm reads its files now, by full name.
+    """What was read of the running pool. `configured` are its settings as php-fpm reads its files
+    now, by full name.
 
-    `workers` are those that answered, `unasked` says why none did. `mark` is the value that the bundle's last fragment gives to workers.
-    `env_known`: the environment that php-fpm was started with could be read.
+    `workers` are those that answered, `unasked` says why none did. `mark` is the value that the
+    bundle's last fragment gives to workers. `env_known`: the environment that php-fpm was started
+    with could be read.
     """
 
     configured: dict[str, str] = field(default_factory=dict)
@@ -92,7 +94,8 @@ def _not_configured(live: Live, name: str, value: str) -> str:
 
 
 def _directive(live: Live, facts: WorkerFacts, name: str, value: str) -> tuple[bool, str]:
-    """A directive of the pool that php-fpm's files say: the php-fpm that started the worker had read them, and what shows agrees."""
+    """A directive of the pool that php-fpm's files say: the php-fpm that started the worker had
+    read them, and what shows agrees."""
     if facts.env.get(MARK) != live.mark:
         return False, "the worker was started before php-fpm read the bundle's fragment"
     knob = knob_for(name)
@@ -102,7 +105,8 @@ def _directive(live: Live, facts: WorkerFacts, name: str, value: str) -> tuple[b
 
 
 def mark_in(manifest: Manifest, contents: Mapping[str, bytes]) -> str:
-    """The mark that the bundle's last fragment gives to workers; '' where it has no such fragment."""
+    """The mark that the bundle's last fragment gives to workers; '' where it has no such
+    fragment."""
     path = next((each.path for each in manifest.files if each.kind == "pool-last"), "")
     found = _MARK.search(contents[path]) if path else None
     return found[1].decode() if found else ""

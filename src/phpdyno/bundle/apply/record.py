@@ -1,4 +1,5 @@
-"""What was applied to a tree: written before the first change, rewritten as it goes, removed when all is as it was."""
+"""What was applied to a tree: written before the first change, rewritten as it goes, removed when
+all is as it was."""
 
 import os
 import stat
@@ -29,9 +30,11 @@ class Before(Struct, frozen=True):
 
 
 class FileChange(Struct, frozen=True):
-    """One file that is placed: its real place as a path of the tree, what was there, and the checksum of what comes there.
+    """One file that is placed: its real place as a path of the tree, what was there, and the
+    checksum of what comes there.
 
-    `kind` and `text` are the bundle's, to show what was edited since; None in records of the first version, which left them to the bundle.
+    `kind` and `text` are the bundle's, to show what was edited since; None in records of the first
+    version, which left them to the bundle.
     """
 
     place: str
@@ -42,9 +45,11 @@ class FileChange(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True):
-    """An apply. `bundle` is the checksum of its manifest; `dirs` are directories that it makes, outermost first.
+    """An apply. `bundle` is the checksum of its manifest; `dirs` are directories that it makes,
+    outermost first.
 
-    Since the second version it holds all that a rollback needs and says: `directory` is where the bundle lay, `follow` what has to follow.
+    Since the second version it holds all that a rollback needs and says: `directory` is where the
+    bundle lay, `follow` what has to follow.
     """
 
     schema: Literal["phpdyno.applied/1", "phpdyno.applied/2"]
@@ -59,7 +64,8 @@ class Record(Struct, frozen=True):
 
 
 def read_record(tree: TargetTree) -> Record | None:
-    """The record of a tree, None where nothing was applied. Raises DynoError for one that cannot be read."""
+    """The record of a tree, None where nothing was applied. Raises DynoError for one that cannot be
+    read."""
     path = tree.state / RECORD
     try:
         return msgspec.json.decode(read_plain(path), type=Record)
@@ -81,7 +87,8 @@ def private() -> FileOwner:
 
 
 def look(place: Path) -> tuple[Before, bytes]:
-    """What is at a place now, with its content. Raises DynoError for what is neither a file nor a link."""
+    """What is at a place now, with its content. Raises DynoError for what is neither a file nor a
+    link."""
     try:
         status = place.lstat()
     except (FileNotFoundError, NotADirectoryError):

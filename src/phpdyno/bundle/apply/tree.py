@@ -1,4 +1,5 @@
-"""The file system that a bundle is applied to, / or the directory of an image, and changes to it that happen whole or not at all."""
+"""The file system that a bundle is applied to, / or the directory of an image, and changes to it
+that happen whole or not at all."""
 
 import contextlib
 import fcntl
@@ -16,7 +17,8 @@ from phpdyno.config.trusted import MOST_BYTES, MOST_LINKS, changeable
 from phpdyno.errors import DynoError, UsageError
 
 STATE = "/var/lib/phpdyno/bundle"
-"""Where the record of what was applied and the backups lie, below the root; open to its owner alone."""
+"""Where the record of what was applied and the backups lie, below the root; open to its owner
+alone."""
 
 
 class FileOwner(Struct, frozen=True):
@@ -28,7 +30,8 @@ class FileOwner(Struct, frozen=True):
 
 
 class TargetTree:
-    """A root directory. Raises UsageError where there is none or, as root, where another account can change it."""
+    """A root directory. Raises UsageError where there is none or, as root, where another account
+    can change it."""
 
     def __init__(self, root: Path) -> None:
         try:
@@ -45,9 +48,11 @@ class TargetTree:
         return self.root == Path("/")
 
     def inside(self, target: str) -> Path:
-        """Where a path of the tree really lies: links on the way lead to where they would after chroot(2), so never outside.
+        """Where a path of the tree really lies: links on the way lead to where they would after
+        chroot(2), so never outside.
 
-        The last part is not followed. Raises UsageError for too many links, and, as root, where another account can change the way.
+        The last part is not followed. Raises UsageError for too many links, and, as root, where
+        another account can change the way.
         """
         if not target.startswith("/"):
             raise UsageError("this path is not absolute", where=target)
@@ -69,7 +74,8 @@ class TargetTree:
         return place
 
     def end_of(self, target: str) -> Path:
-        """The same with the last part followed as well: what a program that runs in the tree would open. Raises UsageError."""
+        """The same with the last part followed as well: what a program that runs in the tree would
+        open. Raises UsageError."""
         place = self.inside(target)
         for _ in range(MOST_LINKS):
             if not place.is_symlink():
@@ -79,7 +85,8 @@ class TargetTree:
         raise UsageError("too many links", where=target)
 
     def refuse_steered(self, target: str) -> None:
-        """As root: raises UsageError for a path whose content an account other than root decides; also where it could be made by one."""
+        """As root: raises UsageError for a path whose content an account other than root decides;
+        also where it could be made by one."""
         place = self.end_of(target)
         if os.geteuid() != 0 or self.name(place) == os.devnull:
             return
@@ -96,7 +103,8 @@ class TargetTree:
         return "/" + str(place.relative_to(self.root)) if place != self.root else "/"
 
     def refuse_others(self, place: Path) -> None:
-        """As root: raises UsageError where another account can change a directory on the way; what is not there yet counts as ours."""
+        """As root: raises UsageError where another account can change a directory on the way; what
+        is not there yet counts as ours."""
         if os.geteuid() != 0:
             return
         there = next(each for each in (place, *place.parents) if os.path.lexists(each))
@@ -145,7 +153,8 @@ class Disk:
 
     @contextmanager
     def _fresh(self, path: Path, what: str) -> Iterator[Path]:
-        """Where something is made before it takes its place; where that fails nothing is left of it, and the fault names the place."""
+        """Where something is made before it takes its place; where that fails nothing is left of
+        it, and the fault names the place."""
         fresh = fresh_name(path)
         self.step(f"{what} {fresh.name}")
         with contextlib.suppress(FileNotFoundError):
@@ -231,7 +240,8 @@ def digest(data: bytes) -> str:
 
 @contextmanager
 def locked(tree: TargetTree) -> Iterator[None]:
-    """One apply or rollback at a time in a tree. Raises DynoError while another is at work; the state directory has to be there."""
+    """One apply or rollback at a time in a tree. Raises DynoError while another is at work; the
+    state directory has to be there."""
     while True:
         descriptor = os.open(tree.state, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

@@ -31,9 +31,11 @@ class Verified(Struct, frozen=True):
 
 
 def verify(bundle: Bundle, tree: TargetTree, read: Callable[[str], Live]) -> Verified:
-    """Check the placed files, then every setting on live workers; `read` asks them, given the bundle's mark.
+    """Check the placed files, then every setting on live workers; `read` asks them, given the
+    bundle's mark.
 
-    Raises DynoError where the bundle is not applied or only half, Edited where its files were edited since; what `read` raises.
+    Raises DynoError where the bundle is not applied or only half, Edited where its files were
+    edited since; what `read` raises.
     """
     record = read_record(tree)
     if record is None:

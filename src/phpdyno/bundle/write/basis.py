@@ -1,4 +1,5 @@
-"""Settings of a configuration file without comments and secrets, and how two such texts differ. Pure."""
+"""Settings of a configuration file without comments and secrets, and how two such texts differ.
+Pure."""
 
 import difflib
 import re
@@ -11,7 +12,8 @@ MOST_LINES = 60
 
 
 def settings_of(text: str) -> str:
-    """The lines that say something, `name = value`; variables of a pool and values that look like secrets are hidden.
+    """The lines that say something, `name = value`; variables of a pool and values that look like
+    secrets are hidden.
 
     Comments behind a value stay: where one begins depends on the quotes before it.
     """
@@ -33,7 +35,8 @@ def settings_of(text: str) -> str:
 
 
 def difference(before: str, now: str, name: str) -> str:
-    """What changed, as a unified diff without context beyond a line; long ones are cut. '' when nothing did."""
+    """What changed, as a unified diff without context beyond a line; long ones are cut. '' when
+    nothing did."""
     lines = list(difflib.unified_diff(before.splitlines(), now.splitlines(), f"{name} (then)", f"{name} (now)", lineterm="", n=1))
     cut = lines[:MOST_LINES] + ([f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else [])
     return "\n".join(cut)

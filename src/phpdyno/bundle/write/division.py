@@ -1,8 +1,9 @@
 """Which file carries which accepted setting, and what no file can carry. Pure.
 
-php-fpm continues a section that it has met before. Of two lines for a directive (`pm.…`) it heeds the last one; of two for one php.ini
-setting or one variable (`php_admin_value[…]`, `env[…]`) the first one, and an admin value before any other. So what a pool's own file says
-is outdone by two fragments: one that is included before it and one after it.
+php-fpm continues a section that it has met before. Of two lines for a directive (`pm.…`) it heeds
+the last one; of two for one php.ini setting or one variable (`php_admin_value[…]`, `env[…]`) the
+first one, and an admin value before any other. So what a pool's own file says is outdone by two
+fragments: one that is included before it and one after it.
 """
 
 import hashlib
@@ -18,13 +19,15 @@ from phpdyno.knobs.catalogue import pool_ini
 from phpdyno.server_files.php import add_spares, without_unfit_spares
 
 BEFORE_WORKERS = re.compile(r"LD_\w+|GLIBC_TUNABLES|MALLOC_\w+|MIMALLOC_\w+|USE_ZEND_ALLOC\w*|OPENSSL_CONF|PHP_INI_SCAN_DIR|PHPRC")
-"""Variables that are heeded when php-fpm starts: its service sets them, a pool would be too late."""
+"""Variables that are heeded when php-fpm starts: its service sets them, a pool would be too
+late."""
 NGINX_HTTP = frozenset({"fastcgi_buffers", "fastcgi_buffer_size"})
 """Settings of the layer web that are nginx directives which may stand in `http`."""
 SYSCTL = re.compile(r"os\.((?:vm|net|kernel|fs)\.[A-Za-z0-9_.]+)")
 PRELOAD = "ini.opcache.preload"
 MARK = "PHPDYNO_POOL"
-"""A variable that the last fragment gives to the workers: a worker that has it was started by a php-fpm that has read the fragments."""
+"""A variable that the last fragment gives to the workers: a worker that has it was started by a
+php-fpm that has read the fragments."""
 BY_HAND = {
     "web.workers": "write `worker_processes {value};` at the top of nginx.conf, in place of the line that is there",
     "web.socket": "give the pool and nginx a {value} socket: `listen` in the pool's file, `fastcgi_pass` wherever nginx names the pool",
@@ -49,7 +52,8 @@ ELSEWHERE = "write `{key} = {value}` into the section [{pool}] of {file}: that f
 
 
 class Division(Struct, frozen=True):
-    """Names (without their layer) and values by kind of file; `by_hand` full names with what to do, `of` full names by kind."""
+    """Names (without their layer) and values by kind of file; `by_hand` full names with what to do,
+    `of` full names by kind."""
 
     texts: dict[Kind, dict[str, str]] = field(default_factory=dict)
     of: dict[Kind, list[str]] = field(default_factory=dict)
@@ -66,7 +70,8 @@ class Division(Struct, frozen=True):
 
 
 class _Ground(Struct, frozen=True):
-    """What the settings are placed on: the control's own, the php-fpm, and where the bundle's preload script will lie ('' for none)."""
+    """What the settings are placed on: the control's own, the php-fpm, and where the bundle's
+    preload script will lie ('' for none)."""
 
     control: Mapping[str, str]
     php: PhpPlace
@@ -74,7 +79,8 @@ class _Ground(Struct, frozen=True):
 
 
 def divide(settings: Mapping[str, str], control: Mapping[str, str], php: PhpPlace, *, preload: str = "") -> Division:
-    """Every accepted setting in one file, or left to a person; `preload` is where the bundle's own preload script will lie.
+    """Every accepted setting in one file, or left to a person; `preload` is where the bundle's own
+    preload script will lie.
 
     Raises UsageError for a value that is a secret of the running pool or has more than one line.
     """
@@ -117,7 +123,8 @@ def _place(division: Division, ground: _Ground, name: str, value: str) -> None:
 
 
 def _place_ini(division: Division, ground: _Ground, name: str, value: str) -> None:
-    """A php.ini setting: in a file that is scanned, but in the pool where the pool has a value of its own, which counts more."""
+    """A php.ini setting: in a file that is scanned, but in the pool where the pool has a value of
+    its own, which counts more."""
     rest = name.removeprefix("ini.")
     if _owned(rest, ground.control):
         _into_pool(division, ground, name, (f"php_admin_value[{rest}]", value), first=True)
@@ -130,7 +137,8 @@ def _place_ini(division: Division, ground: _Ground, name: str, value: str) -> No
 
 
 def _into_pool(division: Division, ground: _Ground, name: str, line: tuple[str, str], *, first: bool) -> None:
-    """A line of the pool's section; left to a person where the pool's own file would be read later than any fragment."""
+    """A line of the pool's section; left to a person where the pool's own file would be read later
+    than any fragment."""
     key, value = line
     php = ground.php
     if php.pool_file and PurePosixPath(php.pool_file).parent != PurePosixPath(php.pool_dir):
@@ -145,7 +153,8 @@ def _owned(ini: str, control: Mapping[str, str]) -> list[str]:
 
 
 def _finish_pool(division: Division, settings: Mapping[str, str], ground: _Ground) -> None:
-    """Spare workers of a dynamic pool, as it was measured with where nobody named any or what was there are too many; and the mark."""
+    """Spare workers of a dynamic pool, as it was measured with where nobody named any or what was
+    there are too many; and the mark."""
     last = division.texts.get("pool-last")
     if last is None:
         return
@@ -166,7 +175,8 @@ def mark_of(lines: Mapping[str, str]) -> str:
 
 
 def fragment_names(pool_file: str) -> tuple[str, str]:
-    """File names that are included before and after a pool's own file: php-fpm reads a directory in the order of bytes."""
+    """File names that are included before and after a pool's own file: php-fpm reads a directory in
+    the order of bytes."""
     own = PurePosixPath(pool_file).name
     first = "00-phpdyno.conf" if not own or own > "00-phpdyno.conf" else f"!{own}"
     last = "zz-phpdyno.conf" if own < "zz-phpdyno.conf" else f"zz{own}"

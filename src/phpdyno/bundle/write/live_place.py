@@ -21,7 +21,8 @@ _KEPT = "cnpy"
 
 
 def place_of_live(pool: LivePool, files: IniFiles, version: str) -> PhpPlace:
-    """The php-fpm of an imported pool; `files` are those that it reads, `version` is PHP's own. Raises DynoError: no master."""
+    """The php-fpm of an imported pool; `files` are those that it reads, `version` is PHP's own.
+    Raises DynoError: no master."""
     master = pool.master
     if master is None:
         raise DynoError("the php-fpm of this pool is not known", where=f"live:{pool.selector}")
@@ -47,14 +48,16 @@ def place_of_live(pool: LivePool, files: IniFiles, version: str) -> PhpPlace:
 
 
 def place_here(php: PhpPlace) -> PhpPlace:
-    """Where the files of the running pool lie that a bundle was made of. Raises as `import_pool` does: no such pool runs."""
+    """Where the files of the running pool lie that a bundle was made of. Raises as `import_pool`
+    does: no such pool runs."""
     pool = import_pool(php.live)
     options, scan_dir = ini_options(pool.settings)
     return place_of_live(pool, ini_files(pool.settings["php"], options, scan_dir), php.version)
 
 
 def basis_of_live(pool: LivePool, files: IniFiles) -> dict[str, str]:
-    """The configuration files of a pool with their text, by path. A file that cannot be read is left out."""
+    """The configuration files of a pool with their text, by path. A file that cannot be read is
+    left out."""
     found = {}
     for path in _each(pool, files):
         try:
@@ -83,7 +86,8 @@ def _scan_dir(given: str | None) -> str:
 
 
 def _test_options(options: Iterable[tuple[str, str]], master: LiveMaster) -> tuple[str, ...]:
-    """What `php-fpm -t` has to be given to read what the running one reads; relative paths are the master's."""
+    """What `php-fpm -t` has to be given to read what the running one reads; relative paths are the
+    master's."""
     found: list[str] = []
     named = False
     for letter, value in options:

@@ -34,11 +34,13 @@ UNPLACED = (
 
 
 class BundleContents(Struct, frozen=True, kw_only=True):
-    """What a bundle is made of. `settings` are the accepted ones by full knob name, `preload` is the preload script's text ('' for none).
+    """What a bundle is made of. `settings` are the accepted ones by full knob name, `preload` is
+    the preload script's text ('' for none).
 
-    `preload_root` is where that script looks for the app, '' where nobody knows. `based_on` are the configuration files that the control
-    was read from, content by absolute path; none without `--control live`. `rebuilt` is the build that was adopted, if one was. `remarks`
-    say why of directives of the pool, by full setting name.
+    `preload_root` is where that script looks for the app, '' where nobody knows. `based_on` are the
+    configuration files that the control was read from, content by absolute path; none without
+    `--control live`. `rebuilt` is the build that was adopted, if one was. `remarks` say why of
+    directives of the pool, by full setting name.
     """
 
     run: str
@@ -58,7 +60,8 @@ class BundleContents(Struct, frozen=True, kw_only=True):
 
 
 def write_bundle(directory: Path, found: BundleContents, *, now: datetime | None = None) -> Manifest:
-    """Write the whole directory; one that is there already is replaced once the new one is complete. Raises UsageError, DynoError."""
+    """Write the whole directory; one that is there already is replaced once the new one is
+    complete. Raises UsageError, DynoError."""
     manifest, contents = make_bundle(found, now or datetime.now(UTC).astimezone())
     if directory.is_symlink() or (directory.exists() and not (directory / MANIFEST).is_file()):
         raise DynoError("something else lies here", where=str(directory), next_step="move it away")
@@ -162,7 +165,8 @@ def _unplaced(found: BundleContents) -> tuple[ByHand, ...]:
 
 
 def _beside_others(settings: Mapping[str, str], host: HostFacts) -> dict[str, str]:
-    """Reserved huge pages were measured as the site's own: those that the host reserved before are somebody else's, and stay so."""
+    """Reserved huge pages were measured as the site's own: those that the host reserved before are
+    somebody else's, and stay so."""
     return {**settings, PAGES: str(int(settings[PAGES]) + host.hugetlb_pages)} if PAGES in settings else dict(settings)
 
 

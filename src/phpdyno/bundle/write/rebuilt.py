@@ -1,4 +1,5 @@
-"""A PHP that was compiled here, as a part of what was adopted: a package deploys it, and the bundle's files are for that one. Pure."""
+"""A PHP that was compiled here, as a part of what was adopted: a package deploys it, and the
+bundle's files are for that one. Pure."""
 
 from collections.abc import Mapping
 
@@ -18,7 +19,8 @@ class Rebuilt(Struct, frozen=True):
     settings: Mapping[str, str]
 
     def has_package(self, stock: PhpPlace) -> bool:
-        """Whether a package of it would serve the site as `stock` does, whose service reads the distribution's files and no others."""
+        """Whether a package of it would serve the site as `stock` does, whose service reads the
+        distribution's files and no others."""
         try:
             refuse_unpackable(self.build)
         except DynoError:
@@ -28,7 +30,8 @@ class Rebuilt(Struct, frozen=True):
         return told == {f"{usual}/php-fpm.conf"} and not stock.scan_dir and not stock.defined
 
     def place(self, stock: PhpPlace) -> PhpPlace:
-        """Where the package has what the PHP beside it has in `stock`; that itself where there is no package."""
+        """Where the package has what the PHP beside it has in `stock`; that itself where there is
+        no package."""
         build, home = self.build, home_of(self.build)
         if not self.has_package(stock):
             return stock
@@ -43,7 +46,8 @@ class Rebuilt(Struct, frozen=True):
         return structs.replace(own, scan_dir=told, options=("-d", f"extension_dir={home}/{EXTENSIONS}", *read))
 
     def adopted(self, settings: Mapping[str, str], stock: PhpPlace) -> dict[str, str]:
-        """What was adopted, as it is once the package is there: the build is one setting, its program. Without a package it is left out."""
+        """What was adopted, as it is once the package is there: the build is one setting, its
+        program. Without a package it is left out."""
         rest = {name: value for name, value in settings.items() if name not in self.settings}
         return {PROGRAM: f"{home_of(self.build)}/php-fpm", **rest} if self.has_package(stock) else rest
 

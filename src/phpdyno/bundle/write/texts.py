@@ -14,7 +14,8 @@ def ini_text(settings: Mapping[str, str], run: str) -> str:
 
 
 def pool_text(settings: Mapping[str, str], pool: str, run: str, remarks: Mapping[str, str] | None = None) -> str:
-    """Lines that continue a pool's section. php.ini values and variables are any text, the pool's own directives words and numbers.
+    """Lines that continue a pool's section. php.ini values and variables are any text, the pool's
+    own directives words and numbers.
 
     `remarks` say why, by the name of the directive; each becomes a comment above its line.
     """

@@ -1,4 +1,5 @@
-"""Where builds are made: the PHP that is there, its source, the apps that train it. Servers run only while something needs them."""
+"""Where builds are made: the PHP that is there, its source, the apps that train it. Servers run
+only while something needs them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,8 +41,8 @@ LOGS = "build-logs"
 
 
 class Trainee(Struct, frozen=True):
-    """An app that trains: what it is opened by, its part of a profile that several share, and the `workload` in the place of its own, with
-    the file that this is from."""
+    """An app that trains: what it is opened by, its part of a profile that several share, and the
+    `workload` in the place of its own, with the file that this is from."""
 
     reference: str
     weight: float = 1.0
@@ -70,7 +71,8 @@ class BuildSession:
         self._said: set[str] = set()
 
     def as_before(self, teaching: Teaching) -> Trainee:
-        """Who trains as in an earlier teaching. Raises DynoError where requests of the user's own are not kept any more."""
+        """Who trains as in an earlier teaching. Raises DynoError where requests of the user's own
+        are not kept any more."""
         workload = kept_requests(self._shop.home, teaching.traffic) if teaching.requests else None
         if teaching.requests and workload is None:
             what = f"what {teaching.requests} asked for is not kept"
@@ -101,10 +103,11 @@ class BuildSession:
         return teaching
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str = "", run_tests: bool = False) -> tuple[Path, Build]:
-        """The finished build, from the cache or made now, with what PHP's own tests say of it where they were run; `run_tests`: they are.
-        `title` is what it is called while it is made.
+        """The finished build, from the cache or made now, with what PHP's own tests say of it where
+        they were run; `run_tests`: they are. `title` is what it is called while it is made.
 
-        Raises UsageError for two apps of one name, DynoError: no BOLT for a recipe with it, a step that fails.
+        Raises UsageError for two apps of one name, DynoError: no BOLT for a recipe with it, a step
+        that fails.
         """
         self._refuse_namesakes(teachings)
         self._title = title or f"build: {recipe.name}"
@@ -154,25 +157,28 @@ class BuildSession:
 
 @contextmanager
 def open_build_session(foundation: SourceRequest, *, logs: Path, progress: Progress) -> Iterator[BuildSession]:
-    """A site for what the user wants built of; nothing is measured, and nothing else is built in this cache, while it is open. What is at
-    work already is waited for.
+    """A site for what the user wants built of; nothing is measured, and nothing else is built in
+    this cache, while it is open. What is at work already is waited for.
 
     Raises UsageError, DynoError: no such PHP, a package missing, no source to be had.
     """
     shop = Workshop(cache_dir(), progress.note)
-    # In this order: whoever has built goes on to measure with the lock in hand, and may build again.
+    # In this order: whoever has built goes on to measure with the lock in hand, and may build
+    # again.
     with MeasuringLock(waiting=progress.note), shop.alone(), Supervisor(logs) as supervisor:
         yield BuildSession(shop, supervisor, find_source(foundation, shop, supervisor, progress), progress)
 
 
 def refuse_unknown(references: Iterable[str]) -> None:
-    """Raises UsageError, DynoError for an app that cannot be opened: before a source is fetched for it."""
+    """Raises UsageError, DynoError for an app that cannot be opened: before a source is fetched for
+    it."""
     for each in references:
         open_app(each)
 
 
 def parse_trainee(text: str) -> Trainee:
-    """`wordpress`, or `wordpress=3` for one that weighs three times as much as others. Raises UsageError."""
+    """`wordpress`, or `wordpress=3` for one that weighs three times as much as others. Raises
+    UsageError."""
     reference, given, weight = text.rpartition("=")
     if not given or not _is_number(weight):
         return Trainee(text)

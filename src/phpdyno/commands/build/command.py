@@ -76,8 +76,8 @@ def run(options: BuildOptions) -> int:
 
 
 def _packed(made: Sequence[Made], into: Path, logs: Path) -> tuple[dict[Path, str], list[str]]:
-    """The packages of builds, by their directories, and why others have none: what PHP's own tests find wrong deploys nowhere, and of two
-    that are one package the later one would win."""
+    """The packages of builds, by their directories, and why others have none: what PHP's own tests
+    find wrong deploys nowhere, and of two that are one package the later one would win."""
     wrong = [each.name for _, each in made if wrong_in(each)]
     several = of_one_package([each for _, each in made if not wrong_in(each)])
     why = [f"not packaged: {', '.join(wrong)}"] if wrong else []
@@ -166,7 +166,8 @@ def foundation_of(ground: GroundOptions) -> SourceRequest:
 
 
 def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trainee, ...]:
-    """The apps that train, so named that they are found from anywhere. Raises UsageError: none, one twice."""
+    """The apps that train, so named that they are found from anywhere. Raises UsageError: none, one
+    twice."""
     if not texts:
         raise UsageError("a build needs an app to be tried and trained on", where=where, next_step="give one, for instance wordpress")
     parsed = (parse_trainee(text) for text in texts)
@@ -179,8 +180,9 @@ def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trai
 
 
 def started(place: Path, build: Build) -> str:
-    """What a shell starts the php-fpm of a finished build with, so that it finds its extensions, reads its php.ini, and knows what only the
-    distribution's knows. Of conf.d one that stands alone has nothing then: that loads extensions which it has in itself."""
+    """What a shell starts the php-fpm of a finished build with, so that it finds its extensions,
+    reads its php.ini, and knows what only the distribution's knows. Of conf.d one that stands alone
+    has nothing then: that loads extensions which it has in itself."""
     settings = settings_of_build(place, build)
     options, scan_dir = ini_options(settings)
     given = {OWN_PLACE: settings["php.extension_dir"], **build.places}

@@ -1,4 +1,5 @@
-"""Builds that a study names: made before anything is measured, then known to its arms by their full names, and the same ones to the end."""
+"""Builds that a study names: made before anything is measured, then known to its arms by their full
+names, and the same ones to the end."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -21,8 +22,8 @@ STAND_IN = "env.PHPDYNO_BUILD"
 
 
 def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study, dict[str, Build]]:
-    """The study with every build in the cache, its arms naming those, and the builds by their names in the study; as it is where it names
-    none. Raises DynoError."""
+    """The study with every build in the cache, its arms naming those, and the builds by their names
+    in the study; as it is where it names none. Raises DynoError."""
     if not wanted.builds:
         return wanted, {}
     builds: dict[str, Build] = {}
@@ -44,7 +45,8 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study
 
 
 def without_builds(wanted: Study) -> Study:
-    """The same study before its builds are made: all else of it can be looked up. A variable that nothing reads keeps its arms apart."""
+    """The same study before its builds are made: all else of it can be looked up. A variable that
+    nothing reads keeps its arms apart."""
     return _with_layer(wanted, lambda build: {STAND_IN: build})
 
 
@@ -54,8 +56,9 @@ def named(wanted: Study, names: Mapping[str, str]) -> Study:
 
 
 def refuse_rebuilt(builds: Iterable[Build], *, of: str) -> None:
-    """What a study, a ladder or a matrix (`of`) began with is what it goes on with: a build that was deleted and made again may have the
-    same name and other binaries. Raises UsageError where one is gone, DynoError where one is another."""
+    """What a study, a ladder or a matrix (`of`) began with is what it goes on with: a build that
+    was deleted and made again may have the same name and other binaries. Raises UsageError where
+    one is gone, DynoError where one is another."""
     for then in builds:
         _, now = named_build(then.name)
         if _digests(then) != _digests(now):

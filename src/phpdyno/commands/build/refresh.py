@@ -32,9 +32,9 @@ class _Renewal(Struct, frozen=True):
 
 
 def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tuple[list[Made], list[str]]:
-    """Builds that stood in for a php-fpm, made anew for what it is now; `only` one of them, by its name or its recipe's. Those that still
-    fit are found in the cache. One that cannot be made is noted, and the others go on; gives those that are made, and why the others are
-    not.
+    """Builds that stood in for a php-fpm, made anew for what it is now; `only` one of them, by its
+    name or its recipe's. Those that still fit are found in the cache. One that cannot be made is
+    noted, and the others go on; gives those that are made, and why the others are not.
 
     Raises UsageError where there are none, DynoError where there is no such php-fpm.
     """
@@ -78,8 +78,8 @@ def _named(name: str) -> tuple[str, str]:
 
 
 def _renewals(stood_in: Sequence[Made], installed: str, fails: Callable[[str], None], *, named: bool) -> list[_Renewal]:
-    """What is to be made of these builds, each once. What only its builder can make again `fails`, unless it still fits the `installed`
-    version and was not `named`."""
+    """What is to be made of these builds, each once. What only its builder can make again `fails`,
+    unless it still fits the `installed` version and was not `named`."""
     found: dict[_Renewal, None] = {}
     for place, build in stood_in:
         known = build.known

@@ -51,7 +51,8 @@ def _looked_for_places(build: Build) -> bool:
 
 
 def of_one_package(builds: Sequence[Build]) -> dict[str, list[str]]:
-    """The builds that would be the same package, by its name, where they are several: whoever installs both has the later one."""
+    """The builds that would be the same package, by its name, where they are several: whoever
+    installs both has the later one."""
     found: dict[str, list[str]] = {}
     for each in builds:
         found.setdefault(package_name(each), []).append(each.name)
@@ -59,8 +60,9 @@ def of_one_package(builds: Sequence[Build]) -> dict[str, list[str]]:
 
 
 def refuse_outdated(made: Made) -> None:
-    """Raises DynoError for a finished build that is not to be packaged now: for measuring only, made for a php-fpm that was upgraded
-    since or beside fewer extensions, or by an earlier version that did not look for what its package must tell it."""
+    """Raises DynoError for a finished build that is not to be packaged now: for measuring only,
+    made for a php-fpm that was upgraded since or beside fewer extensions, or by an earlier version
+    that did not look for what its package must tell it."""
     place, build = made
     refuse_unpackable(build)
     if not (build.as_packaged or _looked_for_places(build)):
@@ -72,7 +74,8 @@ def refuse_outdated(made: Made) -> None:
 
 
 def refuse_failed(made: Made) -> None:
-    """Raises DynoError for a finished build in which PHP's own tests, where they were run, found something wrong."""
+    """Raises DynoError for a finished build in which PHP's own tests, where they were run, found
+    something wrong."""
     place, build = made
     tested = earlier_tests(place)
     if tested and not tested.ok:
@@ -80,7 +83,8 @@ def refuse_failed(made: Made) -> None:
 
 
 def directory_for(packages: Path) -> Path:
-    """The directory, made where it is not there: asked for before anything is built for it. Raises DynoError, UsageError."""
+    """The directory, made where it is not there: asked for before anything is built for it. Raises
+    DynoError, UsageError."""
     into = absolute(Path(), str(packages), where="--package")
     try:
         into.mkdir(parents=True, exist_ok=True)
@@ -90,7 +94,8 @@ def directory_for(packages: Path) -> Path:
 
 
 def package(made: Made, into: Path, *, logs: Path) -> Path:
-    """The `.deb` of a build in a directory; nothing is measured meanwhile. Raises DynoError, for one that is for measuring only too."""
+    """The `.deb` of a build in a directory; nothing is measured meanwhile. Raises DynoError, for
+    one that is for measuring only too."""
     place, build = made
     with MeasuringLock(), Supervisor(logs) as supervisor:
         architecture = told([find_program("dpkg"), "--print-architecture"]).stdout.decode().strip()

@@ -1,4 +1,5 @@
-"""What a build stands on: the source of the PHP that is there, or, where that cannot be had, the nearest version with its own binaries."""
+"""What a build stands on: the source of the PHP that is there, or, where that cannot be had, the
+nearest version with its own binaries."""
 
 import os
 from collections.abc import Sequence
@@ -34,16 +35,18 @@ MOST_TRIED = 4
 UPGRADE = "sudo apt-get update && sudo apt-get upgrade"
 FPM_OPTIONS = ("--with-fpm-user=www-data", "--with-fpm-group=www-data", READY, "--with-fpm-acl")
 PLACEHOLDER = "/nonexistent/phpdyno"
-"""Where a drop-in would look for its modules if it were not told: it always is, so that its directory may lie anywhere."""
+"""Where a drop-in would look for its modules if it were not told: it always is, so that its
+directory may lie anywhere."""
 
 
 class SourceRequest(Struct, frozen=True):
-    """What the user wants built of: a php-fpm that is there ('' for the newest), a `source` (None for that of its package), with its
-    extensions compiled in (`alone`), those of that php-fpm or the ones that are named (`extensions`) and some by their sources (`added`),
-    for threads (`zts`).
+    """What the user wants built of: a php-fpm that is there ('' for the newest), a `source` (None
+    for that of its package), with its extensions compiled in (`alone`), those of that php-fpm or
+    the ones that are named (`extensions`) and some by their sources (`added`), for threads (`zts`).
 
-    What is `to_be_kept` serves a site afterwards, so another source than the installed PHP's, good for measuring only, will not do.
-    `laid_out`: BOLT is wanted after compiling, and asked for before.
+    What is `to_be_kept` serves a site afterwards, so another source than the installed PHP's, good
+    for measuring only, will not do. `laid_out`: BOLT is wanted after compiling, and asked for
+    before.
     """
 
     like: str = ""
@@ -58,8 +61,8 @@ class SourceRequest(Struct, frozen=True):
 
 
 def find_source(wanted: SourceRequest, shop: Workshop, supervisor: Supervisor, progress: Progress) -> BuildSource:
-    """Raises UsageError for a source that is none or does not fit; DynoError: no such PHP, a package missing, no source to be had, or none
-    of what is `to_be_kept`."""
+    """Raises UsageError for a source that is none or does not fit; DynoError: no such PHP, a
+    package missing, no source to be had, or none of what is `to_be_kept`."""
     if wanted.zts and not wanted.alone:
         raise UsageError("the distribution's extensions are not for threads", where="--zts", next_step="add --standalone")
     if wanted.extensions is not None and not wanted.alone:
@@ -127,8 +130,9 @@ class _Search:
         )
 
     def _options(self, installed: Installed) -> tuple[tuple[str, ...], str]:
-        """How a drop-in beside the installed PHP is configured; none, and why, where that is not known any more and a build of the nearest
-        version, which has its own, will do. Raises DynoError where it will not."""
+        """How a drop-in beside the installed PHP is configured; none, and why, where that is not
+        known any more and a build of the nearest version, which has its own, will do. Raises
+        DynoError where it will not."""
         try:
             return self._options_beside(installed), ""
         except DynoError as error:
@@ -153,8 +157,9 @@ class _Search:
         require_packages(tuple(dict.fromkeys((*packages, *parsers, *bolt))))
 
     def _compiled_in(self, named: Sequence[str], version: str, added: Sequence[Added]) -> tuple[str, ...]:
-        """Those of the named extensions that the source of a version has, and that are not given by a source of their own; which of them
-        it has not is noted. Raises UsageError where the user named such a one."""
+        """Those of the named extensions that the source of a version has, and that are not given by
+        a source of their own; which of them it has not is noted. Raises UsageError where the user
+        named such a one."""
         rest = [name for name in named if name.lower() not in {each.name for each in added}]
         left_out = not_in_source(rest, version)
         source = f"PHP {series_of(version)}'s own source"
@@ -167,7 +172,8 @@ class _Search:
         return of_source(rest, version)
 
     def _outdated(self, version: str, installed: str) -> str:
-        """What is said of a source that is older than the PHP that is there; '' of another. Raises UsageError where it is to be kept."""
+        """What is said of a source that is older than the PHP that is there; '' of another. Raises
+        UsageError where it is to be kept."""
         if not is_below(version, installed):
             return ""
         what = f"this source is PHP {version}, older than the installed {installed}"
@@ -177,8 +183,9 @@ class _Search:
         return f"{what}: for measuring only"
 
     def _packaged(self, installed: Installed, options: tuple[str, ...], why: str = "") -> BuildSource:
-        """The exact version where the archive has it, else the nearest one, older rather than newer, for measuring only: with binaries of
-        its own version, which are unpacked in the cache, to stand beside, or alone. Without `options` it is not the exact one (`why`)."""
+        """The exact version where the archive has it, else the nearest one, older rather than
+        newer, for measuring only: with binaries of its own version, which are unpacked in the
+        cache, to stand beside, or alone. Without `options` it is not the exact one (`why`)."""
         archive = SourceArchive(self._shop.home / "apt", self._supervisor)
         exact = installed.source_version
         if not options or not self._shop.has("sources", _key(installed.source, exact)):
@@ -210,7 +217,8 @@ class _Search:
         )
 
     def _refreshed(self, archive: SourceArchive) -> str:
-        """Why the archive cannot be asked, '' where it was: what was fetched before may do without it."""
+        """Why the archive cannot be asked, '' where it was: what was fetched before may do without
+        it."""
         try:
             archive.refresh()
         except DynoError as error:
@@ -219,7 +227,8 @@ class _Search:
         return ""
 
     def _near(self, installed: Installed, ground: BuildSource, missing: Sequence[str] = ()) -> BuildSource:
-        """A ground of another version than the installed one, without these extensions of it; the user is told what that means."""
+        """A ground of another version than the installed one, without these extensions of it; the
+        user is told what that means."""
         exact, version = installed.source_version, ground.origin.version
         newer = is_below(exact, version)
         built = "built" if self._wanted.alone else "built and compared with its own binaries"
@@ -241,8 +250,9 @@ class _Search:
         return self._shop.made("sources", _key(source, version), make)
 
     def _pair(self, installed: Installed, version: str) -> Installed:
-        """The distribution's binaries of another version, with all its extensions that are installed here, unpacked and not installed;
-        modules of other packages are linked, since they are made for any version of the series."""
+        """The distribution's binaries of another version, with all its extensions that are
+        installed here, unpacked and not installed; modules of other packages are linked, since they
+        are made for any version of the series."""
         packages = built_in_source(installed.source)
         versions = versions_built_of(packages, version)
         others = modules_besides(packages, Path(installed.extension_dir))
@@ -271,7 +281,8 @@ class _Search:
 
 
 def _missing(installed: Installed, pair: Installed) -> list[str]:
-    """Extensions that the installed PHP has and a pair cannot load. Raises DynoError where one of the two does not run."""
+    """Extensions that the installed PHP has and a pair cannot load. Raises DynoError where one of
+    the two does not run."""
     there = modules_of(pair.fpm, pair.extension_dir)
     return [name for name in modules_of(installed.fpm) if name not in there]
 
@@ -299,7 +310,8 @@ def _drop_in(origin: Origin, source: Path, beside: Installed, options: tuple[str
 
 
 def _refuse_misfit(given: Given, installed: Installed) -> None:
-    """The distribution's extensions want the number that they were compiled for, and a core that is not older than they are."""
+    """The distribution's extensions want the number that they were compiled for, and a core that is
+    not older than they are."""
     number = Path(installed.extension_dir).name
     alone = "compile its extensions in with --standalone"
     if given.api != number:

@@ -64,7 +64,8 @@ class AppTrainingStack:
         return Arm(TRAINED, php, {**self._control.settings, **changed}, changed)
 
     def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
-        """Start it beside the control: what it is, loads, maps and answers. Raises WrongAnswer, ArmFailed."""
+        """Start it beside the control: what it is, loads, maps and answers. Raises WrongAnswer,
+        ArmFailed."""
         self._tell("examining", 0.0)
         arm, traits = self._looked_at(settings)
         facts, control = self._beside.look_at(arm)
@@ -82,7 +83,8 @@ class AppTrainingStack:
         return StackFound(checks, places)
 
     def _looked_at(self, settings: dict[str, str]) -> tuple[Arm, Traits]:
-        """The arm that runs a build, which is asked what it is. Raises ArmFailed where it does not run at all."""
+        """The arm that runs a build, which is asked what it is. Raises ArmFailed where it does not
+        run at all."""
         options, scan_dir = ini_options(settings)
         fpm, extensions = settings["php"], settings["php.extension_dir"]
         arm = Arm(EXAMINED, PhpBuild(fpm, "", extensions), {**self._control.settings, **settings})
@@ -100,8 +102,8 @@ class AppTrainingStack:
 
 
 def checks_of(php: PhpBuild, facts: WorkerFacts, control: WorkerFacts, *, compiled_in: Sequence[str] | None) -> tuple[BuildCheck, ...]:
-    """What a worker of a build shows beside one of the control: a drop-in loads all that that one does, a build that stands alone has
-    what was `compiled_in`."""
+    """What a worker of a build shows beside one of the control: a drop-in loads all that that one
+    does, a build that stands alone has what was `compiled_in`."""
     loaded = set(facts.extensions)
     if compiled_in is None:
         missing, more = sorted(set(control.extensions) - loaded), sorted(loaded - set(control.extensions))
@@ -134,8 +136,9 @@ def checks_of_traits(php: Traits, control: Traits, expected: Expected) -> tuple[
 
 
 def places_of(php: Traits, control: Traits, *, set_in: Sequence[str] = ()) -> dict[str, str]:
-    """Settings for which the control has a place of the distribution's compiled in (where sessions are kept, the database's socket) and a
-    build that reads the same files has not, with the control's values. `set_in` are files that only the control has read here."""
+    """Settings for which the control has a place of the distribution's compiled in (where sessions
+    are kept, the database's socket) and a build that reads the same files has not, with the
+    control's values. `set_in` are files that only the control has read here."""
     told = {name for text in set_in for name in _SET.findall(text)}
     return {
         name: value
@@ -151,7 +154,8 @@ def check_of_places(places: Mapping[str, str]) -> BuildCheck:
 
 
 def check_of_programs(settings: Mapping[str, str], loaded: Sequence[str]) -> BuildCheck:
-    """Whether the programs beside a php-fpm, which nothing starts here, load what that has `loaded`."""
+    """Whether the programs beside a php-fpm, which nothing starts here, load what that has
+    `loaded`."""
     options, scan_dir = ini_options(settings)
     asked = (*options, *loading(settings))
     said = []

@@ -13,7 +13,8 @@ def missing_words(name: str, skipped: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def taught_words(build: Build) -> str:
-    """`wordpress, 1500 requests; shop as access.log asks, 700 requests`; empty where nothing trained it."""
+    """`wordpress, 1500 requests; shop as access.log asks, 700 requests`; empty where nothing
+    trained it."""
     return "; ".join(f"{_whose(each.teaching)}, {count(each.requests, 'request')}" for each in build.lessons)
 
 

@@ -1,1 +1,2 @@
-"""`phpdyno bundle`: what a tune proved, applied to a tree, verified on running workers, rolled back."""
+"""`phpdyno bundle`: what a tune proved, applied to a tree, verified on running workers, rolled
+back."""

@@ -24,7 +24,8 @@ UNKNOWN_SERVICES = "an earlier phpdyno made its record, which does not say what 
 
 
 def run_apply(directory: Path, root: Path, *, reload: Sequence[str] = (), unchecked: bool = False, ask: Ask = ask_program) -> int:
-    """Apply, and say what brings it into effect; services named in `reload` are reloaded or restarted. Raises UsageError, DynoError."""
+    """Apply, and say what brings it into effect; services named in `reload` are reloaded or
+    restarted. Raises UsageError, DynoError."""
 
     def act() -> int:
         bundle, tree = read_bundle(directory), _tree(root, unchecked=unchecked)
@@ -41,7 +42,8 @@ def run_apply(directory: Path, root: Path, *, reload: Sequence[str] = (), unchec
 
 
 def run_verify(directory: Path, root: Path, *, pool: str = "") -> int:
-    """Ask the live workers; 1 where a setting is not at work or none could be asked. Raises UsageError, DynoError."""
+    """Ask the live workers; 1 where a setting is not at work or none could be asked. Raises
+    UsageError, DynoError."""
 
     def act() -> int:
         bundle, tree = read_bundle(directory), TargetTree(root)
@@ -53,9 +55,11 @@ def run_verify(directory: Path, root: Path, *, pool: str = "") -> int:
 
 
 def run_rollback(directory: Path | None, root: Path, *, reload: Sequence[str] = (), discard: bool = False, ask: Ask = ask_program) -> int:
-    """Roll back what the record of the tree says, and say what brings that into effect. Raises UsageError, DynoError.
+    """Roll back what the record of the tree says, and say what brings that into effect. Raises
+    UsageError, DynoError.
 
-    A directory says which bundle is meant; one that is gone or damaged is, where the record says that it lay there.
+    A directory says which bundle is meant; one that is gone or damaged is, where the record says
+    that it lay there.
     """
 
     def act() -> int:
@@ -83,7 +87,8 @@ def run_rollback(directory: Path | None, root: Path, *, reload: Sequence[str] = 
 
 
 def _meant(directory: Path | None, record: Record | None) -> Bundle | None:
-    """The bundle in a directory; None where the record has to do. Raises UsageError for one that cannot be read and is not the record's."""
+    """The bundle in a directory; None where the record has to do. Raises UsageError for one that
+    cannot be read and is not the record's."""
     if directory is None:
         return None
     try:
@@ -99,13 +104,15 @@ def _meant(directory: Path | None, record: Record | None) -> Bundle | None:
 
 
 def _lay_in(directory: Path, record: Record) -> bool:
-    """Whether the bundle of a record lay in this directory; a record of the first version knows the name of the run only."""
+    """Whether the bundle of a record lay in this directory; a record of the first version knows the
+    name of the run only."""
     place = shown(os.fsencode(directory.resolve()))
     return place == record.directory if record.directory else record.run in directory.resolve().parts
 
 
 def _told(act: Callable[[], int]) -> int:
-    """Show a difference before the error that it belongs to, and say who could do it where rights are missing."""
+    """Show a difference before the error that it belongs to, and say who could do it where rights
+    are missing."""
     try:
         return act()
     except Edited as error:
@@ -123,7 +130,8 @@ def _tree(root: Path, *, unchecked: bool) -> TargetTree:
 
 
 def _services(follow: Follow, named: Sequence[str], tree: TargetTree) -> dict[str, str]:
-    """The services to reload or restart, with the verb. Raises UsageError for one that the bundle has nothing to do with."""
+    """The services to reload or restart, with the verb. Raises UsageError for one that the bundle
+    has nothing to do with."""
     known = follow.services
     for name in named:
         if not tree.is_host:

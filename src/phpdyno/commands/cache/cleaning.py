@@ -1,5 +1,5 @@
-"""Removes entries of the cache. Each is made incomplete first, then gets a name that says so, then goes: whatever ends us, nothing that is
-half removed counts as an entry."""
+"""Removes entries of the cache. Each is made incomplete first, then gets a name that says so, then
+goes: whatever ends us, nothing that is half removed counts as an entry."""
 
 import contextlib
 import os
@@ -39,7 +39,8 @@ class Cleaned(Struct, frozen=True, kw_only=True):
 
 
 def clean(cache: Path, items: Sequence[Item], *, named: bool) -> Cleaned:
-    """Remove these entries, but for those that are in use, and for those that stay where they are not `named`."""
+    """Remove these entries, but for those that are in use, and for those that stay where they are
+    not `named`."""
     removed: list[Item] = []
     left: list[Left] = []
     for item in items:
@@ -70,7 +71,8 @@ def _remove(cache: Path, name: str) -> str:
 
 @contextlib.contextmanager
 def _folder(cache: Path, name: str) -> Iterator[tuple[int, str]]:
-    """The open directory that holds an entry, and its name there; no link on the way below the cache is followed."""
+    """The open directory that holds an entry, and its name there; no link on the way below the
+    cache is followed."""
     *folders, last = name.split("/")
     place = os.open(cache, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -42,7 +42,8 @@ def run(names: Sequence[str], *, clean: bool = False, json: bool = False) -> int
 
 
 def _clean(names: Sequence[str], *, json: bool) -> int:
-    """While another phpdyno measures nothing is removed: it may copy from the cache at any moment."""
+    """While another phpdyno measures nothing is removed: it may copy from the cache at any
+    moment."""
     with ExitStack() as held:
         try:
             held.enter_context(MeasuringLock())

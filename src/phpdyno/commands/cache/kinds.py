@@ -1,6 +1,7 @@
 """What each entry of the cache is, by its place and its name, and which names have one.
 
-A name has to be exactly as phpdyno writes it. All else is somebody else's, and nothing here knows it.
+A name has to be exactly as phpdyno writes it. All else is somebody else's, and nothing here knows
+it.
 """
 
 import json
@@ -53,7 +54,8 @@ Entry = os.DirEntry[str]
 
 
 class Known(Struct, frozen=True):
-    """An entry of ours: what it is, in words as well, and what it may be called besides its path."""
+    """An entry of ours: what it is, in words as well, and what it may be called besides its
+    path."""
 
     kind: Kind
     words: str
@@ -73,7 +75,8 @@ def folders() -> tuple[str, ...]:
 
 
 def is_frame(name: str, entry: Entry) -> bool:
-    """Whether it is one of our folders or a lock file, at which whoever prepares or builds waits: these stay."""
+    """Whether it is one of our folders or a lock file, at which whoever prepares or builds waits:
+    these stay."""
     if entry.is_symlink():
         return False
     if entry.is_dir():
@@ -83,7 +86,8 @@ def is_frame(name: str, entry: Entry) -> bool:
 
 
 def lock_of(name: str) -> str:
-    """The lock file below the cache that whoever makes an entry holds; '' for what is made at once."""
+    """The lock file below the cache that whoever makes an entry holds; '' for what is made at
+    once."""
     folder, _, rest = name.partition("/")
     app = _APP.match(rest)
     if folder == APPS and app:

@@ -1,4 +1,5 @@
-"""What the cache holds, as data: entries with their names, and which of them a person means. Pure."""
+"""What the cache holds, as data: entries with their names, and which of them a person means.
+Pure."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -10,7 +11,8 @@ from phpdyno.config.nearest import nearest
 from phpdyno.errors import UsageError
 
 Kind = Literal["app", "database", "build", "step", "requests", "preload", "unfinished"]
-"""`step`: of making a build. `unfinished`: what was ended half-way, and what a cleaning that was ended has left."""
+"""`step`: of making a build. `unfinished`: what was ended half-way, and what a cleaning that was
+ended has left."""
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -26,7 +28,8 @@ class Item(Struct, frozen=True, kw_only=True):
 
     @property
     def stays(self) -> bool:
-        """Whether it is removed only where it is named: something that is no phpdyno may need it, and nobody can tell."""
+        """Whether it is removed only where it is named: something that is no phpdyno may need it,
+        and nobody can tell."""
         return self.kind == "preload"
 
 
@@ -47,7 +50,8 @@ def listing_of(place: str, items: Iterable[Item], foreign: Iterable[str]) -> Lis
 
 
 def chosen(listing: Listing, names: Sequence[str]) -> tuple[Item, ...]:
-    """The entries that answer to these names; without names, all. Raises UsageError for a name that none has."""
+    """The entries that answer to these names; without names, all. Raises UsageError for a name that
+    none has."""
     if not names:
         return listing.items
     known = {name for each in listing.items for name in (each.name, *each.also)}

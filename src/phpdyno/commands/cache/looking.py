@@ -1,4 +1,5 @@
-"""Reads the cache: which entries are there, what room they take, and who works with them. Changes nothing."""
+"""Reads the cache: which entries are there, what room they take, and who works with them. Changes
+nothing."""
 
 import os
 import re
@@ -42,7 +43,8 @@ def at_work(name: str) -> str:
 
 
 def _all(cache: Path) -> Iterator[tuple[str, Entry]]:
-    """Everything in our folders, by its path below the cache. A folder that is a link is somebody else's, whatever it is called."""
+    """Everything in our folders, by its path below the cache. A folder that is a link is somebody
+    else's, whatever it is called."""
     for folder in folders():
         place = cache / folder
         if not any(each.is_symlink() for each in (place, *place.parents) if cache in each.parents):
@@ -92,7 +94,8 @@ def _room(path: Path) -> int:
 
 
 def _mapped_by(cache: Path) -> dict[str, str]:
-    """Files of the cache, by their path below it, that processes run or have loaded, with who does. Who may not see others sees his own."""
+    """Files of the cache, by their path below it, that processes run or have loaded, with who does.
+    Who may not see others sees his own."""
     found: dict[str, str] = {}
     for process in Path("/proc").iterdir():
         try:

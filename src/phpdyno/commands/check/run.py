@@ -33,7 +33,8 @@ _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Re
 
 
 def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, workload: Workload | None = None) -> CheckFound:
-    """Look at an app as `arm` serves it. Raises DynoError where it cannot be prepared or its servers do not start."""
+    """Look at an app as `arm` serves it. Raises DynoError where it cannot be prepared or its
+    servers do not start."""
     with MeasuringLock(), serving(definition, logs=logs, progress=progress) as stand, on_cores(stand.bench.cores.helpers):
         bench = stand.bench
         asked = workload or bench.app.workload
@@ -108,7 +109,8 @@ def _judged(lane: DrivenInstance, target: Target, asked: list[tuple[Response, fl
 
 
 def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]:
-    """Why these answers cannot be measured, '' where they can, and the share of their bodies that moves."""
+    """Why these answers cannot be measured, '' where they can, and the share of their bodies that
+    moves."""
     try:
         for answer in answers:
             require_valid(target, answer)
@@ -124,7 +126,8 @@ def _logs(lane: DrivenInstance) -> tuple[str, ...]:
 
 
 def _explained(lane: DrivenInstance, said: str) -> str:
-    """What of that which the servers `said` to one target explains why it fails; '' when nothing does."""
+    """What of that which the servers `said` to one target explains why it fails; '' when nothing
+    does."""
     fatal = [line.strip('"') for line in _SAID.findall(said) if "error:" in line]
     refused = WEB_FAULT.findall(said)
     return lane.instance.crashes() or lane.instance.broken() or (fatal[-1] if fatal else f"nginx: {refused[-1]}" if refused else "")

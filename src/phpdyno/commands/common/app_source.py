@@ -10,7 +10,8 @@ MOST_CONCURRENCY = 1000
 
 
 def app_source(reference: str, docroot: Path | None, urls: tuple[str, ...], script: Path | None = None) -> AppSource:
-    """The app or script that was named, with absolute paths. Raises UsageError for a home directory that is not known."""
+    """The app or script that was named, with absolute paths. Raises UsageError for a home directory
+    that is not known."""
     return AppSource(
         reference=absolute_reference(reference),
         docroot=str(docroot.absolute()) if docroot else "",
@@ -20,5 +21,6 @@ def app_source(reference: str, docroot: Path | None, urls: tuple[str, ...], scri
 
 
 def absolute_reference(reference: str) -> str:
-    """The path of an app.toml made absolute, so that the run can be resumed from anywhere; a built-in name stays."""
+    """The path of an app.toml made absolute, so that the run can be resumed from anywhere; a
+    built-in name stays."""
     return str(Path(reference).absolute()) if reference and Path(reference).exists() and reference not in BUILT_IN else reference

@@ -18,8 +18,9 @@ def print_line(console: Console, text: str) -> None:
 
 
 class LiveProgress:
-    """Observer of a run. Where standard error is no terminal only the notes are written, as lines. What it is told may hold names and words
-    from outside: they are shown as they are, whatever they mean to the library or to the terminal."""
+    """Observer of a run. Where standard error is no terminal only the notes are written, as lines.
+    What it is told may hold names and words from outside: they are shown as they are, whatever they
+    mean to the library or to the terminal."""
 
     def __init__(self, console: Console, *, quiet: bool = False, notes: str = "plan: ") -> None:
         """`notes` stands before each note."""
@@ -58,9 +59,11 @@ class LiveProgress:
             print_line(self._console, text if text.startswith("  ") else f"{self._notes}{text}")
 
     def tick(self, elapsed_s: float, budget_s: float, text: str) -> None:
-        """Move the bar; the rest of the budget is the latest end, undecided treatments end it earlier."""
+        """Move the bar; the rest of the budget is the latest end, undecided treatments end it
+        earlier."""
         if elapsed_s < self._bar.tasks[0].completed:
-            # Another step began: the bar takes one that was full for the end of all, with no time left.
+            # Another step began: the bar takes one that was full for the end of all, with no time
+            # left.
             self._bar.reset(self._task)
         self._bar.update(self._task, completed=min(elapsed_s, budget_s), total=budget_s, state=visible(text))
         self._draw(force=False)

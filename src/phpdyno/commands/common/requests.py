@@ -1,4 +1,5 @@
-"""Where the requests of a measurement come from when they are not the app's own: an access log, or a workload file."""
+"""Where the requests of a measurement come from when they are not the app's own: an access log, or
+a workload file."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -26,8 +27,8 @@ LARGE_BYTES = 64 << 20
 
 
 class OwnRequests(Struct, frozen=True):
-    """A workload that takes the place of the app's own, the file that it was made of (an absolute path, '' without one), and how requests
-    arrived there (None where the file does not tell)."""
+    """A workload that takes the place of the app's own, the file that it was made of (an absolute
+    path, '' without one), and how requests arrived there (None where the file does not tell)."""
 
     workload: Workload | None = None
     file: str = ""
@@ -35,13 +36,15 @@ class OwnRequests(Struct, frozen=True):
 
 
 def with_requests(question: _Request, options: RequestOptions, console: Console) -> _Request:
-    """The question with the requests of a log or a workload file, where one is named; read when all else is known to be in order."""
+    """The question with the requests of a log or a workload file, where one is named; read when all
+    else is known to be in order."""
     own = own_requests(options, console)
     return structs.replace(question, workload=own.workload, source=structs.replace(question.source, requests=own.file))
 
 
 def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
-    """Read what was named, tell of a log what was left out, save it where that was asked for. Raises UsageError."""
+    """Read what was named, tell of a log what was left out, save it where that was asked for.
+    Raises UsageError."""
     check_request_options(options)
     if options.workload is not None:
         file = absolute(Path(), str(options.workload), where="--workload")
@@ -63,7 +66,8 @@ def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
 
 
 def check_request_options(options: RequestOptions) -> None:
-    """Raise UsageError for options that do not belong together, or that cannot be; no file is looked at."""
+    """Raise UsageError for options that do not belong together, or that cannot be; no file is
+    looked at."""
     if options.from_log is not None and options.workload is not None:
         raise UsageError("both --from-log and --workload are given", next_step="give one of the two")
     if options.from_log is None:
@@ -85,7 +89,8 @@ def refuse_with_resume(options: RequestOptions) -> None:
 
 
 def _refuse_existing(path: Path | None) -> None:
-    """A file that is there already is said before a long log is read; what else is wrong with its name, when it is written."""
+    """A file that is there already is said before a long log is read; what else is wrong with its
+    name, when it is written."""
     found = False
     with suppress(OSError, ValueError):
         found = path is not None and path.exists()

@@ -14,7 +14,8 @@ PAGE = "report.html"
 
 
 def show_run(page: Path, drawn: Callable[[], str], shown: Struct | Callable[[], RenderableType]) -> None:
-    """Write the page, print what is `shown` (a view as a JSON document), then say where the page is, or that it cannot be."""
+    """Write the page, print what is `shown` (a view as a JSON document), then say where the page
+    is, or that it cannot be."""
     unwritten = write_page(page, drawn())
     if isinstance(shown, Struct):
         from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)

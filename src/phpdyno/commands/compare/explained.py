@@ -1,4 +1,5 @@
-"""After a comparison: every treatment is looked into beside its control, on servers of their own, and the journal gets what was found.
+"""After a comparison: every treatment is looked into beside its control, on servers of their own,
+and the journal gets what was found.
 
 The comparison has ended by then, so that nothing of it is disturbed and none of its budget is used.
 """
@@ -31,7 +32,8 @@ LEAST_S = 15.0
 
 
 def compare_and_explain(question: CompareRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
-    """Compare, and where it was asked for look inside afterwards, which a script cannot be; gives the run's directory. Raises DynoError."""
+    """Compare, and where it was asked for look inside afterwards, which a script cannot be; gives
+    the run's directory. Raises DynoError."""
     run = compare(question, runs=runs, argv=argv, progress=progress)
     if question.explain:
         explain_run(run, progress=progress)
@@ -39,7 +41,8 @@ def compare_and_explain(question: CompareRequest, *, runs: Path, argv: Sequence[
 
 
 def resume_and_explain(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with a run, or only with looking inside where that alone is left. Raises UsageError where nothing is left to do."""
+    """Go on with a run, or only with looking inside where that alone is left. Raises UsageError
+    where nothing is left to do."""
     run = check_place(run)
     state = RunState.replay(planned_records(run))
     if state.open_treatments() or not unexplained(state):
@@ -59,7 +62,8 @@ def unexplained(state: RunState) -> list[str]:
 
 
 def explain_run(run: Path, *, progress: Progress) -> None:
-    """Look into what is left to be looked into; what cannot be says why in the journal. Raises Interrupted: it can be resumed."""
+    """Look into what is left to be looked into; what cannot be says why in the journal. Raises
+    Interrupted: it can be resumed."""
     records = read_journal(run / FILE)
     state = RunState.replay(records)
     left = unexplained(state)
@@ -92,6 +96,7 @@ def looked_into(run: Path, plan: Plan, arms: tuple[Arm, Arm], wanted: ExplainReq
 
 
 def pairs_of(plan: Plan) -> Iterator[tuple[Panel, Arm]]:
-    """Each treatment with the panel that has its control; the control against itself only where there is nothing else."""
+    """Each treatment with the panel that has its control; the control against itself only where
+    there is nothing else."""
     every = [(panel, arm) for panel in plan.panels() for arm in panel.treatments]
     yield from [(panel, arm) for panel, arm in every if arm.changed] or every

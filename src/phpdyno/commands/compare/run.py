@@ -34,14 +34,16 @@ from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
 
 MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
-"""Smallest effects worth acting on, by default. Throughput scatters more, and hangs on more than the change."""
+"""Smallest effects worth acting on, by default. Throughput scatters more, and hangs on more than
+the change."""
 
 
 class CompareRequest(AppRequest, frozen=True):
     """What the user asked to compare; times in seconds, margin and confidence as fractions.
 
-    None stands for what fits the metric: each treatment's own; a margin of 1 % for CPU and 5 % for throughput; one request in flight for
-    CPU, two for each core for throughput. `workload` takes the place of the app's own; `source.requests` then says what it was made of.
+    None stands for what fits the metric: each treatment's own; a margin of 1 % for CPU and 5 % for
+    throughput; one request in flight for CPU, two for each core for throughput. `workload` takes
+    the place of the app's own; `source.requests` then says what it was made of.
     """
 
     control: str = ""
@@ -71,10 +73,12 @@ def compare(
     command: str = "compare",
     begun: Callable[[Path], None] | None = None,
 ) -> Path:
-    """Measure, journal everything, and return the run's directory. What can be refused is refused before anything starts.
+    """Measure, journal everything, and return the run's directory. What can be refused is refused
+    before anything starts.
 
-    `accept` raises DynoError where the app, once it is prepared, is not the one that was meant. A `command` of another name that is
-    measured this way writes what it needs besides into the run's directory when that has `begun`.
+    `accept` raises DynoError where the app, once it is prepared, is not the one that was meant. A
+    `command` of another name that is measured this way writes what it needs besides into the run's
+    directory when that has `begun`.
     """
     app_first = None if question.source.script else open_source(question.source)
     arms = make_arms(
@@ -120,10 +124,11 @@ def compare_in(
     progress: Progress,
     accept: Callable[[PreparedApp], None] | None = None,
 ) -> None:
-    """The comparison of a larger run, in a directory of its own: gone on with where blocks of it were measured there, else begun.
+    """The comparison of a larger run, in a directory of its own: gone on with where blocks of it
+    were measured there, else begun.
 
-    `origin` is the command line that began the larger run, and so what repeats this; `argv` that of this session; `accept` as `compare`
-    has it.
+    `origin` is the command line that began the larger run, and so what repeats this; `argv` that of
+    this session; `accept` as `compare` has it.
     """
     begun = begun_in(place)
     if begun is not None:
@@ -144,7 +149,8 @@ def why_missing(error: DynoError) -> str:
 
 
 def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with a run that was interrupted; finished blocks count. Raises UsageError where nothing is left to do."""
+    """Go on with a run that was interrupted; finished blocks count. Raises UsageError where nothing
+    is left to do."""
     run = check_place(run)
     path = run / FILE
     records = planned_records(run)
@@ -178,8 +184,8 @@ def planned_records(run: Path) -> list[Record]:
 
 
 def check_load(question: CompareRequest, arms: Arms) -> None:
-    """Raise UsageError for more requests than nginx serves at once, or where pools have too few workers for kept connections; DynoError
-    where this process may open too few files."""
+    """Raise UsageError for more requests than nginx serves at once, or where pools have too few
+    workers for kept connections; DynoError where this process may open too few files."""
     if question.transport == "script":
         if question.keep_conn:
             check_kept(question.transport, ())
@@ -245,7 +251,8 @@ def measure(
     progress: Progress,
     apps: Mapping[str, PreparedApp] | None = None,
 ) -> None:
-    """Start what all instances share, look at the host, and run the plan to its end; `apps`: of the arms that serve another than `app`.
+    """Start what all instances share, look at the host, and run the plan to its end; `apps`: of the
+    arms that serve another than `app`.
 
     Raises DynoError.
     """

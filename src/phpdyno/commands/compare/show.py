@@ -11,9 +11,11 @@ from phpdyno.journal.reader import find_journal, read_journal
 
 
 def report(run: Path, *, json: bool = False) -> RunView:
-    """Write report.html beside the journal and print the terminal report (or the JSON document); the path comes last.
+    """Write report.html beside the journal and print the terminal report (or the JSON document);
+    the path comes last.
 
-    A page that cannot be written (a full disk, somebody else's run) is said after what can be shown.
+    A page that cannot be written (a full disk, somebody else's run) is said after what can be
+    shown.
     """
     journal = find_journal(run)
     view = view_of(read_journal(journal), journal.parent.name)

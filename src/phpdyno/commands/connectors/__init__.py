@@ -1,1 +1,2 @@
-"""`phpdyno connectors`: clients of Tarantool held against each other, from one request at a time to hundreds in flight."""
+"""`phpdyno connectors`: clients of Tarantool held against each other, from one request at a time to
+hundreds in flight."""

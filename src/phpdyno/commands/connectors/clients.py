@@ -1,4 +1,5 @@
-"""The clients and engines that the lab knows: what goes with what, and what each needs that is not ours. Pure."""
+"""The clients and engines that the lab knows: what goes with what, and what each needs that is not
+ours. Pure."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,11 +27,13 @@ NEEDED: dict[str, tuple[Kind, str]] = {
     "parallel": ("extension", "parallel"),
     THREADS: ("PHP", ""),
 }
-"""Each name is of something that a row may need and that is given by a path: what the path is of, and the name of an extension."""
+"""Each name is of something that a row may need and that is given by a path: what the path is of,
+and the name of an extension."""
 
 
 class Client(Struct, frozen=True):
-    """A client has engines that it is driven by, packers, transports and maybe SQL. `needs` names what must be here for it."""
+    """A client has engines that it is driven by, packers, transports and maybe SQL. `needs` names
+    what must be here for it."""
 
     engines: tuple[Engine, ...]
     packers: tuple[Packer, ...] = ("pure",)
@@ -52,13 +55,14 @@ MOST_IN: dict[Engine, int] = {"fibers-sockets": MOST_SOCKETS, "swoole": MOST_SOC
 
 
 SAFE_IN_THREADS = {"ini.opcache.enable_cli": "0"}
-"""For our classes. PHP 8.2 takes classes that opcache caches for others in the threads of parallel: typed arguments are refused, or it
-crashes."""
+"""For our classes. PHP 8.2 takes classes that opcache caches for others in the threads of parallel:
+typed arguments are refused, or it crashes."""
 
 
 class Here(Struct, frozen=True):
-    """This holds what rows can use: paths that were given, by name; what the run's PHP and the one for threads have by themselves (names
-    of extensions, and THREADS where it is one for threads); how an arm runs the one for threads (`zts`, empty where there is none)."""
+    """This holds what rows can use: paths that were given, by name; what the run's PHP and the one
+    for threads have by themselves (names of extensions, and THREADS where it is one for threads);
+    how an arm runs the one for threads (`zts`, empty where there is none)."""
 
     paths: Mapping[str, Path]
     built_in: frozenset[str] = frozenset()
@@ -76,7 +80,8 @@ def can(row: ConnectorRow) -> bool:
 
 
 def equipped(row: ConnectorRow, here: Here) -> tuple[ConnectorRow, str]:
-    """The row with the files and extensions that it needs, and why it cannot be measured, '' where it can."""
+    """The row with the files and extensions that it needs, and why it cannot be measured, '' where
+    it can."""
     client = CLIENTS.get(row.connector)
     if row.connector == CEILING or client is None:
         return row, ""

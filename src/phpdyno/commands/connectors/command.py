@@ -99,7 +99,8 @@ def resume(run: Path, *, page: Path | None, json: bool) -> int:
 
 
 def show(run: Path, *, page: Path | None, json: bool) -> int:
-    """Print what a run came to and write its pages, a study's to `page`; 1 where a row has no figure. Raises UsageError, DynoError."""
+    """Print what a run came to and write its pages, a study's to `page`; 1 where a row has no
+    figure. Raises UsageError, DynoError."""
     found = lab_found(run.absolute())
     told = page_view(run.absolute(), found)
     report = write_page(run.absolute(), found, told)

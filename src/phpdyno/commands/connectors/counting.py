@@ -1,4 +1,5 @@
-"""Syscalls of each row's client, counted by strace in a pass of their own, when nothing is timed any more."""
+"""Syscalls of each row's client, counted by strace in a pass of their own, when nothing is timed
+any more."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +30,8 @@ OPERATIONS = 2 * MOST_IN_FLIGHT
 
 
 class SyscallsFound(Struct, frozen=True):
-    """Syscalls per operation by row, and why a row has none. `missing` says why nothing could be counted, '' where it could."""
+    """Syscalls per operation by row, and why a row has none. `missing` says why nothing could be
+    counted, '' where it could."""
 
     schema: int
     per_operation: dict[str, float] = {}
@@ -38,13 +40,15 @@ class SyscallsFound(Struct, frozen=True):
 
 
 def read_syscalls(part: Path) -> SyscallsFound:
-    """Read what was counted for an operation; the result is empty where nothing was. Raises DynoError for a damaged or newer record."""
+    """Read what was counted for an operation; the result is empty where nothing was. Raises
+    DynoError for a damaged or newer record."""
     path = part / FILE
     return read_record(path, SyscallsFound, what="count of syscalls", schema=SCHEMA) if path.is_file() else SyscallsFound(SCHEMA)
 
 
 def count_syscalls(plan: Plan, rows: Mapping[str, ConnectorRow], bench: ConnectorBench, *, part: Path, progress: Progress) -> None:
-    """Count each row's on a fresh process that is warm; kept beside the journal, as is that strace is missing or forbidden."""
+    """Count each row's on a fresh process that is warm; kept beside the journal, as is that strace
+    is missing or forbidden."""
     per_operation: dict[str, float] = {}
     why_not: dict[str, str] = {}
     missing = ""

@@ -143,7 +143,8 @@ def best_of(found: Sequence[RowFound], rows: Sequence[ConnectorRow]) -> Iterator
 
 
 def _bounds(row: RowFound) -> tuple[float, float]:
-    """The ends of its interval, or of its single blocks while there is none. One block tells only that it is above 0."""
+    """The ends of its interval, or of its single blocks while there is none. One block tells only
+    that it is above 0."""
     if row.low is not None and row.high is not None:
         return row.low, row.high
     if row.blocks > 1 and row.least is not None and row.most is not None:
@@ -157,7 +158,8 @@ def is_ceiling(row: RowFound) -> bool:
 
 
 def _shares(rows: Sequence[RowFound], counting: Sequence[Observation], alpha: float) -> tuple[RowFound, ...]:
-    """The rows with what share of the ceiling each reaches: of each block in which both were measured beside one control."""
+    """The rows with what share of the ceiling each reaches: of each block in which both were
+    measured beside one control."""
     control, *_ = rows
     ceilings = {_through(row.row): row.row for row in rows if is_ceiling(row) and not row.problem}
     by_block: dict[str, dict[int, float]] = {}

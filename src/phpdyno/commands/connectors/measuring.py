@@ -1,4 +1,5 @@
-"""One operation measured: all rows beside one control, on one server, by the loop that measures everything else."""
+"""One operation measured: all rows beside one control, on one server, by the loop that measures
+everything else."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,8 +59,9 @@ def plan_of(
     confidence: float,
     tuples: int = ServerSettings().tuples,
 ) -> Plan:
-    """All rows beside the control in one operation, for as long as the budget lasts. A slot fills the widest row's flight twenty times, and
-    has no more operations than the space has `tuples`: each is deleted once."""
+    """All rows beside the control in one operation, for as long as the budget lasts. A slot fills
+    the widest row's flight twenty times, and has no more operations than the space has `tuples`:
+    each is deleted once."""
     widest = max(row.in_flight * row.processes for row in (control, *rows))
     return Plan(
         app=f"tarantool {operation}",
@@ -88,7 +90,8 @@ def plan_of(
 
 
 def _cores_for(rows: Iterable[ConnectorRow]) -> int:
-    """As many as the row with most processes or threads can use, while the server, which has two threads, keeps two where that goes."""
+    """As many as the row with most processes or threads can use, while the server, which has two
+    threads, keeps two where that goes."""
     widest = max(row.in_flight if row.engine == "threads" else row.processes for row in rows)
     return max(1, min(widest, len(os.sched_getaffinity(0)) - 2))
 

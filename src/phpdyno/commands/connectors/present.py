@@ -15,14 +15,16 @@ CLI_BESIDE = "php"
 
 
 def divided_zts(given: Sequence[str]) -> tuple[str, list[str]]:
-    """The PHP for threads that is given, a path or the name of a build ('' for none), and all else that is."""
+    """The PHP for threads that is given, a path or the name of a build ('' for none), and all else
+    that is."""
     start = f"{THREADS}="
     named = [text.removeprefix(start) for text in given if text.startswith(start)]
     return named[-1] if named else "", [text for text in given if not text.startswith(start)]
 
 
 def look_around(php: str, paths: Mapping[str, Path], *, zts: str = "") -> Here:
-    """What rows can have, with the run's PHP and what was given by paths; `zts` is a PHP for threads, its path or the name of a build.
+    """What rows can have, with the run's PHP and what was given by paths; `zts` is a PHP for
+    threads, its path or the name of a build.
 
     Raises UsageError where that is none, DynoError.
     """

@@ -1,4 +1,5 @@
-"""Where the server comes from: Debian's package, unpacked into the cache, or a binary that the user names."""
+"""Where the server comes from: Debian's package, unpacked into the cache, or a binary that the user
+names."""
 
 import os
 import re
@@ -22,7 +23,8 @@ _MISSING = re.compile(r"^\s*(\S+) => not found$", re.MULTILINE)
 
 
 def find_server(named: Path | None, supervisor: Supervisor, *, cache: Path, progress: Progress) -> TarantoolProgram:
-    """The server that was `named`, else Debian's. (Installed, its package takes over the name `lua`.) Raises UsageError, DynoError."""
+    """The server that was `named`, else Debian's. (Installed, its package takes over the name
+    `lua`.) Raises UsageError, DynoError."""
     if named is not None:
         return _named(named)
 

@@ -13,7 +13,8 @@ SCHEMA = 1
 
 
 class LabRecord(Struct, frozen=True):
-    """The question, the command line that asked it, and a digest of our own client's classes, which may not change meanwhile."""
+    """The question, the command line that asked it, and a digest of our own client's classes, which
+    may not change meanwhile."""
 
     schema: int
     asked: LabRequest
@@ -27,7 +28,8 @@ def write_lab(run: Path, record: LabRecord) -> None:
 
 
 def read_lab(run: Path) -> LabRecord:
-    """The record of a run. Raises UsageError where there is none, DynoError for a damaged or newer one."""
+    """The record of a run. Raises UsageError where there is none, DynoError for a damaged or newer
+    one."""
     if not (run / FILE).is_file():
         raise UsageError(
             "this is no run of connectors", where=str(run), next_step="name a directory below runs/ that phpdyno connectors made"

@@ -1,4 +1,5 @@
-"""The operations and the rows (connector, engine, operations in flight, transport) that a run of the lab is asked for. Pure."""
+"""The operations and the rows (connector, engine, operations in flight, transport) that a run of
+the lab is asked for. Pure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,9 +21,10 @@ SWEEP = (1, 2, 5, 10, 25, 50, 100, 128, 250, 512)
 
 
 class LabRequest(Struct, frozen=True):
-    """One run of the lab. The first of `rows` is the control, beside which all others are measured. `budget_s` is for all operations
-    together; `server` is the path of a binary, '' for Debian's, `php` that of a command-line PHP. `skipped` are rows that cannot be
-    measured, by name, and why; `study` is what they are measured for, None where they were listed."""
+    """One run of the lab. The first of `rows` is the control, beside which all others are measured.
+    `budget_s` is for all operations together; `server` is the path of a binary, '' for Debian's,
+    `php` that of a command-line PHP. `skipped` are rows that cannot be measured, by name, and why;
+    `study` is what they are measured for, None where they were listed."""
 
     operations: tuple[str, ...]
     rows: tuple[ConnectorRow, ...]
@@ -62,7 +64,8 @@ def paths_of(texts: Sequence[str]) -> dict[str, Path]:
 
 
 def divided(rows: Sequence[ConnectorRow], here: Here) -> tuple[tuple[ConnectorRow, ...], dict[str, str]]:
-    """The rows that can be measured, with the files that they need, and the names of the others with the reason."""
+    """The rows that can be measured, with the files that they need, and the names of the others
+    with the reason."""
     kept, skipped = [], {}
     for row in rows:
         made, why = equipped(row, here)
@@ -83,8 +86,8 @@ def rows_of(
     packers: str = "pure",
     processes: str = "1",
 ) -> tuple[ConnectorRow, ...]:
-    """All rows that these lists span, the control first: one request at a time over the first transport. The last are the server's
-    ceiling over each transport. Raises UsageError."""
+    """All rows that these lists span, the control first: one request at a time over the first
+    transport. The last are the server's ceiling over each transport. Raises UsageError."""
     clients = _each_known(_listed(connectors), tuple(CLIENTS), option="--connectors", what="connector")
     kinds = _each_known(_listed(engines), ENGINES, option="--engines", what="engine")
     ways = _each_known(_listed(over), THROUGH, option="--over", what="transport")
@@ -107,13 +110,15 @@ def rows_of(
 
 
 def rows_in(operation: str, rows: Sequence[ConnectorRow]) -> tuple[ConnectorRow, ...]:
-    """The rows that an operation has. Not every client knows SQL, and a prepared statement's number is known to its connection only, so
-    it cannot be built beforehand: neither for the ceiling nor for what sends many at once."""
+    """The rows that an operation has. Not every client knows SQL, and a prepared statement's number
+    is known to its connection only, so it cannot be built beforehand: neither for the ceiling nor
+    for what sends many at once."""
     return tuple(row for row in rows if _has(row, operation))
 
 
 def check_operation(operation: str, rows: Sequence[ConnectorRow]) -> None:
-    """Raises UsageError where the control, the first of all rows, has no such operation, or no other row has."""
+    """Raises UsageError where the control, the first of all rows, has no such operation, or no
+    other row has."""
     control, *others = rows
     where = f"--ops {operation}"
     if not _has(control, operation):

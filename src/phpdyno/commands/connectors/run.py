@@ -1,4 +1,5 @@
-"""A run of the lab from start to end: a part for each operation, each with a server of its own and a journal that can be gone on with."""
+"""A run of the lab from start to end: a part for each operation, each with a server of its own and
+a journal that can be gone on with."""
 
 import time
 from collections.abc import Sequence
@@ -45,7 +46,8 @@ def measure_connectors(asked: LabRequest, *, runs: Path, argv: Sequence[str], pr
 
 
 def resume_connectors(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with a run that was interrupted; finished blocks count. Raises UsageError where nothing is left to do, DynoError."""
+    """Go on with a run that was interrupted; finished blocks count. Raises UsageError where nothing
+    is left to do, DynoError."""
     run = check_place(run)
     record = read_lab(run)
     if record.package != _package_digest():
@@ -67,7 +69,8 @@ class _Arms:
         self._reader.build({"php": php})
 
     def of(self, row: ConnectorRow) -> Arm:
-        """The arm of a row. Raises UsageError, DynoError: its PHP does not run, or not with these extensions."""
+        """The arm of a row. Raises UsageError, DynoError: its PHP does not run, or not with these
+        extensions."""
         return self._reader.arm(row.name, {"php": self._php, **dict(row.settings)}, {})
 
 

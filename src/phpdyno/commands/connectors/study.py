@@ -1,4 +1,5 @@
-"""A study of clients of Tarantool: somebody else's reports, and the row of ours that stands beside each. Data only."""
+"""A study of clients of Tarantool: somebody else's reports, and the row of ours that stands beside
+each. Data only."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,8 +35,9 @@ class Ours(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Report(Struct, frozen=True, forbid_unknown_fields=True):
-    """One report of the reference: its name there, operations per second, what failed, how many iterations were thrown away; the row of
-    ours that stands beside it and what differs, or why there is none (`skipped`)."""
+    """One report of the reference: its name there, operations per second, what failed, how many
+    iterations were thrown away; the row of ours that stands beside it and what differs, or why
+    there is none (`skipped`)."""
 
     report: str
     title: str
@@ -81,7 +83,8 @@ class ConnectorStudy(Struct, frozen=True, forbid_unknown_fields=True):
         return (*dict.fromkeys(each.row(self.over) for each in named), ConnectorRow(CEILING, "window", MOST_IN_FLIGHT, self.over))
 
     def published(self, row: str, operation: str) -> tuple[float, ...]:
-        """What the reference gives for a row of ours, by name: operations per second, of each of its reports."""
+        """What the reference gives for a row of ours, by name: operations per second, of each of
+        its reports."""
         mine = (each.per_s for each in self.row if each.ours is not None and each.ours.row(self.over).name == row)
         return tuple(per_s[operation] for per_s in mine if operation in per_s)
 

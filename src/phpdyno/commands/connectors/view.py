@@ -27,7 +27,8 @@ def cells(part: OperationFound) -> Iterator[tuple[str, ...]]:
 
 
 def table(part: OperationFound) -> Iterator[str]:
-    """The same for a terminal of 80 columns: a line of name, rate and speed, and below it the rest."""
+    """The same for a terminal of 80 columns: a line of name, rate and speed, and below it the
+    rest."""
     rows = list(cells(part))
     name_width, rate_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     for found, (name, rate, faster, of_most, client, server, median, most, asked) in zip(part.rows, rows, strict=True):
@@ -39,14 +40,16 @@ def table(part: OperationFound) -> Iterator[str]:
 
 
 def best(part: OperationFound) -> Iterator[str]:
-    """What stands below an operation's table: of each kind the row that is fastest, and those that are not told apart from it."""
+    """What stands below an operation's table: of each kind the row that is fastest, and those that
+    are not told apart from it."""
     for each in part.best:
         others = f"; not told apart from it: {', '.join(each.alike)}" if each.alike else "; no other is as fast"
         yield f"of {each.kind} the fastest is {each.row}{others}"
 
 
 def fastest(found: LabFound, rows: Sequence[ConnectorRow]) -> dict[str, dict[str, float]]:
-    """The most operations per second of each client and engine, by operation. The ceiling is no client."""
+    """The most operations per second of each client and engine, by operation. The ceiling is no
+    client."""
     by_name = {row.name: row for row in rows if row.connector != CEILING}
     most: dict[str, dict[str, float]] = {}
     for part in found.parts:

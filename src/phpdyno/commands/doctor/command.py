@@ -52,7 +52,8 @@ def table(found: CheckUp) -> Group:
 
 
 def _lines(checks: list[Check]) -> Group:
-    """Each check in three columns; its command starts further left, so that most fit into one line of 80 columns."""
+    """Each check in three columns; its command starts further left, so that most fit into one line
+    of 80 columns."""
     parts: list[RenderableType] = []
     for check in checks:
         grid = Table.grid(padding=(0, 1, 0, 0))
@@ -86,5 +87,6 @@ def meaning(found: CheckUp) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    """Control characters (of a program's version, a path) become visible instead of being obeyed."""
+    """Control characters (of a program's version, a path) become visible instead of being
+    obeyed."""
     return "".join(each if each.isprintable() else "�" for each in text)

@@ -1,4 +1,5 @@
-"""What this host can decide in which time: the control against itself for a few seconds, and the plan that follows from it."""
+"""What this host can decide in which time: the control against itself for a few seconds, and the
+plan that follows from it."""
 
 import time
 from contextlib import ExitStack
@@ -24,8 +25,8 @@ from phpdyno.session.app_servers import open_servers
 from phpdyno.session.arms import Arms, make_arms
 
 BUDGET_S = 60.0
-"""Calibration takes a share of the budget it is told: this is worth about five seconds for two A/A blocks, or four where instances start
-quickly, starts not included."""
+"""Calibration takes a share of the budget it is told: this is worth about five seconds for two A/A
+blocks, or four where instances start quickly, starts not included."""
 
 LONGEST_S = 3600.0
 EFFECTS = (0.01, 0.05, 0.005)
@@ -57,7 +58,8 @@ class HostEstimate(Struct, frozen=True, kw_only=True):
 
 
 def make_estimate(definition: App, *, seed: int, progress: Progress) -> HostEstimate:
-    """Measure the control of `definition` against itself. Nothing stays but what preparing the app leaves in the cache.
+    """Measure the control of `definition` against itself. Nothing stays but what preparing the app
+    leaves in the cache.
 
     Another phpdyno that measures is no failure of this host; everything else that goes wrong is.
     """
@@ -111,7 +113,8 @@ def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, p
 
 
 def estimate_plan(app: PreparedApp, arms: Arms, transport: Transport, *, seed: int) -> Plan:
-    """A trial: nothing is decided by its own budget, so that is never too small, however long a request of the app takes."""
+    """A trial: nothing is decided by its own budget, so that is never too small, however long a
+    request of the app takes."""
     return Plan(
         app.name,
         app.version,

@@ -1,4 +1,5 @@
-"""phpdyno doctor: look at this host, try what measuring needs, and say what that means. Nothing on the host is changed."""
+"""phpdyno doctor: look at this host, try what measuring needs, and say what that means. Nothing on
+the host is changed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +43,8 @@ class CheckUp(Struct, frozen=True, kw_only=True):
 
 
 def examine(app: str, runs: Path, *, estimate: Callable[[], HostEstimate] | None, phase: Callable[[str], None]) -> CheckUp:
-    """All checks; then `estimate`, where one is given and measuring is possible. `phase` is told what is being done."""
+    """All checks; then `estimate`, where one is given and measuring is possible. `phase` is told
+    what is being done."""
     phase("looking at the host")
     host = read_host_files()
     user = service_user()

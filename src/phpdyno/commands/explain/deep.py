@@ -1,4 +1,5 @@
-"""What is looked at once an arm, on instances of its own: instructions, PHP functions, functions of the server, hardware counters."""
+"""What is looked at once an arm, on instances of its own: instructions, PHP functions, functions of
+the server, hardware counters."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -43,7 +44,8 @@ class Deep(Struct, frozen=True):
 
 
 def look_deep(deep: Deep) -> tuple[tuple[Section, ...], tuple[PhpProfile, ...]]:
-    """Each section, with the reason where it could not be read, and the profiles of PHP functions. Never a failure."""
+    """Each section, with the reason where it could not be read, and the profiles of PHP functions.
+    Never a failure."""
     profiles: list[PhpProfile] = []
 
     def functions_of_php(section: Section) -> Section:
@@ -116,7 +118,8 @@ def _counters(deep: Deep, section: Section) -> Section:
 
 
 def _instructions(deep: Deep, section: Section) -> Section:
-    """Count instructions; the first of two arms is started twice, since what its starts differ by is no difference between arms."""
+    """Count instructions; the first of two arms is started twice, since what its starts differ by
+    is no difference between arms."""
     found: list[Instructions] = []
     for arm in (*deep.arms, *deep.arms[:1]) if len(deep.arms) > 1 else deep.arms:
         deep.progress.phase(f"{arm.name}: counting instructions under callgrind")

@@ -12,7 +12,8 @@ FOLDED, SPEEDSCOPE = "--export-folded", "--export-speedscope"
 
 
 def check_export(place: Path | None, *, option: str, arms: int) -> None:
-    """Raise UsageError, before anything is measured, for files that cannot be written, or that are there already."""
+    """Raise UsageError, before anything is measured, for files that cannot be written, or that are
+    there already."""
     if place is None:
         return
     if not place.absolute().parent.is_dir():
@@ -28,7 +29,8 @@ def files_of(place: Path, arms: int) -> tuple[Path, ...]:
 
 
 def export(found: Explained, *, folded: Path | None, scope: Path | None) -> tuple[Path, ...]:
-    """Write what was asked for and give the files. Raises DynoError: there are no stacks, or a file cannot be written."""
+    """Write what was asked for and give the files. Raises DynoError: there are no stacks, or a file
+    cannot be written."""
     wanted: list[tuple[Path, Callable[[PhpProfile], bytes]]] = []
     if folded is not None:
         wanted.append((folded, lambda profile: folded_text(profile.wall).encode("utf-8", "replace")))

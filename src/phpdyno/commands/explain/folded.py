@@ -13,12 +13,14 @@ _SEPARATORS = str.maketrans({";": ":", "\n": " ", "\r": " ", "\0": " "})
 
 
 def folded_text(profile: StackProfile) -> str:
-    """One line for each stack, `outermost;…;innermost COUNT`, as flamegraph.pl and its kin read them; '' without samples."""
+    """One line for each stack, `outermost;…;innermost COUNT`, as flamegraph.pl and its kin read
+    them; '' without samples."""
     return "".join(f"{';'.join(map(_plain, stack.frames))} {stack.samples}\n" for stack in profile.stacks)
 
 
 def speedscope(name: str, profiles: Sequence[StackProfile]) -> bytes:
-    """A file for speedscope.app: a sampled profile for each of `profiles`, in microseconds of a request.
+    """A file for speedscope.app: a sampled profile for each of `profiles`, in microseconds of a
+    request.
 
     A profile's first stacks are those that were met most often: there is no order of time in them.
     """

@@ -1,4 +1,5 @@
-"""Two arms of one app driven in turns while perf looks at their workers: where a request's time goes before and after a change."""
+"""Two arms of one app driven in turns while perf looks at their workers: where a request's time
+goes before and after a change."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -75,7 +76,8 @@ def sampled_in_turns(
     progress: Progress,
     most_s: float = float("inf"),
 ) -> tuple[Look, ...]:
-    """Drive instances of all arms in turns and sample their workers, `seconds` of the slowest one's CPU for each, `most_s` at most.
+    """Drive instances of all arms in turns and sample their workers, `seconds` of the slowest one's
+    CPU for each, `most_s` at most.
 
     Raises CannotSample, ArmFailed when an arm does not start or its requests fail.
     """

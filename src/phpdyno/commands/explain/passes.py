@@ -1,4 +1,5 @@
-"""Where a request's time goes in one arm, or in two: fresh starts of both beside each other, looked at until the budget is spent."""
+"""Where a request's time goes in one arm, or in two: fresh starts of both beside each other, looked
+at until the budget is spent."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -33,8 +34,9 @@ COUNTED = 50
 
 
 class ExplainRequest(Struct, frozen=True):
-    """How an app is looked at: seconds for the starts, requests under strace for each, requests in flight, seed. `workload` takes the place
-    of the app's own; sections of `skipped` keys are not looked at."""
+    """How an app is looked at: seconds for the starts, requests under strace for each, requests in
+    flight, seed. `workload` takes the place of the app's own; sections of `skipped` keys are not
+    looked at."""
 
     budget_s: float = BUDGET_S
     counted_requests: int = COUNTED
@@ -46,10 +48,12 @@ class ExplainRequest(Struct, frozen=True):
 
 
 def explain(definition: App, arms: Sequence[Arm], wanted: ExplainRequest, *, logs: Path, progress: Progress) -> Explained:
-    """Look at one arm, or at two beside each other, on servers of their own. The host's lock is the caller's.
+    """Look at one arm, or at two beside each other, on servers of their own. The host's lock is the
+    caller's.
 
-    What a host does not let us see is said in its section. Raises DynoError: the app cannot be prepared; ArmFailed: an arm does not start,
-    is not what it says (a setting that is not at work), or answers wrongly.
+    What a host does not let us see is said in its section. Raises DynoError: the app cannot be
+    prepared; ArmFailed: an arm does not start, is not what it says (a setting that is not at work),
+    or answers wrongly.
     """
     named = distinct(arms)
     with serving(definition, logs=logs, progress=progress, arms=named, transport=wanted.transport, workers=wanted.concurrency) as stand:

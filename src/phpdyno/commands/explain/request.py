@@ -1,4 +1,5 @@
-"""A request to explain names an app as it is, the same beside one SPEC, or two SPECs beside each other."""
+"""A request to explain names an app as it is, the same beside one SPEC, or two SPECs beside each
+other."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -19,9 +20,11 @@ MOST_CONCURRENCY = 200
 
 
 def arms_asked(specs: Sequence[str], app: App, wanted: ExplainRequest) -> tuple[Arm, ...]:
-    """The arms: each SPEC on top of the distribution's settings; with one SPEC, those alone come first.
+    """The arms: each SPEC on top of the distribution's settings; with one SPEC, those alone come
+    first.
 
-    Raises UsageError: more than two SPECs, a SPEC that cannot be, one that changes nothing; DynoError: a server is not installed.
+    Raises UsageError: more than two SPECs, a SPEC that cannot be, one that changes nothing;
+    DynoError: a server is not installed.
     """
     if len(specs) > MOST_SPECS:
         raise UsageError(f"{len(specs)} SPECs are given", where=specs[MOST_SPECS], next_step="give none, one or two")

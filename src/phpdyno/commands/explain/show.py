@@ -10,7 +10,8 @@ from phpdyno.model.inside.explained import Explained
 
 
 def report_explained(run: Path, *, json: bool = False) -> Explained:
-    """Write report.html beside the record of an explanation and print the terminal report (or the JSON document)."""
+    """Write report.html beside the record of an explanation and print the terminal report (or the
+    JSON document)."""
     folder = run if run.is_dir() else run.parent
     record = read_explained(run)
 

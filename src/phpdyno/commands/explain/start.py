@@ -1,4 +1,5 @@
-"""One fresh start of every arm, looked at: CPU by component, waits, the database's count, syscalls, memory."""
+"""One fresh start of every arm, looked at: CPU by component, waits, the database's count, syscalls,
+memory."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +47,8 @@ KEPT = "where nginx keeps its connections, a worker waits at one for the next re
 
 
 class Looked(Struct):
-    """What is known by now: the sections, how many requests each arm has been measured with, and every arm's last warm-up."""
+    """What is known by now: the sections, how many requests each arm has been measured with, and
+    every arm's last warm-up."""
 
     sections: dict[SectionKey, GatheredValues]
     requests: int = 0
@@ -59,7 +61,8 @@ class Looked(Struct):
 
 
 class FreshStart(Struct, frozen=True):
-    """How one start is looked at; `counted_requests` is the most that is asked for under strace. `turn` is the number of the start."""
+    """How one start is looked at; `counted_requests` is the most that is asked for under strace.
+    `turn` is the number of the start."""
 
     stand: AppServers
     arms: tuple[Arm, ...]
@@ -81,7 +84,8 @@ class FreshStart(Struct, frozen=True):
 
 
 def look_at_start(start: FreshStart, looked: Looked) -> None:
-    """Start every arm once, look, and end them. Raises ArmFailed: an arm does not start, or its requests fail."""
+    """Start every arm once, look, and end them. Raises ArmFailed: an arm does not start, or its
+    requests fail."""
     with _lanes(start) as lanes:
         say = start.progress.phase
         say(f"start {start.turn + 1}: warming up")
@@ -106,7 +110,8 @@ def look_at_start(start: FreshStart, looked: Looked) -> None:
 
 
 def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
-    """Raises ArmFailed where the second arm is not what it says: its figures would be another arm's."""
+    """Raises ArmFailed where the second arm is not what it says: its figures would be another
+    arm's."""
     if len(arms) < 2:
         return
     first, second = arms
@@ -117,8 +122,8 @@ def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
 
 
 def _refuse_other_answers(start: FreshStart, lanes: Sequence[DrivenInstance]) -> None:
-    """Raises ArmFailed where the second arm does not answer as the first: it does something else, which no time explains. DynoError for
-    answers that may not be timed."""
+    """Raises ArmFailed where the second arm does not answer as the first: it does something else,
+    which no time explains. DynoError for answers that may not be timed."""
     gate = AnswerCheck(start.workload)
     control, *others = lanes
     gate.learn(control)
@@ -257,7 +262,8 @@ def _syscalls(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked
 def _each(
     start: FreshStart, lanes: Sequence[DrivenInstance], section: GatheredValues | None, seen: Callable[[DrivenInstance], Values]
 ) -> bool:
-    """Take in what is `seen` of every arm; where it cannot be, the section is not looked at any more and says why. Whether it was seen.
+    """Take in what is `seen` of every arm; where it cannot be, the section is not looked at any
+    more and says why. Whether it was seen.
 
     An arm that fails ends all of it.
     """

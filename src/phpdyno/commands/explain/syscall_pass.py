@@ -1,4 +1,5 @@
-"""One syscall pass of a study: each arm started by itself, warmed up, and driven while strace counts."""
+"""One syscall pass of a study: each arm started by itself, warmed up, and driven while strace
+counts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,10 +33,12 @@ from phpdyno.session.arms import make_arms
 def count_pass(
     study: Study, wanted: StudyPass, *, requests: int, logs: Path, progress: Progress, app_version: str = ""
 ) -> tuple[SyscallCounts, ...]:
-    """Counts of every arm of the pass over `requests` requests, one at a time on one worker: what a worker does once is warmed away.
+    """Counts of every arm of the pass over `requests` requests, one at a time on one worker: what a
+    worker does once is warmed away.
 
-    Raises CannotTrace where strace is missing or forbidden, DynoError when an arm cannot be started, is not what it says (a setting that
-    differs from the control's is not at work), its requests fail, or the app is not of the version that is asked for.
+    Raises CannotTrace where strace is missing or forbidden, DynoError when an arm cannot be
+    started, is not what it says (a setting that differs from the control's is not at work), its
+    requests fail, or the app is not of the version that is asked for.
     """
     find_strace()
     definition = open_app(study.apps[wanted.app])
@@ -73,7 +76,8 @@ def _count_arm(
 
 
 def control_of(study: Study, wanted: StudyPass) -> str:
-    """Which arm the others of a pass are held against: the control of a comparison on its app that has one of them, else its first."""
+    """Which arm the others of a pass are held against: the control of a comparison on its app that
+    has one of them, else its first."""
     meeting = (each for each in study.comparisons if each.app == wanted.app and {each.control, *each.treatments} & set(wanted.arms))
     return next((each.control for each in meeting), wanted.arms[0])
 
@@ -87,5 +91,6 @@ def _prove(arm: Arm, control: Arm, facts: WorkerFacts, control_facts: WorkerFact
 
 
 def pass_arm(study: Study, name: str, app: App) -> Arm:
-    """An arm of the study by itself, with one worker. Raises UsageError for a setting that cannot be."""
+    """An arm of the study by itself, with one worker. Raises UsageError for a setting that cannot
+    be."""
     return make_arms(spec_of(study.arm(name).settings), (), aa=True, app=app).control

@@ -140,7 +140,8 @@ def _compared(figure: Figure) -> tuple[str, ...]:
 
 
 def _percent(figure: Figure) -> str:
-    """How much the second arm's value differs from the first's: `+46 %`, `15×` from ten times as much on; '' where that says nothing."""
+    """How much the second arm's value differs from the first's: `+46 %`, `15×` from ten times as
+    much on; '' where that says nothing."""
     first, second = (reading.value if reading else 0.0 for reading in figure.arms)
     if not first or figure.difference is None:
         return ""
@@ -199,7 +200,8 @@ def _most_changed(found: Explained) -> str:
     if not parts:
         return "what changed cannot be said: no part of a request's time could be read of both"
     over = f"over {found.starts} fresh starts"
-    # What workers spend on a CPU is PHP's CPU once more: it counts where that is not clear by itself.
+    # What workers spend on a CPU is PHP's CPU once more: it counts where that is not clear by
+    # itself.
     figure, what = max(parts, key=lambda one: (one[0].clear, one[0].name != ON_CPU, abs(one[0].difference or 0.0)))
     spread = "" if figure.spread is None else f"± {amount(figure.spread, figure.unit)} ms"
     if not figure.clear:

@@ -1,1 +1,2 @@
-"""`phpdyno ladder`: every way to build PHP, measured in one comparison, and what goes on top of the best."""
+"""`phpdyno ladder`: every way to build PHP, measured in one comparison, and what goes on top of the
+best."""

@@ -1,4 +1,5 @@
-"""phpdyno ladder: build by every recipe, measure all builds in one comparison, then what goes on top of the best of them."""
+"""phpdyno ladder: build by every recipe, measure all builds in one comparison, then what goes on
+top of the best of them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -39,8 +40,8 @@ BUILDS_SHARE = 0.6
 class LadderRequest(Struct, frozen=True):
     """What the user wants climbed: an app, recipes in order, and how the steps are measured.
 
-    `knobs`: huge pages, the JIT and preloading go on top of the best build. `question` holds the app and how it is measured; its arms are
-    ours.
+    `knobs`: huge pages, the JIT and preloading go on top of the best build. `question` holds the
+    app and how it is measured; its arms are ours.
     """
 
     recipes: tuple[Recipe, ...]
@@ -52,7 +53,8 @@ class LadderRequest(Struct, frozen=True):
 
 @holding_on()
 def ladder(climb: LadderRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
-    """Build what is not in the cache, then measure; the run's directory. Nothing is compiled while anything is measured.
+    """Build what is not in the cache, then measure; the run's directory. Nothing is compiled while
+    anything is measured.
 
     A recipe that cannot be built is a step that says why. Raises DynoError where none can.
     """
@@ -73,8 +75,9 @@ def ladder(climb: LadderRequest, *, runs: Path, argv: Sequence[str], progress: P
 
 @holding_on()
 def resume_ladder(run: Path, *, argv: Sequence[str], progress: Progress, budget_s: float | None = None) -> Path:
-    """Go on with a ladder whose measuring was interrupted; `budget_s`, where it is given, is the budget of the knobs as long as no block of
-    theirs is measured. Raises UsageError where nothing is left to do, or no budget is."""
+    """Go on with a ladder whose measuring was interrupted; `budget_s`, where it is given, is the
+    budget of the knobs as long as no block of theirs is measured. Raises UsageError where nothing
+    is left to do, or no budget is."""
     run = check_place(run)
     record = read_ladder(run)
     go_on_with(RunState.replay(planned_records(run)).plan.source.network)
@@ -98,7 +101,8 @@ def _open(run: Path) -> bool:
 
 
 def _is_finished(run: Path, record: LadderRecord) -> bool:
-    """Whether nothing is left to do once the builds are measured: no comparison of knobs, no look inside."""
+    """Whether nothing is left to do once the builds are measured: no comparison of knobs, no look
+    inside."""
     on_top = begun_in(run / KNOBS)
     if record.knob_budget_s and (on_top is None or _open(on_top)):
         return False
@@ -110,7 +114,8 @@ def _stock(record: LadderRecord) -> str:
 
 
 def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
-    """What comes after the builds are measured: knobs on top of the best one, and a look inside. Raises Interrupted."""
+    """What comes after the builds are measured: knobs on top of the best one, and a look inside.
+    Raises Interrupted."""
     record = read_ladder(run)
     climbed = _climbed(run, record)
     try:
@@ -122,7 +127,8 @@ def _finish(run: Path, *, argv: Sequence[str], progress: Progress) -> None:
 
 
 class _Climbed(Struct, frozen=True):
-    """A ladder whose builds are measured: by which command line, how, on how much memory, and the step that is best for certain."""
+    """A ladder whose builds are measured: by which command line, how, on how much memory, and the
+    step that is best for certain."""
 
     run: Path
     argv: tuple[str, ...]
@@ -186,7 +192,8 @@ def _question_of_knobs(record: LadderRecord, plan: Plan) -> CompareRequest:
 
 
 def _pair(climbed: _Climbed, record: LadderRecord) -> tuple[LadderStep, LadderStep] | None:
-    """The steps of the first build and of the best one; None where they are the same, or the app has no name to be opened by."""
+    """The steps of the first build and of the best one; None where they are the same, or the app
+    has no name to be opened by."""
     standing = [step for step in record.steps if step.build]
     first, last = standing[0], climbed.best.step if climbed.best is not None else standing[-1]
     return None if first == last or not climbed.plan.source.reference else (first, last)
@@ -238,7 +245,8 @@ def _without_bolt(recipes: Sequence[Recipe]) -> dict[str, str]:
 def _build_each(
     recipes: Sequence[Recipe], climb: LadderRequest, *, logs: Path, progress: Progress
 ) -> tuple[dict[str, Build], dict[str, str]]:
-    """The builds by the names of their recipes, and why there is none. Raises DynoError where there is nothing to build of."""
+    """The builds by the names of their recipes, and why there is none. Raises DynoError where there
+    is nothing to build of."""
     made: dict[str, Build] = {}
     failed: dict[str, str] = {}
     question = climb.question

@@ -14,7 +14,8 @@ COMPARISON_PAGE = "comparison.html"
 
 
 def report_ladder(run: Path, *, json: bool = False) -> LadderView:
-    """Write report.html beside the record of a ladder and print the terminal report (or the JSON document).
+    """Write report.html beside the record of a ladder and print the terminal report (or the JSON
+    document).
 
     The comparison that it rests on gets a page of its own.
     """

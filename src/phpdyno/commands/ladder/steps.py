@@ -1,4 +1,5 @@
-"""What the steps of a ladder came to, from the observations of the one comparison that they were measured in. Pure."""
+"""What the steps of a ladder came to, from the observations of the one comparison that they were
+measured in. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -27,10 +28,11 @@ def climbed(
     invalid: Mapping[str, str],
     bottom: str = STOCK,
 ) -> tuple[StepFound, ...]:
-    """Every step against what it stands on, and in `total` against the control of these observations, which is called `bottom`.
+    """Every step against what it stands on, and in `total` against the control of these
+    observations, which is called `bottom`.
 
-    All intervals hold together with 1 - alpha. `invalid` says of arms, by their SPECs, why they could not be measured. Raises ValueError:
-    a step that stands on none.
+    All intervals hold together with 1 - alpha. `invalid` says of arms, by their SPECs, why they
+    could not be measured. Raises ValueError: a step that stands on none.
     """
     names = {bottom, *(step.name for step in steps)}
     if any(step.on not in names for step in steps):
@@ -63,7 +65,8 @@ def _found(
 
 
 def on_top_of(found: Sequence[StepFound], total: TunedRatio | None) -> tuple[StepFound, ...]:
-    """Steps whose totals are against a build, with totals against the stock PHP: times the build's own `total`.
+    """Steps whose totals are against a build, with totals against the stock PHP: times the build's
+    own `total`.
 
     Both intervals hold at once, so their products do.
     """
@@ -106,8 +109,8 @@ def found_steps(steps: Sequence[LadderStep], measured: MeasuredSteps, *, bottom:
 
 
 def best_of(steps: Sequence[StepFound]) -> StepFound | None:
-    """The step that is certain to be better than the stock PHP and whose interval begins highest: of those that earned their place, and of
-    all where none did by itself."""
+    """The step that is certain to be better than the stock PHP and whose interval begins highest:
+    of those that earned their place, and of all where none did by itself."""
     certain = [(each.total.low, each) for each in steps if each.total is not None and each.total.low is not None and each.total.low > 1.0]
     earned = [pair for pair in certain if pair[1].earned]
     return max(earned or certain, key=lambda pair: pair[0])[1] if certain else None

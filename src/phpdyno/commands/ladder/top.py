@@ -1,4 +1,5 @@
-"""What goes on top of the best build of a ladder: looked at on servers of its own, before it is measured."""
+"""What goes on top of the best build of a ladder: looked at on servers of its own, before it is
+measured."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,8 +33,9 @@ class Top(Struct, frozen=True):
 
 
 class BuildSeen(Struct, frozen=True):
-    """What was seen of the build that all stands on: KiB of code in its mappings, a worker's facts, the scripts of the app that it loads,
-    and those of them that can be preloaded, none where nothing can."""
+    """What was seen of the build that all stands on: KiB of code in its mappings, a worker's facts,
+    the scripts of the app that it loads, and those of them that can be preloaded, none where
+    nothing can."""
 
     code_kib: tuple[int, ...]
     facts: WorkerFacts
@@ -42,12 +44,14 @@ class BuildSeen(Struct, frozen=True):
 
 
 def find_top(below: LadderStep, plan: Plan, *, memory_kib: int, logs: Path, progress: Progress) -> Top:
-    """What can go on top of a step with the app of a plan, on a host of so much memory. Raises DynoError."""
+    """What can go on top of a step with the app of a plan, on a host of so much memory. Raises
+    DynoError."""
     return top_of(below, look_at(below, plan, logs=logs, progress=progress), memory_kib=memory_kib, reservable=can_set(PAGES))
 
 
 def look_at(below: LadderStep, plan: Plan, *, logs: Path, progress: Progress) -> BuildSeen:
-    """Start the build beside itself, once more for each set of scripts that is tried. Raises DynoError."""
+    """Start the build beside itself, once more for each set of scripts that is tried. Raises
+    DynoError."""
     definition = open_app(plan.source.reference)
     alike = make_arms(below.spec, (), aa=True, app=definition)
     (build,) = alike.treatments

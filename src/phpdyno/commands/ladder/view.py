@@ -49,7 +49,8 @@ class LadderView(Struct, frozen=True, kw_only=True):
 
 
 def ladder_view(record: LadderRecord, measured: MeasuredSteps, knobs: MeasuredSteps | None = None) -> LadderView:
-    """The view of a ladder: its builds' comparison, and that of the knobs on top of the best of them, where it began."""
+    """The view of a ladder: its builds' comparison, and that of the knobs on top of the best of
+    them, where it began."""
     compared = measured.view
     steps = found_steps(record.steps, measured)
     on_top = knobs.view if knobs is not None else None

@@ -1,1 +1,2 @@
-"""`phpdyno matrix`: a build for each app's profile and one for all together, each measured on every app."""
+"""`phpdyno matrix`: a build for each app's profile and one for all together, each measured on every
+app."""

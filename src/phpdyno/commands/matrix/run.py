@@ -1,4 +1,5 @@
-"""phpdyno matrix: a build for each app's profile and one for all together, each measured on every app."""
+"""phpdyno matrix: a build for each app's profile and one for all together, each measured on every
+app."""
 
 import time
 from collections.abc import Sequence
@@ -37,7 +38,8 @@ LEAST_APPS = 2
 
 
 class MatrixRequest(Struct, frozen=True):
-    """What the user wants: apps, a recipe with a profile, and how it is measured; `budget_s` is that of one app."""
+    """What the user wants: apps, a recipe with a profile, and how it is measured; `budget_s` is
+    that of one app."""
 
     trainees: tuple[Trainee, ...]
     recipe: Recipe
@@ -61,7 +63,8 @@ class _Made(Struct, frozen=True):
 def matrix(wish: MatrixRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
     """Build what is not in the cache, then one comparison for each app; the run's directory.
 
-    Raises UsageError: fewer than two apps, a recipe without a profile. DynoError where a build fails, and where none has its whole recipe.
+    Raises UsageError: fewer than two apps, a recipe without a profile. DynoError where a build
+    fails, and where none has its whole recipe.
     """
     if len(wish.trainees) < LEAST_APPS:
         raise UsageError("a matrix has two apps at least", where="phpdyno matrix", next_step="give another app")
@@ -96,10 +99,11 @@ def matrix(wish: MatrixRequest, *, runs: Path, argv: Sequence[str], progress: Pr
 
 @holding_on()
 def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress, budget_s: float | None = None) -> Path:
-    """Go on with the comparisons that are not done; `budget_s`, where it is given, is the budget of those of which no block is measured.
+    """Go on with the comparisons that are not done; `budget_s`, where it is given, is the budget of
+    those of which no block is measured.
 
-    Raises UsageError where there is none, also where code, host or servers are not those of the finished ones; DynoError where a build is
-    another one now.
+    Raises UsageError where there is none, also where code, host or servers are not those of the
+    finished ones; DynoError where a build is another one now.
     """
     run = check_place(run)
     record = read_matrix(run)
@@ -136,7 +140,8 @@ def _build(wish: MatrixRequest, *, logs: Path, progress: Progress) -> _Made:
     with open_build_session(foundation, logs=logs, progress=progress) as site:
         teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
-        # The same recipe without what it learns: in a cell is nothing else, but for options that are there for BOLT.
+        # The same recipe without what it learns: in a cell is nothing else, but for options that
+        # are there for BOLT.
         plain = untrained(wish.recipe)
         _, without = site.build(plain, teachings, title=f"build 1 of {len(sets) + 1}: {plain.name}")
         profiled = {}
@@ -150,9 +155,10 @@ def _build(wish: MatrixRequest, *, logs: Path, progress: Progress) -> _Made:
 
 
 def question_of(record: MatrixRecord, app: MatrixApp) -> CompareRequest:
-    """One app's comparison; the error probability of the matrix is shared out among them. A build that is without a step of the recipe is
-    no answer to what that does, so it is not measured. Profiles are held against each other, so none is left off when it is known to help:
-    its interval would end at the margin then, whatever it gains."""
+    """One app's comparison; the error probability of the matrix is shared out among them. A build
+    that is without a step of the recipe is no answer to what that does, so it is not measured.
+    Profiles are held against each other, so none is left off when it is known to help: its interval
+    would end at the margin then, whatever it gains."""
     return CompareRequest(
         source=AppSource(reference=app.reference),
         control=f"build={record.plain}",
@@ -178,7 +184,8 @@ def _refuse_retrained(record: MatrixRecord, app: PreparedApp) -> None:
 
 
 def _measure(run: Path, record: MatrixRecord, *, argv: Sequence[str], progress: Progress) -> None:
-    """Every comparison that is not done. One that fails is recorded, and the others go on. Raises Interrupted."""
+    """Every comparison that is not done. One that fails is recorded, and the others go on. Raises
+    Interrupted."""
     try:
         for each in record.apps:
             if each.state == "done":

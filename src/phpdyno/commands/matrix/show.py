@@ -1,4 +1,5 @@
-"""A matrix shown again: terminal, JSON and report.html, all from its record and its comparisons' journals."""
+"""A matrix shown again: terminal, JSON and report.html, all from its record and its comparisons'
+journals."""
 
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from phpdyno.journal.reader import FILE, begun_in, read_journal
 
 
 def report_matrix(run: Path, *, json: bool = False) -> MatrixView:
-    """Write report.html beside the record of a matrix and print the terminal report (or the JSON document); the path comes last."""
+    """Write report.html beside the record of a matrix and print the terminal report (or the JSON
+    document); the path comes last."""
     folder = run if run.is_dir() else run.parent
     record = read_matrix(folder)
     begun = {each.name: place for each in record.apps if (place := begun_in(folder / each.name)) is not None}

@@ -49,7 +49,8 @@ class MatrixView(Struct, frozen=True, kw_only=True):
 
 
 def matrix_view(record: MatrixRecord, compared: Mapping[str, RunView], run: str) -> MatrixView:
-    """The view of a record and the comparisons of its apps, by their names; those that never began are not there."""
+    """The view of a record and the comparisons of its apps, by their names; those that never began
+    are not there."""
     apps = tuple(each.name for each in record.apps)
     cells = tuple(_cell(name, record.builds[build], app, compared.get(app)) for name, build in record.profiles.items() for app in apps)
     profiles = tuple(profile_found(name, build, cells, record.margin) for name, build in record.profiles.items())
@@ -94,8 +95,8 @@ def _ratio(row: Row) -> TunedRatio | None:
 
 
 def profile_found(name: str, build: str, cells: Sequence[Cell], margin: float) -> ProfileFound:
-    """What a profile comes to over its cells: unsafe where the interval goes below 1 / (1 + margin), or is not there, and where the whole
-    stack certainly pays more for what PHP saves."""
+    """What a profile comes to over its cells: unsafe where the interval goes below 1 / (1 +
+    margin), or is not there, and where the whole stack certainly pays more for what PHP saves."""
     mine = [each for each in cells if each.profile == name]
     lows = {each.app: _low(each) for each in mine}
     elsewhere = {each.app for each in mine if each.relevance == "spent elsewhere"}
@@ -111,13 +112,15 @@ def profile_found(name: str, build: str, cells: Sequence[Cell], margin: float) -
 
 
 def safest(profiles: Sequence[ProfileFound]) -> ProfileFound | None:
-    """The profile to ship to all: of those that are safe the one that helps the app most that it helps least."""
+    """The profile to ship to all: of those that are safe the one that helps the app most that it
+    helps least."""
     safe = [(each.worst, each) for each in profiles if each.safe and each.worst is not None]
     return max(safe, key=lambda pair: pair[0])[1] if safe else None
 
 
 def outcome_words(profiles: Sequence[ProfileFound], cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Where profiles hurt, what else stands against them, and which one is safe; the last one is the outcome."""
+    """Where profiles hurt, what else stands against them, and which one is safe; the last one is
+    the outcome."""
     by_place = {(each.profile, each.app): each for each in cells}
     said = []
     for profile in profiles:
@@ -191,7 +194,8 @@ def decided_words(view: MatrixView) -> str:
 
 
 def warmth(cell: Cell) -> int:
-    """Which of seven colours a cell has: -3 for a loss of 10 % or more, 0 for what may be nothing, 3 for a gain of 10 % or more."""
+    """Which of seven colours a cell has: -3 for a loss of 10 % or more, 0 for what may be nothing,
+    3 for a gain of 10 % or more."""
     ratio = cell.ratio
     if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1.0 <= ratio.high:
         return 0

@@ -19,7 +19,8 @@ MOST_POINTS = 20
 MOST_ARMS = 10
 USUAL_BUDGET_S = 300.0
 MOST_BUDGET_S = 1200.0
-"""What is taken unasked where three rounds need it: WordPress with all loads wants 7 minutes on two cores."""
+"""What is taken unasked where three rounds need it: WordPress with all loads wants 7 minutes on two
+cores."""
 EXAMPLE = "write for example 1,3,5,10"
 _LOAD = re.compile(r"[0-9]{1,9}")
 
@@ -42,7 +43,8 @@ def run(options: MeasureOptions) -> int:
 
 
 def question_of(options: MeasureOptions) -> MeasureRequest:
-    """What is asked, before a log or a workload file is read. Raises UsageError for what cannot be."""
+    """What is asked, before a log or a workload file is read. Raises UsageError for what cannot
+    be."""
     checked_seed(options.seed)
     if len(options.arms) >= MOST_ARMS:
         raise UsageError(f"{len(options.arms) + 1} arms are more than {MOST_ARMS}", where="--arm", next_step="name fewer")
@@ -63,7 +65,8 @@ def question_of(options: MeasureOptions) -> MeasureRequest:
 
 
 def refuse_another_plan(options: MeasureOptions) -> None:
-    """Raise UsageError for what a sweep that is resumed has from its own plan and would pass over in silence."""
+    """Raise UsageError for what a sweep that is resumed has from its own plan and would pass over
+    in silence."""
     for name, given in (("--budget", options.budget), ("--control", options.control), ("--arm", options.arms)):
         if given:
             what = "a run that is resumed keeps its plan"

@@ -48,8 +48,9 @@ DEBIAN_POOL = {
 class MeasureRequest(AppRequest, frozen=True):
     """What the user asked to measure; times in seconds, confidence as a fraction.
 
-    `control` and each of `others` are SPECs of an arm. `workload` takes the place of the app's own; `source.requests` then says what it
-    was made of. A visit lasts `visit_s`. `budget_s` grows up to `most_budget_s` (0: not at all) where the fewest rounds need more.
+    `control` and each of `others` are SPECs of an arm. `workload` takes the place of the app's own;
+    `source.requests` then says what it was made of. A visit lasts `visit_s`. `budget_s` grows up to
+    `most_budget_s` (0: not at all) where the fewest rounds need more.
     """
 
     control: str = ""
@@ -70,7 +71,8 @@ class MeasureRequest(AppRequest, frozen=True):
 def measure(
     question: MeasureRequest, *, runs: Path, argv: Sequence[str], progress: Progress, accept: Callable[[PreparedApp], None] | None = None
 ) -> Path:
-    """Measure, record everything, and return the run's directory. What can be refused is refused before anything starts.
+    """Measure, record everything, and return the run's directory. What can be refused is refused
+    before anything starts.
 
     `accept` raises DynoError where the app, once it is prepared, is not the one that was meant.
     """
@@ -110,7 +112,8 @@ def measure(
 
 
 def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with a sweep that was interrupted; finished rounds count, one that was begun is begun again.
+    """Go on with a sweep that was interrupted; finished rounds count, one that was begun is begun
+    again.
 
     Raises UsageError where nothing is left to do.
     """
@@ -136,11 +139,12 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     return run
 
 
-# ---- before anything starts -----------------------------------------------------------------------
+# ---- before anything starts ---------------------------------------------------------------------
 
 
 def check_question(question: MeasureRequest) -> None:
-    """Raise UsageError for what cannot be asked, DynoError where this process may not open as many connections."""
+    """Raise UsageError for what cannot be asked, DynoError where this process may not open as many
+    connections."""
     points = question.points
     if not closed_points(points):
         raise UsageError("there is no point with a fixed number of requests in flight", next_step="name at least one, for example 1")
@@ -165,7 +169,8 @@ def most_connections(points: Sequence[Point]) -> int:
 
 
 def rivals_here(progress: Progress) -> tuple[Rival, ...]:
-    """Those of wrk and ab that are installed; of the other the line that installs it is noted. Raises DynoError when neither is."""
+    """Those of wrk and ab that are installed; of the other the line that installs it is noted.
+    Raises DynoError when neither is."""
     found: list[Rival] = []
     missing: list[DynoError] = []
     for name in get_args(Rival):
@@ -182,7 +187,8 @@ def rivals_here(progress: Progress) -> tuple[Rival, ...]:
 
 
 def pool_arms(specs: Sequence[str], reader: SpecReader) -> tuple[Arm, ...]:
-    """An arm for each SPEC, named by it. Raises UsageError for a SPEC that cannot be, or that is there twice."""
+    """An arm for each SPEC, named by it. Raises UsageError for a SPEC that cannot be, or that is
+    there twice."""
     made: dict[str, Arm] = {}
     for spec in specs:
         name, option = spec or PLAIN, ARM_OPTION if made else CONTROL_OPTION
@@ -193,7 +199,8 @@ def pool_arms(specs: Sequence[str], reader: SpecReader) -> tuple[Arm, ...]:
 
 
 def with_pool(given: Mapping[str, str]) -> dict[str, str]:
-    """Settings with the distribution's pool, unless they say how many workers there are and of which kind (`live` does)."""
+    """Settings with the distribution's pool, unless they say how many workers there are and of
+    which kind (`live` does)."""
     if "pool.pm" in given or "pool.pm.max_children" in given:
         return {"pool.pm": "static", "pool.pm.max_children": DEBIAN_POOL["pool.pm.max_children"], **given}
     return {**DEBIAN_POOL, **given}

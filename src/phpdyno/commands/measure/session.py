@@ -1,4 +1,5 @@
-"""One session of a sweep: its servers, the host before it, the rounds, the second opinion, and how the record ends."""
+"""One session of a sweep: its servers, the host before it, the rounds, the second opinion, and how
+the record ends."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -33,7 +34,8 @@ ROUGH_CPU = "workers of this pool come and go, and without a cgroup (which needs
 
 
 class SweepSession(Struct, frozen=True):
-    """All that one session of measuring needs; `notes` say what of a running pool was not taken over."""
+    """All that one session of measuring needs; `notes` say what of a running pool was not taken
+    over."""
 
     run: Path
     plan: SweepPlan
@@ -46,7 +48,8 @@ class SweepSession(Struct, frozen=True):
     rivals: tuple[Rival, ...]
 
     def measure(self, journal: JournalWriter, begun: Sweep | None) -> None:
-        """Start what all instances share, look at the host, measure what is left to do. Raises DynoError."""
+        """Start what all instances share, look at the host, measure what is left to do. Raises
+        DynoError."""
         plan = self.plan
         clock = SweepClock(begun.spent_s if begun else 0.0)
         workers = max(busy_workers(plan, arm) for arm in plan.arms)
@@ -76,7 +79,8 @@ class SweepSession(Struct, frozen=True):
                 self._cross_check(runner, journal)
 
     def _cross_check(self, runner: SweepRunner, journal: JournalWriter) -> None:
-        """The rivals on a fresh instance of every arm, at the load under which it did most; what is recorded already is not done again."""
+        """The rivals on a fresh instance of every arm, at the load under which it did most; what is
+        recorded already is not done again."""
         target = checkable(self.plan.workload)
         if self.rivals and target is None:
             self.progress.note("no cross-check: wrk and ab take every answer but 2xx for a failure, and no plain GET answers so")
@@ -101,13 +105,15 @@ class SweepSession(Struct, frozen=True):
 
 
 def refuse_other_cores(before: HostFacts | None, now: HostFacts) -> None:
-    """Throughput of rounds on other cores, or on more of them, is another figure. Raises DynoError."""
+    """Throughput of rounds on other cores, or on more of them, is another figure. Raises
+    DynoError."""
     if before is not None and (before.measured_cores, before.helper_cores) != (now.measured_cores, now.helper_cores):
         raise DynoError("this run began on other cores than may be used now", next_step="use the same ones, or start a new run")
 
 
 def best_point(plan: SweepPlan, visits: Sequence[Visit], arm: str) -> Point:
-    """The closed point at which an arm's throughput was highest; the one with fewest in flight of equal ones."""
+    """The closed point at which an arm's throughput was highest; the one with fewest in flight of
+    equal ones."""
 
     def height(point: Point) -> tuple[float, int]:
         found = throughput(visits_of(visits, arm, point), plan.confidence)
@@ -118,7 +124,8 @@ def best_point(plan: SweepPlan, visits: Sequence[Visit], arm: str) -> Point:
 
 @contextmanager
 def ending(journal: JournalWriter, run: Path, clock: SweepClock) -> Iterator[None]:
-    """The record's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
+    """The record's last line of this session says how it ended, whatever happens (SIGKILL and a
+    full disk excepted)."""
     with last_line(journal, lambda outcome, detail: SweepEnded(outcome, detail, clock.spent_s())):
         try:
             yield

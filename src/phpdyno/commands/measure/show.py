@@ -10,7 +10,8 @@ from phpdyno.journal.sweep import read_sweep
 
 
 def report_sweep(run: Path, *, json: bool = False) -> SweepView:
-    """Write report.html beside the record of a sweep and print the terminal report (or the JSON document); the path comes last."""
+    """Write report.html beside the record of a sweep and print the terminal report (or the JSON
+    document); the path comes last."""
     # numpy and the native core, which a comparison's report does without.
     from phpdyno.commands.measure.view.whole import sweep_view  # noqa: PLC0415
 

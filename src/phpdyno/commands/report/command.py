@@ -32,7 +32,8 @@ _SHOWN_BY: Mapping[str, Callable[..., object]] = {
 
 
 def report_any(run: Path, *, json: bool = False) -> None:
-    """Show whatever lies there: a sweep, a tune, a ladder, a matrix or an explanation by its own record, anything else by its journal."""
+    """Show whatever lies there: a sweep, a tune, a ladder, a matrix or an explanation by its own
+    record, anything else by its journal."""
     for name, shown in _SHOWN_BY.items():
         if run.name == name or (run / name).is_file():
             shown(run, json=json)

@@ -1,1 +1,2 @@
-"""`phpdyno selfcheck`: comparisons whose answer is known beforehand, and how often the answer was right."""
+"""`phpdyno selfcheck`: comparisons whose answer is known beforehand, and how often the answer was
+right."""

@@ -1,4 +1,5 @@
-"""What all comparisons of a selfcheck share (app, stage, calibration, the control's answers), and one comparison on it."""
+"""What all comparisons of a selfcheck share (app, stage, calibration, the control's answers), and
+one comparison on it."""
 
 import shutil
 import time
@@ -43,7 +44,8 @@ NOTHING = "env.PHPDYNO_NOTHING=1"
 CURRENT = "current"
 CALIBRATION_BUDGET_S = 60.0
 LEAST_LOOKS = 10
-"""An A/A comparison is looked at after each block; one that ends with the first finite interval would be looked at once."""
+"""An A/A comparison is looked at after each block; one that ends with the first finite interval
+would be looked at once."""
 LONGER = 1.25
 LONG_BLOCKS = 60
 """A comparison that takes its time is looked at some twenty to sixty times."""
@@ -85,7 +87,8 @@ def _with_loop(app: PreparedApp, supervisor: Supervisor) -> PreparedApp:
 
 
 def calibrate(scene: SelfcheckSetup, ground: LoopCost) -> SessionBegan:
-    """Calibrate once for all comparisons of this session, and learn the control's answers. Raises DynoError."""
+    """Calibrate once for all comparisons of this session, and learn the control's answers. Raises
+    DynoError."""
     arms = make_arms(f"{SPIN}={ground.turns}", (), aa=True)
     plan = _plan(scene, arms, margin=0.0, budget_s=CALIBRATION_BUDGET_S, seed=scene.wish.seed)
     with _current(scene.run) as current, JournalWriter(current / FILE) as journal:
@@ -121,7 +124,8 @@ def _enough(runner: Runner, effect: float, budget_s: float) -> tuple[Calibrated,
 
 
 def measure_one(scene: SelfcheckSetup, ground: LoopCost, session: SessionBegan, job: Job, progress: Progress) -> tuple[Compared, Path]:
-    """One comparison on fresh instances, and the directory of its journal (the caller's to keep or remove). Raises DynoError."""
+    """One comparison on fresh instances, and the directory of its journal (the caller's to keep or
+    remove). Raises DynoError."""
     calibrated, budget_s = session.plan_of(job.kind)
     arms, truth = _arms(ground, job)
     plan = _plan(scene, arms, margin=_margin(scene.wish) if job.kind == "planted" else 0.0, budget_s=budget_s, seed=job.seed)
@@ -146,7 +150,8 @@ def measure_one(scene: SelfcheckSetup, ground: LoopCost, session: SessionBegan, 
 
 
 def compared_of(job: Job, truth: float, verdict: Verdict, counted: Sequence[float], *, least: int, seconds: float) -> Compared:
-    """The record of a comparison whose blocks that count said `counted`; the interval is finite from `least` of them on."""
+    """The record of a comparison whose blocks that count said `counted`; the interval is finite
+    from `least` of them on."""
     effect = verdict.effect
     return Compared(
         number=job.number,
@@ -168,7 +173,8 @@ def compared_of(job: Job, truth: float, verdict: Verdict, counted: Sequence[floa
 
 
 def _arms(ground: LoopCost, job: Job) -> tuple[Arms, float]:
-    """The arms of a comparison, and log(cost of the control / cost of the treatment) by construction."""
+    """The arms of a comparison, and log(cost of the control / cost of the treatment) by
+    construction."""
     if job.kind in {"A/A", "long A/A"}:
         return make_arms(f"{SPIN}={ground.turns}", (), aa=True), 0.0
     if job.kind == "zero":

@@ -1,4 +1,5 @@
-"""The rows of a selfcheck: what was found of each thing that was asked, held against its target. Pure."""
+"""The rows of a selfcheck: what was found of each thing that was asked, held against its target.
+Pure."""
 
 import math
 import statistics
@@ -24,7 +25,8 @@ LEAST_COVERED = 0.93
 MOST_SECONDS = {("hello", 0.01): 45.0, ("wordpress", 0.01): 120.0}
 """By app and planted effect."""
 FULL_BUDGET_S = 60.0
-"""With less time for each planted comparison, directions that were not found say nothing against the host."""
+"""With less time for each planted comparison, directions that were not found say nothing against
+the host."""
 MOST_ASYMMETRY = 0.2
 """Of the planted effect: by so much may its two directions differ."""
 MOST_MISSIZED = 0.2
@@ -38,7 +40,8 @@ PAIRED_MIXTURE = 1.0
 
 
 class CheckRow(Struct, frozen=True):
-    """One check; its figure and bounds are in `unit`. Bounds are None while there is no finite interval."""
+    """One check; its figure and bounds are in `unit`. Bounds are None while there is no finite
+    interval."""
 
     check: Annotated[str, Meta(description="What was checked.")]
     found: Annotated[str, Meta(description="What was found, in words.")]
@@ -64,7 +67,8 @@ class CheckRow(Struct, frozen=True):
 
 
 def rows_of(checks: Checks) -> list[CheckRow]:
-    """A row for each thing that was asked, in the order of the report; one that nothing can be said of yet is open."""
+    """A row for each thing that was asked, in the order of the report; one that nothing can be said
+    of yet is open."""
     wish, compared = checks.header.wish, checks.compared
     rows = [_bend(checks), _never("comparisons without a number", compared, lambda each: each.numberless)]
     if wish.aa or wish.zero:
@@ -114,8 +118,9 @@ def _bend(checks: Checks) -> CheckRow:
 
 
 def _alarms(checks: Checks) -> list[CheckRow]:
-    """One judgement over all comparisons of arms that do not differ; each kind is shown, and too few to be judged by itself: of 20 long
-    ones without any alarm the interval still reaches 16.8 %."""
+    """One judgement over all comparisons of arms that do not differ; each kind is shown, and too
+    few to be judged by itself: of 20 long ones without any alarm the interval still reaches 16.8
+    %."""
     wish = checks.header.wish
     kinds: tuple[tuple[CheckKind, int], ...] = (("A/A", wish.aa - wish.long), ("long A/A", wish.long), ("zero", wish.zero))
     alike = {kind: [each for each in checks.compared if each.kind == kind] for kind, wanted in kinds if wanted}
@@ -243,7 +248,8 @@ def _less(row: CheckRow, without: int) -> CheckRow:
 
 
 def _found(name: str, planted: Sequence[Compared], checks: Checks) -> CheckRow:
-    """The share of all, those without a number included, that found the direction; with little time for each there is no target."""
+    """The share of all, those without a number included, that found the direction; with little time
+    for each there is no target."""
     asked_s = checks.header.wish.planted_budget_s
     real = [session.planted_budget_s for session in checks.sessions] or [asked_s]
     within = f"{min(real):.0f} s" if max(real) - min(real) < 1.0 else f"{min(real):.0f} to {max(real):.0f} s"
@@ -254,7 +260,8 @@ def _found(name: str, planted: Sequence[Compared], checks: Checks) -> CheckRow:
 
 
 def _never(name: str, among: Sequence[Compared], hit: Callable[[Compared], bool]) -> CheckRow:
-    """A target that no interval can prove: not reached with the first case, else reached as far as can be said."""
+    """A target that no interval can prove: not reached with the first case, else reached as far as
+    can be said."""
     row = _share(name, among, hit)
     outcome: Outcome = "open" if not among else "not reached" if row.estimate else "reached"
     return structs.replace(row, target=NEVER, at_least=0.0, at_most=0.0, outcome=outcome)
@@ -297,7 +304,8 @@ def _size(name: str, sizes: Sequence[float]) -> CheckRow:
 
 
 def _seconds(name: str, planted: Sequence[Compared], most_s: float | None) -> CheckRow:
-    """A comparison that ended without the direction would have taken longer than it did: how much longer is not known."""
+    """A comparison that ended without the direction would have taken longer than it did: how much
+    longer is not known."""
     target = f"median ≤ {most_s:.0f} s" if most_s else "–"
     if not planted:
         outcome: Outcome = "open" if most_s else "–"
@@ -338,7 +346,8 @@ def _seconds(name: str, planted: Sequence[Compared], most_s: float | None) -> Ch
 
 
 def _symmetry(name: str, planted: Sequence[Compared], effect: float) -> CheckRow:
-    """Means of both halves: stopping at the first direction moves them outwards alike, so that their sum stays 0."""
+    """Means of both halves: stopping at the first direction moves them outwards alike, so that
+    their sum stays 0."""
     bound = MOST_ASYMMETRY * effect
     target = f"within ±{100 * bound:.2g} %"
     valid = [each for each in planted if not each.numberless]

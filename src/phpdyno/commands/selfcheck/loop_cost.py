@@ -1,4 +1,5 @@
-"""What a turn of the busy loop costs here: slots at several numbers of turns, interleaved, and the line through them."""
+"""What a turn of the busy loop costs here: slots at several numbers of turns, interleaved, and the
+line through them."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -26,11 +27,12 @@ from phpdyno.stats.line import Line, fit_line
 SPIN = "env.PHPDYNO_SPIN"
 PILOT_TURNS = (100_000, 800_000, 6_400_000, 51_200_000)
 SEEN = 1.3
-"""The loop is seen where a request with it costs this many times what it costs without: ten times the noise of a few requests."""
+"""The loop is seen where a request with it costs this many times what it costs without: ten times
+the noise of a few requests."""
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LEAST_TURNS = 100
-"""Of the cheaper arm: the first turns bring the loop's code into the caches, and cost 200 ns (hello: 0.3 %) of which no line through
-thousands of turns knows. Both arms have them."""
+"""Of the cheaper arm: the first turns bring the loop's code into the caches, and cost 200 ns
+(hello: 0.3 %) of which no line through thousands of turns knows. Both arms have them."""
 ROTATIONS = 24
 SLOT_NS = 8_000_000
 GROUND_SEED = 3_000_017
@@ -44,12 +46,14 @@ class Loop(Struct, frozen=True):
 
 
 def measure_ground(loop: Loop, wish: SelfcheckRequest, host: HostFacts, progress: Progress) -> LoopCost:
-    """Measure `wish.rounds` rounds on fresh instances each. Raises DynoError when turns do not cost what a line says at all."""
+    """Measure `wish.rounds` rounds on fresh instances each. Raises DynoError when turns do not cost
+    what a line says at all."""
     generator = np.random.Generator(np.random.PCG64(wish.seed + GROUND_SEED))
     with on_cores(loop.stage.cores.helpers):
         progress.phase("how much does a turn of the loop cost")
         base, unit = _pilot(loop, generator)
-        # The line is measured up to turns that cost as much as the app itself: the dearer arm of any effect up to 100 % lies inside.
+        # The line is measured up to turns that cost as much as the app itself: the dearer arm of
+        # any effect up to 100 % lies inside.
         levels = tuple(LEAST_TURNS + round(share * math.ceil(base / unit)) for share in LEVELS)
         costs = []
         for number in range(wish.rounds):
@@ -86,11 +90,13 @@ def _fitted(levels: Sequence[int], costs: Sequence[Sequence[float]]) -> Line:
 
 
 def _round(loop: Loop, levels: Sequence[int], generator: np.random.Generator) -> tuple[float, ...]:
-    """CPU per request (ns) at each level, every level on a fresh instance, slots interleaved in random order, the same requests for all."""
+    """CPU per request (ns) at each level, every level on a fresh instance, slots interleaved in
+    random order, the same requests for all."""
     weights = [target.weight for target in loop.stage.app.workload.targets]
     with _lanes(loop, levels) as lanes:
         warm = [warm_up(lane, loop.shared, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
-        # What a request costs once it is repeated: warm-up ends as soon as nothing changes, and its few requests are the dearest.
+        # What a request costs once it is repeated: warm-up ends as soon as nothing changes, and its
+        # few requests are the dearest.
         settling = deal(generator, weights, max(1, round(SLOT_NS / max(each.request_cpu_ns for each in warm))))
         for lane in lanes:
             lane.begin()

@@ -1,4 +1,5 @@
-"""phpdyno selfcheck: comparisons whose answer is known beforehand, and how often the answer was right."""
+"""phpdyno selfcheck: comparisons whose answer is known beforehand, and how often the answer was
+right."""
 
 import shutil
 import time
@@ -63,7 +64,8 @@ def selfcheck(wish: SelfcheckRequest, *, runs: Path, argv: Sequence[str], progre
 def resume_selfcheck(run: Path, progress: Progress) -> tuple[Path, Checks]:
     """Go on with the comparisons that are not done; a finished selfcheck is only shown again.
 
-    Raises Changed where the code that measures, the host or the app is not the one that it began with; UsageError, DynoError.
+    Raises Changed where the code that measures, the host or the app is not the one that it began
+    with; UsageError, DynoError.
     """
     run = check_place(run)
     checks = read_checks(run)
@@ -102,7 +104,8 @@ def _go(run: Path, progress: Progress) -> Checks:
 
 
 def _ground(scene: SelfcheckSetup, before: Checks, writer: JournalWriter) -> LoopCost:
-    """What the planted effect rests on: measured once, and taken from the record later, where host and app are still the same."""
+    """What the planted effect rests on: measured once, and taken from the record later, where host
+    and app are still the same."""
     if before.ground is None:
         ground = measure_ground(scene.loop, scene.wish, scene.host, scene.progress)
         writer.append(ground)
@@ -150,7 +153,8 @@ def is_wrong(compared: Compared) -> bool:
 
 
 class _Clock:
-    """What a comparison tells, with its place in the whole; the time that is left is reckoned by what each kind has taken so far."""
+    """What a comparison tells, with its place in the whole; the time that is left is reckoned by
+    what each kind has taken so far."""
 
     def __init__(self, inner: Progress, todo: Sequence[Job], session: SessionBegan, done: Sequence[Compared]) -> None:
         self._inner = inner

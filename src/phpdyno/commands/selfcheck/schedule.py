@@ -1,4 +1,5 @@
-"""Which comparison of a selfcheck comes when, with which seed and which arm the dearer one. Pure."""
+"""Which comparison of a selfcheck comes when, with which seed and which arm the dearer one.
+Pure."""
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +19,8 @@ class Job(Struct, frozen=True):
 
 
 def jobs_of(wish: SelfcheckRequest) -> tuple[Job, ...]:
-    """All comparisons in random order, so that a drift of the host meets every kind alike; half of the planted ones are swapped."""
+    """All comparisons in random order, so that a drift of the host meets every kind alike; half of
+    the planted ones are swapped."""
     counts: dict[CheckKind, int] = {"A/A": wish.aa - wish.long, "long A/A": wish.long, "zero": wish.zero, "planted": wish.planted}
     kinds = [(kind, kind == "planted" and turn % 2 == 1) for kind, count in counts.items() for turn in range(count)]
     order = np.random.Generator(np.random.PCG64(wish.seed)).permutation(len(kinds))

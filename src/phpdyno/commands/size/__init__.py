@@ -1,1 +1,2 @@
-"""`phpdyno size`: how many workers a pool needs: throughput and memory measured, response times foretold, the answer confirmed."""
+"""`phpdyno size`: how many workers a pool needs: throughput and memory measured, response times
+foretold, the answer confirmed."""

@@ -48,7 +48,8 @@ def run(options: SizeOptions, *, requests: RequestOptions, runs: Path, resume: P
 
 
 def asked_of(options: SizeOptions) -> SizeRequest:
-    """Turn the options into what is asked, before a log or a workload file is read. Raises UsageError."""
+    """Turn the options into what is asked, before a log or a workload file is read. Raises
+    UsageError."""
     rate = None if options.rate is None else request_rate(options.rate, option="--rate")
     return SizeRequest(
         source=app_source(options.reference, options.docroot, options.urls),
@@ -75,7 +76,8 @@ def asked_of(options: SizeOptions) -> SizeRequest:
 
 
 def with_requests(asked: SizeRequest, own: OwnRequests) -> SizeRequest:
-    """The requests of a log or a workload file in the place of the app's own; its busiest minute is the rate, unless one was named."""
+    """The requests of a log or a workload file in the place of the app's own; its busiest minute is
+    the rate, unless one was named."""
     objective, arrival = asked.objective, own.arrival
     if objective.rate_per_s is None and arrival is not None:
         rate = arrival.busiest_minute_per_s or arrival.rate_per_s
@@ -86,7 +88,8 @@ def with_requests(asked: SizeRequest, own: OwnRequests) -> SizeRequest:
 
 
 def run_study(file: Path, options: SizeOptions, *, page: Path | None, reuse: tuple[Path, ...], runs: Path) -> int:
-    """Carry out a study: each of its apps, then the page; 1 where an app has no answer. Raises UsageError, DynoError."""
+    """Carry out a study: each of its apps, then the page; 1 where an app has no answer. Raises
+    UsageError, DynoError."""
     _refuse_another_plan(options, "--study")
     study = load_size_study(file.absolute())
     place = page or runs / f"{file.stem}.md"
@@ -120,7 +123,8 @@ def run_study(file: Path, options: SizeOptions, *, page: Path | None, reuse: tup
 
 
 def _reused(runs: tuple[Path, ...], names: tuple[str, ...]) -> dict[str, Path]:
-    """Finished runs by the name of their app in the study. Raises UsageError for one that is not finished, or of another app."""
+    """Finished runs by the name of their app in the study. Raises UsageError for one that is not
+    finished, or of another app."""
     found = {}
     for run in runs:
         record = read_size(run.absolute())
@@ -134,7 +138,8 @@ def _reused(runs: tuple[Path, ...], names: tuple[str, ...]) -> dict[str, Path]:
 
 
 def _refuse_another_plan(options: SizeOptions, beside: str) -> None:
-    """Raise UsageError for what a run that is resumed, or a study, has from elsewhere and would pass over in silence."""
+    """Raise UsageError for what a run that is resumed, or a study, has from elsewhere and would
+    pass over in silence."""
     for name in (each.name for each in fields(SizeOptions)):
         if getattr(options, name) != getattr(UNASKED, name):
             option = "APP" if name == "reference" else f"--{name.removesuffix('s') if name == 'urls' else name.replace('_', '-')}"

@@ -1,4 +1,5 @@
-"""What a run of `size` came to, as data: the format of `--json`. docs/reference/size-json.md is made from the descriptions."""
+"""What a run of `size` came to, as data: the format of `--json`. docs/reference/size-json.md is
+made from the descriptions."""
 
 from typing import Annotated, Final, Literal
 
@@ -13,7 +14,8 @@ SCHEMA: Final = "phpdyno.size/1"
 
 
 class RecommendedPool(Struct, frozen=True, kw_only=True):
-    """The pool that is recommended, and what it does. Shares and times are from fresh pools after the choice, not from the search."""
+    """The pool that is recommended, and what it does. Shares and times are from fresh pools after
+    the choice, not from the search."""
 
     workers: Annotated[int, says("Workers (pm.max_children).")]
     reason: Annotated[
@@ -129,7 +131,8 @@ class FormulaRow(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The Universal Scalability Law over the curve: a summary, never what the recommendation rests on."""
+    """The Universal Scalability Law over the curve: a summary, never what the recommendation rests
+    on."""
 
     per_s: Annotated[float, says("λ: answers per second of one worker.")]
     contention: Annotated[float, says("σ: the share that is done one at a time.")]

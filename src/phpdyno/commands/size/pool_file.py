@@ -1,4 +1,5 @@
-"""The recommended pool as a bundle: settings with their reasons, tested by `php-fpm -t` before anybody is told of them."""
+"""The recommended pool as a bundle: settings with their reasons, tested by `php-fpm -t` before
+anybody is told of them."""
 
 import tempfile
 from collections.abc import Mapping
@@ -21,7 +22,8 @@ BUNDLE = "bundle"
 def make_size_bundle(
     directory: Path, run: str, header: SizeHeader, found: SizeFound, *, host: HostFacts, given: Mapping[str, str], live: Imported | None
 ) -> Manifest:
-    """Write it; `given` are the control's settings, `live` the running pool that they were read from. Raises DynoError, UsageError."""
+    """Write it; `given` are the control's settings, `live` the running pool that they were read
+    from. Raises DynoError, UsageError."""
     php = header.arm.php
     place = place_of_live(live.pool, live.files, php.version) if live else debian_place(php.version, site_fpm(php))
     settings = {f"pool.{name}": value for name, value in found.pool.settings.items()}

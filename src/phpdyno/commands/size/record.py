@@ -1,4 +1,5 @@
-"""The record of a run of `size`, `size.jsonl`: what was asked, the host, every pool that was measured, and what was decided of it."""
+"""The record of a run of `size`, `size.jsonl`: what was asked, the host, every pool that was
+measured, and what was decided of it."""
 
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -26,9 +27,11 @@ Reason = Literal["knee", "objective", "unsure", "nothing", "cap"]
 
 
 class SizeHeader(Struct, frozen=True, tag="header"):
-    """First line. `arm` is a pool of one worker: all others differ from it in their number of workers.
+    """First line. `arm` is a pool of one worker: all others differ from it in their number of
+    workers.
 
-    `own_workers` is how many the control names (the running pool, with `live`), None where it names none.
+    `own_workers` is how many the control names (the running pool, with `live`), None where it names
+    none.
     """
 
     schema: int
@@ -52,8 +55,9 @@ class SizeHost(Struct, frozen=True, tag="host"):
 
 
 class PoolLimit(Struct, frozen=True):
-    """One limit on the number of workers: its kind, its value (KiB, or a count), and where it was read. `value` is None where it is known
-    that there is none, `unread` says why it could not be read."""
+    """One limit on the number of workers: its kind, its value (KiB, or a count), and where it was
+    read. `value` is None where it is known that there is none, `unread` says why it could not be
+    read."""
 
     kind: Literal["memory", "process_max", "connections", "asked"]
     value: int | None
@@ -62,8 +66,9 @@ class PoolLimit(Struct, frozen=True):
 
 
 class LimitsRead(Struct, frozen=True, tag="limits"):
-    """What limits the pool, read once. `free_kib` is what the host could still give then; `others` are other pools that run here, each with
-    what it may grow by (KiB). `connections_here` is what the private database allows, None without one."""
+    """What limits the pool, read once. `free_kib` is what the host could still give then; `others`
+    are other pools that run here, each with what it may grow by (KiB). `connections_here` is what
+    the private database allows, None without one."""
 
     limits: tuple[PoolLimit, ...]
     free_kib: int
@@ -72,8 +77,9 @@ class LimitsRead(Struct, frozen=True, tag="limits"):
 
 
 class PoolMeasured(Struct, frozen=True, tag="pool"):
-    """A fresh static pool of so many workers and its visits, each at another number of requests in flight; `at_s` is when it ended, in
-    seconds of the budget. `threads` is on how many the generator drove. The first visit's `memory` is the pool's after that load."""
+    """A fresh static pool of so many workers and its visits, each at another number of requests in
+    flight; `at_s` is when it ended, in seconds of the budget. `threads` is on how many the
+    generator drove. The first visit's `memory` is the pool's after that load."""
 
     stage: Stage
     workers: int
@@ -99,8 +105,9 @@ class MemoryStep(Struct, frozen=True):
 
 
 class TargetMeasured(Struct, frozen=True, tag="target"):
-    """What one target costs by itself, on a fresh worker that served nothing else: its memory as requests go on, the median CPU of PHP and
-    the mean time of an answer, nanoseconds. `php_limit_kib` is PHP's own memory_limit, None without one."""
+    """What one target costs by itself, on a fresh worker that served nothing else: its memory as
+    requests go on, the median CPU of PHP and the mean time of an answer, nanoseconds.
+    `php_limit_kib` is PHP's own memory_limit, None without one."""
 
     label: str
     steps: tuple[MemoryStep, ...]
@@ -113,9 +120,10 @@ class TargetMeasured(Struct, frozen=True, tag="target"):
 class ManagerMeasured(Struct, frozen=True, tag="manager"):
     """One way to manage workers, through idle, burst and idle again.
 
-    `first_ms` is the time of the first answer after the idle spell, None where it was no valid one. `burst` is the open visit: `rate_per_s`
-    for `burst_s`. `workers` are counts over time, (seconds from the burst's start, workers), until some seconds after its end. `forks` is
-    how many were started in the burst, `idle_pss_kib` the memory of the pool before it.
+    `first_ms` is the time of the first answer after the idle spell, None where it was no valid one.
+    `burst` is the open visit: `rate_per_s` for `burst_s`. `workers` are counts over time, (seconds
+    from the burst's start, workers), until some seconds after its end. `forks` is how many were
+    started in the burst, `idle_pss_kib` the memory of the pool before it.
     """
 
     manager: Manager
@@ -138,7 +146,8 @@ class ManagerFailed(Struct, frozen=True, tag="manager-failed"):
 
 
 class Stopped(Struct, frozen=True, tag="stopped"):
-    """A pool that was ended before it exhausted the host's memory: its workers, and what was free then."""
+    """A pool that was ended before it exhausted the host's memory: its workers, and what was free
+    then."""
 
     stage: str
     workers: int
@@ -148,10 +157,11 @@ class Stopped(Struct, frozen=True, tag="stopped"):
 class Recommended(Struct, frozen=True, tag="recommended"):
     """What was decided before it was confirmed: workers, and the reason by its kind.
 
-    `reason` is `knee` (the smallest pool near the best throughput), `objective` (the smallest that holds it), `unsure` (the
-    one that comes closest to it, but not for certain), `nothing` (none holds it:
-    the knee is taken) or `cap` (a limit is met before). `share` is its throughput over the best as the search saw it. `cap` is the most
-    workers that the limits allow, None without a limit, by the limit named in `cap_by`.
+    `reason` is `knee` (the smallest pool near the best throughput), `objective` (the smallest that
+    holds it), `unsure` (the one that comes closest to it, but not for certain), `nothing` (none
+    holds it: the knee is taken) or `cap` (a limit is met before). `share` is its throughput over
+    the best as the search saw it. `cap` is the most workers that the limits allow, None without a
+    limit, by the limit named in `cap_by`.
     """
 
     workers: int
@@ -168,7 +178,8 @@ class Recommended(Struct, frozen=True, tag="recommended"):
 
 
 class ForetoldAt(Struct, frozen=True):
-    """One rate of arrivals: the 99th percentile of the response times (ms) by the simulation and by M/G/c, and the share that waits."""
+    """One rate of arrivals: the 99th percentile of the response times (ms) by the simulation and by
+    M/G/c, and the share that waits."""
 
     rate_per_s: float
     p99_ms: float
@@ -184,8 +195,8 @@ class Foretold(Struct, frozen=True, tag="foretold"):
 
 
 class SizeConcluded(Struct, frozen=True, tag="concluded"):
-    """What limited the recommended pool when it was saturated, judged when it had been confirmed; None where that could not be read.
-    `somaxconn` is the kernel's longest listen queue."""
+    """What limited the recommended pool when it was saturated, judged when it had been confirmed;
+    None where that could not be read. `somaxconn` is the kernel's longest listen queue."""
 
     bottleneck: Bottleneck | None
     somaxconn: int | None
@@ -220,7 +231,8 @@ _R = TypeVar("_R", bound=Struct)
 
 
 def cores_of(host: HostFacts) -> int:
-    """Cores' worth of CPU that php-fpm has: those it may use, unless the cgroup's limit gives less time."""
+    """Cores' worth of CPU that php-fpm has: those it may use, unless the cgroup's limit gives less
+    time."""
     here = len(host.measured_cores)
     return here if host.cpu_quota_cores is None else max(1, min(here, round(host.cpu_quota_cores)))
 

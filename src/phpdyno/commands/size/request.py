@@ -11,7 +11,8 @@ from phpdyno.model.workload import Workload
 from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 
 AHEAD = 64
-"""Requests in flight beyond the workers, at most: enough that each worker always finds the next one waiting."""
+"""Requests in flight beyond the workers, at most: enough that each worker always finds the next one
+waiting."""
 MOST_WORKERS = 400
 """The most workers that are tried unless the user names another number."""
 UPPER_WORKERS = 4096
@@ -22,7 +23,8 @@ _PER_S = {"s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, None: 1.0}
 
 
 class Objective(Struct, frozen=True):
-    """What the pool has to hold: a 99th percentile of response times in seconds, and requests per second that arrive by chance.
+    """What the pool has to hold: a 99th percentile of response times in seconds, and requests per
+    second that arrive by chance.
 
     None where it was not asked. `rate_from` says where the rate comes from, '' where there is none.
     """
@@ -35,8 +37,9 @@ class Objective(Struct, frozen=True):
 class GivenLimits(Struct, frozen=True):
     """What the user says of the machine that the pool is for; None where it is read from this host.
 
-    `memory_kib` is for this pool alone. `others_kib` is what other pools and servers may take of the host's memory. `process_max` is
-    php-fpm's, over all its pools, `connections` the database's `max_connections`.
+    `memory_kib` is for this pool alone. `others_kib` is what other pools and servers may take of
+    the host's memory. `process_max` is php-fpm's, over all its pools, `connections` the database's
+    `max_connections`.
     """
 
     memory_kib: int | None = None
@@ -47,7 +50,8 @@ class GivenLimits(Struct, frozen=True):
 
 
 class SizeRequest(Struct, frozen=True):
-    """One run of `size`: the app, the settings that all pools share (`control`, a SPEC), the objective and limits; times in seconds."""
+    """One run of `size`: the app, the settings that all pools share (`control`, a SPEC), the
+    objective and limits; times in seconds."""
 
     source: AppSource
     control: str = ""

@@ -57,7 +57,8 @@ from phpdyno.stats.visits import pooled_times, tally, throughput, throughput_of
 
 WORST = "the same, each worker having served the heaviest target"
 FAILED = 0.01
-"""Share of requests without a valid answer, from which on a 99th percentile is that of no answer."""
+"""Share of requests without a valid answer, from which on a 99th percentile is that of no
+answer."""
 AGREES = 0.15
 """A foretold percentile this near to the measured one agrees with it."""
 
@@ -180,7 +181,8 @@ def _recommended(run: SizeRun, decided: Recommended, confirmed: Sequence[Confirm
 
 
 def _meets(asked: SizeRequest, measured: Estimate | None, failed: float) -> bool | None:
-    """Whether the objective held when it was measured: an answer that never comes is no fast one."""
+    """Whether the objective held when it was measured: an answer that never comes is no fast
+    one."""
     objective = asked.objective
     if objective.p99_s is None or objective.rate_per_s is None or measured is None:
         return None
@@ -188,7 +190,8 @@ def _meets(asked: SizeRequest, measured: Estimate | None, failed: float) -> bool
 
 
 def _holds_to(foretold: Foretold | None, p99_s: float | None) -> float | None:
-    """The highest rate up to which all that was foretold keeps to a 99th percentile; 0 where not even the lowest does."""
+    """The highest rate up to which all that was foretold keeps to a 99th percentile; 0 where not
+    even the lowest does."""
     if foretold is None or p99_s is None:
         return None
     kept = list(itertools.takewhile(lambda each: each.p99_ms <= p99_s * 1e3, foretold.points))
@@ -196,13 +199,15 @@ def _holds_to(foretold: Foretold | None, p99_s: float | None) -> float | None:
 
 
 def _share(confirmed: Sequence[ConfirmedRow]) -> Estimate | None:
-    """The recommended pool's throughput over that of the pool which did most beside it, by round."""
+    """The recommended pool's throughput over that of the pool which did most beside it, by
+    round."""
     others = [row for row in confirmed[1:] if row.over is not None]
     return min(others, key=lambda row: row.over.value if row.over else math.inf).over if others else None
 
 
 def _agree(measured: Estimate | None, foretold: Estimate | None) -> bool | None:
-    """Within 15 %, or the intervals overlap; None where what was foretold has no upper end, which would agree with anything."""
+    """Within 15 %, or the intervals overlap; None where what was foretold has no upper end, which
+    would agree with anything."""
     if measured is None or foretold is None:
         return None
     if abs(foretold.value / measured.value - 1.0) <= AGREES:
@@ -213,7 +218,7 @@ def _agree(measured: Estimate | None, foretold: Estimate | None) -> bool | None:
     return (foretold.low or foretold.value) <= high and low <= foretold.high
 
 
-# ---- rows -----------------------------------------------------------------------------------------
+# ---- rows ---------------------------------------------------------------------------------------
 
 
 def _pool_row(pool: PoolMeasured) -> PoolRow:
@@ -257,7 +262,8 @@ def _manager_row(each: ManagerMeasured) -> ManagerRow:
 
 
 def pooled_times_of(visit: Visit) -> tuple[float, float]:
-    """Median and 99th percentile of a visit's times in milliseconds, whether the visit counts or not."""
+    """Median and 99th percentile of a visit's times in milliseconds, whether the visit counts or
+    not."""
     held = pooled_times([replace(visit, excluded="")])
     return float(held.percentile(50.0)) / 1e6, float(held.percentile(99.0)) / 1e6
 

@@ -1,4 +1,5 @@
-"""A run of `size` from start to end, or from where it was interrupted: what is recorded already is not measured again."""
+"""A run of `size` from start to end, or from where it was interrupted: what is recorded already is
+not measured again."""
 
 import os
 import time
@@ -61,7 +62,8 @@ HELPERS = 4
 
 
 def size(asked: SizeRequest, *, runs: Path, argv: Sequence[str], progress: Progress) -> Path:
-    """Measure, record everything, and return the run's directory. What can be refused is refused before anything starts.
+    """Measure, record everything, and return the run's directory. What can be refused is refused
+    before anything starts.
 
     Raises UsageError, DynoError.
     """
@@ -114,7 +116,8 @@ def size(asked: SizeRequest, *, runs: Path, argv: Sequence[str], progress: Progr
 
 
 def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
-    """Go on with a run that was interrupted; pools that are recorded count. Raises UsageError where nothing is left to do, DynoError."""
+    """Go on with a run that was interrupted; pools that are recorded count. Raises UsageError where
+    nothing is left to do, DynoError."""
     run = check_place(run)
     begun = read_size(run)
     if begun.finished:
@@ -156,7 +159,8 @@ def _connections(asked: SizeRequest) -> int:
 
 
 class PoolArms:
-    """The arm of any pool of the app: the control's settings, and what a pool adds. Raises UsageError for a SPEC that cannot be."""
+    """The arm of any pool of the app: the control's settings, and what a pool adds. Raises
+    UsageError for a SPEC that cannot be."""
 
     def __init__(self, control: str, definition: App) -> None:
         self._reader = SpecReader(definition)
@@ -174,7 +178,8 @@ class PoolArms:
 
 
 def cores_for(wanted: int | None) -> Cores:
-    """Cores of php-fpm and of all else; php-fpm has three of four where nobody says, and shares all where as many are wanted as there are.
+    """Cores of php-fpm and of all else; php-fpm has three of four where nobody says, and shares all
+    where as many are wanted as there are.
 
     Raises UsageError for more than this process may use.
     """
@@ -261,7 +266,8 @@ def _measure(session: _Session) -> None:
 
 @contextmanager
 def _ending(journal: JournalWriter, run: Path, clock: SweepClock) -> Iterator[None]:
-    """The record's last line of this session says how it ended, whatever happens (SIGKILL and a full disk excepted)."""
+    """The record's last line of this session says how it ended, whatever happens (SIGKILL and a
+    full disk excepted)."""
     with last_line(journal, lambda outcome, detail: SizeEnded(outcome, detail, clock.spent_s())):
         try:
             yield

@@ -9,7 +9,8 @@ from phpdyno.errors import DynoError
 
 
 def report_size(run: Path, *, json: bool = False) -> None:
-    """Write report.html beside the record of a run and print the terminal report (or the JSON document).
+    """Write report.html beside the record of a run and print the terminal report (or the JSON
+    document).
 
     Raises DynoError where it was interrupted before there was an answer.
     """

@@ -1,4 +1,5 @@
-"""A study of pool sizes: somebody else's table and rule, and the apps of ours that are asked the same. Data only."""
+"""A study of pool sizes: somebody else's table and rule, and the apps of ours that are asked the
+same. Data only."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,8 @@ Positive = Annotated[float, Meta(gt=0)]
 
 
 class StudiedApp(Struct, frozen=True, forbid_unknown_fields=True):
-    """An app of ours: a built-in name, or the path of an app.toml from the study file's directory; `about` says what it stands for."""
+    """An app of ours: a built-in name, or the path of an app.toml from the study file's directory;
+    `about` says what it stands for."""
 
     app: str
     about: str = ""
@@ -22,14 +24,16 @@ class StudiedApp(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Table(Struct, frozen=True, forbid_unknown_fields=True):
-    """Throughput of the reference on one machine: requests per second by pool and by requests in flight."""
+    """Throughput of the reference on one machine: requests per second by pool and by requests in
+    flight."""
 
     machine: str
     per_s: dict[str, dict[str, Positive]]
 
 
 class Claim(Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing that the reference concludes, and where on the page the answer of ours stands, in words."""
+    """One thing that the reference concludes, and where on the page the answer of ours stands, in
+    words."""
 
     said: str
     answer: str
@@ -65,7 +69,8 @@ _KEYS = {
 
 
 def load_size_study(path: Path) -> SizeStudy:
-    """Read and check a file; paths of apps become absolute. Raises UsageError naming the file and the key."""
+    """Read and check a file; paths of apps become absolute. Raises UsageError naming the file and
+    the key."""
     study = read_kind(path, KIND, SizeStudy, called="pool sizes", keys=_KEYS)
     apps = {name: _placed(each, path.absolute().parent) for name, each in study.app.items()}
     return msgspec.structs.replace(study, app=apps)

@@ -36,7 +36,8 @@ def told(found: SizeFound, run: SizeRun) -> SizeFound:
 
 
 def answer_line(found: SizeFound, kind: str = "") -> str:
-    """`8 workers: 97 to 100 % of the best throughput, p99 180 ms at 50/s, 310 MiB; cores × 2 (4 workers) would have cost 22 %`."""
+    """`8 workers: 97 to 100 % of the best throughput, p99 180 ms at 50/s, 310 MiB; cores × 2 (4
+    workers) would have cost 22 %`."""
     pool = found.recommended
     times = pool.p99_ms or pool.predicted_p99_ms
     held = ""
@@ -136,7 +137,8 @@ def _limit_sentences(found: SizeFound, kind: str) -> Iterator[str]:
 
 
 def _shares_the_generators_core(found: SizeFound, run: SizeRun) -> bool:
-    """Whether the database needs much of the one core that it has together with an open loop's generator."""
+    """Whether the database needs much of the one core that it has together with an open loop's
+    generator."""
     host, visits = run.last(SizeHost), open_visits(run, found.recommended.workers)
     wall_ns = sum(visit.cpu.wall_ns for visit in visits)
     used_ns = sum((visit.cpu.database_ns or 0) + sum(visit.cpu.services_ns.values()) for visit in visits)
@@ -144,7 +146,8 @@ def _shares_the_generators_core(found: SizeFound, run: SizeRun) -> bool:
 
 
 def _trouble_sentences(found: SizeFound, run: SizeRun) -> Iterator[str]:
-    """Failed requests, visits that do not count, pools that were stopped, limits that could not be read, managers that failed."""
+    """Failed requests, visits that do not count, pools that were stopped, limits that could not be
+    read, managers that failed."""
     failed = [f"{row.failed:,} with {count(row.workers, 'worker')}" for row in found.pools if row.failed]
     failed += [f"{row.failed:,} with {count(row.workers, 'worker')}" for row in found.confirmed if row.failed]
     if failed:
@@ -261,7 +264,8 @@ def _manager_sentences(managers: tuple[ManagerRow, ...]) -> Iterator[str]:
 
 
 def manager_cells(row: ManagerRow) -> tuple[str, ...]:
-    """One manager as a row of a table: first answer, p50, p99, failed, workers started, a second, memory while idle."""
+    """One manager as a row of a table: first answer, p50, p99, failed, workers started, a second,
+    memory while idle."""
     return (
         row.manager,
         ms_or_none(row.first_ms),
@@ -274,7 +278,7 @@ def manager_cells(row: ManagerRow) -> tuple[str, ...]:
     )
 
 
-# ---- numbers --------------------------------------------------------------------------------------
+# ---- numbers ------------------------------------------------------------------------------------
 
 
 def ms(value: float) -> str:

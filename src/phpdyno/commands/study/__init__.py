@@ -1,1 +1,2 @@
-"""`phpdyno study`: the comparisons, sweeps and syscall passes of a study file, beside the reference's figures."""
+"""`phpdyno study`: the comparisons, sweeps and syscall passes of a study file, beside the
+reference's figures."""

@@ -26,7 +26,8 @@ PAGE = "study.md"
 
 
 def _refuse_another_kind(file: Path) -> None:
-    """Raise UsageError, with the command that carries it out, for a study of clients of Tarantool or of pool sizes."""
+    """Raise UsageError, with the command that carries it out, for a study of clients of Tarantool
+    or of pool sizes."""
     kind = read_toml(file).get("kind")
     for theirs, command, what in ((CONNECTORS, "connectors", "clients of Tarantool"), (SIZE, "size", "pool sizes")):
         if kind == theirs:
@@ -55,7 +56,8 @@ def run(options: StudyOptions) -> int:
 
 
 def view_of_study(place: Path, record: StudyRecord) -> StudyView:
-    """The view of a study's directory: its record, the journal of every comparison that has a plan, and every sweep's record."""
+    """The view of a study's directory: its record, the journal of every comparison that has a plan,
+    and every sweep's record."""
     begun = {part.name: begun_in(place / part.name) for part in record.parts if part.kind == "comparison"}
     swept = {part.name: begun_sweep_in(place / part.name) for part in record.parts if part.kind == "sweep"}
     return study_view(
@@ -66,7 +68,8 @@ def view_of_study(place: Path, record: StudyRecord) -> StudyView:
 
 
 def _show(view: StudyView, page: Path, *, as_json: bool) -> None:
-    """Print it and write the page; a page that cannot be written is said after what can be shown."""
+    """Print it and write the page; a page that cannot be written is said after what can be
+    shown."""
     unwritten = ""
     try:
         page.write_text(study_page(view), encoding="utf-8")

@@ -1,4 +1,5 @@
-"""The parts of a study as the commands that measure them would be asked, at the study's share of its budgets. Pure."""
+"""The parts of a study as the commands that measure them would be asked, at the study's share of
+its budgets. Pure."""
 
 import math
 from collections.abc import Collection
@@ -13,7 +14,8 @@ LEAST_PASS_REQUESTS = 20
 
 
 def question_of(wanted: Study, comparison: StudyComparison, scale: float) -> CompareRequest:
-    """A comparison as `phpdyno compare` asks it. A shorter study gets shorter slots, never below one request for each in flight."""
+    """A comparison as `phpdyno compare` asks it. A shorter study gets shorter slots, never below
+    one request for each in flight."""
     loaded = comparison.metric == "throughput"
     flight = wanted.load.concurrency if loaded else 1
     slot = comparison.slot_requests
@@ -49,12 +51,14 @@ def sweep_question(wanted: Study, sweep: StudySweep, scale: float) -> MeasureReq
 
 
 def pass_requests(wanted: StudyPass, scale: float) -> int:
-    """Requests of a syscall pass; fewer in a shorter study, which changes no count per request that is the same at every request."""
+    """Requests of a syscall pass; fewer in a shorter study, which changes no count per request that
+    is the same at every request."""
     return wanted.requests if scale >= 1 else min(wanted.requests, max(LEAST_PASS_REQUESTS, round(wanted.requests * scale)))
 
 
 def enough(study: Study, name: str, selected: Collection[str], scale: float, enough_s: float) -> str:
-    """Which budget of a study of the `selected` parts gives this comparison or sweep `enough_s` seconds, and which of its own does.
+    """Which budget of a study of the `selected` parts gives this comparison or sweep `enough_s`
+    seconds, and which of its own does.
 
     A longer study has longer slots as well, up to the file's.
     """

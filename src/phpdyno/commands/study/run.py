@@ -1,4 +1,5 @@
-"""phpdyno study: the comparisons, sweeps and syscall passes of a study file, one after the other, each finished one kept."""
+"""phpdyno study: the comparisons, sweeps and syscall passes of a study file, one after the other,
+each finished one kept."""
 
 import time
 from collections.abc import Sequence
@@ -39,10 +40,11 @@ from phpdyno.session.specs import SpecReader
 def study(
     file: Path, *, budget_s: float | None, only: str, runs: Path, argv: Sequence[str], progress: Progress
 ) -> tuple[Path, StudyRecord]:
-    """Carry out a study file; `budget_s` scales the budgets of the comparisons and sweeps that are asked for (`only`) to that sum.
+    """Carry out a study file; `budget_s` scales the budgets of the comparisons and sweeps that are
+    asked for (`only`) to that sum.
 
-    Gives its directory and record. Every name in it is looked up before anything starts. A part that fails is recorded and the rest go on.
-    Raises UsageError.
+    Gives its directory and record. Every name in it is looked up before anything starts. A part
+    that fails is recorded and the rest go on. Raises UsageError.
     """
     runs = check_place(runs)
     asked = load_study(file)
@@ -82,7 +84,8 @@ def study(
 def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progress) -> tuple[Path, StudyRecord]:
     """Go on with the parts that are not done; a finished study is only shown again.
 
-    Raises UsageError, also where code, host or servers are not those of the finished parts; DynoError.
+    Raises UsageError, also where code, host or servers are not those of the finished parts;
+    DynoError.
     """
     run = check_place(run)
     record = read_study(run)
@@ -97,7 +100,8 @@ def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progres
 
 
 def _named(file: Path) -> str:
-    """The study file without a path of this machine: relative to where we are, else only its name."""
+    """The study file without a path of this machine: relative to where we are, else only its
+    name."""
     if not file.is_absolute():
         return str(file)
     here = Path.cwd()
@@ -105,7 +109,8 @@ def _named(file: Path) -> str:
 
 
 def _selected(wanted: Study, only: str) -> set[str]:
-    """Names of the parts that `only` stands for: a part, all parts of an app, of a metric, the sweeps or the syscall passes; '' for all."""
+    """Names of the parts that `only` stands for: a part, all parts of an app, of a metric, the
+    sweeps or the syscall passes; '' for all."""
     tags = {each.name: {each.name, each.app, each.metric} for each in wanted.comparisons}
     tags |= {each.name: {each.name, each.app, "sweep"} for each in wanted.sweeps}
     tags |= {each.name: {each.name, each.app, "syscalls"} for each in wanted.passes}
@@ -119,7 +124,8 @@ def _selected(wanted: Study, only: str) -> set[str]:
 
 
 def check_study(wanted: Study, scale: float) -> tuple[PhpBuild, ...]:
-    """Look up every app and every setting now: the third comparison should not fail over a typing error after ten minutes.
+    """Look up every app and every setting now: the third comparison should not fail over a typing
+    error after ten minutes.
 
     Gives the PHP of every arm. Raises UsageError.
     """
@@ -146,7 +152,8 @@ def check_study(wanted: Study, scale: float) -> tuple[PhpBuild, ...]:
 
 
 class _Turn(Struct, frozen=True):
-    """One part to do: the `number`th of `of`, begun when `before_s` of `total_s` seconds of budget are behind us."""
+    """One part to do: the `number`th of `of`, begun when `before_s` of `total_s` seconds of budget
+    are behind us."""
 
     part: StudyPart
     number: int
@@ -198,7 +205,8 @@ def _go(run: Path, record: StudyRecord, selected: set[str], *, argv: Sequence[st
 def _one(
     run: Path, record: StudyRecord, part: StudyPart, selected: set[str], *, argv: Sequence[str], progress: Progress
 ) -> tuple[StudyPart, tuple[SyscallCounts, ...]]:
-    """Do one part of those `selected`. A fault is that part's: the study goes on, and `--resume` tries it again."""
+    """Do one part of those `selected`. A fault is that part's: the study goes on, and `--resume`
+    tries it again."""
     study, place = record.study, run / part.name
     counts: tuple[SyscallCounts, ...] = ()
     try:
@@ -228,7 +236,8 @@ def _one(
 
 
 def _told(error: DynoError, run: Path) -> str:
-    """What happened and the next step, for a page that names no path of this machine: paths are relative to the study's directory."""
+    """What happened and the next step, for a page that names no path of this machine: paths are
+    relative to the study's directory."""
     said = f"{error.what}; {error.next_step}" if error.next_step else error.what
     return said.replace(f"{run}/", "")
 
@@ -236,9 +245,11 @@ def _told(error: DynoError, run: Path) -> str:
 def _compare(
     question: CompareRequest, place: Path, app: str, then: str, *, origin: Sequence[str], argv: Sequence[str], progress: Progress
 ) -> str:
-    """Go on with what was begun in `place`, else begin. Gives the app's version, which is to be `then` if that is known.
+    """Go on with what was begun in `place`, else begin. Gives the app's version, which is to be
+    `then` if that is known.
 
-    `origin` is the command line that began the study, and so what repeats this; `argv` that of this session.
+    `origin` is the command line that began the study, and so what repeats this; `argv` that of this
+    session.
     """
     begun = begun_in(place)
     if begun is None:

@@ -17,10 +17,11 @@ OPTION = "--with-builds"
 
 
 def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
-    """Names of the finished builds that stand beside this control's PHP, one of each recipe as a drop-in and one that stands alone: the
-    newest that was made for this app alone, else the newest that was made for it and others, else the newest; one that is without a step
-    of its recipe only where no other is there. The most promising come first, since there may be time for some of them only: those that
-    have learnt more, and more of this app. Nothing is compiled for a tune.
+    """Names of the finished builds that stand beside this control's PHP, one of each recipe as a
+    drop-in and one that stands alone: the newest that was made for this app alone, else the newest
+    that was made for it and others, else the newest; one that is without a step of its recipe only
+    where no other is there. The most promising come first, since there may be time for some of them
+    only: those that have learnt more, and more of this app. Nothing is compiled for a tune.
 
     Raises UsageError where there is none.
     """
@@ -38,7 +39,8 @@ def fitting_builds(control: Arm, app: str) -> tuple[str, ...]:
 
 
 def _how_to_try(pairs: Sequence[Build]) -> str:
-    """What to type where no build stands in for the control, and these stand beside binaries of their own version."""
+    """What to type where no build stands in for the control, and these stand beside binaries of
+    their own version."""
     if not pairs:
         return "make one with: phpdyno build --train APP"
     newest = max(pairs, key=lambda build: build.made_at).name
@@ -46,8 +48,8 @@ def _how_to_try(pairs: Sequence[Build]) -> str:
 
 
 def _stands_in(place: Path, build: Build, version: str) -> bool:
-    """Whether a build may be tried beside a PHP of that version and its extensions. (A drop-in for measuring only stands beside binaries
-    of its own version, which are the control then.)"""
+    """Whether a build may be tried beside a PHP of that version and its extensions. (A drop-in for
+    measuring only stands beside binaries of its own version, which are the control then.)"""
     return not (build.alone and build.measuring_only) and not why_outdated(place, build, version)
 
 
@@ -58,7 +60,8 @@ def _promise(build: Build, app: str) -> tuple[int, ...]:
 
 
 def _knows(build: Build, app: str) -> int:
-    """How well a build knows an app: 2 where it was trained or examined on no other, 1 with others, 0 not at all."""
+    """How well a build knows an app: 2 where it was trained or examined on no other, 1 with others,
+    0 not at all."""
     apps = {each.app for each in build.known}
     return 2 if apps == {app} else int(app in apps)
 
@@ -73,5 +76,6 @@ def rebuilt_in(settings: Mapping[str, str]) -> Rebuilt | None:
 
 
 def build_candidates(names: Sequence[str]) -> tuple[Candidate, ...]:
-    """Each build as a change; an arm runs one of them at most. Raises UsageError for one that is gone."""
+    """Each build as a change; an arm runs one of them at most. Raises UsageError for one that is
+    gone."""
     return tuple(Candidate(f"build={name}", place_of_build(name)) for name in names)

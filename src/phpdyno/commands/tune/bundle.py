@@ -26,8 +26,9 @@ def make_tune_bundle(
     preload: str = "",
     preload_root: str = "",
 ) -> Manifest:
-    """Write it. `control` is what the settings were proved on top of, `live` the running pool that it was read from, `preload_root` where
-    the preload script looks for the app ('': nowhere yet). Raises DynoError, UsageError."""
+    """Write it. `control` is what the settings were proved on top of, `live` the running pool that
+    it was read from, `preload_root` where the preload script looks for the app ('': nowhere yet).
+    Raises DynoError, UsageError."""
     php = record.control.php
     place = place_of_live(live.pool, live.files, php.version) if live else debian_place(php.version, site_fpm(php))
     together = [each for each in found.confirmations if each.decision == "adopted" and _adopted(each.settings, found.settings)]
@@ -52,7 +53,8 @@ def make_tune_bundle(
 
 
 def evidence(record: TuneRecord, found: Found) -> tuple[Evidence, ...]:
-    """One for each part that was adopted, by its own goal; a number that was found later may stand in the place of a part's own."""
+    """One for each part that was adopted, by its own goal; a number that was found later may stand
+    in the place of a part's own."""
     parts = [
         structs.replace(each, settings={name: found.settings[name] for name in each.settings})
         for each in found.parts

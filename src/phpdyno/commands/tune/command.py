@@ -36,7 +36,8 @@ def run(options: TuneOptions) -> int:
 
 
 def asked_of(options: TuneOptions) -> TuneRequest:
-    """What is asked, before a log or a workload file is read. Raises UsageError for what cannot be."""
+    """What is asked, before a log or a workload file is read. Raises UsageError for what cannot
+    be."""
     checked_seed(options.seed)
     if options.concurrency is not None and not 1 <= options.concurrency <= MOST_CONCURRENCY:
         raise UsageError(f"{options.concurrency} is not from 1 to {MOST_CONCURRENCY}", where="--concurrency")

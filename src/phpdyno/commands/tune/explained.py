@@ -1,4 +1,5 @@
-"""After a tune: what was found is looked into beside the control, on servers of their own, and the record gets what that showed."""
+"""After a tune: what was found is looked into beside the control, on servers of their own, and the
+record gets what that showed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,14 +24,16 @@ NOTHING_FOUND = "nothing was adopted, so there is no change to be looked into"
 
 
 def tune_and_explain(asked: TuneRequest, *, runs: Path, argv: Sequence[str], progress: Progress, with_builds: bool = False) -> Path:
-    """Tune, and where it was asked for look inside afterwards; gives the run's directory. Raises DynoError."""
+    """Tune, and where it was asked for look inside afterwards; gives the run's directory. Raises
+    DynoError."""
     run = tune(asked, runs=runs, argv=argv, progress=progress, with_builds=with_builds)
     _explain(run, progress)
     return run
 
 
 def resume_and_explain_tune(run: Path, *, progress: Progress) -> Path:
-    """Go on with a tune, or only with looking inside where that alone is left. Raises UsageError where nothing is left to do."""
+    """Go on with a tune, or only with looking inside where that alone is left. Raises UsageError
+    where nothing is left to do."""
     run = check_place(run)
     record = read_tune(run)
     if record.outcome == "finished" and is_left(record):
@@ -57,7 +60,8 @@ def _explain(run: Path, progress: Progress) -> None:
 
 
 def winner_inside(run: Path, record: TuneRecord, progress: Progress) -> ExplainedArms:
-    """What the settings that were found do inside; of a goal under load with as many requests in flight."""
+    """What the settings that were found do inside; of a goal under load with as many requests in
+    flight."""
     settings, asked = record.found.settings, record.asked
     if not settings:
         return ExplainedArms(FOUND, None, NOTHING_FOUND)

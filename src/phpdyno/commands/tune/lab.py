@@ -1,4 +1,5 @@
-"""What all stages of a tune share: the arms that can be made, the plans for them, and heats of fixed blocks."""
+"""What all stages of a tune share: the arms that can be made, the plans for them, and heats of
+fixed blocks."""
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +36,8 @@ SECONDS_SPARE = 1.15
 
 
 class Bases(Struct, frozen=True):
-    """Settings of the control, with the workers that one request in flight wants, and with those that a load wants."""
+    """Settings of the control, with the workers that one request in flight wants, and with those
+    that a load wants."""
 
     cpu: dict[str, str]
     loaded: dict[str, str]
@@ -49,7 +51,8 @@ class Maker(Struct, frozen=True):
 
 
 class TunedApp(Struct, frozen=True):
-    """What the plans say of the app; `original` is its root on this host, None for a built-in one."""
+    """What the plans say of the app; `original` is its root on this host, None for a built-in
+    one."""
 
     name: str
     version: str
@@ -58,7 +61,8 @@ class TunedApp(Struct, frozen=True):
 
 
 class MeasuredPart(Struct, frozen=True):
-    """What the calibration said: what the plans of fixed blocks repeat, and what the budget is made with."""
+    """What the calibration said: what the plans of fixed blocks repeat, and what the budget is made
+    with."""
 
     calibrated: Calibrated
     noise: Noise
@@ -67,7 +71,8 @@ class MeasuredPart(Struct, frozen=True):
 
     @property
     def opening(self) -> float:
-        """How many pairs' time opens a stretch of one arm among others; slots with many requests in flight are long beside it."""
+        """How many pairs' time opens a stretch of one arm among others; slots with many requests in
+        flight are long beside it."""
         slot = self.calibrated.slot_requests
         return OPENING / slot if self.calibrated.metric == "cpu" else 0.0
 
@@ -82,8 +87,9 @@ class Heat(Struct, frozen=True):
 class TuneMeasurer:
     """Makes arms and plans, and measures them.
 
-    `metric` and `margin` are the goal's; `effect` is the margin as the log ratio that blocks are planned for. `memory_kib` is what was free
-    when the tune began, `most_arms` how many are up at once beside a control.
+    `metric` and `margin` are the goal's; `effect` is the margin as the log ratio that blocks are
+    planned for. `memory_kib` is what was free when the tune began, `most_arms` how many are up at
+    once beside a control.
     """
 
     def __init__(self, asked: TuneRequest, app: TunedApp, maker: Maker, parts: Parts, clock: TuneClock, *, memory_kib: int) -> None:
@@ -101,7 +107,8 @@ class TuneMeasurer:
         self._bases = maker.bases
 
     def make_room_for(self, facts: WorkerFacts, worker_kib: int) -> None:
-        """Reckon how many arms fit into memory with what an instance of the control holds: opcache's memory, and each worker its own."""
+        """Reckon how many arms fit into memory with what an instance of the control holds:
+        opcache's memory, and each worker its own."""
         self.most_arms = self._that_fit(instance_kib(self.control(self.metric), facts, worker_kib))
 
     def _that_fit(self, each_kib: int) -> int:
@@ -117,17 +124,20 @@ class TuneMeasurer:
         return self._bases.loaded if metric == "throughput" else self._bases.cpu
 
     def control(self, metric: Metric, more: Mapping[str, str] | None = None) -> Arm:
-        """The control under the load of a metric; with `more` adopted already where a later stage stands on an earlier one."""
+        """The control under the load of a metric; with `more` adopted already where a later stage
+        stands on an earlier one."""
         name = LOADED_CONTROL if metric == "throughput" else CONTROL
         return self._reader.arm(name, self._reader.on_top(self.settings(metric), more or {}), {})
 
     def arm(self, name: str, changes: Mapping[str, str], metric: Metric, more: Mapping[str, str] | None = None) -> Arm:
-        """An arm that differs from that control in `changes`. Raises UsageError for settings that cannot be together."""
+        """An arm that differs from that control in `changes`. Raises UsageError for settings that
+        cannot be together."""
         base = self._reader.on_top(self.settings(metric), more or {})
         return self._reader.arm(name, self._reader.on_top(base, changes), dict(changes))
 
     def clash(self, metric: Metric, more: Mapping[str, str] | None = None) -> Clash:
-        """Which two changes cannot be on together beside that control, each being possible by itself."""
+        """Which two changes cannot be on together beside that control, each being possible by
+        itself."""
         base = self._reader.on_top(self.settings(metric), more or {})
 
         def clashing(one: Candidate, other: Candidate) -> bool:
@@ -175,7 +185,8 @@ class TuneMeasurer:
         return Costs(known.noise, known.pair_s, known.start_s, 0.0, self.most_arms, opening=known.opening)
 
     def blocks(self, known: MeasuredPart, seconds: float, arms: int, *, alpha: float | None = None, contrast: bool = False) -> Allocation:
-        """Blocks of so many arms that decide the margin soonest, `alpha` being that of one interval (default: of the stage)."""
+        """Blocks of so many arms that decide the margin soonest, `alpha` being that of one interval
+        (default: of the stage)."""
         of_one = self.alpha if alpha is None else alpha
         return plan_blocks(seconds, arms, self.costs(known), effect=self.effect, alpha=of_one, contrast=contrast)
 
@@ -200,7 +211,8 @@ class TuneMeasurer:
 
 
 class Heats(Struct, frozen=True):
-    """What heats of one stage said so far: their observations, heat by heat, and the arms that turned out invalid, with the reason."""
+    """What heats of one stage said so far: their observations, heat by heat, and the arms that
+    turned out invalid, with the reason."""
 
     observations: tuple[tuple[Observation, ...], ...] = ()
     invalid: dict[str, str] = field(default_factory=dict)
@@ -228,9 +240,11 @@ def run_heats(
     control: Arm | None = None,
     aa: bool = False,
 ) -> Heats:
-    """Measure `arms` (by name) in heats until `still_open` names none of them any more, or the tune's clock shows `until_s`.
+    """Measure `arms` (by name) in heats until `still_open` names none of them any more, or the
+    tune's clock shows `until_s`.
 
-    The first heat is as long as an interval needs. `aa`: the control against itself is measured beside them, as long as they are.
+    The first heat is as long as an interval needs. `aa`: the control against itself is measured
+    beside them, as long as they are.
     """
     heats, names = Heats(), list(arms)
     heat = first

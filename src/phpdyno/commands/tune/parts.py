@@ -1,4 +1,5 @@
-"""The comparisons of one tune: each has a folder and a journal of its own, and one that was measured before is read instead."""
+"""The comparisons of one tune: each has a folder and a journal of its own, and one that was
+measured before is read instead."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -63,12 +64,14 @@ class Parts:
         self._progress = progress
 
     def begun(self, name: str) -> bool:
-        """Whether a part of this name has a plan: then it is the one that counts, however much time is left by now."""
+        """Whether a part of this name has a plan: then it is the one that counts, however much time
+        is left by now."""
         return any(isinstance(record, Planned) for record in records_of_part(self._run / name))
 
     def measure(self, name: str, make: Callable[[], Plan], *, some: bool = False) -> RunState:
-        """The finished state of a part; `make` gives its plan. Where it was begun before, the plan of then counts, if it asks and tries the
-        same; `some`: as many of these treatments as there was time for. Raises DynoError, Changed, KeyboardInterrupt.
+        """The finished state of a part; `make` gives its plan. Where it was begun before, the plan
+        of then counts, if it asks and tries the same; `some`: as many of these treatments as there
+        was time for. Raises DynoError, Changed, KeyboardInterrupt.
         """
         place = self._run / name
         records = records_of_part(place)
@@ -83,11 +86,13 @@ class Parts:
         return state
 
     def look_before(self, arm: Arm, workload: Workload) -> ReachedFor | None:
-        """What an arm reaches for, told to the onlooker; None where nobody looks. Never a failure."""
+        """What an arm reaches for, told to the onlooker; None where nobody looks. Never a
+        failure."""
         return look_before(self._ground.stage, arm, workload, progress=self._progress)
 
     def loaded_scripts(self, arm: Arm, plan: Plan) -> tuple[str, ...]:
-        """Scripts of the app that an arm has cached once every target was asked for, relative to the app's root. Raises DynoError."""
+        """Scripts of the app that an arm has cached once every target was asked for, relative to
+        the app's root. Raises DynoError."""
         stage = self._ground.stage
         self._progress.phase("looking which scripts the app loads")
         instances = stage.start([arm])
@@ -131,8 +136,8 @@ class Parts:
 
 
 def refuse_other_plan(begun: Plan, now: Plan, *, where: str, some: bool = False) -> None:
-    """Budgets and blocks follow the clock; requests and arms are those that a part began with (`some`: it began with a part of these
-    treatments). Raises Changed."""
+    """Budgets and blocks follow the clock; requests and arms are those that a part began with
+    (`some`: it began with a part of these treatments). Raises Changed."""
     by_name = {arm.name: arm for arm in now.treatments}
     treatments = tuple(by_name.get(arm.name) for arm in begun.treatments) if some else now.treatments
     if (begun.workload, begun.control, begun.treatments) != (now.workload, now.control, treatments):
@@ -146,13 +151,15 @@ def records_of_part(place: Path) -> list[Record]:
 
 
 def spent_in_parts(run: Path) -> float:
-    """Seconds that the parts of a tune took by their journals, which know of what the tune's own record was not told before a hard end."""
+    """Seconds that the parts of a tune took by their journals, which know of what the tune's own
+    record was not told before a hard end."""
     begun = (records_of_part(path.parent) for path in run.glob(f"*/{FILE}"))
     return sum(RunState.replay(records).spent_s for records in begun if records)
 
 
 class PartProgress:
-    """What a part tells, with its name; time counts over the whole tune. Its own notes are those of a step, not of the tune."""
+    """What a part tells, with its name; time counts over the whole tune. Its own notes are those of
+    a step, not of the tune."""
 
     def __init__(self, inner: Progress, name: str, clock: TuneClock) -> None:
         self._inner = inner

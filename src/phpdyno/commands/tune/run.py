@@ -1,4 +1,5 @@
-"""phpdyno tune: from an app to a combination of changes that was proved, and the bundle that carries it."""
+"""phpdyno tune: from an app to a combination of changes that was proved, and the bundle that
+carries it."""
 
 import hashlib
 import time
@@ -37,7 +38,8 @@ BUNDLE = "bundle"
 
 
 def tune(asked: TuneRequest, *, runs: Path, argv: Sequence[str], progress: Progress, with_builds: bool = False) -> Path:
-    """Search, prove, write the bundle; gives the run's directory. What can be refused is refused before anything starts.
+    """Search, prove, write the bundle; gives the run's directory. What can be refused is refused
+    before anything starts.
 
     `with_builds`: builds in the cache that stand in for the control's PHP are tried as well.
     """
@@ -57,7 +59,8 @@ def tune(asked: TuneRequest, *, runs: Path, argv: Sequence[str], progress: Progr
 
 
 def resume_tune(run: Path, *, progress: Progress) -> Path:
-    """Go on with a tune that was interrupted; finished blocks count. Raises UsageError where nothing is left to do."""
+    """Go on with a tune that was interrupted; finished blocks count. Raises UsageError where
+    nothing is left to do."""
     run = check_place(run)
     record = read_tune(run)
     if record.outcome == "finished":
@@ -99,7 +102,8 @@ def digests_of(live: Imported | None) -> dict[str, str]:
 
 
 def refuse_changed_tune(before: TuneRecord, subject: TuneSubject, lab: TuneMeasurer, preflight: Preflight) -> None:
-    """What was measured on another control, app or host may not be mixed with the rest. Raises DynoError."""
+    """What was measured on another control, app or host may not be mixed with the rest. Raises
+    DynoError."""
     refuse_another_host(before.host, preflight.host)
     if before.app_version != lab.app.version:
         raise DynoError("the app has changed since this tune began", where=before.app, next_step="start a new one")

@@ -1,4 +1,5 @@
-"""What one session of a tune stands on: the app prepared, its shared servers started, the host looked at, arms that can be made."""
+"""What one session of a tune stands on: the app prepared, its shared servers started, the host
+looked at, arms that can be made."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -47,7 +48,8 @@ class TuneSubject(Struct, frozen=True):
 
 
 def subject_of(asked: TuneRequest) -> TuneSubject:
-    """Raises UsageError for what cannot be, DynoError where a server is missing: all that can be said before anything starts."""
+    """Raises UsageError for what cannot be, DynoError where a server is missing: all that can be
+    said before anything starts."""
     check_knobs(asked.knobs)
     check_nginx(asked.transport, asked.loaded_concurrency)
     definition = open_source(asked.source)
@@ -64,7 +66,8 @@ def subject_of(asked: TuneRequest) -> TuneSubject:
 
 
 def check_knobs(asked: Sequence[str]) -> None:
-    """Raise UsageError for a knob that the catalogue does not have, or a value that it does not take."""
+    """Raise UsageError for a knob that the catalogue does not have, or a value that it does not
+    take."""
     for each in asked:
         name, given, value = each.partition("=")
         if name not in CATALOGUE:
@@ -80,8 +83,9 @@ def check_knobs(asked: Sequence[str]) -> None:
 def laboratory(
     subject: TuneSubject, run: Path, *, argv: Sequence[str], progress: Progress, before_s: float = 0.0, memory_kib: int = 0
 ) -> Iterator[tuple[TuneMeasurer, Preflight]]:
-    """Everything started that the arms share, for as long as the session lasts; `before_s` of the budget was used up by earlier ones, and
-    `memory_kib` is what was free when the first began (0: now).
+    """Everything started that the arms share, for as long as the session lasts; `before_s` of the
+    budget was used up by earlier ones, and `memory_kib` is what was free when the first began (0:
+    now).
 
     The budget begins once the app is prepared. Raises DynoError.
     """

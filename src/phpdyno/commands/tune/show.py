@@ -10,7 +10,8 @@ from phpdyno.journal.tune import read_tune
 
 
 def report_tune(run: Path, *, json: bool = False) -> TuneView:
-    """Write report.html beside the record of a tune and print the terminal report (or the JSON document); the path comes last."""
+    """Write report.html beside the record of a tune and print the terminal report (or the JSON
+    document); the path comes last."""
     folder = run if run.is_dir() else run.parent
     view = tune_view(read_tune(run), folder.absolute().name)
 

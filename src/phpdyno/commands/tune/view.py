@@ -16,7 +16,8 @@ SCHEMA = "phpdyno.tune/1"
 
 
 class PartView(Struct, frozen=True):
-    """One comparison of the tune; its journal lies in the folder of its name, and `phpdyno report` shows it."""
+    """One comparison of the tune; its journal lies in the folder of its name, and `phpdyno report`
+    shows it."""
 
     name: Annotated[str, Meta(description="The stage, with a number where it has several.")]
     seconds: Annotated[float, Meta(description="Seconds of the budget that it took.")]
@@ -91,7 +92,8 @@ def tune_view(record: TuneRecord, run: str) -> TuneView:
 
 
 def left_out(changes: Sequence[Change]) -> tuple[tuple[str, str], ...]:
-    """What took no part: names joined, and the reason; those with the same reason together, in their order."""
+    """What took no part: names joined, and the reason; those with the same reason together, in
+    their order."""
     by_reason: dict[str, list[str]] = {}
     for each in changes:
         if each.refused:

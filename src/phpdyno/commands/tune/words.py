@@ -1,4 +1,5 @@
-"""What a tune found, in words. A ratio is never said without its interval, or that there is none yet."""
+"""What a tune found, in words. A ratio is never said without its interval, or that there is none
+yet."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -150,7 +150,8 @@ def _replay(file: Path, *, json: bool) -> int:
         if host is not None:
             keeper.add(host, pools)
         ended |= {(each.master, each.pool): each for each in advice}
-    # What was recorded at the end knew the pools' files; a record that was cut short is summed up anew.
+    # What was recorded at the end knew the pools' files; a record that was cut short is summed up
+    # anew.
     found = tuple(ended.get((each.master, each.pool), each) for each in keeper.advice())
     if json:
         for each in found:

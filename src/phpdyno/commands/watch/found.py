@@ -1,4 +1,5 @@
-"""What watching gives, as data: the lines of `--json` and `--record`; docs/reference/watch.md is made of it."""
+"""What watching gives, as data: the lines of `--json` and `--record`; docs/reference/watch.md is
+made of it."""
 
 from typing import Annotated, Literal
 

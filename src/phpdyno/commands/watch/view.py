@@ -36,7 +36,8 @@ def title(host: HostMoment, since_s: float) -> str:
 
 
 def block(pool: PoolMoment, names: Sequence[PoolMoment]) -> Iterator[tuple[str, str]]:
-    """The lines of one pool, each with its name; no line is longer than 80 columns but where a limit has much to say."""
+    """The lines of one pool, each with its name; no line is longer than 80 columns but where a
+    limit has much to say."""
     yield name_of(pool, names), f"{pool.pm or 'php-fpm'}, master {pool.master}, by {pool.source}"
     yield "  workers", _workers(pool)
     yield "  requests", f"{_figure(pool.requests_per_s, 1)}/s, {_queue(pool)}"
@@ -76,7 +77,8 @@ def event(told: Event) -> str:
 
 
 def summary(found: Sequence[Advice], together: str) -> Iterator[str]:
-    """All pools at the end: those that had no request on one line, a warning that several have said once."""
+    """All pools at the end: those that had no request on one line, a warning that several have said
+    once."""
     idle = [each for each in found if each.low is None and not each.requests and len(found) > DETAILED]
     counts = Counter(warning for each in found for warning in each.warnings)
     common = {warning: count for warning, count in counts.items() if count > 1}

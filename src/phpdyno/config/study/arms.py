@@ -15,7 +15,8 @@ Factors = Mapping[str, Mapping[str, str]]
 
 
 class RawArm(Struct, frozen=True, forbid_unknown_fields=True):
-    """An arm as the file has it: `spec` and `levels` come on top of those of the arm that it is based on."""
+    """An arm as the file has it: `spec` and `levels` come on top of those of the arm that it is
+    based on."""
 
     name: str
     based_on: str | None = None
@@ -26,7 +27,8 @@ class RawArm(Struct, frozen=True, forbid_unknown_fields=True):
 def complete_arms(path: Path, factors: Factors, raw: Sequence[RawArm]) -> dict[str, StudyArm]:
     """Every arm by name, in the file's order, with all that it inherits.
 
-    Raises UsageError: a name twice, an arm or a level that does not exist, a cycle, a factor left open, two arms that are the same.
+    Raises UsageError: a name twice, an arm or a level that does not exist, a cycle, a factor left
+    open, two arms that are the same.
     """
     by_name: dict[str, RawArm] = {}
     for number, arm in enumerate(raw):
@@ -41,7 +43,8 @@ def complete_arms(path: Path, factors: Factors, raw: Sequence[RawArm]) -> dict[s
 
 
 def spec_settings(spec: str, *, where: str) -> dict[str, str]:
-    """`ini.a=1;web.b=2` by key. The names are checked by the comparison, which knows the PHP and the app that they are for."""
+    """`ini.a=1;web.b=2` by key. The names are checked by the comparison, which knows the PHP and
+    the app that they are for."""
     settings: dict[str, str] = {}
     for part in (piece.strip() for piece in spec.split(";")):
         if not part:

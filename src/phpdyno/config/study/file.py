@@ -1,4 +1,5 @@
-"""A study file: factors, arms, comparisons, sweeps, syscall passes, and the reference's figures. Data only."""
+"""A study file: factors, arms, comparisons, sweeps, syscall passes, and the reference's figures.
+Data only."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -138,7 +139,8 @@ _KEYS = {
 
 
 def load_study(path: Path) -> Study:
-    """Read and check a study file. Raises UsageError naming the file and the key, with the nearest valid name for an unknown one."""
+    """Read and check a study file. Raises UsageError naming the file and the key, with the nearest
+    valid name for an unknown one."""
     path = path.absolute()
     table = read_toml(path)
     if not table:
@@ -190,7 +192,8 @@ class _Reader:
         )
 
     def builds(self) -> tuple[StudyBuild, ...]:
-        """The builds, and that every arm which names one names one of these, or the PHP that they stand beside."""
+        """The builds, and that every arm which names one names one of these, or the PHP that they
+        stand beside."""
         names = [each.name for each in self.raw.build]
         for number, each in enumerate(self.raw.build):
             key = f"build[{number}]"
@@ -217,7 +220,8 @@ class _Reader:
             self.refuse(key, f"[apps] names no {name!r}", suggestion(name, self.raw.apps))
 
     def app_reference(self, name: str, reference: str) -> str:
-        """A path is relative to the study file; anything else is a built-in name, looked up when the study starts."""
+        """A path is relative to the study file; anything else is a built-in name, looked up when
+        the study starts."""
         if not reference:
             self.refuse(f"apps.{name}", "names nothing", "give a built-in app or the path of an app.toml")
         is_path = "/" in reference or reference.endswith(".toml")

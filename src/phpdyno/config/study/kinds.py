@@ -14,7 +14,8 @@ T = TypeVar("T")
 
 
 def read_kind(path: Path, kind: str, into: type[T], *, called: str, keys: Mapping[str, tuple[str, ...]]) -> T:
-    """Read a study file whose `kind` is this one. `called` names what it studies; `keys` are the valid keys of each table.
+    """Read a study file whose `kind` is this one. `called` names what it studies; `keys` are the
+    valid keys of each table.
 
     Raises UsageError naming the file and the key.
     """

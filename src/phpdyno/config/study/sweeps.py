@@ -53,7 +53,8 @@ def complete_sweep(key: str, raw: RawSweep, arms: Collection[str], refuse: Refus
 def complete_reference(
     key: str, raw: RawReferenceSweep, arms: Collection[str], sweeps: Sequence[StudySweep], refuse: Refuse
 ) -> ReferenceSweep:
-    """The figures of one machine; each is of an arm and a load that some sweep measures, so that it stands beside ours."""
+    """The figures of one machine; each is of an arm and a load that some sweep measures, so that it
+    stands beside ours."""
     for name, by_load in raw.per_s.items():
         if name not in arms:
             refuse(f"{key}.per_s.{name}", f"there is no arm {name!r}", suggestion(name, arms))

@@ -1,4 +1,5 @@
-"""Equal answers: learnt from the control before any timing, asked of every arm before and after each block."""
+"""Equal answers: learnt from the control before any timing, asked of every arm before and after
+each block."""
 
 import time
 from collections.abc import Sequence
@@ -25,18 +26,21 @@ COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
 
 
 class Differing(Struct, frozen=True):
-    """What is wrong with one answer. `lasting`: it is no page of the app's, by its status, text or length, or the arm differs again."""
+    """What is wrong with one answer. `lasting`: it is no page of the app's, by its status, text or
+    length, or the arm differs again."""
 
     what: str
     lasting: bool
 
 
 class AnswerCheck:
-    """Knows what the control answers. `lengths` holds the length class of each target's label once it is learnt; `contended` says what
-    went wrong with first requests because several instances made theirs at once, '' while nothing did.
+    """Knows what the control answers. `lengths` holds the length class of each target's label once
+    it is learnt; `contended` says what went wrong with first requests because several instances
+    made theirs at once, '' while nothing did.
 
-    A page may have a rare variant (a banner, a notice) that was not among the answers learnt, and any arm may be the first to show it: a
-    single answer that differs, and does not again, is told (`passing`) and blamed on nobody.
+    A page may have a rare variant (a banner, a notice) that was not among the answers learnt, and
+    any arm may be the first to show it: a single answer that differs, and does not again, is told
+    (`passing`) and blamed on nobody.
     """
 
     def __init__(self, workload: Workload) -> None:
@@ -64,7 +68,8 @@ class AnswerCheck:
         return self._expectation
 
     def learn(self, control: DrivenInstance) -> tuple[TargetAnswer, ...]:
-        """Fetch every target several times from the control, over more than a second so that a clock shows.
+        """Fetch every target several times from the control, over more than a second so that a
+        clock shows.
 
         Raises DynoError for an answer that may not be timed.
         """
@@ -92,9 +97,10 @@ class AnswerCheck:
     def check(self, lane: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> Comparison:
         """What one arm has answered to every target once, compared with the control's answers.
 
-        `at_once`: it was asked while others were. An answer that differs only then is noted in `contended`, and the arm is asked again; as
-        first requests are made one at a time from then on, an arm whose first answer always differs is found when it has differed in two
-        blocks one after the other. Raises RequestFailed where it gave no answer.
+        `at_once`: it was asked while others were. An answer that differs only then is noted in
+        `contended`, and the arm is asked again; as first requests are made one at a time from then
+        on, an arm whose first answer always differs is found when it has differed in two blocks one
+        after the other. Raises RequestFailed where it gave no answer.
         """
         answers = [self._judged(lane, control, index, response, at_once=at_once) for index, response in enumerate(given)]
         return self._known.compare(answers)  # not before: asking may extend what is known
@@ -123,7 +129,8 @@ class AnswerCheck:
         return alone
 
     def complete(self, lane: DrivenInstance, index: int, response: Response, *, at_once: bool) -> Answer:
-        """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended` too."""
+        """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended`
+        too."""
         try:
             return _complete(lane, self._workload.targets[index].label, response)
         except RequestFailed as failure:
@@ -132,7 +139,8 @@ class AnswerCheck:
             raise
 
     def still_differs(self, lane: DrivenInstance, control: DrivenInstance, turn: int) -> str:
-        """One target, another at every turn, asked of an arm that was equal before; what differs again and again, or ''."""
+        """One target, another at every turn, asked of an arm that was equal before; what differs
+        again and again, or ''."""
         index = turn % len(self._workload.targets)
         label = self._workload.targets[index].label
         answer = self._ask(lane, control, index)  # first: it may extend what is known
@@ -148,8 +156,8 @@ class AnswerCheck:
         return ""
 
     def differing(self, lane: DrivenInstance, control: DrivenInstance, index: int) -> Differing | None:
-        """Ask an arm for one target; what is wrong with that very answer, None where nothing is. Raises RequestFailed where it gives
-        none."""
+        """Ask an arm for one target; what is wrong with that very answer, None where nothing is.
+        Raises RequestFailed where it gives none."""
         answer = _fetch(lane, index, self._workload.targets[index].label)
         found = self._known.differs(index, answer)
         if found and self._relearn(control, index):
@@ -162,12 +170,14 @@ class AnswerCheck:
         return Differing(again or found, lasting=again is not None)
 
     def _outside(self, index: int, answer: Answer) -> str:
-        """Says that an answer is too short or too long to be a page that has something to announce; '' for any other."""
+        """Says that an answer is too short or too long to be a page that has something to announce;
+        '' for any other."""
         bounds, size = self.lengths[self._workload.targets[index].label], len(answer.body)
         return "" if bounds.least <= size <= bounds.most else f"{size} bytes where {bounds.least} to {bounds.most} are expected"
 
     def _ask(self, lane: DrivenInstance, control: DrivenInstance, index: int) -> Answer:
-        """One answer. Where it differs and the control by now differs from itself as well (a clock, a counter), the mask learns that."""
+        """One answer. Where it differs and the control by now differs from itself as well (a clock,
+        a counter), the mask learns that."""
         label = self._workload.targets[index].label
         answer = _fetch(lane, index, label)
         if self._known.differs(index, answer) and self._relearn(control, index):
@@ -175,7 +185,8 @@ class AnswerCheck:
         return answer
 
     def _relearn(self, control: DrivenInstance, index: int) -> bool:
-        """Ask the control once; whether it differs by now from what is known, which is then extended."""
+        """Ask the control once; whether it differs by now from what is known, which is then
+        extended."""
         label = self._workload.targets[index].label
         now = _fetch(control, index, label)
         if not self._known.differs(index, now):

@@ -1,17 +1,22 @@
-"""The bottleneck of one interval: a decision table over shares of core time, workers and queue. Pure, and it always answers."""
+"""The bottleneck of one interval: a decision table over shares of core time, workers and queue.
+Pure, and it always answers."""
 
 from phpdyno.model.runs.bottleneck import Bottleneck, Kind, Load, Shares
 
 FULL = 0.90
-"""A core that is busy for longer has no room: the rest is waking up, and the ticks in which the figures of /proc/stat come."""
+"""A core that is busy for longer has no room: the rest is waking up, and the ticks in which the
+figures of /proc/stat come."""
 STOLEN = 0.10
-"""Of the time in which there was work: where a core could be full with it, the verdict on the app would be one on its neighbours."""
+"""Of the time in which there was work: where a core could be full with it, the verdict on the app
+would be one on its neighbours."""
 MOST = 0.50
 """Of the helpers' full core."""
 STRANGE = 0.10
-"""Of php-fpm's cores: what runs there besides php-fpm and some interrupts; an equal neighbour takes half."""
+"""Of php-fpm's cores: what runs there besides php-fpm and some interrupts; an equal neighbour takes
+half."""
 STRANGE_BESIDE_HELPERS = 0.25
-"""Of theirs: interrupts of the network, where they are accounted apart, are not in the components' figures."""
+"""Of theirs: interrupts of the network, where they are accounted apart, are not in the components'
+figures."""
 QUEUED = 0.50
 """Of the samples: a queue in half of them means that no worker was free for half of the time."""
 ALL_BUSY = 0.95
@@ -19,7 +24,8 @@ ALL_BUSY = 0.95
 
 
 def find_bottleneck(load: Load) -> Bottleneck:
-    """The first row of the table that holds. What spoils the others comes first, what is full before what waits, the load itself last."""
+    """The first row of the table that holds. What spoils the others comes first, what is full
+    before what waits, the load itself last."""
     shares = shares_of(load)
     php_full = shares.php_cores >= FULL
     helper = _full_helper(shares)
@@ -39,9 +45,11 @@ def find_bottleneck(load: Load) -> Bottleneck:
 
 
 def shares_of(load: Load) -> Shares:
-    """Readings as shares. Where the cores themselves were not read, the components that ran there stand for them.
+    """Readings as shares. Where the cores themselves were not read, the components that ran there
+    stand for them.
 
-    Where nginx, database and generator are not in the cores' own figure (a tick late), their sum is the larger one and counts.
+    Where nginx, database and generator are not in the cores' own figure (a tick late), their sum is
+    the larger one and counts.
     """
     php_time = load.duration_ns * len(load.php_cores)
     helper_time = load.duration_ns * len(load.helper_cores)
@@ -51,7 +59,8 @@ def shares_of(load: Load) -> Shares:
     stolen = load.stolen_ns or 0
     wanted = stolen + max(php_cores, helper_cores) if shared else stolen + php_cores + helper_cores
     all_time = load.duration_ns * len(set(load.php_cores) | set(load.helper_cores))
-    # Of cores that were nearly idle a few stolen ticks would make a large share: half of the time counts at least, as in host/clock.py.
+    # Of cores that were nearly idle a few stolen ticks would make a large share: half of the time
+    # counts at least, as in host/clock.py.
     most = max(wanted, all_time // 2, 1)
     return Shares(
         php=load.php_ns / php_time,
@@ -70,14 +79,16 @@ def shares_of(load: Load) -> Shares:
 
 
 def _full_with_stolen(load: Load, shares: Shares) -> bool:
-    """Whether cores would be full if all that was stolen had been taken from them; with room even so, it is not what limits."""
+    """Whether cores would be full if all that was stolen had been taken from them; with room even
+    so, it is not what limits."""
     stolen = load.stolen_ns or 0
     sides = ((shares.php_cores, len(load.php_cores)), (shares.helper_cores, len(load.helper_cores)))
     return any(busy + stolen / (load.duration_ns * cores) >= FULL for busy, cores in sides)
 
 
 def _full_helper(shares: Shares) -> Kind | None:
-    """The helper that fills the helpers' core; None when it has room. A single-threaded helper may be full beside idle cores."""
+    """The helper that fills the helpers' core; None when it has room. A single-threaded helper may
+    be full beside idle cores."""
     if shares.helper_cores < FULL:
         return "generator" if shares.one_generator >= FULL else "web" if shares.one_web >= FULL else None
     used: tuple[tuple[float, Kind], ...] = (

@@ -20,7 +20,8 @@ UNLIMITED = 2**62
 
 
 class DrivenConnector(DrivenInstance):
-    """A lane of operations that change what the server holds: each slot finds it as the first one did."""
+    """A lane of operations that change what the server holds: each slot finds it as the first one
+    did."""
 
     def __init__(self, instance: ConnectorInstance | CeilingInstance, driver: ConnectorDriver | CeilingDriver) -> None:
         super().__init__(instance, driver)
@@ -42,7 +43,8 @@ def driven_instance(
     lengths: Mapping[str, LengthClass],
     keep_conn: bool = False,
 ) -> DrivenInstance:
-    """The instance with a driver for the panel's load. Throughput goes on through failed requests, because it counts the valid ones.
+    """The instance with a driver for the panel's load. Throughput goes on through failed requests,
+    because it counts the valid ones.
 
     `keep_conn`: FastCGI connections are kept for as long as a slot lasts.
     """
@@ -73,7 +75,8 @@ def native_driver(
     max_failures: int,
     threads: int = 1,
 ) -> NativeDriver:
-    """A driver of the whole workload for an instance of servers; its connections are kept where each has a worker to itself."""
+    """A driver of the whole workload for an instance of servers; its connections are kept where
+    each has a worker to itself."""
     if not isinstance(instance, Instance):
         raise TypeError(f"no driver for a {type(instance).__name__}")
     app = instance.app

@@ -1,4 +1,5 @@
-"""The first requests of fresh instances, side by side: they compile every script (most of a warm-up's CPU time), and none is measured."""
+"""The first requests of fresh instances, side by side: they compile every script (most of a
+warm-up's CPU time), and none is measured."""
 
 import contextlib
 import os
@@ -24,8 +25,9 @@ POLL_S = 0.001
 def make_first_requests(lanes: Sequence[DrivenInstance], targets: int, cores: Cores, *, at_once: bool = True) -> list[list[Response]]:
     """Ask every lane for every target once; the answers by lane and target.
 
-    Several lanes `at_once`: meanwhile the instances may use all cores that share the memory of the measured ones (a page stays where it was
-    first touched), and are back on the measured cores afterwards. One request at a time otherwise, and where there is one core.
+    Several lanes `at_once`: meanwhile the instances may use all cores that share the memory of the
+    measured ones (a page stays where it was first touched), and are back on the measured cores
+    afterwards. One request at a time otherwise, and where there is one core.
 
     Raises ArmFailed for an instance whose processes do not come back.
     """
@@ -43,8 +45,8 @@ def make_first_requests(lanes: Sequence[DrivenInstance], targets: int, cores: Co
 
 
 def _first_answers(lane: DrivenInstance, targets: int) -> list[Response]:
-    """A fresh instance's answer to every target. One that hangs is asked no further: each request would wait for half a minute, and what
-    it did not answer to the first stands for all."""
+    """A fresh instance's answer to every target. One that hangs is asked no further: each request
+    would wait for half a minute, and what it did not answer to the first stands for all."""
     given: list[Response] = []
     for target in range(targets):
         given.append(lane.driver.fetch(target))
@@ -55,7 +57,8 @@ def _first_answers(lane: DrivenInstance, targets: int) -> list[Response]:
 
 @contextlib.contextmanager
 def _spread(instance: LiveInstance, wide: Sequence[int], home: Sequence[int]) -> Iterator[None]:
-    """Let an instance's processes run on the cores `wide` for a while, then on `home` again. Raises ArmFailed."""
+    """Let an instance's processes run on the cores `wide` for a while, then on `home` again. Raises
+    ArmFailed."""
     if set(wide) == set(home) or not _move(instance.php_pid, wide):
         yield
         return
@@ -69,11 +72,13 @@ def _spread(instance: LiveInstance, wide: Sequence[int], home: Sequence[int]) ->
 
 
 def _bring_home(instance: LiveInstance, home: Sequence[int]) -> None:
-    """Move an instance's processes to `home`, those included that its leader is forking just now. Raises ArmFailed when some stay away.
+    """Move an instance's processes to `home`, those included that its leader is forking just now.
+    Raises ArmFailed when some stay away.
 
-    A large pool is still being forked when its first worker answers, and the fork that is under way while the leader is moved makes a
-    worker with the leader's former cores, which nobody sees yet. (One of a hundred with a core to itself took half of all requests.)
-    Whoever is seen asleep afterwards has no fork under way.
+    A large pool is still being forked when its first worker answers, and the fork that is under way
+    while the leader is moved makes a worker with the leader's former cores, which nobody sees yet.
+    (One of a hundred with a core to itself took half of all requests.) Whoever is seen asleep
+    afterwards has no fork under way.
     """
     leader, deadline = instance.php_pid, time.monotonic() + HOME_S
     while True:
@@ -94,7 +99,8 @@ def _is_home(leader: int, home: Sequence[int]) -> bool:
 
 
 def _move(leader: int, cores: Sequence[int]) -> bool:
-    """Keep a process and all below it on some cores; parents first, so that what they fork meanwhile follows. False where we may not."""
+    """Keep a process and all below it on some cores; parents first, so that what they fork
+    meanwhile follows. False where we may not."""
     moved: set[int] = set()
     while left := [pid for pid in _tree(leader) if pid not in moved]:
         for pid in left:

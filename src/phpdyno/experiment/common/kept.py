@@ -9,9 +9,11 @@ from phpdyno.server_files.php import most_workers
 
 
 def check_kept(transport: Transport, loads: Iterable[tuple[Arm, int]]) -> None:
-    """Raise UsageError unless FCGI_KEEP_CONN can be set for these arms with so many requests in flight each.
+    """Raise UsageError unless FCGI_KEEP_CONN can be set for these arms with so many requests in
+    flight each.
 
-    A worker that keeps a connection answers nobody else, so whatever goes over another one would wait for ever.
+    A worker that keeps a connection answers nobody else, so whatever goes over another one would
+    wait for ever.
     """
     if transport != "fastcgi":
         what = "only a FastCGI connection is kept or not: HTTP ones always are, and a script has none"

@@ -10,7 +10,8 @@ class Progress(Protocol):
         """A new phase began."""
 
     def note(self, text: str) -> None:
-        """Something that the user should read before the measurement goes on: the plan for the budget.
+        """Something that the user should read before the measurement goes on: the plan for the
+        budget.
 
         A line that is indented goes on with the one before.
         """

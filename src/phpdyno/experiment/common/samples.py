@@ -12,11 +12,13 @@ from phpdyno.journal.writer import cannot_write
 
 
 def save_samples(run: Path, block: int, reading: BlockReading, treatments: tuple[str, ...]) -> str:
-    """Write samples/block-NNNN.npz and give its name relative to the run. Raises DynoError when the disk is full.
+    """Write samples/block-NNNN.npz and give its name relative to the run. Raises DynoError when the
+    disk is full.
 
-    Slot columns (one row per slot): treatment (index into `treatments`), pair, treated (0 control, 1 treatment), first (1 when the slot
-    came first in its pair), php_ns, web_ns, database_ns, host_ns, wall_ns. Request columns: slot (row), target, sent_ns, first_byte_ns,
-    done_ns (CLOCK_MONOTONIC), status, body_bytes, outcome.
+    Slot columns (one row per slot): treatment (index into `treatments`), pair, treated (0 control,
+    1 treatment), first (1 when the slot came first in its pair), php_ns, web_ns, database_ns,
+    host_ns, wall_ns. Request columns: slot (row), target, sent_ns, first_byte_ns, done_ns
+    (CLOCK_MONOTONIC), status, body_bytes, outcome.
     """
     slots: list[tuple[int, ...]] = []
     readings: list[SlotReading] = []

@@ -15,7 +15,8 @@ from phpdyno.servers.facts.meter import Meter
 
 
 class DrivenInstance:
-    """A live instance with the driver that loads it, and how much CPU its processes had used when its last slot was read."""
+    """A live instance with the driver that loads it, and how much CPU its processes had used when
+    its last slot was read."""
 
     def __init__(self, instance: LiveInstance, driver: Driver) -> None:
         self.instance = instance
@@ -29,8 +30,8 @@ class DrivenInstance:
     def start_slot(self) -> None:
         """Set the mark for the first slot; later ones go on from the last.
 
-        Work that goes on after a slot was read (a worker that waits for the database after its response) is thus charged to the same
-        arm's next slot instead of to nobody.
+        Work that goes on after a slot was read (a worker that waits for the database after its
+        response) is thus charged to the same arm's next slot instead of to nobody.
         """
         if self._marks is None:
             self._marks = self._used_ns()
@@ -47,7 +48,8 @@ class DrivenInstance:
 
 
 class SharedMeters(Struct, frozen=True):
-    """Meters of what all instances share: the database (None without one), the whole host, and each service by its name."""
+    """Meters of what all instances share: the database (None without one), the whole host, and each
+    service by its name."""
 
     database: Meter | None
     host: Meter
@@ -57,9 +59,10 @@ class SharedMeters(Struct, frozen=True):
 class SlotReading(Struct, frozen=True):
     """What one slot cost, in nanoseconds of CPU per component and of wall time.
 
-    `drive_ns` is the time from the first request to the last answer, `unfilled_ns` that part of it, summed over the requests that should
-    have been in flight, in which they were not. `failures` counts the requests without a valid answer by kind. `generator_ns` is CPU of the
-    threads that drove, no component's; `services_ns` is by the name of the service.
+    `drive_ns` is the time from the first request to the last answer, `unfilled_ns` that part of it,
+    summed over the requests that should have been in flight, in which they were not. `failures`
+    counts the requests without a valid answer by kind. `generator_ns` is CPU of the threads that
+    drove, no component's; `services_ns` is by the name of the service.
     """
 
     php_ns: int
@@ -80,12 +83,14 @@ class SlotReading(Struct, frozen=True):
         return int(self.samples.outcome.size) - self.failures.total()
 
     def cost_ns(self, metric: Metric) -> float:
-        """What the metric compares: CPU of PHP, or the time that as many valid completions as requests would have taken."""
+        """What the metric compares: CPU of PHP, or the time that as many valid completions as
+        requests would have taken."""
         return float(self.php_ns) if metric == "cpu" else self.drive_ns * self.samples.outcome.size / max(1, self.valid)
 
 
 def measure_slot(lane: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
-    """Drive `sequence` and read the meters once every worker is idle again: work after the response belongs to the request."""
+    """Drive `sequence` and read the meters once every worker is idle again: work after the response
+    belongs to the request."""
     lane.start_slot()
     meters = (shared.database, shared.host, *shared.services.values())
     before = [meter.read_ns() if meter else 0 for meter in meters]
@@ -119,7 +124,8 @@ def measure_slot(lane: DrivenInstance, shared: SharedMeters, sequence: NDArray[n
 
 
 def unfilled_ns(samples: Samples, in_flight: int) -> int:
-    """Nanoseconds in which requests that should have been in flight were not, summed over them; 0 when the generator was never late.
+    """Nanoseconds in which requests that should have been in flight were not, summed over them; 0
+    when the generator was never late.
 
     Up to the last request's sending: how a slot drains afterwards is not the generator's doing.
     """

@@ -1,4 +1,5 @@
-"""What the measuring loop asks of whatever runs the arms: servers of an app, or the host of a script."""
+"""What the measuring loop asks of whatever runs the arms: servers of an app, or the host of a
+script."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -29,7 +30,8 @@ class LiveInstance(Protocol):
         """Facts of the running process. Raises ArmFailed."""
 
     def worker_kib(self) -> int | None:
-        """Private memory of one of its workers, the median over them; None where it may not be read."""
+        """Private memory of one of its workers, the median over them; None where it may not be
+        read."""
 
     def await_idle(self) -> None:
         """Wait until none of its PHP processes is on a CPU."""
@@ -51,8 +53,9 @@ class LiveInstance(Protocol):
 
 
 class RequestFailed(ArmFailed):
-    """A request of an instance that had started failed. It may be chance: several blocks have to fail before it says something of the
-    arm. `crashed` says what of the instance had ended by then, '' when nothing: once it is stopped nobody could tell."""
+    """A request of an instance that had started failed. It may be chance: several blocks have to
+    fail before it says something of the arm. `crashed` says what of the instance had ended by then,
+    '' when nothing: once it is stopped nobody could tell."""
 
     def __init__(self, instance: LiveInstance, words: str) -> None:
         why = instance.complaint()

@@ -1,4 +1,5 @@
-"""On how many threads the generator drives: more than one only where its thread was seen to be the limit."""
+"""On how many threads the generator drives: more than one only where its thread was seen to be the
+limit."""
 
 import math
 from collections.abc import Iterable
@@ -7,13 +8,16 @@ from phpdyno.experiment.common.bottleneck import find_bottleneck
 from phpdyno.model.runs.bottleneck import Load
 
 MOST_THREADS = 4
-"""A single thread asks for tens of thousands of small answers a second: no PHP host of a size that is measured here needs more of them."""
+"""A single thread asks for tens of thousands of small answers a second: no PHP host of a size that
+is measured here needs more of them."""
 
 
 def threads_for(loads: Iterable[Load]) -> int:
-    """Threads for a generator that was seen driving these closed loops on one: more than that only where its thread was the limit.
+    """Threads for a generator that was seen driving these closed loops on one: more than that only
+    where its thread was the limit.
 
-    It then gets the cores that nginx and the database leave of the helpers', at most MOST_THREADS, for all points and all arms alike.
+    It then gets the cores that nginx and the database leave of the helpers', at most MOST_THREADS,
+    for all points and all arms alike.
     """
     full = [load for load in loads if find_bottleneck(load).kind == "generator"]
     return min((_spare(load) for load in full), default=1)

@@ -1,4 +1,5 @@
-"""Warm-up ends on state, not on time: scripts cached, machine code compiled, every target served."""
+"""Warm-up ends on state, not on time: scripts cached, machine code compiled, every target
+served."""
 
 import math
 import time
@@ -22,21 +23,25 @@ STATELESS = (0,)
 
 
 class Steadiness(Struct, frozen=True):
-    """How many rounds in a row must change nothing, and how long a round is to last; one of less than half of it says nothing."""
+    """How many rounds in a row must change nothing, and how long a round is to last; one of less
+    than half of it says nothing."""
 
     rounds: int
     round_ns: int
 
 
 SCRIPTS = Steadiness(rounds=1, round_ns=10_000_000)
-"""A script is cached by the first request that needs it: hello, WordPress, MediaWiki and Symfony cost in the second round what they cost
-in the tenth, so one round that finds everything in place says as much as several."""
+"""A script is cached by the first request that needs it: hello, WordPress, MediaWiki and Symfony
+cost in the second round what they cost in the tenth, so one round that finds everything in place
+says as much as several."""
 MACHINE_CODE = Steadiness(rounds=2, round_ns=60_000_000)
-"""The JIT may rest for a round, and a fast app needs hundreds of requests before its hot code is compiled."""
+"""The JIT may rest for a round, and a fast app needs hundreds of requests before its hot code is
+compiled."""
 
 
 class Warm(Struct, frozen=True):
-    """An instance after warm-up: its worker's facts, and what a request of the mix cost in the last round (wall and CPU, ns)."""
+    """An instance after warm-up: its worker's facts, and what a request of the mix cost in the last
+    round (wall and CPU, ns)."""
 
     facts: WorkerFacts
     request_wall_ns: int
@@ -58,10 +63,12 @@ def warm_up(
     workers: int,
     served: bool = False,
 ) -> Warm:
-    """Serve every target until opcache and JIT change no more, 20 s at most. `served`: it has served each of them once.
+    """Serve every target until opcache and JIT change no more, 20 s at most. `served`: it has
+    served each of them once.
 
-    Idle workers take requests in turn, so what is asked as often as there are `workers` reaches them all: for CPU, which is timed request
-    by request, that is every target; under load each worker serves one of them.
+    Idle workers take requests in turn, so what is asked as often as there are `workers` reaches
+    them all: for CPU, which is timed request by request, that is every target; under load each
+    worker serves one of them.
 
     Raises RequestFailed when a request does (for throughput: when all of a round do).
     """
@@ -73,7 +80,8 @@ def warm_up(
     state = _state_of(lane.instance.read_facts(tuple(env_names))) if served else None
     while True:
         reading = _round(lane, shared, sequence, metric)
-        # A process that has just answered may still be on its CPU, and its time is not counted before it leaves it.
+        # A process that has just answered may still be on its CPU, and its time is not counted
+        # before it leaves it.
         idle = idle + 1 if reading.php_ns <= 0 else 0
         if idle:
             if idle == IDLE_ROUNDS:
@@ -111,12 +119,14 @@ def _state_of(facts: WorkerFacts) -> tuple[int, ...]:
     if facts.opcache is None:
         return STATELESS
     jit = facts.opcache.jit
-    # A trace now and then goes on for long after the bulk is compiled; a page of machine code is where it starts to matter.
+    # A trace now and then goes on for long after the bulk is compiled; a page of machine code is
+    # where it starts to matter.
     return (facts.opcache.scripts, (jit.buffer_free_bytes // NOTABLE_JIT_BYTES) if jit else 0)
 
 
 def mix_wall_ns(samples: Samples, weights: Sequence[float]) -> int:
-    """Mean service time of a request of the weighted mix in nanoseconds; a round asks for every target equally often."""
+    """Mean service time of a request of the weighted mix in nanoseconds; a round asks for every
+    target equally often."""
     share = np.asarray(weights, dtype=np.float64)
     valid = samples.outcome == 0
     service, target = service_ns(samples)[valid].astype(np.float64), samples.target[valid]

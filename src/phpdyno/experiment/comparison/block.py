@@ -1,4 +1,5 @@
-"""One block: the scheduled pairs on one set of live instances, reduced to one observation per treatment."""
+"""One block: the scheduled pairs on one set of live instances, reduced to one observation per
+treatment."""
 
 import math
 import time
@@ -23,9 +24,11 @@ CONTROL = ""
 """The control's key among the treatments' names."""
 NOTHING: Mapping[str, int] = MappingProxyType({})
 FAILS_MORE = 0.01
-"""A block in which a treatment is certain to fail more often than twice the control's share and this is a failed block of it."""
+"""A block in which a treatment is certain to fail more often than twice the control's share and
+this is a failed block of it."""
 CERTAIN = 0.001
-"""Error probability of that. Failures come in bursts, so they are no independent trials; it takes several such blocks to matter."""
+"""Error probability of that. Failures come in bursts, so they are no independent trials; it takes
+several such blocks to matter."""
 
 
 class PairReading(Struct, frozen=True):
@@ -37,10 +40,12 @@ class PairReading(Struct, frozen=True):
 
 
 class BlockReading(Struct, frozen=True):
-    """All pairs of a block that were completed, and which arm failed how (`failed`: arm name to words).
+    """All pairs of a block that were completed, and which arm failed how (`failed`: arm name to
+    words).
 
-    `clock_step_s` is by how much the clock of the day moved against the one that we measure with; `worker_kib` what one worker held for
-    itself at the end, by treatment, the control's under CONTROL.
+    `clock_step_s` is by how much the clock of the day moved against the one that we measure with;
+    `worker_kib` what one worker held for itself at the end, by treatment, the control's under
+    CONTROL.
     """
 
     pairs: tuple[PairReading, ...]
@@ -66,8 +71,9 @@ def measure_block(
 ) -> BlockReading:
     """Measure the pairs in order; steal is that of those `cores` that have work.
 
-    An arm that fails (a request, for CPU; all requests of a slot, or a server that hangs, for throughput) is driven no further. For
-    throughput a treatment that fails far more often than the control has failed too: it answers another mix, the cheap part of it.
+    An arm that fails (a request, for CPU; all requests of a slot, or a server that hangs, for
+    throughput) is driven no further. For throughput a treatment that fails far more often than the
+    control has failed too: it answers another mix, the cheap part of it.
     """
     for lane in (control, *treatments.values()):
         lane.begin()
@@ -107,7 +113,8 @@ def _failed(reading: SlotReading, metric: Metric) -> bool:
 
 
 def fails_more(pairs: Sequence[PairReading]) -> str:
-    """How many requests of a treatment got no valid answer, where that is certain to be more than the control can explain; else ''."""
+    """How many requests of a treatment got no valid answer, where that is certain to be more than
+    the control can explain; else ''."""
     sides = ([entry.control for entry in pairs], [entry.treated for entry in pairs])
     (before, of_before), (failed, of) = ((_failures(side), _requests(side)) for side in sides)
     if not failed:
@@ -132,10 +139,12 @@ def _clock_offset_ns() -> int:
 
 
 def estimate_pairs(pairs: Sequence[PairReading], metric: Metric) -> BlockEstimate:
-    """The estimate over some pairs of one treatment by its metric. Raises ValueError as `estimate_block` does.
+    """The estimate over some pairs of one treatment by its metric. Raises ValueError as
+    `estimate_block` does.
 
-    Throughput is valid completions over time, both in total; the mean over slots, where a slot with few valid answers would weigh as if it
-    had been long, serves for the spread and for what clipping would change.
+    Throughput is valid completions over time, both in total; the mean over slots, where a slot with
+    few valid answers would weigh as if it had been long, serves for the spread and for what
+    clipping would change.
     """
     found = estimate_block([entry.control.cost_ns(metric) for entry in pairs], [entry.treated.cost_ns(metric) for entry in pairs])
     if metric == "cpu":
@@ -147,14 +156,16 @@ def estimate_pairs(pairs: Sequence[PairReading], metric: Metric) -> BlockEstimat
 
 
 def is_measurable(pairs: Sequence[PairReading], metric: Metric) -> bool:
-    """Whether there is anything to compare: a cost on either side. A mix may hold static files, which cost PHP nothing. A slot never costs
-    less than nothing, unless a thread ended in it whose CPU no control group has kept."""
+    """Whether there is anything to compare: a cost on either side. A mix may hold static files,
+    which cost PHP nothing. A slot never costs less than nothing, unless a thread ended in it whose
+    CPU no control group has kept."""
     sides = [e.control.cost_ns(metric) for e in pairs], [e.treated.cost_ns(metric) for e in pairs]
     return all(sum(slots) > 0.0 and min(slots) >= 0.0 for slots in sides)
 
 
 def observe(block: int, treatment: str, reading: BlockReading, *, plan: Plan, metric: Metric, failure: str = "") -> Observation | None:
-    """The observation of one treatment, excluded where a covariate declared beforehand says so; None where nothing can be compared."""
+    """The observation of one treatment, excluded where a covariate declared beforehand says so;
+    None where nothing can be compared."""
     pairs = reading.of(treatment)
     if not is_measurable(pairs, metric):
         return None
@@ -177,7 +188,8 @@ def observe(block: int, treatment: str, reading: BlockReading, *, plan: Plan, me
 
 
 def lag_fraction(pairs: Sequence[PairReading]) -> float:
-    """Share of the driving in which requests that should have been in flight were not: the generator kept the server waiting."""
+    """Share of the driving in which requests that should have been in flight were not: the
+    generator kept the server waiting."""
     return unfilled_share(slot for entry in pairs for slot in (entry.control, entry.treated))
 
 

@@ -1,4 +1,5 @@
-"""What the budget of a panel has to hold: its calibration, and the fewest blocks that make an interval finite. Pure."""
+"""What the budget of a panel has to hold: its calibration, and the fewest blocks that make an
+interval finite. Pure."""
 
 import math
 from collections.abc import Mapping
@@ -29,9 +30,10 @@ ROUNDS = 50
 
 
 class Demand(Struct, frozen=True):
-    """What the seconds of a panel follow from: its load, alpha of a treatment, `request_wall_ns` by arm; seconds until one further instance
-    of the control runs (`up_s`) and is warm from then on (`warm_s`), and until a whole crew is (`overhead_s`); the slot length that was
-    asked for, in requests, and nanoseconds of the shortest slot that its driver can measure."""
+    """What the seconds of a panel follow from: its load, alpha of a treatment, `request_wall_ns` by
+    arm; seconds until one further instance of the control runs (`up_s`) and is warm from then on
+    (`warm_s`), and until a whole crew is (`overhead_s`); the slot length that was asked for, in
+    requests, and nanoseconds of the shortest slot that its driver can measure."""
 
     metric: Metric
     concurrency: int
@@ -45,7 +47,8 @@ class Demand(Struct, frozen=True):
     least_slot_ns: int = 0
 
     def at_best(self, other: "Demand") -> "Demand":
-        """The shorter of the times of two looks at one panel: what holds up a start or a request only makes it longer."""
+        """The shorter of the times of two looks at one panel: what holds up a start or a request
+        only makes it longer."""
         return structs.replace(
             self,
             request_wall_ns={
@@ -65,11 +68,13 @@ class Demand(Struct, frozen=True):
 
     @property
     def least_blocks(self) -> int:
-        """The fewest blocks that make an interval finite, with the mixture that wants the fewest."""
+        """The fewest blocks that make an interval finite, with the mixture that wants the
+        fewest."""
         return least_blocks(self.alpha, MIXTURES[-1])
 
     def block_s(self, slot: int) -> float:
-        """Seconds of a block of the fewest pairs in slots of so many requests, its starts excluded."""
+        """Seconds of a block of the fewest pairs in slots of so many requests, its starts
+        excluded."""
         walls = request_s(self.request_wall_ns, self.concurrency)
         own_s, others = walls[self.control], len(walls) - 1
         opening = opening_requests(others, self.concurrency) if self.concurrency == 1 else 0
@@ -91,8 +96,8 @@ class Demand(Struct, frozen=True):
 
 
 def least_s(demand: Demand, budget_s: float) -> float:
-    """Seconds below which no interval can be finite, whatever the calibration will say: what that itself takes to warm its instances, and
-    the fewest blocks of the fewest, shortest pairs."""
+    """Seconds below which no interval can be finite, whatever the calibration will say: what that
+    itself takes to warm its instances, and the fewest blocks of the fewest, shortest pairs."""
     slot = least_slot(demand.slot_requests, demand.metric, demand.concurrency)
     return demand.further(budget_s) * demand.warm_s + demand.least_blocks * (demand.block_s(slot) + demand.overhead_s)
 
@@ -103,7 +108,8 @@ def calibration_s(budget_s: float) -> float:
 
 
 def calibrating_s(demand: Demand, budget_s: float) -> float:
-    """Seconds that calibrating takes at most: starting its instances, the trace, and pairs that are never too few."""
+    """Seconds that calibrating takes at most: starting its instances, the trace, and pairs that are
+    never too few."""
     spend_s = calibration_s(budget_s)
     trace_s = TRACE_SHARE * spend_s
     pairs_s = max(spend_s - trace_s, demand.aa_s(demand.slot, budget_s))
@@ -111,9 +117,11 @@ def calibrating_s(demand: Demand, budget_s: float) -> float:
 
 
 def enough_s(demand: Demand, *, spent_s: float, share: float) -> int:
-    """The least budget of a run in which this panel, which gets `share` of it, has a finite interval, and some to spare.
+    """The least budget of a run in which this panel, which gets `share` of it, has a finite
+    interval, and some to spare.
 
-    `spent_s` goes before its calibration. A larger budget is calibrated at greater length, so what is enough depends on itself.
+    `spent_s` goes before its calibration. A larger budget is calibrated at greater length, so what
+    is enough depends on itself.
     """
     blocks_s = demand.least_blocks * (demand.block_s(demand.slot) + demand.overhead_s) / share_in_blocks(demand.metric)
     budget_s = 0
@@ -123,9 +131,11 @@ def enough_s(demand: Demand, *, spent_s: float, share: float) -> int:
 
 
 def most_requests(demand: Demand, budget_s: float, left_s: float) -> int:
-    """Requests of the longest slot with which the fewest blocks fit into what a calibration leaves of `left_s` of the panel's budget.
+    """Requests of the longest slot with which the fewest blocks fit into what a calibration leaves
+    of `left_s` of the panel's budget.
 
-    Shorter slots than the noise asks for decide less; longer ones than there is room for decide nothing.
+    Shorter slots than the noise asks for decide less; longer ones than there is room for decide
+    nothing.
     """
     blocks = demand.least_blocks / share_in_blocks(demand.metric)
     room_s = (left_s - calibrating_s(demand, budget_s)) / SPARE - blocks * demand.overhead_s

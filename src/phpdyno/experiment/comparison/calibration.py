@@ -1,4 +1,5 @@
-"""Before the first block: an A/A trace for the slot length, A/A blocks for the noise, and what a start costs."""
+"""Before the first block: an A/A trace for the slot length, A/A blocks for the noise, and what a
+start costs."""
 
 import math
 import time
@@ -32,14 +33,16 @@ CHEAPER = 0.85
 MOST_ALIVE = 4
 MEMORY_SHARE = 0.5
 INSTANCE_KIB = 200 * 1024
-"""What one instance is reckoned with at least: opcache's shared memory of 128 MiB in full, and its processes."""
+"""What one instance is reckoned with at least: opcache's shared memory of 128 MiB in full, and its
+processes."""
 SETTLING_NS = 100_000_000
 SEED = 1_000_003
 """Added to the plan's seed, so that calibration draws other requests than the blocks."""
 
 
 class Calibration(Struct, frozen=True):
-    """What was measured of a panel before its first block; `request_wall_ns` by arm, the control's first."""
+    """What was measured of a panel before its first block; `request_wall_ns` by arm, the control's
+    first."""
 
     slot: SlotChoice
     aa: tuple[Observation, ...]
@@ -50,8 +53,9 @@ class Calibration(Struct, frozen=True):
 
 
 class Calibrator(Struct, frozen=True):
-    """What calibrating a panel needs: what starts further instances of the control, its part of the budget, how many A/A blocks, how long
-    the first crew took to start, and how many requests a slot may have for the blocks to fit."""
+    """What calibrating a panel needs: what starts further instances of the control, its part of the
+    budget, how many A/A blocks, how long the first crew took to start, and how many requests a slot
+    may have for the blocks to fit."""
 
     starter: InstanceSetStart
     shared: SharedMeters
@@ -73,8 +77,8 @@ class Calibrator(Struct, frozen=True):
         trace_s = TRACE_SHARE * spend_s
         slot = fixed_slot(log.plan.slot_requests, panel, wall_ns, trace_s) or self._trace(crew.control, wall_ns, slot_overhead_s, trace_s)
         aa, each_up_s = self._aa(crew, slot, wall_ns, spend_s - trace_s)
-        # Driving takes longer than serving where requests are tiny, and the few requests of a warm-up are dear: plan with what the A/A
-        # slots really took.
+        # Driving takes longer than serving where requests are tiny, and the few requests of a
+        # warm-up are dear: plan with what the A/A slots really took.
         driven_ns = sum(each.control.drive_ns for each in aa) / sum(each.control.requests for each in aa) * panel.concurrency
         stretch = driven_ns / warm.request_wall_ns
         arms = 1 + len(crew.treatments)
@@ -98,8 +102,9 @@ class Calibrator(Struct, frozen=True):
         return float(np.median(seen))
 
     def _settled_wall_ns(self, lane: DrivenInstance, warm_wall_ns: int) -> int:
-        """Service time of a request once it is repeated. Warm-up ends as soon as nothing changes, so that slots sized by it would be too
-        short for an app that is much faster than its first requests. Of an app so slow that few fit into the time, warm-up's stands."""
+        """Service time of a request once it is repeated. Warm-up ends as soon as nothing changes,
+        so that slots sized by it would be too short for an app that is much faster than its first
+        requests. Of an app so slow that few fit into the time, warm-up's stands."""
         count = SETTLING_NS // max(1, warm_wall_ns)
         weights = [target.weight for target in self.starter.log.plan.workload.targets]
         if self.starter.panel.concurrency > 1 or count < len(weights):
@@ -116,7 +121,8 @@ class Calibrator(Struct, frozen=True):
         return max(0.0, (time.monotonic_ns() - start - reading.drive_ns) / 1e9)
 
     def _trace(self, lane: DrivenInstance, request_wall_ns: int, slot_overhead_s: float, spend_s: float) -> SlotChoice:
-        """One instance, slot after slot; each base slot's cost relative to what its targets cost on average."""
+        """One instance, slot after slot; each base slot's cost relative to what its targets cost on
+        average."""
         base = base_requests(request_wall_ns, lane.driver.least_slot_ns)
         count = math.ceil(spend_s / (base * request_wall_ns / 1e9 + slot_overhead_s))
         count = min(MOST_TRACE, max(LEAST_TRACE, count))
@@ -146,8 +152,8 @@ class Calibrator(Struct, frozen=True):
     # ---- noise --------------------------------------------------------------------------------
 
     def _aa(self, crew: InstanceSet, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
-        """A/A blocks, each on a pair of the control's instances of its own, as many at once as memory holds; and the seconds that one of
-        several started at once took."""
+        """A/A blocks, each on a pair of the control's instances of its own, as many at once as
+        memory holds; and the seconds that one of several started at once took."""
         log, panel, blocks = self.starter.log, self.starter.panel, self.aa_blocks
         pair_s = 2.0 * slot.requests * request_wall_ns / 1e9 / panel.concurrency
         pairs = max(LEAST_PAIRS[panel.metric], int(spend_s / blocks / pair_s))
@@ -212,7 +218,8 @@ class Calibrator(Struct, frozen=True):
             self.stage.stop(instances)
 
     def _alive(self, alone_s: float, each_up_s: float, crew: InstanceSet) -> int:
-        """How many crews to start at once: several where that is cheaper per instance and they fit into the memory beside this one."""
+        """How many crews to start at once: several where that is cheaper per instance and they fit
+        into the memory beside this one."""
         if each_up_s > CHEAPER * alone_s:
             return 1
         return crews_that_fit(crew, _free_kib())
@@ -223,13 +230,15 @@ def _free_kib() -> int:
 
 
 def crews_that_fit(crew: InstanceSet, free_kib: int) -> int:
-    """How many crews like the one that is up may be up at once, one at least, with so much memory free beside it."""
+    """How many crews like the one that is up may be up at once, one at least, with so much memory
+    free beside it."""
     held = (instance_kib(each.instance.arm, crew.warm[name].facts, each.instance.worker_kib()) for name, each in crew.lanes.items())
     return min(MOST_ALIVE, that_fit(sum(held), free_kib))
 
 
 def that_fit(each_kib: int, free_kib: int) -> int:
-    """How many of what holds so much each may be up at once with so much memory free, one at least."""
+    """How many of what holds so much each may be up at once with so much memory free, one at
+    least."""
     return max(1, int(MEMORY_SHARE * free_kib / each_kib))
 
 
@@ -239,7 +248,8 @@ def portions(count: int, most: int) -> list[range]:
 
 
 def instance_kib(arm: Arm, facts: WorkerFacts, worker_kib: int | None) -> int:
-    """What a warm instance is reckoned with: opcache's memory in full, and what each of its workers holds for itself (None: not known)."""
+    """What a warm instance is reckoned with: opcache's memory in full, and what each of its workers
+    holds for itself (None: not known)."""
     cache = facts.opcache
     shared_kib = (cache.used_bytes + cache.free_bytes + cache.wasted_bytes) // 1024 if cache else 0
     return max(INSTANCE_KIB, shared_kib + most_workers(arm) * (worker_kib or 0))
@@ -251,9 +261,11 @@ def failed(lane: DrivenInstance, words: str) -> RequestFailed:
 
 
 def _expected(costs: NDArray[np.float64], sequences: NDArray[np.uint32], targets: int) -> NDArray[np.float64]:
-    """What each base slot should cost by the targets in it: least squares over the trace, so that the mix is no noise.
+    """What each base slot should cost by the targets in it: least squares over the trace, so that
+    the mix is no noise.
 
-    With few slots for each target a fit would explain the noise away; then each slot is held to cost the same.
+    With few slots for each target a fit would explain the noise away; then each slot is held to
+    cost the same.
     """
     if targets == 1 or costs.size < SLOTS_PER_TARGET * targets:
         return np.full_like(costs, costs.mean())

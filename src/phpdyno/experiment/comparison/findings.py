@@ -1,4 +1,5 @@
-"""Failures are findings about a treatment, until they are the control's or the database's: then they end the run."""
+"""Failures are findings about a treatment, until they are the control's or the database's: then
+they end the run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,7 +42,8 @@ class Findings:
             )
 
     def invalidate(self, arm: Arm, why: str, *, block: int | None = None) -> None:
-        """A treatment gets no number and is measured no further; the same from a control ends the run."""
+        """A treatment gets no number and is measured no further; the same from a control ends the
+        run."""
         self.require_database()
         if arm.name not in self._treatments:
             raise DynoError(f"the control cannot be measured: {why}", next_step=f"see {self._logs}")
@@ -51,7 +53,8 @@ class Findings:
         self.log.record(Concluded(Verdict(arm.name, "invalid", reason=why, proofs=proofs, metric=metric)))
 
     def take_failures(self, block: int, failed: Mapping[str, str], lanes: Mapping[str, DrivenInstance]) -> None:
-        """Requests that failed while measuring, by arm: one that crashed, or fails too often, is invalid."""
+        """Requests that failed while measuring, by arm: one that crashed, or fails too often, is
+        invalid."""
         if failed:
             self.require_database()
         for name, words in failed.items():

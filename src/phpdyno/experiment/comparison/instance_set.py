@@ -1,4 +1,5 @@
-"""A crew: one live instance of the control and of every open treatment; brought up, checked, warmed up and proved together."""
+"""A crew: one live instance of the control and of every open treatment; brought up, checked, warmed
+up and proved together."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +26,8 @@ from phpdyno.servers.instance import ArmFailed
 
 
 class InstanceSet(Struct, frozen=True):
-    """The lanes of one block after warm-up, what each arm's worker showed, and how long that took."""
+    """The lanes of one block after warm-up, what each arm's worker showed, and how long that
+    took."""
 
     control: DrivenInstance
     treatments: dict[str, DrivenInstance]
@@ -39,8 +41,8 @@ class InstanceSet(Struct, frozen=True):
 
 
 class InstanceSetStart:
-    """Brings crews of one panel up. A treatment that fails on the way is left out and concluded invalid; a failed request alone is
-    counted as if it had happened while measuring."""
+    """Brings crews of one panel up. A treatment that fails on the way is left out and concluded
+    invalid; a failed request alone is counted as if it had happened while measuring."""
 
     def __init__(
         self,
@@ -67,7 +69,8 @@ class InstanceSetStart:
         return self._make_lane(instance)
 
     def bring_up(self, instances: Sequence[LiveInstance]) -> InstanceSet:
-        """The first instance is the control's. Raises RequestFailed when one of its requests does, DynoError when it cannot be measured."""
+        """The first instance is the control's. Raises RequestFailed when one of its requests does,
+        DynoError when it cannot be measured."""
         control, *rest = instances
         block = self.log.state.next_block
         learnt = self.gate.learnt
@@ -107,8 +110,8 @@ class InstanceSetStart:
         return InstanceSet(lane, lanes, warm, time.monotonic() - start)
 
     def make_first_requests(self, lanes: Sequence[DrivenInstance]) -> list[list[Response]]:
-        """The first answers of fresh instances, by lane and target, asked for in an order that is drawn. Raises RequestFailed when the
-        control gives none."""
+        """The first answers of fresh instances, by lane and target, asked for in an order that is
+        drawn. Raises RequestFailed when the control gives none."""
         at_once = not self.gate.contended
         order = draw_order(len(lanes), seed=self.log.plan.seed, block=self.log.state.next_block, stage=1)
         asked = make_first_requests([lanes[place] for place in order], len(self.log.plan.workload.targets), self._cores, at_once=at_once)
@@ -121,7 +124,8 @@ class InstanceSetStart:
         return answers
 
     def warm(self, lane: DrivenInstance, *, asked: bool = False) -> Warm:
-        """Warm one instance up; `asked`: for its answers to every target, one request at a time. Raises ArmFailed when requests fail."""
+        """Warm one instance up; `asked`: for its answers to every target, one request at a time.
+        Raises ArmFailed when requests fail."""
         plan = self.log.plan
         self.log.tick()
         workers = max(self.panel.concurrency, most_workers(lane.instance.arm))
@@ -140,7 +144,8 @@ class InstanceSetStart:
         return warm
 
     def recheck(self, crew: InstanceSet, block: int, turn: int, failed: Sequence[str]) -> None:
-        """After the slots: every arm must still answer as the control; one target a block, all of them in turn."""
+        """After the slots: every arm must still answer as the control; one target a block, all of
+        them in turn."""
         for name, lane in crew.treatments.items():
             if name in failed or name in self.log.state.verdicts:
                 continue

@@ -1,4 +1,5 @@
-"""What happens is journaled, counted and told, in this order; and how much of the budget is spent."""
+"""What happens is journaled, counted and told, in this order; and how much of the budget is
+spent."""
 
 import time
 
@@ -32,11 +33,13 @@ class Logbook:
         self.state.take(record)
 
     def incident(self, arm: str, kind: str, detail: str, *, block: int | None = None) -> None:
-        """Something that happened, in the block that is due unless another is named, and is not a number."""
+        """Something that happened, in the block that is due unless another is named, and is not a
+        number."""
         self.record(Incident(self.state.next_block if block is None else block, arm, kind, detail))
 
     def take_clock(self, step_s: float, *, block: int) -> None:
-        """Take note of how many seconds the clock of the day moved against the steady one: an incident where it was set."""
+        """Take note of how many seconds the clock of the day moved against the steady one: an
+        incident where it was set."""
         if abs(step_s) > CLOCK_STEP_S:
             what = f"the clock of the day was set by {step_s:+.2f} s; we measure with another, but answers may depend on it"
             self.incident("", "clock step", what, block=block)

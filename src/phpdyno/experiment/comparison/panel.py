@@ -1,4 +1,5 @@
-"""The measuring loop of one panel: waves of live crews, a block on each, one observation per treatment and block."""
+"""The measuring loop of one panel: waves of live crews, a block on each, one observation per
+treatment and block."""
 
 import math
 import time
@@ -95,8 +96,9 @@ class PanelRunner:
         return self.log.state.calibrated.get(self.panel.metric)
 
     def calibrate(self) -> None:
-        """Start one crew, and measure what the plan of the blocks rests on; once, and only while something is open. Raises BudgetTooSmall
-        where that of two crews says that nothing can be decided."""
+        """Start one crew, and measure what the plan of the blocks rests on; once, and only while
+        something is open. Raises BudgetTooSmall where that of two crews says that nothing can be
+        decided."""
         if self.calibrated or self.log.plan.fixed or not self.open_treatments():
             return
         while self.found is None and self.open_treatments():
@@ -105,12 +107,14 @@ class PanelRunner:
             with self._live_crews(1) as (instances,), self._chances():
                 up_s = time.monotonic() - began
                 crew = self._starter.bring_up(instances)
-                # One that a chance failure kept out comes along next time: the plan needs to know what its requests take.
+                # One that a chance failure kept out comes along next time: the plan needs to know
+                # what its requests take.
                 if crew.treatments and set(crew.treatments) == set(self.open_treatments()):
                     self.found = self._calibrate(crew, up_s)
 
     def _calibrate(self, crew: InstanceSet, up_s: float) -> Calibration | None:
-        """None where it does not fit by a first look at what starts and requests take: another crew has the last word."""
+        """None where it does not fit by a first look at what starts and requests take: another crew
+        has the last word."""
         plan, arms = self.log.plan, len(crew.lanes)
         first = self._demand is None
         demand = Demand(
@@ -145,7 +149,8 @@ class PanelRunner:
 
     @contextmanager
     def _chances(self) -> Iterator[None]:
-        """A request that fails outside of the slots counts like one in them; any other failure of an arm is final."""
+        """A request that fails outside of the slots counts like one in them; any other failure of
+        an arm is final."""
         block = self.log.state.next_block
         try:
             yield
@@ -160,7 +165,8 @@ class PanelRunner:
         raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self.log.plan.budget_s, enough_s=enough)
 
     def plan(self) -> None:
-        """Plan the blocks, journal and tell it. Raises BudgetTooSmall where nothing can be decided in what is left."""
+        """Plan the blocks, journal and tell it. Raises BudgetTooSmall where nothing can be decided
+        in what is left."""
         found, log = self.found, self.log
         if self.calibrated or not self.open_treatments():
             return
@@ -181,7 +187,8 @@ class PanelRunner:
             log.note(plan.note)
 
     def forecast(self, found: Calibration, effect: float, budget_s: float, share: float = 1.0) -> Calibrated:
-        """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel gets `share`."""
+        """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel
+        gets `share`."""
         plan, panel = self.log.plan, self.panel
         return make_plan(
             PanelGoal(
@@ -207,7 +214,8 @@ class PanelRunner:
         plan, fixed = self.calibrated, self.log.plan.fixed
         if plan is None or self.log.plan.trial or (fixed and self.turn >= fixed.blocks):
             return False
-        # What blocks took is the better forecast: treatments get settled, and not all that a block takes is in the plan.
+        # What blocks took is the better forecast: treatments get settled, and not all that a block
+        # takes is in the plan.
         forecast_s = median(self._recent_s[-RECENT_BLOCKS:]) if self._recent_s else plan.block_s + plan.overhead_s
         return forecast_s <= self.log.left_s()
 
@@ -274,7 +282,8 @@ class PanelRunner:
         return reading
 
     def _carry_over(self, crew: InstanceSet, plan: Calibrated, block: int, turn: int) -> None:
-        """The effects again at other slot lengths, on the same instances: what switching between arms costs."""
+        """The effects again at other slot lengths, on the same instances: what switching between
+        arms costs."""
         if self.panel.concurrency > 1 or self.log.plan.fixed:
             return
         for length in carries_over(plan, turn):
@@ -295,8 +304,8 @@ class PanelRunner:
 
     @contextmanager
     def _live_crews(self, count: int) -> Iterator[list[Sequence[LiveInstance]]]:
-        """`count` crews of the control and every open treatment, or one where so many do not start; a treatment that does not start then is
-        concluded invalid."""
+        """`count` crews of the control and every open treatment, or one where so many do not start;
+        a treatment that does not start then is concluded invalid."""
         by_name = {arm.name: arm for arm in self.panel.treatments}
         drawn = True
         while True:
@@ -305,11 +314,13 @@ class PanelRunner:
                 instances = self._started(arms * count, drawn=drawn)
             except ArmFailed as failure:
                 if count > 1:
-                    # Memory or huge pages for one may be there, and not for several: no fault of the arm's.
+                    # Memory or huge pages for one may be there, and not for several: no fault of
+                    # the arm's.
                     self.log.incident(failure.arm.name, f"{count} crews do not start at once", failure.what)
                     self._at_once = count = 1
                 elif drawn:
-                    # Where there is no room for all, the last one fails. The control comes first where one is to be blamed.
+                    # Where there is no room for all, the last one fails. The control comes first
+                    # where one is to be blamed.
                     drawn = False
                 else:
                     self._findings.invalidate(failure.arm, failure.what)
@@ -321,7 +332,8 @@ class PanelRunner:
             self._bench.stop(instances)
 
     def _started(self, arms: Sequence[Arm], *, drawn: bool) -> list[LiveInstance]:
-        """An instance of each, started in an order that is drawn, or in this one. Raises ArmFailed."""
+        """An instance of each, started in an order that is drawn, or in this one. Raises
+        ArmFailed."""
         if not drawn:
             return list(self._bench.start(arms))
         order = draw_order(len(arms), seed=self.log.plan.seed, block=self.log.state.next_block, stage=0)

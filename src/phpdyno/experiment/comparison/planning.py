@@ -1,4 +1,5 @@
-"""Slot length, length of a block and the promise that follows, from what A/A blocks and one round of every arm said. Pure."""
+"""Slot length, length of a block and the promise that follows, from what A/A blocks and one round
+of every arm said. Pure."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,11 +17,13 @@ from phpdyno.stats.comparison.noise import LEAST_AA_BLOCKS, Noise, estimate_nois
 from phpdyno.stats.comparison.sequence import MIXTURE
 
 BASE_SLOT_NS = 6_000_000
-"""A base slot of the trace is one request, or as many as take 6 ms: what the runner does between slots (80 us) takes 1.3 % of that."""
+"""A base slot of the trace is one request, or as many as take 6 ms: what the runner does between
+slots (80 us) takes 1.3 % of that."""
 MOST_SLOT_S = 0.5
 LEAST_TRACE = 48
 TRACE_OVERRUN = 2.0
-"""A trace of the fewest slots may take so many times what was meant for it; requests dearer than that are measured one by one."""
+"""A trace of the fewest slots may take so many times what was meant for it; requests dearer than
+that are measured one by one."""
 LEAST_PAIRS: dict[Metric, int] = {"cpu": 4, "throughput": 2}
 MOST_BLOCK_S: dict[Metric, float] = {"cpu": 12.0, "throughput": 40.0}
 FEW_AA_BLOCKS, MANY_AA_BLOCKS = 2, 4
@@ -32,8 +35,8 @@ CARRY_OVER_REQUESTS = 20
 
 
 class Timing(Struct, frozen=True):
-    """What starting costs: seconds until a crew (one instance of each arm) is warm, `alive` crews being started at once; and what a
-    slot takes besides its requests."""
+    """What starting costs: seconds until a crew (one instance of each arm) is warm, `alive` crews
+    being started at once; and what a slot takes besides its requests."""
 
     overhead_s: float
     slot_overhead_s: float
@@ -55,10 +58,11 @@ def base_requests(request_wall_ns: int, least_slot_ns: int = 0) -> int:
 def choose_slot(
     costs: Sequence[float], expected: Sequence[float], *, base: int, request_wall_ns: int, slot_overhead_s: float, most: int
 ) -> SlotChoice:
-    """The slot length whose variance x time is least, from base slots of `base` requests that one instance served in a row.
+    """The slot length whose variance x time is least, from base slots of `base` requests that one
+    instance served in a row.
 
-    `costs` are theirs, `expected` what each should have cost by its targets. One base slot where nothing can be told, or where slots of
-    more than `most` requests leave no room for the blocks.
+    `costs` are theirs, `expected` what each should have cost by its targets. One base slot where
+    nothing can be told, or where slots of more than `most` requests leave no room for the blocks.
     """
     points: list[AllanPoint] = []
     for found in allan_deviations(costs, expected):
@@ -75,8 +79,9 @@ def choose_slot(
 def fixed_slot(slot_requests: int | None, panel: Panel, request_wall_ns: int, trace_s: float) -> SlotChoice | None:
     """A slot length that needs no trace; None when it is to be measured.
 
-    The given one (for throughput at least one for each request in flight, which the report says); 20 for each in flight; one request where
-    they are so dear that a trace would take longer than twice its time.
+    The given one (for throughput at least one for each request in flight, which the report says);
+    20 for each in flight; one request where they are so dear that a trace would take longer than
+    twice its time.
     """
     if slot_requests is not None or panel.metric == "throughput" or panel.concurrency > 1:
         return SlotChoice(least_slot(slot_requests, panel.metric, panel.concurrency))
@@ -84,7 +89,8 @@ def fixed_slot(slot_requests: int | None, panel: Panel, request_wall_ns: int, tr
 
 
 def least_slot(slot_requests: int | None, metric: Metric, concurrency: int) -> int:
-    """Requests of the shortest slot that will be measured: the given ones, else 20 for each in flight, or one for CPU of one at a time."""
+    """Requests of the shortest slot that will be measured: the given ones, else 20 for each in
+    flight, or one for CPU of one at a time."""
     if slot_requests is not None:
         return max(slot_requests, concurrency if metric == "throughput" else 1)
     return 1 if metric == "cpu" and concurrency == 1 else REQUESTS_PER_FLIGHT * concurrency
@@ -96,8 +102,8 @@ def request_s(request_wall_ns: Mapping[str, int], concurrency: int) -> dict[str,
 
 
 def aa_blocks(metric: Metric, budget_s: float, start_s: float) -> int:
-    """A/A blocks of a calibration: many where the further instances that they need, each ready after `start_s`, take a tenth of the budget
-    at most."""
+    """A/A blocks of a calibration: many where the further instances that they need, each ready
+    after `start_s`, take a tenth of the budget at most."""
     starts_s = (2 * MANY_AA_BLOCKS - 1) * start_s
     worth = metric == "cpu" and budget_s >= LARGE_BUDGET_S and starts_s <= AA_STARTS_SHARE * budget_s
     return MANY_AA_BLOCKS if worth else FEW_AA_BLOCKS
@@ -112,10 +118,11 @@ def noise_of(aa: Sequence[Observation]) -> Noise:
 
 
 class PanelGoal(Struct, frozen=True):
-    """What the plan of a panel is to achieve: which effect (log ratio) at which alpha within how many seconds.
+    """What the plan of a panel is to achieve: which effect (log ratio) at which alpha within how
+    many seconds.
 
-    `share` is the part of them that is the panel's own: panels take turns, so that a second of its blocks is gone after 1 / share seconds
-    of the run.
+    `share` is the part of them that is the panel's own: panels take turns, so that a second of its
+    blocks is gone after 1 / share seconds of the run.
     """
 
     metric: Metric
@@ -140,7 +147,8 @@ def make_plan(
 ) -> Calibrated:
     """The blocks of one panel. `request_wall_ns` is the service time of one request per arm.
 
-    Equal time for all treatments: an arm with dear requests gets fewer pairs. The promise is that of the median one.
+    Equal time for all treatments: an arm with dear requests gets fewer pairs. The promise is that
+    of the median one.
     """
     metric = wish.metric
     in_blocks = share_in_blocks(metric)
@@ -225,14 +233,16 @@ def share_in_blocks(metric: Metric) -> float:
 
 
 def carry_over_pairs(plan: Calibrated, length: int) -> int:
-    """Pairs of `length` requests per treatment in a block that looks at carry-over: about 20 requests' worth, more where they are cheap."""
+    """Pairs of `length` requests per treatment in a block that looks at carry-over: about 20
+    requests' worth, more where they are cheap."""
     return max(1, CARRY_OVER_REQUESTS // length) if plan.request_wall_ns > BASE_SLOT_NS else max(4, 4 * CARRY_OVER_REQUESTS // length)
 
 
 def carry_over_s(plan: Calibrated, length: int, treatments: Iterable[str]) -> float:
     """Seconds that a block's look at slots of `length` requests takes for these treatments.
 
-    What a request of the control and one of the treatment take follows from how many pairs fit into the treatment's share of a block.
+    What a request of the control and one of the treatment take follows from how many pairs fit into
+    the treatment's share of a block.
     """
     share_s = plan.block_s / len(plan.pairs)
     request_s = sum(share_s / (plan.pairs[name] * plan.slot_requests) for name in treatments)
@@ -240,7 +250,8 @@ def carry_over_s(plan: Calibrated, length: int, treatments: Iterable[str]) -> fl
 
 
 def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
-    """Slot lengths at which the effects of a panel's block number `turn` are looked at besides the plan's own.
+    """Slot lengths at which the effects of a panel's block number `turn` are looked at besides the
+    plan's own.
 
     A tenth of the time goes to them, and not before it is earned.
     """

@@ -1,4 +1,5 @@
-"""Measures one plan on one bench: its panels in turn, until every treatment has a verdict or the budget is spent."""
+"""Measures one plan on one bench: its panels in turn, until every treatment has a verdict or the
+budget is spent."""
 
 import contextlib
 from pathlib import Path
@@ -64,12 +65,14 @@ class Runner:
                 panel.calibrate()
 
     def forecast(self, effect: float, budget_s: float) -> Calibrated | None:
-        """The blocks of the first panel that find `effect` (a fraction) soonest within a budget; None before it is calibrated."""
+        """The blocks of the first panel that find `effect` (a fraction) soonest within a budget;
+        None before it is calibrated."""
         first = self._panels[0]
         return first.forecast(first.found, effect, budget_s) if first.found else None
 
     def measure(self) -> None:
-        """Calibrate all panels, say what can be decided, then blocks until every treatment has a verdict or the budget is spent.
+        """Calibrate all panels, say what can be decided, then blocks until every treatment has a
+        verdict or the budget is spent.
 
         What is open then is concluded as it stands.
         """
@@ -86,7 +89,8 @@ class Runner:
             self.findings.conclude(name, reason=reason)
 
     def _plan(self) -> None:
-        """Plan the blocks of all panels. Where several refuse, the one that asks for most speaks: with less the other would refuse next."""
+        """Plan the blocks of all panels. Where several refuse, the one that asks for most speaks:
+        with less the other would refuse next."""
         refused = []
         for panel in self._panels:
             try:
@@ -105,6 +109,7 @@ class Runner:
         return "the budget is spent"
 
     def _note_spent(self) -> None:
-        """For a resumed session. Where even this cannot be written (a full disk) the fault that is under way says so."""
+        """For a resumed session. Where even this cannot be written (a full disk) the fault that is
+        under way says so."""
         with contextlib.suppress(DynoError):
             self.log.record(Spent(self.log.spent_s()))

@@ -1,4 +1,5 @@
-"""What a run knows so far: read from its journal when it is resumed, kept up to date while it measures."""
+"""What a run knows so far: read from its journal when it is resumed, kept up to date while it
+measures."""
 
 from collections.abc import Iterable
 

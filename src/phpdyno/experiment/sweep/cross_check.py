@@ -1,4 +1,5 @@
-"""A second opinion: other people's generators beside ours on one instance, in turns, and their throughput over ours."""
+"""A second opinion: other people's generators beside ours on one instance, in turns, and their
+throughput over ours."""
 
 import math
 import shutil
@@ -21,7 +22,8 @@ from phpdyno.servers.programs.finding import program_path
 from phpdyno.servers.supervision.tethered import run_tethered
 
 TURNS = 6
-"""Pairs of ours and theirs for each tool: the ratio's mean is then known to a few percent on a shared host."""
+"""Pairs of ours and theirs for each tool: the ratio's mean is then known to a few percent on a
+shared host."""
 TRIAL_IN_FLIGHT = 20
 """Requests of a trial for each in flight: how fast is it here, and does ab keep its connections?"""
 TIMES_AS_LONG = 10
@@ -35,7 +37,8 @@ Drive = Callable[[], float]
 
 
 class CrossCheckSetup(Struct, frozen=True):
-    """What both are to ask for: one target of one instance through nginx, with so many requests in flight, for so long a turn."""
+    """What both are to ask for: one target of one instance through nginx, with so many requests in
+    flight, for so long a turn."""
 
     instance: Instance
     target: Target
@@ -58,14 +61,16 @@ def find_rival(name: Rival) -> str:
 
 
 def checkable(workload: Workload) -> Target | None:
-    """The target that both ask for: of those that wrk and ab can ask for (GET, nothing else sent) and that answer 2xx, since other statuses
-    are failures to them, the one with most weight; None where there is none."""
+    """The target that both ask for: of those that wrk and ab can ask for (GET, nothing else sent)
+    and that answer 2xx, since other statuses are failures to them, the one with most weight; None
+    where there is none."""
     able = [target for target in workload.targets if target.method == "GET" and not target.sends and 200 <= target.status < 300]
     return max(able, key=lambda target: target.weight, default=None)
 
 
 def cross_check(scene: CrossCheckSetup, tool: Rival, chance: np.random.Generator) -> CrossChecked:
-    """Turns of one tool and ours. Where it reports failures there are no ratios, and the record says why."""
+    """Turns of one tool and ours. Where it reports failures there are no ratios, and the record
+    says why."""
     arm = scene.instance.arm.name
     if not scene.instance.keeps(scene.concurrency):
         return CrossChecked(tool, arm, scene.concurrency, (), detail=TOO_FEW)
@@ -91,7 +96,8 @@ def take_turns(ours: Drive, theirs: Drive, *, turns: int, chance: np.random.Gene
 
 
 def _sized(scene: CrossCheckSetup, tool: Rival, path: str) -> tuple[Drive, Drive, bool]:
-    """Both sides for turns of equal length, and whether they keep their connections: where ab cannot, neither do we."""
+    """Both sides for turns of equal length, and whether they keep their connections: where ab
+    cannot, neither do we."""
     trial = TRIAL_IN_FLIGHT * scene.concurrency
     rate = _ours(scene, trial, keep_alive=True)
     kept = True
@@ -112,7 +118,8 @@ def _sized(scene: CrossCheckSetup, tool: Rival, path: str) -> tuple[Drive, Drive
 
 
 def _ours(scene: CrossCheckSetup, requests: int, *, keep_alive: bool) -> float:
-    """Our generator's throughput. Raises DynoError for failed requests, as the others' reports do."""
+    """Our generator's throughput. Raises DynoError for failed requests, as the others' reports
+    do."""
     app = scene.instance.app
     workload = Workload((scene.target,), scene.host)
     targets = native_targets(workload, "http", docroot=app.docroot, front_controller=app.front_controller, lengths={})
@@ -137,7 +144,8 @@ def _wrk(scene: CrossCheckSetup, path: str, seconds: int) -> RivalReport:
 
 
 def _run(argv: Sequence[str], seconds: float) -> str:
-    """Its report. It runs on our cores and ends with us. Raises DynoError where it does not end well."""
+    """Its report. It runs on our cores and ends with us. Raises DynoError where it does not end
+    well."""
     try:
         done = run_tethered(argv, timeout_s=TIMES_AS_LONG * seconds + SPARE_S)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,4 +1,5 @@
-"""What a sweep does in which order and for how long. Pure: everything follows from the plan and what its first round saw."""
+"""What a sweep does in which order and for how long. Pure: everything follows from the plan and
+what its first round saw."""
 
 import math
 import statistics
@@ -20,7 +21,8 @@ from phpdyno.server_files.php import most_workers
 from phpdyno.stats.visits import LEAST_ROUNDS
 
 REQUESTS_IN_FLIGHT = 20
-"""A closed visit has so many requests for each in flight: what its ramp and its end cost is then a few percent."""
+"""A closed visit has so many requests for each in flight: what its ramp and its end cost is then a
+few percent."""
 LEAST_OPEN = 100
 """Requests of an open visit: its 99th percentile wants as many."""
 PILOT_IN_FLIGHT = 5
@@ -34,7 +36,8 @@ NEAR_MOST = 0.9
 RAMP_FROM = 0.5
 """A ramp begins at this part of its mean rate, and ends as far above it."""
 BURSTS, BURST_TIME, BURST_HEIGHT = 4, 0.25, 3.0
-"""So many bursts in a visit, together this part of its time, each at so many times the mean rate; a third of it between them."""
+"""So many bursts in a visit, together this part of its time, each at so many times the mean rate; a
+third of it between them."""
 _HAIR = 1e-9
 
 
@@ -46,8 +49,9 @@ class ArmTurn(Struct, frozen=True):
 
 
 class PilotArm(Struct, frozen=True):
-    """What the first round saw of an arm: throughput at each closed point (per second), how long its start and warm-up took, and what a
-    visit takes besides driving (readings, the discarded requests), seconds; and what was full at each closed point."""
+    """What the first round saw of an arm: throughput at each closed point (per second), how long
+    its start and warm-up took, and what a visit takes besides driving (readings, the discarded
+    requests), seconds; and what was full at each closed point."""
 
     rates: Mapping[Point, float]
     up_s: float
@@ -61,7 +65,8 @@ def closed_points(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def largest(points: Sequence[Point]) -> Point:
-    """The closed point with most requests in flight: memory is read after it. Raises ValueError without a closed point."""
+    """The closed point with most requests in flight: memory is read after it. Raises ValueError
+    without a closed point."""
     return max(closed_points(points), key=lambda point: point.concurrency)
 
 
@@ -71,8 +76,8 @@ def busy_workers(plan: SweepPlan, arm: Arm) -> int:
 
 
 def round_order(plan: SweepPlan, number: int) -> tuple[ArmTurn, ...]:
-    """Arms in random order, and each one's points in a random order of its own; the first round (0) has no open points: their rate follows
-    from it. Rounds are independent draws."""
+    """Arms in random order, and each one's points in a random order of its own; the first round (0)
+    has no open points: their rate follows from it. Rounds are independent draws."""
     generator = _generator(plan.seed, number)
     points = plan.points if number else closed_points(plan.points)
     turns = []
@@ -83,13 +88,15 @@ def round_order(plan: SweepPlan, number: int) -> tuple[ArmTurn, ...]:
 
 
 def sequence_of(plan: SweepPlan, number: int, point: Point, requests: int) -> NDArray[np.uint32]:
-    """Which targets a visit asks for: the same for all arms of a round, in proportion to the weights."""
+    """Which targets a visit asks for: the same for all arms of a round, in proportion to the
+    weights."""
     weights = [target.weight for target in plan.workload.targets]
     return deal(_generator(plan.seed, number, plan.points.index(point), 1), weights, requests)
 
 
 def offsets_of(plan: SweepPlan, number: int, point: Point, requests: int, rate_per_s: float) -> NDArray[np.uint64]:
-    """When the requests of an open visit are due, nanoseconds from its start: the same for all arms of a round, up to their rates."""
+    """When the requests of an open visit are due, nanoseconds from its start: the same for all arms
+    of a round, up to their rates."""
     profile = profile_of(plan.arrivals, rate_per_s, requests / rate_per_s)
     if plan.arrivals == "constant":
         return evenly(profile)
@@ -109,7 +116,8 @@ def profile_of(arrivals: Arrivals, rate_per_s: float, seconds: float) -> tuple[P
 
 
 def pilot_requests(plan: SweepPlan, point: Point, request_wall_ns: int, busy: int) -> int:
-    """Requests of a visit of the first round: half a visit at the throughput of the warm-up, in which `busy` requests were in flight."""
+    """Requests of a visit of the first round: half a visit at the throughput of the warm-up, in
+    which `busy` requests were in flight."""
     rate = busy * 1e9 / max(1, request_wall_ns)
     return max(PILOT_IN_FLIGHT * point.concurrency, math.ceil(PILOT_SHARE * plan.visit_s * rate))
 
@@ -121,9 +129,11 @@ def requests_of(plan: SweepPlan, point: Point, rate_per_s: float) -> int:
 
 
 def saturation(pilot: PilotArm) -> float:
-    """Throughput of a saturated arm, per second: the median of the points whose throughput is near the highest.
+    """Throughput of a saturated arm, per second: the median of the points whose throughput is near
+    the highest.
 
-    The highest one of many short visits is high by luck as well: of nine that differ by 5 % at random, by 7 % on the mean.
+    The highest one of many short visits is high by luck as well: of nine that differ by 5 % at
+    random, by 7 % on the mean.
     """
     most = max(pilot.rates.values())
     return statistics.median(rate for rate in pilot.rates.values() if rate >= NEAR_MOST * most)
@@ -135,7 +145,8 @@ def open_rate(point: Point, pilot: PilotArm) -> float:
 
 
 def lengths_of(plan: SweepPlan, pilots: Mapping[str, PilotArm], spent_s: float, threads: int = 1) -> Lengths:
-    """Requests of every visit, the offered rates, the budget, and the rounds that fit in what is left of it.
+    """Requests of every visit, the offered rates, the budget, and the rounds that fit in what is
+    left of it.
 
     Raises BudgetTooSmall when fewer than three rounds fit: they have no interval.
     """
@@ -159,7 +170,8 @@ def lengths_of(plan: SweepPlan, pilots: Mapping[str, PilotArm], spent_s: float, 
 
 
 def budget_for(plan: SweepPlan, needed_s: float) -> float:
-    """The plan's budget, or, where the fewest rounds need more and the plan lets it grow so far, what they need."""
+    """The plan's budget, or, where the fewest rounds need more and the plan lets it grow so far,
+    what they need."""
     if needed_s <= plan.budget_s or needed_s > plan.most_budget_s:
         return plan.budget_s
     return min(float(_rounded_up(needed_s)), plan.most_budget_s)
@@ -186,7 +198,8 @@ def forecast(plan: SweepPlan, lengths: Lengths, spent_s: float) -> str:
 
 
 def fits(lengths: Lengths, *, done: int, spent_s: float, budget_s: float, round_s: float) -> bool:
-    """Whether to begin another round: none beyond those planned, the promised three in any case, others while they fit."""
+    """Whether to begin another round: none beyond those planned, the promised three in any case,
+    others while they fit."""
     if done >= lengths.rounds:
         return False
     return done < LEAST_ROUNDS or spent_s + round_s <= budget_s

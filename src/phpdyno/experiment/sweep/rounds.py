@@ -1,4 +1,5 @@
-"""Measures a sweep: rounds of fresh instances, each visited at every point, until those that fit in the budget are done."""
+"""Measures a sweep: rounds of fresh instances, each visited at every point, until those that fit in
+the budget are done."""
 
 import statistics
 import time
@@ -44,7 +45,8 @@ from phpdyno.servers.instance import ArmFailed, Instance
 from phpdyno.stats.visits import LEAST_ROUNDS, counting, load_over, throughput_of
 
 MOST_EXTRA = 2
-"""Rounds beyond the planned ones for points whose visits were excluded: what is excluded every time stays without an interval."""
+"""Rounds beyond the planned ones for points whose visits were excluded: what is excluded every time
+stays without an interval."""
 
 
 class SweepClock:
@@ -61,7 +63,8 @@ class SweepClock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock for as long as this is entered: what is done meanwhile is not the budget's."""
+        """Stop the clock for as long as this is entered: what is done meanwhile is not the
+        budget's."""
         began = time.monotonic()
         try:
             yield
@@ -74,7 +77,8 @@ class SweepClock:
 
 
 class Begun(Struct, frozen=True):
-    """What earlier sessions of a sweep have done: how many whole rounds, their visits, and their lengths (None before they are known)."""
+    """What earlier sessions of a sweep have done: how many whole rounds, their visits, and their
+    lengths (None before they are known)."""
 
     rounds: int = 0
     lengths: Lengths | None = None
@@ -114,7 +118,8 @@ class SweepRunner:
         self._visitor = Visitor(plan, bench.cores, shared, driver=self.driver, network_apart=counts_interrupts_apart())
 
     def measure(self) -> None:
-        """All rounds that fit. Raises DynoError when an arm cannot be measured, BudgetTooSmall when fewer than three rounds fit."""
+        """All rounds that fit. Raises DynoError when an arm cannot be measured, BudgetTooSmall when
+        fewer than three rounds fit."""
         with on_cores(self.bench.cores.helpers):
             self._compare_answers()
             lengths = self._begun.lengths
@@ -135,7 +140,8 @@ class SweepRunner:
         self._clock.stop()
 
     def _goes_on(self, lengths: Lengths, done: int, round_s: float) -> bool:
-        """Whether there is another round: while it fits, and where exclusions left a point without an interval and nobody set a budget."""
+        """Whether there is another round: while it fits, and where exclusions left a point without
+        an interval and nobody set a budget."""
         spent_s = self._clock.spent_s()
         if fits(lengths, done=done, spent_s=spent_s, budget_s=self._budget_s, round_s=round_s):
             return True
@@ -161,7 +167,8 @@ class SweepRunner:
 
     @contextmanager
     def running(self, arm: Arm) -> Iterator[tuple[Instance, Warm]]:
-        """A fresh instance of an arm, warm on as many workers as the load keeps busy. Raises ArmFailed."""
+        """A fresh instance of an arm, warm on as many workers as the load keeps busy. Raises
+        ArmFailed."""
         busy = busy_workers(self.plan, arm)
         names = tuple(key.removeprefix("env.") for each in self.plan.arms for key in each.settings if key.startswith("env."))
         with self.bench.running([arm]) as (instance,):
@@ -176,7 +183,8 @@ class SweepRunner:
     # ---- answers ------------------------------------------------------------------------------
 
     def _compare_answers(self) -> None:
-        """Learn the first arm's answers and hold the others' against them. Raises ArmFailed for an arm that answers differently."""
+        """Learn the first arm's answers and hold the others' against them. Raises ArmFailed for an
+        arm that answers differently."""
         first, *others = self.plan.arms
         self.progress.phase("learning the answers")
         with self.bench.running([first]) as (instance,), self._lane(instance) as reference:
@@ -200,7 +208,8 @@ class SweepRunner:
     # ---- rounds -------------------------------------------------------------------------------
 
     def _first_round(self) -> Lengths:
-        """The round that sizes the others; it is not measured. Where the generator's thread was the limit, there is another one on more."""
+        """The round that sizes the others; it is not measured. Where the generator's thread was the
+        limit, there is another one on more."""
         pilots = self._pilots()
         threads = threads_for(load for pilot in pilots.values() for load in pilot.loads)
         if threads > 1:
@@ -284,5 +293,6 @@ class SweepRunner:
 
 
 def reads_memory(number: int) -> bool:
-    """Whether a round reads memory; the others ask for the status page from the start, which would change what is read."""
+    """Whether a round reads memory; the others ask for the status page from the start, which would
+    change what is read."""
     return number % 2 == 1

@@ -1,4 +1,5 @@
-"""One visit: drive one instance at one point of load, and read everything that is to be read of it."""
+"""One visit: drive one instance at one point of load, and read everything that is to be read of
+it."""
 
 import contextlib
 import math
@@ -29,14 +30,17 @@ from phpdyno.servers.facts.pool_status import read_pool_status
 from phpdyno.stats.percentile import percentile
 
 DISCARDED = 10
-"""Requests before an open visit; a closed one has as many as are in flight. They open connections and warm what an idle spell cooled."""
+"""Requests before an open visit; a closed one has as many as are in flight. They open connections
+and warm what an idle spell cooled."""
 EVERY = 2
-"""The status page is asked with every second sample of the queue: 3 times a second, 0.03 % of a core."""
+"""The status page is asked with every second sample of the queue: 3 times a second, 0.03 % of a
+core."""
 LATE_OPEN = "generator late"
 
 
 class VisitOrder(Struct, frozen=True):
-    """What a visit is to send: targets in order, and in an open loop when (nanoseconds from its start), at this rate per second."""
+    """What a visit is to send: targets in order, and in an open loop when (nanoseconds from its
+    start), at this rate per second."""
 
     point: Point
     sequence: NDArray[np.uint32]
@@ -45,14 +49,16 @@ class VisitOrder(Struct, frozen=True):
 
 
 class PoolInstance(LiveInstance, Protocol):
-    """An instance with a pool: where its queue is, and the address of its status page ('' without one)."""
+    """An instance with a pool: where its queue is, and the address of its status page ('' without
+    one)."""
 
     fastcgi: str
     status: str
 
 
 class ScheduledDriver:
-    """An open loop as a driver: its slot is sent at given times, and its columns are kept; all but the slot is the inner one's."""
+    """An open loop as a driver: its slot is sent at given times, and its columns are kept; all but
+    the slot is the inner one's."""
 
     def __init__(self, inner: LoopDriver, offsets_ns: NDArray[np.uint64]) -> None:
         self.concurrency = inner.concurrency
@@ -76,10 +82,12 @@ class ScheduledDriver:
 
 
 class Guest:
-    """A live instance while it is visited: its listen queue stays open, and its status page is asked once that may be.
+    """A live instance while it is visited: its listen queue stays open, and its status page is
+    asked once that may be.
 
-    php-fpm answers for its page with a process of its own, which lives on for 10 s and shares pages with the workers: whoever asks changes
-    everybody's PSS. So an instance is asked from its start (`asking`), or not before its memory was read.
+    php-fpm answers for its page with a process of its own, which lives on for 10 s and shares pages
+    with the workers: whoever asks changes everybody's PSS. So an instance is asked from its start
+    (`asking`), or not before its memory was read.
     """
 
     def __init__(self, instance: PoolInstance, *, asking: bool = False) -> None:
@@ -105,7 +113,8 @@ class Guest:
         return QueueSampler(self.read, cores=cores, seed=seed) if self._queue else None
 
     def read(self) -> QueueLevel:
-        """The queue at this moment; now and then the workers as well. Raises OSError when the socket is gone."""
+        """The queue at this moment; now and then the workers as well. Raises OSError when the
+        socket is gone."""
         if self._queue is None:
             raise OSError("the queue is not open")
         level = self._queue.read()
@@ -117,11 +126,13 @@ class Guest:
         return level
 
     def busy_workers(self) -> float | None:
-        """Mean of the workers that were seen at work since the sampler was made; None when none were looked for."""
+        """Mean of the workers that were seen at work since the sampler was made; None when none
+        were looked for."""
         return math.fsum(self._active) / len(self._active) if self._active else None
 
     def status(self) -> PoolStatus | None:
-        """The status page; None when it may not be asked yet, or does not answer (a pool that just died says so elsewhere)."""
+        """The status page; None when it may not be asked yet, or does not answer (a pool that just
+        died says so elsewhere)."""
         if not self.asking or not self.instance.status:
             return None
         try:
@@ -131,7 +142,8 @@ class Guest:
 
 
 class CoreReading(Struct, frozen=True):
-    """Totals since boot: php-fpm's cores, the helpers', each of both, and the kernel's network (None where it does not tell)."""
+    """Totals since boot: php-fpm's cores, the helpers', each of both, and the kernel's network
+    (None where it does not tell)."""
 
     php: HostCpu
     helpers: HostCpu
@@ -140,7 +152,8 @@ class CoreReading(Struct, frozen=True):
 
 
 class Visitor:
-    """Visits points of instances; what all visits share. `driver` makes one for an instance and so many requests in flight."""
+    """Visits points of instances; what all visits share. `driver` makes one for an instance and so
+    many requests in flight."""
 
     def __init__(
         self,
@@ -158,7 +171,8 @@ class Visitor:
         self._apart = network_apart
 
     def visit(self, guest: Guest, order: VisitOrder, number: int, *, remember: bool = False, opening: bool = True) -> Visit:
-        """One visit of round `number`. `remember`: read the pool's memory after it; from then on the status page is asked.
+        """One visit of round `number`. `remember`: read the pool's memory after it; from then on
+        the status page is asked.
 
         Without `opening` nothing is sent before it: it finds the pool as it is.
         """
@@ -210,7 +224,8 @@ class Visitor:
         )
 
     def _cpu(self, instance: LiveInstance, reading: SlotReading, before: CoreReading, after: CoreReading) -> VisitCpu:
-        """A worker that ended between two readings of schedstat may take some of a tick with it: never less than nothing."""
+        """A worker that ended between two readings of schedstat may take some of a tick with it:
+        never less than nothing."""
         network = network_between(before.network, after.network) if before.network and after.network else None
         return VisitCpu(
             php_ns=max(0, reading.php_ns),
@@ -242,7 +257,8 @@ def target_times(samples: Samples, run: OpenRun | None) -> tuple[TargetTimes, ..
 
 
 def lag_p99_ns(run: OpenRun | None) -> int:
-    """The generator's own lag in an open loop at its 99th percentile, nanoseconds; 0 where nothing was sent."""
+    """The generator's own lag in an open loop at its 99th percentile, nanoseconds; 0 where nothing
+    was sent."""
     if run is None:
         return 0
     lags = lag_ns(run)
@@ -250,7 +266,8 @@ def lag_p99_ns(run: OpenRun | None) -> int:
 
 
 def excluded_for(plan: SweepPlan, steal: float, lag: float, run: OpenRun | None) -> str:
-    """The covariate, declared beforehand, for which a visit does not count; '' when it counts. Failures are no such reason."""
+    """The covariate, declared beforehand, for which a visit does not count; '' when it counts.
+    Failures are no such reason."""
     late = run is not None and response_ns(run).size and is_late(run)
     return block.excluded_for(ExclusionLimits(plan.max_steal, plan.max_lag), "", steal, lag) or (LATE_OPEN if late else "")
 

@@ -1,1 +1,2 @@
-"""What is counted exactly: instructions, the processor's counters, the database's own statistics."""
+"""What is counted exactly: instructions, the processor's counters, the database's own
+statistics."""

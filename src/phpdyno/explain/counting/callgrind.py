@@ -1,6 +1,7 @@
 """What callgrind writes: instructions by function. Pure.
 
-Only what its text has with `--dump-instr=no` and one event; names are given once and stand as numbers from then on.
+Only what its text has with `--dump-instr=no` and one event; names are given once and stand as
+numbers from then on.
 """
 
 import re
@@ -20,9 +21,11 @@ COST = frozenset("0123456789+-*")
 
 
 class Dump(Struct, frozen=True):
-    """Instructions between two dumps: all of them, each function's own, and those together with what it called.
+    """Instructions between two dumps: all of them, each function's own, and those together with
+    what it called.
 
-    `recursive` are functions that come back to themselves: what they call is counted in them more than once.
+    `recursive` are functions that come back to themselves: what they call is counted in them more
+    than once.
     """
 
     total: int
@@ -32,13 +35,15 @@ class Dump(Struct, frozen=True):
 
 
 class _Names:
-    """Numbers of names as they are given; those of files, objects and functions are counted apart."""
+    """Numbers of names as they are given; those of files, objects and functions are counted
+    apart."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
 
     def read(self, kind: str, text: str) -> str:
-        """The name that a text stands for. Raises ValueError for a number that was not given before."""
+        """The name that a text stands for. Raises ValueError for a number that was not given
+        before."""
         match = _NAMED.match(text)
         if match is None:
             return text
@@ -96,7 +101,8 @@ class _Reader:
 
 
 def read_dump(lines: Iterable[str]) -> Dump:
-    """One dump of `--tool=callgrind`. Raises ValueError when it is none, or is cut off before its total."""
+    """One dump of `--tool=callgrind`. Raises ValueError when it is none, or is cut off before its
+    total."""
     reader = _Reader()
     for line in lines:
         reader.take(line.rstrip("\n"))
@@ -109,7 +115,8 @@ def read_dump(lines: Iterable[str]) -> Dump:
 
 
 def _function(place: str, name: str) -> Function:
-    """`execute_ex` of `execute_ex'2`, `write` of `write@@GLIBC_2.2.5`; an address without the zeros before it."""
+    """`execute_ex` of `execute_ex'2`, `write` of `write@@GLIBC_2.2.5`; an address without the zeros
+    before it."""
     plain = _VERSIONED.sub("", _RECURSIVE.sub("", name))
     address = _ADDRESS.match(plain)
     file = "" if place == NO_FILE else PurePath(place).name
@@ -117,7 +124,8 @@ def _function(place: str, name: str) -> Function:
 
 
 def in_cycles(calls: Mapping[Function, Set[Function]]) -> frozenset[Function]:
-    """Functions from which a way along the calls leads back to themselves: strongly connected, after Kosaraju."""
+    """Functions from which a way along the calls leads back to themselves: strongly connected,
+    after Kosaraju."""
     callers: dict[Function, set[Function]] = {}
     for caller, called in calls.items():
         for each in called:
@@ -130,7 +138,8 @@ def in_cycles(calls: Mapping[Function, Set[Function]]) -> frozenset[Function]:
 
 
 def _finished(first: Function, edges: Mapping[Function, Set[Function]], seen: set[Function]) -> list[Function]:
-    """What can be reached from a function and is not seen yet, each after all that it leads to. Calls may be deep, so no recursion."""
+    """What can be reached from a function and is not seen yet, each after all that it leads to.
+    Calls may be deep, so no recursion."""
     if first in seen:
         return []
     seen.add(first)

@@ -1,4 +1,5 @@
-"""The processor's counters per request, by `perf stat` on a warm worker. Virtual machines often have none."""
+"""The processor's counters per request, by `perf stat` on a warm worker. Virtual machines often
+have none."""
 
 import math
 import os
@@ -41,7 +42,8 @@ _OPEN = "anon_inode:[perf_event]"
 
 
 class CannotReadCounters(DynoError):  # noqa: N818 (it names the finding: this host has none to read)
-    """There are no hardware counters here, or we may not read them. Whatever else was asked for goes on."""
+    """There are no hardware counters here, or we may not read them. Whatever else was asked for
+    goes on."""
 
 
 class Count(Struct, frozen=True):
@@ -86,7 +88,8 @@ def counts_in(table: str) -> dict[str, Count]:
 
 @contextmanager
 def counting(supervisor: Supervisor, name: str, pids: Sequence[int], events: Sequence[str], *, perf: str) -> Iterator[CountersRead]:
-    """Count events of processes while the block lasts; the result is filled when it ends. Raises CannotReadCounters."""
+    """Count events of processes while the block lasts; the result is filled when it ends. Raises
+    CannotReadCounters."""
     folder = supervisor.live / "perf"
     folder.mkdir(mode=0o700, exist_ok=True)
     table = folder / f"{name}.csv"
@@ -101,7 +104,8 @@ def counting(supervisor: Supervisor, name: str, pids: Sequence[int], events: Seq
 
 
 def _await_open(child: Child) -> None:
-    """perf says nothing when it begins: it holds its counters open by then. Raises CannotReadCounters."""
+    """perf says nothing when it begins: it holds its counters open by then. Raises
+    CannotReadCounters."""
     deadline = time.monotonic() + ATTACH_S
     while not _holds_counter(child.pid):
         if not child.alive():
@@ -123,7 +127,8 @@ def _holds_counter(pid: int) -> bool:
 def count_events(
     bench: Bench, arm: Arm, shared: SharedMeters, *, events: Sequence[str] = EVENTS, rounds: int = ROUNDS, seed: int = 1, progress: Progress
 ) -> HardwareCounters:
-    """Events per request of an arm's worker, in user space and the kernel, several rounds of requests in their mix.
+    """Events per request of an arm's worker, in user space and the kernel, several rounds of
+    requests in their mix.
 
     Raises CannotReadCounters, ArmFailed when the arm does not start or its requests fail.
     """
@@ -158,7 +163,8 @@ def count_with(
 
 
 def counters_in(arm: str, rounds: Sequence[Mapping[str, Count]], events: Sequence[str], requests: int) -> HardwareCounters:
-    """What rounds of `requests` each say of a request; an event that one of them lacks is absent. Pure. Raises CannotReadCounters."""
+    """What rounds of `requests` each say of a request; an event that one of them lacks is absent.
+    Pure. Raises CannotReadCounters."""
     readings = []
     for event in events:
         if all(event in each for each in rounds):

@@ -1,4 +1,5 @@
-"""Instructions per request of an arm, counted by callgrind on servers of their own. Counts are exact; times under it mean nothing."""
+"""Instructions per request of an arm, counted by callgrind on servers of their own. Counts are
+exact; times under it mean nothing."""
 
 import statistics
 import time
@@ -20,7 +21,8 @@ from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import ArmFailed, Instance
 
 ROUNDS = 5
-"""Each is one difference of two readings for each target; three are the least that show a spread."""
+"""Each is one difference of two readings for each target; three are the least that show a
+spread."""
 LEAST_ROUNDS = 3
 MOST_FUNCTIONS = 40
 ANSWER_NS = 300_000_000_000
@@ -28,7 +30,8 @@ WARM_ROUNDS = 3
 JIT_ROUNDS = 200
 """The JIT compiles a function at its 127th call and a loop at its 64th time round, as it comes."""
 WARM_S = 60.0
-"""The longest warm-up; a page of a large app takes seconds under callgrind, and has its own loops to make its code hot."""
+"""The longest warm-up; a page of a large app takes seconds under callgrind, and has its own loops
+to make its code hot."""
 ONE_WORKER = {
     "pool.pm": "static",
     "pool.pm.max_children": "1",
@@ -38,7 +41,8 @@ ONE_WORKER = {
     "ini.max_execution_time": "0",
     "ini.opcache.huge_code_pages": "0",
 }
-"""One worker that nobody ends for being slow; code that was moved into huge pages would have no names."""
+"""One worker that nobody ends for being slow; code that was moved into huge pages would have no
+names."""
 
 
 class InstructionsRead(Struct, frozen=True):
@@ -50,11 +54,13 @@ class InstructionsRead(Struct, frozen=True):
 
 
 def count_instructions(bench: Bench, arm: Arm, *, rounds: int = ROUNDS, progress: Progress) -> Instructions:
-    """Instructions per request of an arm: an instance of its own under callgrind, one worker, each target asked once a round.
+    """Instructions per request of an arm: an instance of its own under callgrind, one worker, each
+    target asked once a round.
 
-    Asked over FastCGI without a web server between: only PHP is counted. Time: some fifty times a request's own, `rounds` + 3 of each
-    target (200 with a JIT, a minute at most).
-    Raises CannotCount where valgrind is missing or cannot run this arm, ArmFailed when the arm does not start or a request fails.
+    Asked over FastCGI without a web server between: only PHP is counted. Time: some fifty times a
+    request's own, `rounds` + 3 of each target (200 with a JIT, a minute at most). Raises
+    CannotCount where valgrind is missing or cannot run this arm, ArmFailed when the arm does not
+    start or a request fails.
     """
     if is_apache(arm):
         raise CannotCount("only php-fpm's instructions are counted", where=arm.name)
@@ -103,7 +109,8 @@ def _ask(instance: Instance, driver: NativeDriver, place: int) -> None:
 
 
 def _warm(instance: Instance, counter: Counter, driver: NativeDriver, targets: int, progress: Progress) -> tuple[int, tuple[str, ...]]:
-    """Ask for every target until nothing more is cached; how many requests that took, and what to say of it."""
+    """Ask for every target until nothing more is cached; how many requests that took, and what to
+    say of it."""
     deadline = time.monotonic() + WARM_S
     began = _cached(instance)
     wanted = JIT_ROUNDS if began[1] else WARM_ROUNDS
@@ -139,7 +146,8 @@ def _cached(instance: Instance) -> tuple[int, bool]:
 def instructions_in(
     arm: str, targets: Sequence[Target], dumps: Sequence[Sequence[Dump]], warm_requests: int, notes: tuple[str, ...]
 ) -> Instructions:
-    """What rounds (each a dump of every target) say of a request of the mix; functions are those of the round in the middle. Pure."""
+    """What rounds (each a dump of every target) say of a request of the mix; functions are those of
+    the round in the middle. Pure."""
     weights = [target.weight / sum(each.weight for each in targets) for target in targets]
     mixes = tuple(sum(weight * dump.total for weight, dump in zip(weights, row, strict=True)) for row in dumps)
     middle = statistics.median_low(mixes)

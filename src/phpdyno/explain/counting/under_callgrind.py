@@ -1,8 +1,10 @@
-"""php-fpm under valgrind's callgrind: how it is started, and the dump that its worker writes before it accepts each request.
+"""php-fpm under valgrind's callgrind: how it is started, and the dump that its worker writes before
+it accepts each request.
 
-`accept` is where the dumps are made because every build calls it, once a request and from a library, so that no compiler can have put it
-into its caller; between two of them lies exactly one request, with what is done after its answer. No other process has to ask the worker
-for anything, so that neither its PID namespace nor its account stands between.
+`accept` is where the dumps are made because every build calls it, once a request and from a
+library, so that no compiler can have put it into its caller; between two of them lies exactly one
+request, with what is done after its answer. No other process has to ask the worker for anything, so
+that neither its PID namespace nor its account stands between.
 """
 
 import re
@@ -28,7 +30,8 @@ _DUMP = re.compile(r"cg\.(\d+)\.(\d+)")
 
 
 class CannotCount(DynoError):  # noqa: N818 (it names the finding: instructions cannot be counted here)
-    """Instructions cannot be counted here: valgrind is missing, or does not run this arm. Whatever else was asked for goes on."""
+    """Instructions cannot be counted here: valgrind is missing, or does not run this arm. Whatever
+    else was asked for goes on."""
 
 
 def find_valgrind() -> str:
@@ -40,7 +43,8 @@ def find_valgrind() -> str:
 
 
 def fixed_addresses() -> tuple[str, ...]:
-    """The words that start a program without address-space randomisation; none where the host forbids that (some containers do)."""
+    """The words that start a program without address-space randomisation; none where the host
+    forbids that (some containers do)."""
     try:
         words = (find_program("setarch"), "-R")
         return words if told([*words, "/bin/true"]).returncode == 0 else ()
@@ -68,7 +72,8 @@ class Counter:
         self._last: dict[int, int] = {}
 
     def forget(self, master: int) -> None:
-        """Remove all dumps, once the worker has written the one of its last request. Raises DynoError."""
+        """Remove all dumps, once the worker has written the one of its last request. Raises
+        DynoError."""
         self._await_rest(master)
         for path in self._folder.iterdir():
             match = _DUMP.fullmatch(path.name)
@@ -77,7 +82,8 @@ class Counter:
                 path.unlink()
 
     def take(self, master: int) -> Dump:
-        """The dump of the request that was just answered, which is removed. Raises DynoError: none comes, or not just one."""
+        """The dump of the request that was just answered, which is removed. Raises DynoError: none
+        comes, or not just one."""
         self._await_rest(master)
         deadline = time.monotonic() + DUMP_S
         while not (found := self._fresh()):
@@ -102,7 +108,8 @@ class Counter:
         return found
 
     def _await_rest(self, master: int) -> None:
-        """Wait until the worker sleeps and goes on sleeping: its dump is written before it waits for the next request."""
+        """Wait until the worker sleeps and goes on sleeping: its dump is written before it waits
+        for the next request."""
         deadline = time.monotonic() + DUMP_S
         quiet = 0
         while quiet < QUIET_LOOKS:

@@ -1,4 +1,5 @@
-"""What MariaDB did for an app's requests, by its own count: `userstat` switched on for a pass and off again."""
+"""What MariaDB did for an app's requests, by its own count: `userstat` switched on for a pass and
+off again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,7 +36,8 @@ class UserstatRead(Struct):
 
 @contextmanager
 def counted(supervisor: Supervisor, socket: Path) -> Iterator[UserstatRead]:
-    """Let the MariaDB at this socket count while the block lasts. Raises DynoError where it refuses."""
+    """Let the MariaDB at this socket count while the block lasts. Raises DynoError where it
+    refuses."""
     _ask(supervisor, socket, "SET GLOBAL userstat=1; FLUSH USER_STATISTICS")
     found = UserstatRead()
     with _switching_off(supervisor, socket):

@@ -1,7 +1,9 @@
-"""Names of the code that PHP's JIT makes: it tells them in a file for perf, which perf itself does not find.
+"""Names of the code that PHP's JIT makes: it tells them in a file for perf, which perf itself does
+not find.
 
-The file is named by the process that opened it: php-fpm's master, for all its workers, by the number that it has in its own PID namespace;
-perf looks for the worker's, as the host counts. So it is read here.
+The file is named by the process that opened it: php-fpm's master, for all its workers, by the
+number that it has in its own PID namespace; perf looks for the worker's, as the host counts. So it
+is read here.
 """
 
 import re
@@ -25,7 +27,8 @@ _FUNCTION = re.compile(r"JIT\$(?!\$)(.+)$")
 
 
 def told_to_perf(arm: Arm, supervisor: Supervisor) -> Arm:
-    """An arm whose JIT, where it has one, tells the names of its code; unchanged without a bottle: the host's /tmp would keep them."""
+    """An arm whose JIT, where it has one, tells the names of its code; unchanged without a bottle:
+    the host's /tmp would keep them."""
     if supervisor.no_bottle:
         return arm
     return structs.replace(arm, settings={**arm.settings, DEBUG: PERF_MAP})
@@ -35,7 +38,8 @@ class JitMap:
     """What lies where in the JIT's buffer."""
 
     def __init__(self, text: str = "") -> None:
-        """`text` as perf's maps are: start and length in hexadecimal, and a name. Of code that lies where other code lay, the newest."""
+        """`text` as perf's maps are: start and length in hexadecimal, and a name. Of code that lies
+        where other code lay, the newest."""
         found: dict[int, tuple[int, str]] = {}
         for line in text.splitlines():
             match = _LINE.match(line)
@@ -46,7 +50,8 @@ class JitMap:
         self._ends = [found[start] for start in self._starts]
 
     def name(self, address: int) -> str:
-        """The PHP function that an address is in, HELPER for what belongs to none; '' where nothing is known of it."""
+        """The PHP function that an address is in, HELPER for what belongs to none; '' where nothing
+        is known of it."""
         place = bisect_right(self._starts, address) - 1
         if place < 0:
             return ""
@@ -55,13 +60,15 @@ class JitMap:
 
 
 def php_name(symbol: str) -> str:
-    """`WP_Hook::apply_filters` of `TRACE-53$WP_Hook::apply_filters$299` and of `JIT$WP_Hook::apply_filters`."""
+    """`WP_Hook::apply_filters` of `TRACE-53$WP_Hook::apply_filters$299` and of
+    `JIT$WP_Hook::apply_filters`."""
     match = _TRACE.match(symbol) or _FUNCTION.match(symbol)
     return match[1] if match else HELPER
 
 
 def read_jit_map(pids: Sequence[int]) -> JitMap:
-    """What the masters of these workers, or they themselves, wrote for perf in the bottle; empty where there is nothing to read."""
+    """What the masters of these workers, or they themselves, wrote for perf in the bottle; empty
+    where there is nothing to read."""
     texts: dict[Path, str] = {}
     for pid in pids:
         for number in _own_numbers(pid):

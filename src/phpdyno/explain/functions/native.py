@@ -1,4 +1,5 @@
-"""Functions in which a pool's workers spend their CPU time, sampled by perf's software clock, which every VM has."""
+"""Functions in which a pool's workers spend their CPU time, sampled by perf's software clock, which
+every VM has."""
 
 import contextlib
 import re
@@ -35,7 +36,8 @@ Samples = dict[tuple[str, str], int]
 
 
 class CannotSample(DynoError):  # noqa: N818 (it names the finding: this host does not let us look)
-    """Functions cannot be sampled here: perf is missing or forbidden. Whatever else was asked for goes on."""
+    """Functions cannot be sampled here: perf is missing or forbidden. Whatever else was asked for
+    goes on."""
 
 
 class Sampled(Struct):
@@ -55,7 +57,8 @@ def find_perf() -> str:
 
 @contextlib.contextmanager
 def sampling(supervisor: Supervisor, name: str, pids: Sequence[int]) -> Iterator[Sampled]:
-    """Sample processes while the block lasts; the result is filled when it ends. Raises CannotSample."""
+    """Sample processes while the block lasts; the result is filled when it ends. Raises
+    CannotSample."""
     folder = supervisor.live / "perf"
     folder.mkdir(mode=0o700, exist_ok=True)
     data = folder / f"{name}.data"
@@ -97,7 +100,8 @@ def _await_attached(child: Child, data: Path) -> None:
 
 
 def samples_in(report: str, jit: JitMap = NO_MAP) -> Samples:
-    """The rows of `perf report -F sample,dso,symbol -t '|'`, parts of one function together; `jit` has names for code without a file."""
+    """The rows of `perf report -F sample,dso,symbol -t '|'`, parts of one function together; `jit`
+    has names for code without a file."""
     found: Samples = {}
     for line in report.splitlines():
         row = _ROW.match(line)
@@ -124,7 +128,8 @@ def function_of(symbol: str) -> str:
 def hot_pass(
     names: tuple[str, str], samples: tuple[Samples, Samples], cpu_us: tuple[float, float], requests: int, programs: Mapping[str, str]
 ) -> HotPass:
-    """Both arms' samples as microseconds per request, by their CPU per request. `programs` gives files one name in both arms. Pure.
+    """Both arms' samples as microseconds per request, by their CPU per request. `programs` gives
+    files one name in both arms. Pure.
 
     Raises ValueError where an arm has no samples.
     """

@@ -1,6 +1,8 @@
-"""PHP functions in which an arm's requests spend their time: a warm worker's stack, read from its memory in requests of its mix.
+"""PHP functions in which an arm's requests spend their time: a warm worker's stack, read from its
+memory in requests of its mix.
 
-Nothing is loaded into PHP. The worker stands still for each look, 10 to 100 µs of a millisecond, at moments that are drawn by chance.
+Nothing is loaded into PHP. The worker stands still for each look, 10 to 100 µs of a millisecond, at
+moments that are drawn by chance.
 """
 
 import math
@@ -60,7 +62,8 @@ UNREAD = "{:.0f} % of the looks met what could not be read as a stack"
 
 
 class Looks(Struct):
-    """What one worker's stack was found to be; `unread` are looks that met no stack. `refused`: why it may not be looked at."""
+    """What one worker's stack was found to be; `unread` are looks that met no stack. `refused`: why
+    it may not be looked at."""
 
     wall: Counter[Frames] = field(default_factory=Counter)
     cpu: Counter[Frames] = field(default_factory=Counter)
@@ -71,7 +74,8 @@ class Looks(Struct):
 
 
 def refuse_unreadable(arm: Arm) -> None:
-    """Raises CannotProfile for an arm whose PHP tells nobody where its stack is, before anything starts."""
+    """Raises CannotProfile for an arm whose PHP tells nobody where its stack is, before anything
+    starts."""
     if is_apache(arm):
         raise CannotProfile("only php-fpm's requests are sampled", where=arm.name)
     globals_in(Path(arm.php.fpm))
@@ -80,9 +84,11 @@ def refuse_unreadable(arm: Arm) -> None:
 def sample_functions(
     bench: Bench, arm: Arm, shared: SharedMeters, *, seconds: float = SECONDS, seed: int = 1, progress: Progress
 ) -> PhpProfile:
-    """PHP functions of an arm by wall and by CPU time: an instance of its own, one worker, requests in their mix.
+    """PHP functions of an arm by wall and by CPU time: an instance of its own, one worker, requests
+    in their mix.
 
-    Takes a warm-up and about `seconds` of requests. Raises CannotProfile, ArmFailed when the arm does not start or its requests fail.
+    Takes a warm-up and about `seconds` of requests. Raises CannotProfile, ArmFailed when the arm
+    does not start or its requests fail.
     """
     refuse_unreadable(arm)
     workload = bench.app_of(arm).workload
@@ -90,7 +96,8 @@ def sample_functions(
     one = structs.replace(arm, settings={**arm.settings, **ONE_WORKER})
     with on_cores(bench.cores.helpers), bench.running([one]) as (instance,), _memory_of(instance) as memory:
         layout = _layout_of(bench, instance, memory)
-        # Without a web server between, which would keep the core that the looks are made from busy at just the times when PHP begins.
+        # Without a web server between, which would keep the core that the looks are made from busy
+        # at just the times when PHP begins.
         lane = driven_instance(instance, bench, Panel("cpu", one, (), 1), workload=workload, transport="fastcgi", lengths={})
         with closing(lane.driver):
             warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=(), workers=1)
@@ -104,7 +111,8 @@ def sample_functions(
 
 
 def profile_in(arm: str, seen: Looks, roots: list[str], *, requests: int) -> PhpProfile:
-    """What looks at a worker say of its requests. Pure. Raises CannotProfile where no PHP code was met."""
+    """What looks at a worker say of its requests. Pure. Raises CannotProfile where no PHP code was
+    met."""
     if not any(frames != (OUTSIDE,) for frames in seen.wall):
         raise CannotProfile("no PHP function was met at work: the requests run none", where=arm)
     period_us = 1e6 * seen.seconds / seen.looks
@@ -115,7 +123,8 @@ def profile_in(arm: str, seen: Looks, roots: list[str], *, requests: int) -> Php
 
 
 def roots_of(app: PreparedApp, live: Path) -> list[str]:
-    """Where an app's files lie as PHP may name them: its root, as seen and as copied; of one without, its directory among ours. Pure."""
+    """Where an app's files lie as PHP may name them: its root, as seen and as copied; of one
+    without, its directory among ours. Pure."""
     places = [app.real_root, app.copy]
     if app.root is None and app.docroot.is_relative_to(live):
         places = [live / app.docroot.relative_to(live).parts[0]]
@@ -160,7 +169,8 @@ def _layout_of(bench: Bench, instance: Instance, memory: PhpWorkerMemory) -> Php
 
 @contextmanager
 def looking(memory: PhpWorkerMemory, layout: PhpLayout, *, seed: int) -> Iterator[Looks]:
-    """Look at a worker's stack while the block lasts, in a thread on this process's own cores; the result is filled when it ends.
+    """Look at a worker's stack while the block lasts, in a thread on this process's own cores; the
+    result is filled when it ends.
 
     Raises CannotProfile where the worker may not be made to stand still.
     """

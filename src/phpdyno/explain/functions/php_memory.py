@@ -1,7 +1,9 @@
-"""PHP's stack as it lies in the memory of a worker that stands still. Pure: what reads memory is given.
+"""PHP's stack as it lies in the memory of a worker that stands still. Pure: what reads memory is
+given.
 
-Of the engine's structures only what has been the same from PHP 7.0 to 8.4 on 64-bit machines is taken for granted; the two places that
-differ from version to version are looked for in a worker that is known to be asleep in a function of ours.
+Of the engine's structures only what has been the same from PHP 7.0 to 8.4 on 64-bit machines is
+taken for granted; the two places that differ from version to version are looked for in a worker
+that is known to be asleep in a function of ours.
 """
 
 import struct
@@ -32,7 +34,8 @@ OUTSIDE = "(outside PHP code)"
 
 
 class PhpLayout(Struct, frozen=True):
-    """Where a worker has the data of the function that runs, and where in an op_array the name of its file is."""
+    """Where a worker has the data of the function that runs, and where in an op_array the name of
+    its file is."""
 
     current: int
     filename: int
@@ -49,7 +52,8 @@ class StackReader:
         self._window_at = 0
 
     def stack(self) -> tuple[str, ...] | None:
-        """Functions and files, the outermost first; empty where no PHP code runs, None for what is no stack."""
+        """Functions and files, the outermost first; empty where no PHP code runs, None for what is
+        no stack."""
         self._window = b""
         data = _pointer(self._read(self._layout.current, 8), 0)
         found: list[str] = []
@@ -81,7 +85,8 @@ class StackReader:
         return self._window[at : at + EXECUTE_DATA]
 
     def _name(self, function: int) -> str | None:
-        """'' for the engine's own function below a Fiber, which has none; None for what is no function."""
+        """'' for the engine's own function below a Fiber, which has none; None for what is no
+        function."""
         head = self._read(function, FUNCTION_HEAD)
         if len(head) < FUNCTION_HEAD or head[0] not in (INTERNAL, USER, EVAL):
             return None
@@ -118,7 +123,8 @@ def text_at(read: Read, string: int) -> str:
 
 
 def find_layout(read: Read, globals_at: int, size: int, *, function: str, file: str) -> PhpLayout | None:
-    """The layout of a worker that is asleep in an internal function called by `function` of `file`; None where it cannot be found.
+    """The layout of a worker that is asleep in an internal function called by `function` of `file`;
+    None where it cannot be found.
 
     `globals_at` and `size` are of the symbol executor_globals.
     """
@@ -135,7 +141,8 @@ def find_layout(read: Read, globals_at: int, size: int, *, function: str, file: 
 
 
 def _caller(read: Read, data: int, function: str) -> int | None:
-    """The function that called the internal one whose data this is, when it is the one that is looked for."""
+    """The function that called the internal one whose data this is, when it is the one that is
+    looked for."""
     frame = read(data, EXECUTE_DATA) if LOWEST <= data < HIGHEST else b""
     if len(frame) < EXECUTE_DATA:
         return None

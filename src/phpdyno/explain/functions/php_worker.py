@@ -1,4 +1,5 @@
-"""A php-fpm worker's memory, read through /proc while it runs, and where PHP's globals lie in it."""
+"""A php-fpm worker's memory, read through /proc while it runs, and where PHP's globals lie in
+it."""
 
 import contextlib
 import ctypes
@@ -23,7 +24,8 @@ class CannotProfile(DynoError):  # noqa: N818 (it names the finding: PHP functio
 
 
 def globals_in(program: Path) -> tuple[int, int]:
-    """Address in the file and size of PHP's globals. Raises CannotProfile: it has none, as a PHP for threads has not."""
+    """Address in the file and size of PHP's globals. Raises CannotProfile: it has none, as a PHP
+    for threads has not."""
     try:
         with program.open("rb") as file:
             elf = ELFFile(file)
@@ -49,10 +51,11 @@ _libc.ptrace.restype = ctypes.c_long
 
 
 class Halter:
-    """Makes a process stand still for a moment, again and again, by ptrace. All of it in one thread: the kernel knows a tracer by that.
+    """Makes a process stand still for a moment, again and again, by ptrace. All of it in one
+    thread: the kernel knows a tracer by that.
 
-    Neither the process nor its parent is told anything. A sleep, a poll or an accept that is met goes on afterwards. When we die, the
-    process runs on.
+    Neither the process nor its parent is told anything. A sleep, a poll or an accept that is met
+    goes on afterwards. When we die, the process runs on.
     """
 
     def __init__(self, pid: int) -> None:
@@ -113,7 +116,8 @@ class PhpWorkerMemory:
             return b""
 
     def runs(self) -> bool:
-        """Whether it is on a CPU or wants one, and so does not wait for anything else. Raises OSError when it is gone."""
+        """Whether it is on a CPU or wants one, and so does not wait for anything else. Raises
+        OSError when it is gone."""
         return os.pread(self._syscall, 64, 0).startswith(RUNNING)
 
     def globals(self) -> tuple[int, int]:

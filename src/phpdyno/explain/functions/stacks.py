@@ -25,7 +25,8 @@ def _short(frame: str, heads: Iterable[str]) -> str:
 
 
 def profile_of(arm: str, clock: Clock, stacks: Mapping[Frames, int], *, period_us: float, requests: int) -> StackProfile:
-    """The profile that these samples make; the functions that have most of their own, and those with most in them."""
+    """The profile that these samples make; the functions that have most of their own, and those
+    with most in them."""
     total = sum(stacks.values())
     own: Counter[str] = Counter()
     inclusive: Counter[str] = Counter()

@@ -1,4 +1,5 @@
-"""A tool that watches running processes from outside, for as long as something is done with them."""
+"""A tool that watches running processes from outside, for as long as something is done with
+them."""
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,8 @@ DETACH_S = 30.0
 def attached(
     supervisor: Supervisor, name: str, argv: Sequence[str], attach: Callable[[Child], None], *, as_service: bool = False
 ) -> Iterator[None]:
-    """Run a tool beside the block, which begins once `attach` has seen that it watches. Raises DynoError, and what `attach` raises."""
+    """Run a tool beside the block, which begins once `attach` has seen that it watches. Raises
+    DynoError, and what `attach` raises."""
     child = supervisor.spawn(name, argv, as_service=as_service)
     try:
         attach(child)

@@ -1,4 +1,5 @@
-"""What a DNS message asks, and the addresses that it answers. Pure; whatever is no such message is None."""
+"""What a DNS message asks, and the addresses that it answers. Pure; whatever is no such message is
+None."""
 
 import ipaddress
 
@@ -49,7 +50,8 @@ def _name(data: bytes, place: int) -> tuple[str, int] | None:
 
 
 def _addresses(data: bytes, place: int, count: int) -> tuple[str, ...]:
-    """Those of the answers, whatever name they are for: an alias leads there from the one that was asked for."""
+    """Those of the answers, whatever name they are for: an alias leads there from the one that was
+    asked for."""
     found: list[str] = []
     for _ in range(count):
         place = _past_name(data, place)

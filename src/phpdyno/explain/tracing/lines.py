@@ -1,4 +1,5 @@
-"""The lines of `strace -f -y -o FILE`, as calls with their arguments. Pure; a line that cannot be read is left out, never an error."""
+"""The lines of `strace -f -y -o FILE`, as calls with their arguments. Pure; a line that cannot be
+read is left out, never an error."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -41,7 +42,8 @@ class Call(Struct, frozen=True):
 
 
 def calls_in(lines: Iterable[str]) -> Iterator[Call]:
-    """Every call, in the order of their ends. A call that another process interrupts on paper is put together again."""
+    """Every call, in the order of their ends. A call that another process interrupts on paper is
+    put together again."""
     begun: dict[str, str] = {}
     for raw in lines:
         line = raw.rstrip("\n")
@@ -84,7 +86,8 @@ def _call(line: str) -> Call | None:
 
 
 def _arguments(line: str, start: int) -> tuple[tuple[str, ...], int]:
-    """The arguments from `start` on, and where the closing bracket ends; a line that breaks off has none."""
+    """The arguments from `start` on, and where the closing bracket ends; a line that breaks off has
+    none."""
     found: list[str] = []
     depth = 0
     begin = start

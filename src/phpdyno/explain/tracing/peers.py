@@ -13,7 +13,8 @@ from phpdyno.explain.tracing.trees import inside
 from phpdyno.model.inside.reach import Connection, Family, Lookup, Outcome, Protocol
 
 RESOLVERS = frozenset({53, 5353, 5355})
-"""Ports of name servers, and of those who ask their neighbours: how a name is looked up is not what the app wants."""
+"""Ports of name servers, and of those who ask their neighbours: how a name is looked up is not what
+the app wants."""
 QUIET = ("/run/nscd", "/var/run/nscd", "/run/systemd", "/var/run/systemd", "/run/avahi-daemon", "/var/run/avahi-daemon")
 """Sockets that the C library tries by itself when it looks up a name or an account."""
 PENDING = frozenset({"EINPROGRESS", "EALREADY", UNFINISHED})
@@ -53,7 +54,8 @@ class _Attempt(Struct):
 
 
 def address_in(argument: str) -> Address | None:
-    """The address that strace wrote out, None for one that is neither of the network nor a unix socket's."""
+    """The address that strace wrote out, None for one that is neither of the network nor a unix
+    socket's."""
     if unix := _UNIX.search(argument):
         named = strings(argument[unix.start() :])
         return Address("unix", path=unix[1] + text(named[0])) if named and named[0] else None
@@ -70,8 +72,8 @@ def address_in(argument: str) -> Address | None:
 
 
 class Peers:
-    """Takes calls in order, and says at the end whom the processes reached for. Sockets are told apart by their inodes, so that threads
-    and descriptors that are given out again do no harm."""
+    """Takes calls in order, and says at the end whom the processes reached for. Sockets are told
+    apart by their inodes, so that threads and descriptors that are given out again do no harm."""
 
     def __init__(self, ours: Sequence[str]) -> None:
         """`ours`: trees whose unix sockets are left out."""
@@ -105,7 +107,8 @@ class Peers:
         streams = {(each.host, each.address.port) for each in self._attempts if each.protocol == "tcp"}
         found: Counter[Connection] = Counter()
         for each in self._attempts:
-            # The C library connects a datagram socket, and sends nothing, to see which of several addresses it has a way to.
+            # The C library connects a datagram socket, and sends nothing, to see which of several
+            # addresses it has a way to.
             probe = each.protocol == "udp" and not each.sent and (not each.error or (each.host, each.address.port) in streams)
             if not probe:
                 to, error = each.address, each.error if each.error != UNFINISHED else "EINPROGRESS"
@@ -139,7 +142,8 @@ class Peers:
         return tuple(sorted(rows, key=lambda row: (-row.calls, row.host, row.port, row.path, row.family, row.protocol, row.error)))
 
     def lookups(self) -> tuple[Lookup, ...]:
-        """What they looked up, most often first. Both kinds of address are asked for at once, which is one lookup."""
+        """What they looked up, most often first. Both kinds of address are asked for at once, which
+        is one lookup."""
         rows = [Lookup(name, max(map(len, kinds.values())), name in self._answered) for name, kinds in self._asked.items()]
         return tuple(sorted(rows, key=lambda row: (-row.calls, row.name)))
 

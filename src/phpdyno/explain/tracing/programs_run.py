@@ -1,4 +1,5 @@
-"""Processes: whose children they are, where they stand, and which programs PHP had executed. Pure."""
+"""Processes: whose children they are, where they stand, and which programs PHP had executed.
+Pure."""
 
 import re
 import shlex
@@ -25,7 +26,8 @@ class _Executed(Struct, frozen=True):
 
 
 class ProcessTree:
-    """Takes calls in order. `sendmail` are values of sendmail_path: a command that begins with one is mail."""
+    """Takes calls in order. `sendmail` are values of sendmail_path: a command that begins with one
+    is mail."""
 
     def __init__(self, places: Mapping[int, str], sendmail: Sequence[str]) -> None:
         """`places`: working directories at the start, by process."""
@@ -48,11 +50,13 @@ class ProcessTree:
             self._places[call.pid] = stands_for(call.argument(0))
 
     def place(self, pid: int) -> str:
-        """Its working directory: its own, else that of the next ancestor that has one; '' when nobody has."""
+        """Its working directory: its own, else that of the next ancestor that has one; '' when
+        nobody has."""
         return next((self._places[each] for each in self._lineage(pid) if each in self._places), "")
 
     def programs(self) -> tuple[Program, ...]:
-        """What PHP itself executed, most often first; what a shell or a program executes is its own affair."""
+        """What PHP itself executed, most often first; what a shell or a program executes is its own
+        affair."""
         done: set[int] = set()
         failed: dict[int, _Executed] = {}
         found: Counter[Program] = Counter()

@@ -19,8 +19,8 @@ def read_reached(
 ) -> Reached:
     """What the lines of `strace -f -y` say. No line is an error: what cannot be read is left out.
 
-    `ours`: trees whose files and sockets are left out, as the processes see them; `sendmail`: commands that mail() hands messages to;
-    `places`: working directories at the start, by process.
+    `ours`: trees whose files and sockets are left out, as the processes see them; `sendmail`:
+    commands that mail() hands messages to; `places`: working directories at the start, by process.
     """
     processes = ProcessTree(places or {}, sendmail)
     peers = Peers(ours)

@@ -1,4 +1,5 @@
-"""strace on running processes: found, attached from outside, and refused in one clear line where the host forbids it."""
+"""strace on running processes: found, attached from outside, and refused in one clear line where
+the host forbids it."""
 
 import re
 import time
@@ -15,7 +16,8 @@ ATTACH_S = 15.0
 ASLEEP_S = 10.0
 QUIET_LOOKS = 10
 LOOK_S = 0.002
-"""Twenty milliseconds of sleep: what follows an answer (logging, freeing) takes a few under strace."""
+"""Twenty milliseconds of sleep: what follows an answer (logging, freeing) takes a few under
+strace."""
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 _ATTACHED = re.compile(r"^\S*strace: Process (\d+) attached", re.MULTILINE)
 _REFUSED = re.compile(r"^\S*strace: .*?ptrace\((?:PTRACE_SEIZE|PTRACE_ATTACH), (\d+)\): (.+)$", re.MULTILINE)
@@ -23,11 +25,13 @@ _FORBIDDEN = "Operation not permitted"
 
 
 class CannotTrace(DynoError):  # noqa: N818 (it names the finding: this host does not let us look)
-    """Syscalls cannot be seen here: strace is missing, or ptrace is forbidden. Whatever else was asked for goes on."""
+    """Syscalls cannot be seen here: strace is missing, or ptrace is forbidden. Whatever else was
+    asked for goes on."""
 
 
 def place_of_output(supervisor: Supervisor, *, as_service: bool) -> Path:
-    """Where strace writes what it saw: a directory that nobody else writes to, since it follows a link that lies there."""
+    """Where strace writes what it saw: a directory that nobody else writes to, since it follows a
+    link that lies there."""
     if as_service:
         return supervisor.directory("strace-as-service")
     folder = supervisor.live / "strace"
@@ -36,9 +40,11 @@ def place_of_output(supervisor: Supervisor, *, as_service: bool) -> Path:
 
 
 def sleeping_pool(master: int) -> tuple[int, ...]:
-    """The master and its workers once all sleep and go on sleeping, and the master has no more to start.
+    """The master and its workers once all sleep and go on sleeping, and the master has no more to
+    start.
 
-    Under strace a working process is mostly stopped, not running, so that it does not count as idle by not running. Raises DynoError.
+    Under strace a working process is mostly stopped, not running, so that it does not count as idle
+    by not running. Raises DynoError.
     """
     deadline = time.monotonic() + ASLEEP_S
     pool: tuple[int, ...] = ()
@@ -70,7 +76,8 @@ def find_strace() -> str:
 
 
 def await_attached(child: Child, pids: Sequence[int]) -> None:
-    """Wait until strace says that it holds every process. Raises CannotTrace, with the next step that the host's own rule suggests."""
+    """Wait until strace says that it holds every process. Raises CannotTrace, with the next step
+    that the host's own rule suggests."""
     deadline = time.monotonic() + ATTACH_S
     while True:
         alive = child.alive()

@@ -1,4 +1,5 @@
-"""Syscalls of a running instance, counted by strace in a pass of their own. Counts are exact; times under strace mean nothing."""
+"""Syscalls of a running instance, counted by strace in a pass of their own. Counts are exact; times
+under strace mean nothing."""
 
 import contextlib
 import re
@@ -23,14 +24,16 @@ _RULE = re.compile(r"-[ -]*-")
 
 
 class Traced(Struct):
-    """Filled when the tracing ends: the counts, and how many processes were traced from the start."""
+    """Filled when the tracing ends: the counts, and how many processes were traced from the
+    start."""
 
     processes: int
     syscalls: tuple[SyscallCount, ...] = ()
 
 
 def parse_summary(text: str) -> tuple[SyscallCount, ...]:
-    """The table of `strace -c`, most calls first. Its column `errors` is blank where no call failed; a table may lack it altogether.
+    """The table of `strace -c`, most calls first. Its column `errors` is blank where no call
+    failed; a table may lack it altogether.
 
     Raises ValueError when it is no such table or is cut off before its total.
     """
@@ -54,11 +57,13 @@ def _count(cells: list[str], columns: list[str]) -> SyscallCount:
 
 
 def count_syscalls(supervisor: Supervisor, lane: DrivenInstance, sequence: NDArray[np.uint32]) -> Traced:
-    """Drive `sequence` while strace counts what the pool's master and workers ask of the kernel. The instance should be warm.
+    """Drive `sequence` while strace counts what the pool's master and workers ask of the kernel.
+    The instance should be warm.
 
-    Included is all that they do from the moment strace has attached until the last answer is out and every process asleep again: accepting
-    the connection, the request, what follows the response, and the master's own timer. Nothing is subtracted.
-    Raises CannotTrace where the host forbids it, ArmFailed when a request fails.
+    Included is all that they do from the moment strace has attached until the last answer is out
+    and every process asleep again: accepting the connection, the request, what follows the
+    response, and the master's own timer. Nothing is subtracted. Raises CannotTrace where the host
+    forbids it, ArmFailed when a request fails.
     """
     instance = lane.instance
     with tracing(supervisor, sleeping_pool(instance.php_pid)) as traced:
@@ -72,7 +77,8 @@ def count_syscalls(supervisor: Supervisor, lane: DrivenInstance, sequence: NDArr
 
 @contextlib.contextmanager
 def tracing(supervisor: Supervisor, pids: Sequence[int], *, as_service: bool = False) -> Iterator[Traced]:
-    """Count the syscalls of `pids` and of what they fork meanwhile. strace runs as we do, or as the servers' account (`as_service`).
+    """Count the syscalls of `pids` and of what they fork meanwhile. strace runs as we do, or as the
+    servers' account (`as_service`).
 
     The result is filled when the block ends. Raises CannotTrace: strace missing, ptrace forbidden.
     """

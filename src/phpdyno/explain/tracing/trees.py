@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 
 def joined(base: str, path: str) -> str:
-    """An absolute path without `.` and `..`; a relative one whose base is unknown stays relative."""
+    """An absolute path without `.` and `..`; a relative one whose base is unknown stays
+    relative."""
     return posixpath.normpath(posixpath.join(base, path)).replace("//", "/")
 
 

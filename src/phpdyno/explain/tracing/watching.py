@@ -1,4 +1,5 @@
-"""strace on a php-fpm pool while it serves some requests, for what the app reaches for. Times under it mean nothing."""
+"""strace on a php-fpm pool while it serves some requests, for what the app reaches for. Times under
+it mean nothing."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,8 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 
 LOG = "strace-reach"
 STRING_BYTES = 2048
-"""Of each string: the longest answer of a name server that the C library takes by UDP, the longest command that is worth showing."""
+"""Of each string: the longest answer of a name server that the C library takes by UDP, the longest
+command that is worth showing."""
 OTHER_NAMESPACE = "--decode-pids=pidns"
 """Has strace name processes as the host counts them too; versions before 5.9 do not know it."""
 
@@ -48,11 +50,14 @@ def watching(
     sendmail: Sequence[str] = (),
     as_service: bool = False,
 ) -> Iterator[Watched]:
-    """See what `pids`, and what they fork meanwhile, reach for. strace runs as we do, or as the servers' account (`as_service`).
+    """See what `pids`, and what they fork meanwhile, reach for. strace runs as we do, or as the
+    servers' account (`as_service`).
 
-    What a process has open already is not seen: a worker that keeps its connections shows them only if it is watched from its first
-    request on. The processes may be in other namespaces; `ours` (trees whose files and unix sockets are left out) and the paths that come
-    out are as they see them. The result is filled when the block ends. Raises CannotTrace: strace missing, ptrace forbidden.
+    What a process has open already is not seen: a worker that keeps its connections shows them only
+    if it is watched from its first request on. The processes may be in other namespaces; `ours`
+    (trees whose files and unix sockets are left out) and the paths that come out are as they see
+    them. The result is filled when the block ends. Raises CannotTrace: strace missing, ptrace
+    forbidden.
     """
     output = place_of_output(supervisor, as_service=as_service) / "reached"
     output.unlink(missing_ok=True)
@@ -72,7 +77,8 @@ def watching(
 def watching_from_start(
     supervisor: Supervisor, *, requests: int, ours: Sequence[str] = (), sendmail: Sequence[str] = ()
 ) -> Iterator[tuple[list[str], Watched]]:
-    """Give the words before a command of the servers' account with which it starts under strace, and what it reached for by the end.
+    """Give the words before a command of the servers' account with which it starts under strace,
+    and what it reached for by the end.
 
     Raises CannotTrace where strace is missing.
     """
@@ -98,7 +104,8 @@ def _read(output: Path, requests: int, ours: Sequence[str], sendmail: Sequence[s
 def watch_requests(
     supervisor: Supervisor, lane: DrivenInstance, sequence: NDArray[np.uint32], *, ours: Sequence[str] = (), sendmail: Sequence[str] = ()
 ) -> Reached:
-    """Drive `sequence` and see what the pool reaches for. A request that fails is no error here: why it does may be what is seen.
+    """Drive `sequence` and see what the pool reaches for. A request that fails is no error here:
+    why it does may be what is seen.
 
     Raises CannotTrace where the host forbids it.
     """

@@ -1,4 +1,5 @@
-"""Files outside some trees that were opened for writing, made, removed, renamed or changed. Pure."""
+"""Files outside some trees that were opened for writing, made, removed, renamed or changed.
+Pure."""
 
 import re
 from collections import Counter
@@ -16,7 +17,8 @@ ABSENT = frozenset({"ENOENT", "ENOTDIR"})
 REFUSED_BY_DISK = "EROFS"
 _HERE = -1
 Places = tuple[tuple[int, int], ...]
-"""Where the arguments are: the directory that a path is relative to (_HERE: the working directory), and the path."""
+"""Where the arguments are: the directory that a path is relative to (_HERE: the working directory),
+and the path."""
 CALLS: dict[str, tuple[Deed, Places]] = {
     **dict.fromkeys(("open", "creat", "truncate"), ("written", ((_HERE, 0),))),
     **dict.fromkeys(("openat", "openat2"), ("written", ((0, 1),))),
@@ -35,7 +37,8 @@ CALLS: dict[str, tuple[Deed, Places]] = {
 
 
 class Written:
-    """Takes calls in order. `ours` are trees that may be written to; `place` is the working directory of a process."""
+    """Takes calls in order. `ours` are trees that may be written to; `place` is the working
+    directory of a process."""
 
     def __init__(self, ours: Sequence[str], place: Callable[[int], str]) -> None:
         self._ours = tuple(ours)
@@ -43,7 +46,8 @@ class Written:
         self._found: Counter[tuple[str, Deed, str]] = Counter()
 
     def take(self, call: Call) -> None:
-        """One call; those that change no file are passed over, and so is one that found nothing to do."""
+        """One call; those that change no file are passed over, and so is one that found nothing to
+        do."""
         deed, places = CALLS.get(call.name, ("written", ()))
         if not places or call.value == UNFINISHED or not _writes(call) or _idle(call, deed):
             return
@@ -82,7 +86,8 @@ def _writes(call: Call) -> bool:
 
 
 def _idle(call: Call, deed: Deed) -> bool:
-    """Whether a call found nothing to do: what it would remove or change is not there, what it would make is."""
+    """Whether a call found nothing to do: what it would remove or change is not there, what it
+    would make is."""
     if call.error == "EINTR":
         return True
     if deed == "written":

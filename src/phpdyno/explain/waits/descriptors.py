@@ -1,7 +1,9 @@
-"""What a descriptor of another process is: a file, a pipe, or a socket with the address at its other end.
+"""What a descriptor of another process is: a file, a pipe, or a socket with the address at its
+other end.
 
-The link below /proc/PID/fd tells files and a socket's inode. Whom a socket is connected to is asked of the socket itself, on a duplicate
-of it (pidfd_getfd): that holds in every network namespace, and for unix sockets too, whose clients have no path in /proc/net/unix.
+The link below /proc/PID/fd tells files and a socket's inode. Whom a socket is connected to is asked
+of the socket itself, on a duplicate of it (pidfd_getfd): that holds in every network namespace, and
+for unix sockets too, whose clients have no path in /proc/net/unix.
 """
 
 import contextlib
@@ -22,7 +24,8 @@ MOST_KNOWN = 4096
 
 
 class KnownEnds(Struct, frozen=True):
-    """Addresses whose owners have a name. `own` are the pool's: where it listens. Unix sockets by path, TCP as `HOST:PORT`."""
+    """Addresses whose owners have a name. `own` are the pool's: where it listens. Unix sockets by
+    path, TCP as `HOST:PORT`."""
 
     own: frozenset[str] = frozenset()
     names: Mapping[str, Wait] = field(default_factory=dict)
@@ -40,7 +43,8 @@ class Descriptors:
         self._sockets: dict[str, Wait] = {}
 
     def wait_on(self, number: int) -> Wait | None:
-        """What whoever waits for this descriptor waits for; None where it is closed by now, so that nobody waits any more."""
+        """What whoever waits for this descriptor waits for; None where it is closed by now, so that
+        nobody waits any more."""
         try:
             link = os.readlink(f"{self._links}/{number}")  # noqa: PTH115 (called for every sample)
         except OSError:
@@ -93,7 +97,8 @@ UNCONNECTED = Wait("network", "no connection yet")
 
 
 def wait_for_end(end: socket.socket, known: KnownEnds) -> Wait:
-    """What whoever waits on this socket waits for: a request (it listens), the web server, a named end, an address."""
+    """What whoever waits on this socket waits for: a request (it listens), the web server, a named
+    end, an address."""
     if _said(lambda: end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)):
         return Wait("idle")
     if address_words(_said(end.getsockname)) in known.own:

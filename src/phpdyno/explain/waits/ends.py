@@ -1,4 +1,5 @@
-"""The owners of addresses that a worker may be connected to: the pool itself, the database, services, peers that are let through."""
+"""The owners of addresses that a worker may be connected to: the pool itself, the database,
+services, peers that are let through."""
 
 from collections.abc import Sequence
 
@@ -13,7 +14,8 @@ DATABASE = Wait("database", "MariaDB")
 
 
 def known_ends(app: PreparedApp, fastcgi: str, database: Database | None, services: Sequence[RunningService]) -> KnownEnds:
-    """For the workers of one instance; `fastcgi` is where its pool listens, as the load core has it (`unix:PATH`, `tcp:HOST:PORT`)."""
+    """For the workers of one instance; `fastcgi` is where its pool listens, as the load core has it
+    (`unix:PATH`, `tcp:HOST:PORT`)."""
     names: dict[str, Wait] = {}
     plan = addresses_of([each.service for each in app.services], app.peers)
     for passage in plan.through:

@@ -1,4 +1,5 @@
-"""What /proc/PID/syscall says of a process: that it runs, or in which call it is parked, with its arguments. Pure."""
+"""What /proc/PID/syscall says of a process: that it runs, or in which call it is parked, with its
+arguments. Pure."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,7 +9,8 @@ from msgspec import Struct
 from phpdyno.explain.waits.syscall_numbers import call_name
 
 Subject = Literal["idle", "descriptor", "many", "connect", "disk", "sleep", "lock", "process", "other"]
-"""What tells the kind of a wait: the call alone, or the descriptor, descriptors or address that it is about."""
+"""What tells the kind of a wait: the call alone, or the descriptor, descriptors or address that it
+is about."""
 
 PAGE_FAULT = "page fault"
 _NAMES: Mapping[Subject, str] = {
@@ -28,14 +30,16 @@ _SUBJECTS: Mapping[str, Subject] = {name: subject for subject, names in _NAMES.i
 
 
 class Parked(Struct, frozen=True):
-    """The call in which a process sleeps, and the call's first arguments; `number` is -1 outside of a call, in a page fault."""
+    """The call in which a process sleeps, and the call's first arguments; `number` is -1 outside of
+    a call, in a page fault."""
 
     number: int
     arguments: tuple[int, ...] = ()
 
 
 def parked_in(text: bytes) -> Parked | None:
-    """The content of /proc/PID/syscall; None for a process that runs, or wants to. Raises ValueError for anything else."""
+    """The content of /proc/PID/syscall; None for a process that runs, or wants to. Raises
+    ValueError for anything else."""
     words = text.split()
     if words[:1] == [b"running"]:
         return None

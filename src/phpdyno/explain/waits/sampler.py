@@ -1,4 +1,5 @@
-"""Samples what a pool's workers wait for, without a tracer: /proc/PID/syscall of each, many times a second, beside schedstat."""
+"""Samples what a pool's workers wait for, without a tracer: /proc/PID/syscall of each, many times a
+second, beside schedstat."""
 
 import os
 import platform
@@ -42,10 +43,11 @@ class WaitSampling(Struct):
 def sampling_waits(
     workers: Callable[[], tuple[int, ...]], known: KnownEnds, *, every_s: float = EVERY_S, machine: str = ""
 ) -> Iterator[WaitSampling]:
-    """Sample `workers()` (asked for again now and then) while the block lasts, in a thread of this process's own cores.
+    """Sample `workers()` (asked for again now and then) while the block lasts, in a thread of this
+    process's own cores.
 
-    Costs some 5 µs a worker and sample. Raises CannotSeeWaits: another account's processes, ptrace forbidden, an unknown machine, or a
-    worker whose waits may not be read meanwhile.
+    Costs some 5 µs a worker and sample. Raises CannotSeeWaits: another account's processes, ptrace
+    forbidden, an unknown machine, or a worker whose waits may not be read meanwhile.
     """
     numbers = BY_MACHINE.get(machine or platform.machine())
     if numbers is None:

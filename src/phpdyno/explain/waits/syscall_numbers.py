@@ -1,4 +1,5 @@
-"""Numbers of the system calls in which a worker may wait, by machine: /proc/PID/syscall gives the number alone. Pure."""
+"""Numbers of the system calls in which a worker may wait, by machine: /proc/PID/syscall gives the
+number alone. Pure."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,1 +1,2 @@
-"""What this host can and cannot measure: readings and trials on one side, pure judgement on the other."""
+"""What this host can and cannot measure: readings and trials on one side, pure judgement on the
+other."""

@@ -36,7 +36,8 @@ def install(*packages: str) -> str:
 
 
 def install_servers(*packages: str) -> str:
-    """The line, for phpdyno's own directory, that installs packages whose service apt-get alone would start, or start again."""
+    """The line, for phpdyno's own directory, that installs packages whose service apt-get alone
+    would start, or start again."""
     return " ".join([INSTALL_SERVERS, *packages])
 
 

@@ -1,4 +1,5 @@
-"""Directories that measuring writes to: room, rights, length of socket paths and the real time of a flush."""
+"""Directories that measuring writes to: room, rights, length of socket paths and the real time of a
+flush."""
 
 import errno
 import os
@@ -21,8 +22,9 @@ SOCKET_TAIL = "/phpdyno-12345678/i9999/run/fpm.sock"
 class DiskPlace(Struct, frozen=True):
     """One directory, or the nearest one above it that is there (`there`).
 
-    `refused` is the kernel's word on a file that we tried to make, '' when it could be made. `closed` is the first directory on the way
-    that the servers' account may not enter. `flush_s` is the median time to write and flush a line of a journal.
+    `refused` is the kernel's word on a file that we tried to make, '' when it could be made.
+    `closed` is the first directory on the way that the servers' account may not enter. `flush_s` is
+    the median time to write and flush a line of a journal.
     """
 
     path: str
@@ -35,7 +37,8 @@ class DiskPlace(Struct, frozen=True):
 
 
 def look_at(path: Path, *, for_service: bool, flush: bool = False) -> DiskPlace:
-    """Look at a directory and try to make an unnamed file in it; nothing stays, even when we are killed meanwhile."""
+    """Look at a directory and try to make an unnamed file in it; nothing stays, even when we are
+    killed meanwhile."""
     there = nearest(path)
     free, noexec = _room(there)
     refused, flush_s = _try_file(there, flush=flush)
@@ -62,9 +65,11 @@ def nearest(path: Path) -> Path:
 
 
 def try_socket(root: Path) -> str:
-    """Bind a socket with a path as long as ours get below `root`; the kernel's word where that fails, else ''.
+    """Bind a socket with a path as long as ours get below `root`; the kernel's word where that
+    fails, else ''.
 
-    What is made for it is gone when this returns. Should we be killed meanwhile it stays: by its name nothing of ours is ever removed.
+    What is made for it is gone when this returns. Should we be killed meanwhile it stays: by its
+    name nothing of ours is ever removed.
     """
     if len(os.fsencode(str(root) + SOCKET_TAIL)) > LONGEST_SOCKET:
         return f"a socket's path may have {LONGEST_SOCKET} bytes, ours would have {len(os.fsencode(str(root) + SOCKET_TAIL))}"

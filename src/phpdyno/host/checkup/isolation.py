@@ -1,4 +1,5 @@
-"""What the kernel and its limits do to the servers that are measured. Pure: readings and trials in, lines out."""
+"""What the kernel and its limits do to the servers that are measured. Pure: readings and trials in,
+lines out."""
 
 from phpdyno.host.checkup.check import Check, cores_in_words, mib
 from phpdyno.host.checkup.readings import CpuReadings, KernelReadings, MemoryReadings, Readings
@@ -16,7 +17,8 @@ HUGETLB_ON = "sudo sysctl -w vm.nr_hugepages=128"
 
 
 def judge_isolation(host: Readings, sample: Sample | None, *, cgroups: str, account: str, account_problem: str) -> list[Check]:
-    """One line for each; `account` is whom the servers run as, `account_problem` the kernel's words where that failed."""
+    """One line for each; `account` is whom the servers run as, `account_problem` the kernel's words
+    where that failed."""
     return [
         _account(host, account, account_problem),
         _cgroups(host, cgroups),
@@ -32,7 +34,8 @@ def judge_isolation(host: Readings, sample: Sample | None, *, cgroups: str, acco
 
 
 def judge_bottle(problem: str, *, root: bool, container: str) -> Check:
-    """Whether what is measured can be shut off from the host; `problem` is why not, '' where it was tried and can."""
+    """Whether what is measured can be shut off from the host; `problem` is why not, '' where it was
+    tried and can."""
     if not problem:
         return Check("isolation", "bottle", "ok", "namespaces for mounts, network, processes and IPC can be made (tried)")
     return Check(
@@ -111,7 +114,8 @@ def _memory(host: Readings) -> Check:
 
 
 def _swap(memory: MemoryReadings, sample: Sample | None) -> Check:
-    """Judged by the pages that move: what was swapped out long ago and stays there costs nothing."""
+    """Judged by the pages that move: what was swapped out long ago and stays there costs
+    nothing."""
     if memory.swap_total_kib is None or memory.swap_free_kib is None:
         return Check("isolation", "swap", "unknown", "/proc/meminfo cannot be read")
     if not memory.swap_total_kib:

@@ -1,4 +1,5 @@
-"""What decides how wide the intervals of a measurement get. Pure: readings and trials in, lines out."""
+"""What decides how wide the intervals of a measurement get. Pure: readings and trials in, lines
+out."""
 
 from phpdyno.host.checkup.check import Check, cores_in_words, share
 from phpdyno.host.checkup.readings import FOLLOWS_LOAD, SMT_CONTROL, CpuReadings, KernelReadings, Readings, siblings_beside
@@ -72,7 +73,8 @@ def _no_cpu_time(found: str, means: str, fix: str) -> Check:
 
 
 def _steal(trial: StealTrial, sample: Sample | None) -> Check:
-    """Judged by what is taken now from a core that has work; the figure since boot is information."""
+    """Judged by what is taken now from a core that has work; the figure since boot is
+    information."""
     where = cores_in_words(trial.cores)
     if trial.share is None:
         return Check("measuring", "steal", "unknown", f"/proc/stat does not show the time of {where}")
@@ -155,7 +157,8 @@ def _threads(cpu: CpuReadings, *, virtual: bool) -> Check:
 
 
 def _without_sibling(cpu: CpuReadings, beside: tuple[int, ...]) -> str:
-    """How to measure on a physical core of its own and keep a second one for the rest; turning SMT off concerns the whole host."""
+    """How to measure on a physical core of its own and keep a second one for the rest; turning SMT
+    off concerns the whole host."""
     steps = []
     kept = [core for core in cpu.allowed if core not in beside]
     if len(kept) >= LEAST_CORES and len(kept) < len(cpu.allowed):

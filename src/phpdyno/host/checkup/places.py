@@ -31,7 +31,8 @@ def judge_live(place: DiskPlace, account: str, socket_problem: str) -> list[Chec
 
 
 def judge_cache(place: DiskPlace) -> list[Check]:
-    """Prepared apps and databases; only we read them, so it may be closed to the servers' account."""
+    """Prepared apps and databases; only we read them, so it may be closed to the servers'
+    account."""
     return [_room("cache", "cache", place, "")]
 
 

@@ -15,7 +15,8 @@ LOAD_OPCACHE = "name it in the ini files of this PHP (zend_extension=opcache), o
 class TraceTrial(Struct, frozen=True):
     """The outcome of attaching strace to a process of the servers' account, with strace's words.
 
-    `unreadable`: the kernel's word where /proc does not tell us which program that process runs, '' where it does.
+    `unreadable`: the kernel's word where /proc does not tell us which program that process runs, ''
+    where it does.
     """
 
     outcome: Literal["attached", "forbidden", "no strace", "unknown"]
@@ -26,8 +27,9 @@ class TraceTrial(Struct, frozen=True):
 class PhpFound(Struct, frozen=True):
     """One PHP as it describes itself.
 
-    `jit`: it came up when asked for. `problem`: why it does not run, '' when it does. `opcache_package` brings the opcache that is not
-    there; '' where there is no such package for this PHP.
+    `jit`: it came up when asked for. `problem`: why it does not run, '' when it does.
+    `opcache_package` brings the opcache that is not there; '' where there is no such package for
+    this PHP.
     """
 
     path: str

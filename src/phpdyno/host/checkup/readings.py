@@ -20,8 +20,9 @@ FOLLOWS_LOAD = frozenset({"powersave", "ondemand", "conservative", "schedutil"})
 class CpuReadings(Struct, frozen=True):
     """Cores and their clock.
 
-    `siblings` maps a core to all hardware threads of its physical core. `turbo` is None where it is hidden, and
-    `turbo_off` the command that turns it off. `smt` is the kernel's word on SMT: on, off, notsupported, ...; None where it says none.
+    `siblings` maps a core to all hardware threads of its physical core. `turbo` is None where it is
+    hidden, and `turbo_off` the command that turns it off. `smt` is the kernel's word on SMT: on,
+    off, notsupported, ...; None where it says none.
     """
 
     model: str | None
@@ -36,7 +37,8 @@ class CpuReadings(Struct, frozen=True):
 
 
 class MemoryReadings(Struct, frozen=True):
-    """Memory in KiB, huge pages in pages of `hugepage_kib`; `hugetlb_settable`: we may write vm.nr_hugepages."""
+    """Memory in KiB, huge pages in pages of `hugepage_kib`; `hugetlb_settable`: we may write
+    vm.nr_hugepages."""
 
     total_kib: int | None
     available_kib: int | None
@@ -75,7 +77,8 @@ class Readings(Struct, frozen=True):
 
 
 def read_host_files(tree: SmallFiles | None = None, *, allowed: tuple[int, ...] | None = None) -> Readings:
-    """All readings below `tree`; `allowed` are the cores that we may run on, those of this process when not given."""
+    """All readings below `tree`; `allowed` are the cores that we may run on, those of this process
+    when not given."""
     tree = tree or SmallFiles()
     return Readings(
         cpu=read_cpu(tree, tuple(sorted(os.sched_getaffinity(0))) if allowed is None else allowed),
@@ -108,12 +111,14 @@ def read_cpu(tree: SmallFiles, allowed: tuple[int, ...]) -> CpuReadings:
 
 
 def siblings_beside(cpu: CpuReadings, measured: tuple[int, ...]) -> tuple[int, ...]:
-    """Hardware threads that share a physical core with a measured one and are not measured themselves."""
+    """Hardware threads that share a physical core with a measured one and are not measured
+    themselves."""
     return tuple(sorted({thread for core in measured for thread in cpu.siblings.get(core, ()) if thread not in measured}))
 
 
 def _turbo(tree: SmallFiles) -> tuple[bool | None, str]:
-    """Whether the clock may rise above its nominal rate, and what forbids that: Intel's own driver turns the switch around."""
+    """Whether the clock may rise above its nominal rate, and what forbids that: Intel's own driver
+    turns the switch around."""
     for file, on in ((f"{_CPU}/intel_pstate/no_turbo", 0), (f"{_CPU}/cpufreq/boost", 1)):
         if (value := tree.number(file)) is not None:
             return value == on, f"echo {1 - on} | sudo tee {file}"

@@ -1,4 +1,5 @@
-"""The host watched for a moment: what others use, whether it swaps, whether the wall clock steps."""
+"""The host watched for a moment: what others use, whether it swaps, whether the wall clock
+steps."""
 
 import os
 import time
@@ -16,9 +17,11 @@ _NOTHING = HostCpu(0, 0, 0)
 
 
 class Sample(Struct, frozen=True):
-    """`steal_since_boot` is a share of the time in which cores had work; `others_cores` counts cores kept busy by others.
+    """`steal_since_boot` is a share of the time in which cores had work; `others_cores` counts
+    cores kept busy by others.
 
-    `busiest` are other processes as (number, name, cores used). `step_s` is by how much the wall clock moved against the steady one.
+    `busiest` are other processes as (number, name, cores used). `step_s` is by how much the wall
+    clock moved against the steady one.
     """
 
     seconds: float
@@ -39,7 +42,8 @@ class _Moment(Struct, frozen=True):
 
 
 def take_sample(tree: SmallFiles | None = None, seconds: float = SAMPLE_S) -> Sample | None:
-    """Watch the host for `seconds`, doing nothing meanwhile; None where /proc/stat cannot be read."""
+    """Watch the host for `seconds`, doing nothing meanwhile; None where /proc/stat cannot be
+    read."""
     tree = tree or SmallFiles()
     before = _now(tree)
     if before is None:

@@ -1,4 +1,5 @@
-"""What is tried and not believed: the processor's counters, the steady clock on every core, the kernel's idea of the wall clock, steal.
+"""What is tried and not believed: the processor's counters, the steady clock on every core, the
+kernel's idea of the wall clock, steal.
 
 Nothing here changes the host; each trial ends within about a second.
 """
@@ -34,14 +35,16 @@ _STA_UNSYNC = 0x40
 
 
 class CounterTrial(Struct, frozen=True):
-    """The outcome of perf_event_open for hardware cycles of ourselves, with the kernel's words where it refused."""
+    """The outcome of perf_event_open for hardware cycles of ourselves, with the kernel's words
+    where it refused."""
 
     outcome: Literal["counts", "absent", "forbidden", "unknown"]
     detail: str = ""
 
 
 class ClockTrial(Struct, frozen=True):
-    """CLOCK_MONOTONIC as we read it, in nanoseconds; `backwards_ns` is the largest step back in `hops` moves between cores."""
+    """CLOCK_MONOTONIC as we read it, in nanoseconds; `backwards_ns` is the largest step back in
+    `hops` moves between cores."""
 
     resolution_ns: int
     read_ns: float
@@ -50,7 +53,8 @@ class ClockTrial(Struct, frozen=True):
 
 
 class StealTrial(Struct, frozen=True):
-    """`share` is what the hypervisor took of the time in which `cores` had work; None where /proc/stat does not show that work."""
+    """`share` is what the hypervisor took of the time in which `cores` had work; None where
+    /proc/stat does not show that work."""
 
     cores: tuple[int, ...]
     seconds: float
@@ -58,7 +62,8 @@ class StealTrial(Struct, frozen=True):
 
 
 def try_steal(cores: Sequence[int], seconds: float = STEAL_S, stat: Path = Path("/proc/stat")) -> StealTrial:
-    """Keep the last of these cores busy and see what is taken of it: from an idle one a hypervisor takes nothing.
+    """Keep the last of these cores busy and see what is taken of it: from an idle one a hypervisor
+    takes nothing.
 
     One thread keeps one core busy; the others, idle beside it, would only hide what is taken.
     """
@@ -132,7 +137,8 @@ def _batch_ns(reads: int) -> float:
 
 
 def wall_clock_synchronised() -> bool | None:
-    """Whether the kernel holds the wall clock to be steered by a time service; None where it cannot be asked."""
+    """Whether the kernel holds the wall clock to be steered by a time service; None where it cannot
+    be asked."""
     if ctypes.sizeof(ctypes.c_long) != 8:
         return None
     timex = (ctypes.c_char * _TIMEX_BYTES)()  # all zero: read only

@@ -1,4 +1,5 @@
-"""Files as a process sees them that has another root directory: no link and no `..` leads out of it (openat2, Linux 5.6)."""
+"""Files as a process sees them that has another root directory: no link and no `..` leads out of it
+(openat2, Linux 5.6)."""
 
 import ctypes
 import fnmatch
@@ -18,7 +19,8 @@ class _How(ctypes.Structure):
 
 
 def below_root(top: int, path: Path | str, flags: int = _FLAGS) -> int:
-    """Open what `path` is for a process whose root directory is the opened `top`; the caller closes it. Raises OSError."""
+    """Open what `path` is for a process whose root directory is the opened `top`; the caller closes
+    it. Raises OSError."""
     how = _How(flags, 0, _IN_ROOT | _NO_MAGIC_LINKS)
     libc = ctypes.CDLL(None, use_errno=True)
     file = libc.syscall(_OPENAT2, ctypes.c_int(top), os.fsencode(path), ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how)))
@@ -29,7 +31,8 @@ def below_root(top: int, path: Path | str, flags: int = _FLAGS) -> int:
 
 
 def glob_below(top: int | None, pattern: str) -> Sequence[Path]:
-    """What a pattern names, without directories, in the order of its names; below an opened root only the last part may be a pattern."""
+    """What a pattern names, without directories, in the order of its names; below an opened root
+    only the last part may be a pattern."""
     if top is None:
         return [Path(found) for found in sorted(glob.glob(pattern)) if not Path(found).is_dir()]  # noqa: PTH207 (the pattern is absolute)
     if not glob.has_magic(pattern):

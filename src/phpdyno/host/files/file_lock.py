@@ -1,4 +1,5 @@
-"""A lock file that one process holds at a time; it is free when its holder is gone, SIGKILL included."""
+"""A lock file that one process holds at a time; it is free when its holder is gone, SIGKILL
+included."""
 
 import contextlib
 import fcntl
@@ -13,7 +14,8 @@ POLL_S = 0.1
 
 @contextlib.contextmanager
 def file_lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock file; while another process holds it, wait in short steps so that Ctrl-C works, after `waiting` was called once.
+    """Hold the lock file; while another process holds it, wait in short steps so that Ctrl-C works,
+    after `waiting` was called once.
 
     Raises DynoError where the file cannot be written.
     """
@@ -37,7 +39,8 @@ def file_lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def lock_where_free(path: Path) -> Iterator[bool]:
-    """Hold the lock file if nobody else does: True then, else False at once. Raises DynoError where the file cannot be written."""
+    """Hold the lock file if nobody else does: True then, else False at once. Raises DynoError where
+    the file cannot be written."""
     try:
         stream = path.open("a")
     except OSError as error:
@@ -47,7 +50,8 @@ def lock_where_free(path: Path) -> Iterator[bool]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process holds the lock file now. Nothing is made, and one that cannot be read counts as held by nobody."""
+    """Whether a process holds the lock file now. Nothing is made, and one that cannot be read
+    counts as held by nobody."""
     try:
         with path.open("rb") as stream:
             return not _taken(stream.fileno(), fcntl.LOCK_SH)

@@ -1,4 +1,5 @@
-"""Files and directories in places where another account can put things: opened so that no link which lies there is followed."""
+"""Files and directories in places where another account can put things: opened so that no link
+which lies there is followed."""
 
 import errno
 import os
@@ -17,7 +18,8 @@ LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_plain(path: Path | str, folder: int | None = None) -> int:
-    """Open a plain file of one name to read it, its name in the opened directory `folder` where that is given.
+    """Open a plain file of one name to read it, its name in the opened directory `folder` where
+    that is given.
 
     The caller closes it. Raises OSError where anything else lies there: somebody else put it there.
     """
@@ -36,7 +38,8 @@ def read_plain(path: Path) -> bytes:
 
 
 def read_led(path: Path) -> bytes:
-    """The content of a plain file that may lie behind a link, for what a process of another account names: no pipe or device is waited for.
+    """The content of a plain file that may lie behind a link, for what a process of another account
+    names: no pipe or device is waited for.
 
     Raises OSError.
     """
@@ -47,7 +50,8 @@ def read_led(path: Path) -> bytes:
 
 
 def open_folder(name: Path | str, folder: int | None = None) -> int:
-    """Open a directory to read it; the caller closes it. Raises OSError where a link lies there, or no directory."""
+    """Open a directory to read it; the caller closes it. Raises OSError where a link lies there, or
+    no directory."""
     return os.open(name, FOLDER, dir_fd=folder)
 
 
@@ -76,9 +80,11 @@ def opened_below(top: int, parts: tuple[str, ...]) -> Iterator[int]:
 
 
 def open_way(path: Path) -> int:
-    """Open a directory to read it; as root no link on the way is followed that another account can have put there.
+    """Open a directory to read it; as root no link on the way is followed that another account can
+    have put there.
 
-    Who opens it before and after cannot be led to different places by what is changed meanwhile. The caller closes it. Raises OSError.
+    Who opens it before and after cannot be led to different places by what is changed meanwhile.
+    The caller closes it. Raises OSError.
     """
     if os.geteuid() != 0:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -112,7 +118,8 @@ def open_way(path: Path) -> int:
 
 
 def set_mode(name: str, folder: int, mode: int) -> None:
-    """Give what a name in an opened directory stands for these bits of its mode; a link there is left alone. Raises OSError."""
+    """Give what a name in an opened directory stands for these bits of its mode; a link there is
+    left alone. Raises OSError."""
     held = os.open(name, LOOK, dir_fd=folder)
     try:
         if not stat.S_ISLNK(os.fstat(held).st_mode):

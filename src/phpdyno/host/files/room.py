@@ -28,13 +28,15 @@ def size_in_words(number: int) -> str:
 
 
 def tree_size(top: Path, *, without: Collection[str] = ()) -> int:
-    """Bytes that a tree takes on its disk, less what lies at these paths in it. What cannot be looked at counts as nothing."""
+    """Bytes that a tree takes on its disk, less what lies at these paths in it. What cannot be
+    looked at counts as nothing."""
     statuses = (status for _, status in statuses_below(top, without) if stat.S_ISREG(status.st_mode))
     return sum(status.st_blocks * BLOCK for status in statuses)
 
 
 def require_room(number: int, folder: Path, *, what: str, where: str, next_step: str) -> None:
-    """Refuse to write so many bytes of `what` into a directory that has no room for them. Raises UsageError with both sizes."""
+    """Refuse to write so many bytes of `what` into a directory that has no room for them. Raises
+    UsageError with both sizes."""
     found = os.statvfs(folder)
     free = found.f_bavail * found.f_frsize
     if number + KEPT_FREE > free:
@@ -43,7 +45,8 @@ def require_room(number: int, folder: Path, *, what: str, where: str, next_step:
 
 
 def shares_blocks(source: Path, folder: Path) -> bool:
-    """Whether a copy in `folder` of what is in the directory `source` takes no room: one file system, which shares blocks."""
+    """Whether a copy in `folder` of what is in the directory `source` takes no room: one file
+    system, which shares blocks."""
     try:
         if source.stat().st_dev != folder.stat().st_dev:
             return False

@@ -1,4 +1,5 @@
-"""Small files of /proc and /sys, below a root that tests make up. What cannot be read is None, never an error."""
+"""Small files of /proc and /sys, below a root that tests make up. What cannot be read is None,
+never an error."""
 
 from pathlib import Path
 
@@ -15,7 +16,8 @@ class SmallFiles(Struct, frozen=True):
         return self.root / str(path).lstrip("/")
 
     def text(self, path: str | Path) -> str | None:
-        """The content without the white space around it; None where there is none or it may not be read."""
+        """The content without the white space around it; None where there is none or it may not be
+        read."""
         try:
             return self.path(path).read_bytes().decode(errors="replace").strip()
         except OSError:

@@ -1,4 +1,5 @@
-"""Trees in which another account can change things meanwhile: walked, changed and copied by descriptors of their directories."""
+"""Trees in which another account can change things meanwhile: walked, changed and copied by
+descriptors of their directories."""
 
 import errno
 import fcntl
@@ -28,7 +29,8 @@ class TreeEntry(NamedTuple):
 
 
 def entries_below(top: int, below: str = "", depth: int = 0) -> Iterator[TreeEntry]:
-    """Everything below an opened directory, what is in a directory before the directory itself; links are not followed. Raises OSError."""
+    """Everything below an opened directory, what is in a directory before the directory itself;
+    links are not followed. Raises OSError."""
     _not_too_deep(depth, below)
     for name in _names_in(top):
         place = f"{below}/{name}" if below else name
@@ -45,7 +47,8 @@ def entries_below(top: int, below: str = "", depth: int = 0) -> Iterator[TreeEnt
 
 
 def statuses_below(top: Path, without: Collection[str] = ()) -> Iterator[tuple[str, os.stat_result]]:
-    """Paths below a directory, in no order, and what each is, but for those of `without` and what is in them; no link is followed.
+    """Paths below a directory, in no order, and what each is, but for those of `without` and what
+    is in them; no link is followed.
 
     What cannot be looked at is passed over.
     """
@@ -60,8 +63,8 @@ def statuses_below(top: Path, without: Collection[str] = ()) -> Iterator[tuple[s
 
 
 def is_plain(folder: int, name: str) -> bool:
-    """Whether nobody but us can change what directories of this entry hold, and it is made of files, directories and links without
-    further rights; False where it cannot be looked through."""
+    """Whether nobody but us can change what directories of this entry hold, and it is made of
+    files, directories and links without further rights; False where it cannot be looked through."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISDIR(status.st_mode):
@@ -82,9 +85,11 @@ def _is_plain(status: os.stat_result) -> bool:
 
 
 class Copier:
-    """Copies entries into an opened directory that nobody but us can write to. Links stay links, and names of one file stay that.
+    """Copies entries into an opened directory that nobody but us can write to. Links stay links,
+    and names of one file stay that.
 
-    Devices, pipes, sockets and bits that give rights are left out; nobody but us may write the copies.
+    Devices, pipes, sockets and bits that give rights are left out; nobody but us may write the
+    copies.
     """
 
     def __init__(self, into: int) -> None:
@@ -95,7 +100,8 @@ class Copier:
     def copy(self, folder: int, name: str, new: str) -> None:
         """Copy one entry of an opened directory as `new`.
 
-        Raises OSError, its file name the place in the copies: what cannot be read, or is something else by now, a full disk.
+        Raises OSError, its file name the place in the copies: what cannot be read, or is something
+        else by now, a full disk.
         """
         try:
             self._copy(_Spot(folder, name), _Spot(self._into, new), new)
@@ -158,7 +164,8 @@ class _Spot(NamedTuple):
 
 
 def copy_bytes(source: int, made: int) -> None:
-    """Give an empty file the content of another; blocks are shared where the disk can. Raises OSError."""
+    """Give an empty file the content of another; blocks are shared where the disk can. Raises
+    OSError."""
     with suppress(OSError):
         fcntl.ioctl(made, FICLONE, source)
         return
@@ -167,7 +174,8 @@ def copy_bytes(source: int, made: int) -> None:
 
 
 def copy_plain(name: str, folder: int, place: Path) -> None:
-    """Copy the content of a plain file in an opened directory, in which others may write, to a path in one of ours. Raises OSError."""
+    """Copy the content of a plain file in an opened directory, in which others may write, to a path
+    in one of ours. Raises OSError."""
     source = open_plain(name, folder)
     try:
         made = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)

@@ -1,4 +1,5 @@
-"""Memory of a process: shared pages in equal parts (PSS) from /proc/PID/smaps_rollup, what is its own from /proc/PID/smaps."""
+"""Memory of a process: shared pages in equal parts (PSS) from /proc/PID/smaps_rollup, what is its
+own from /proc/PID/smaps."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,11 +13,13 @@ NEEDED = ("Pss", "Private_Clean", "Private_Dirty", "Shared_Clean", "Shared_Dirty
 
 
 class MemoryUnreadable(DynoError):  # noqa: N818 (it names what is the matter)
-    """The process is there, but its memory may not be read (another user's, or a kernel before 4.14)."""
+    """The process is there, but its memory may not be read (another user's, or a kernel before
+    4.14)."""
 
 
 def parse_memory(pid: int, text: str) -> WorkerMemory:
-    """A smaps_rollup. Raises ValueError when it lacks what every kernel writes, or a number is none."""
+    """A smaps_rollup. Raises ValueError when it lacks what every kernel writes, or a number is
+    none."""
     kib = {}
     for line in text.splitlines()[1:]:
         name, _, rest = line.partition(":")
@@ -39,11 +42,12 @@ def parse_memory(pid: int, text: str) -> WorkerMemory:
 
 
 def parse_own_kib(text: str) -> int:
-    """KiB of a smaps that belong to the process alone and would with any number of siblings: pages of private mappings, those of a file
-    only when it has written them.
+    """KiB of a smaps that belong to the process alone and would with any number of siblings: pages
+    of private mappings, those of a file only when it has written them.
 
-    Pages of a shared mapping (opcache's memory, the JIT's buffer), and those of a program that it only reads, count as private, too, while
-    one worker alone has touched them. Raises ValueError for what is no smaps.
+    Pages of a shared mapping (opcache's memory, the JIT's buffer), and those of a program that it
+    only reads, count as private, too, while one worker alone has touched them. Raises ValueError
+    for what is no smaps.
     """
     total, shared, of_file, seen = 0, False, False, False
     for line in text.splitlines():
@@ -87,7 +91,8 @@ def _read(pid: int, name: str, parse: Callable[[str], Parsed], tree: SmallFiles 
             return None
         raise MemoryUnreadable(f"this kernel has no {name}", where=place, next_step="use Linux 4.14 or newer") from error
     except PermissionError as error:
-        # Of a php-fpm that root started the worker's own account is refused as well: the kernel does not let it look into what was root.
+        # Of a php-fpm that root started the worker's own account is refused as well: the kernel
+        # does not let it look into what was root.
         raise MemoryUnreadable("its memory may not be read", where=place, next_step="run phpdyno as root") from error
     except (OSError, ValueError) as error:
         raise MemoryUnreadable(f"its {name} cannot be read: {error}", where=place) from error

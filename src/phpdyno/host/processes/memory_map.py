@@ -52,7 +52,8 @@ def kind_of(permissions: str, name: str, program: str) -> MapKind:
 
 
 def read_map_of(pid: int, program: str, tree: SmallFiles | None = None) -> MemoryMap:
-    """Read the memory map of one process. Raises MemoryUnreadable where it may not be read, or is gone."""
+    """Read the memory map of one process. Raises MemoryUnreadable where it may not be read, or is
+    gone."""
     place = f"/proc/{pid}/smaps"
     try:
         text = (tree or SmallFiles()).path(place).read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,5 @@
-"""CPU time of a process and how long it waited for a core, from /proc/PID/schedstat, open to everybody: 2 µs per reading."""
+"""CPU time of a process and how long it waited for a core, from /proc/PID/schedstat, open to
+everybody: 2 µs per reading."""
 
 import os
 
@@ -14,7 +15,8 @@ class ProcessTimes:
         self._file = os.open(path if tree is None else tree.path(path), os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self) -> tuple[int, int]:
-        """Nanoseconds on a core and nanoseconds ready without one, since it was started. Raises OSError (it has ended), ValueError."""
+        """Nanoseconds on a core and nanoseconds ready without one, since it was started. Raises
+        OSError (it has ended), ValueError."""
         run, wait, _ = os.pread(self._file, 96, 0).split()
         return int(run), int(wait)
 
@@ -26,6 +28,7 @@ class ProcessTimes:
 
 
 def inner_number(pid: int, tree: SmallFiles | None = None) -> int:
-    """The number of a process in its own PID namespace; `pid` itself where it has no other or nothing tells."""
+    """The number of a process in its own PID namespace; `pid` itself where it has no other or
+    nothing tells."""
     told = (tree or SmallFiles()).field(f"/proc/{pid}/status", "NSpid")
     return int(told.split()[-1]) if told else pid

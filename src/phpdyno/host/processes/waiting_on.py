@@ -1,4 +1,5 @@
-"""What a process waits on at this moment: its system call and the descriptor of it, for root. Nothing is attached to it."""
+"""What a process waits on at this moment: its system call and the descriptor of it, for root.
+Nothing is attached to it."""
 
 import os
 import platform
@@ -96,7 +97,8 @@ def _thing(pid: int, descriptor: int, tree: SmallFiles) -> str:
 
 
 def peer_of(pid: int, inode: str, tree: SmallFiles) -> str:
-    """The other end of a TCP connection, by its socket's inode, in the network of a process; '' where it is none."""
+    """The other end of a TCP connection, by its socket's inode, in the network of a process; ''
+    where it is none."""
     for table in ("tcp", "tcp6"):
         for line in (tree.text(f"/proc/{pid}/net/{table}") or "").splitlines()[1:]:
             fields = line.split(None, 10)

@@ -11,7 +11,8 @@ _LENGTH = struct.Struct("<I")
 
 
 class Channel:
-    """One connection. A message is its length (uint32, little-endian) and its bytes; after a time-out the connection is of no use."""
+    """One connection. A message is its length (uint32, little-endian) and its bytes; after a
+    time-out the connection is of no use."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError when nobody listens there."""
@@ -28,7 +29,8 @@ class Channel:
         self._socket.sendall(_LENGTH.pack(len(message)) + message)
 
     def receive(self, timeout_s: float) -> bytes:
-        """The next message. Raises TimeoutError, and ConnectionError when the other side is gone or says what cannot be."""
+        """The next message. Raises TimeoutError, and ConnectionError when the other side is gone or
+        says what cannot be."""
         deadline = time.monotonic() + timeout_s
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline))
         if length > MOST_BYTES:

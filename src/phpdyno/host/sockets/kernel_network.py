@@ -1,9 +1,12 @@
-"""What the kernel spends in (soft) interrupts, per core, from /proc/stat and /proc/softirqs: 60 µs per reading.
+"""What the kernel spends in (soft) interrupts, per core, from /proc/stat and /proc/softirqs: 60 µs
+per reading.
 
-On loopback the receiving half of TCP runs at the end of the sender's system call, on the sender's core. Where the kernel was built without
-IRQ_TIME_ACCOUNTING that time stays in the sender's own account too: a process that sent 500,000 small messages per second had 95 % of a
-core by schedstat, and /proc/stat called a third of that core `softirq`. So the figure is then a part of the processes' time, as the tick
-sees it, and never to be added to it; with IRQ_TIME_ACCOUNTING it is exact and taken out of theirs. A unix socket raises no soft interrupt.
+On loopback the receiving half of TCP runs at the end of the sender's system call, on the sender's
+core. Where the kernel was built without IRQ_TIME_ACCOUNTING that time stays in the sender's own
+account too: a process that sent 500,000 small messages per second had 95 % of a core by schedstat,
+and /proc/stat called a third of that core `softirq`. So the figure is then a part of the processes'
+time, as the tick sees it, and never to be added to it; with IRQ_TIME_ACCOUNTING it is exact and
+taken out of theirs. A unix socket raises no soft interrupt.
 """
 
 import gzip
@@ -40,7 +43,8 @@ def parse_softirqs(table: str) -> dict[str, dict[int, int]]:
 
 
 def read_kernel_network(tree: SmallFiles | None = None, *, apart: bool | None = None) -> KernelNetwork | None:
-    """Totals since boot of each core; None where /proc does not tell. `apart` comes from `counts_interrupts_apart`, asked once."""
+    """Totals since boot of each core; None where /proc does not tell. `apart` comes from
+    `counts_interrupts_apart`, asked once."""
     tree = tree or SmallFiles()
     stat, table = tree.text("/proc/stat"), tree.text("/proc/softirqs")
     if stat is None:
@@ -81,7 +85,8 @@ def interrupt_ns(network: KernelNetwork, cores: Collection[int] = ()) -> int:
 
 
 def counts_interrupts_apart(tree: SmallFiles | None = None, release: str | None = None) -> bool | None:
-    """Whether this kernel takes time in interrupts out of the processes' (IRQ_TIME_ACCOUNTING); None where nothing tells."""
+    """Whether this kernel takes time in interrupts out of the processes' (IRQ_TIME_ACCOUNTING);
+    None where nothing tells."""
     tree = tree or SmallFiles()
     if tree.has("/proc/pressure/irq"):  # only there with the option
         return True

@@ -1,6 +1,7 @@
 """How many connections wait at a listening socket, asked of the kernel itself (sock_diag).
 
-5 µs per reading; `ss` takes 2.4 ms for the same answer, /proc/net/tcp took 1.6 ms, and /proc/net/unix 25 µs with few sockets on the host.
+5 µs per reading; `ss` takes 2.4 ms for the same answer, /proc/net/tcp took 1.6 ms, and
+/proc/net/unix 25 µs with few sockets on the host.
 """
 
 import errno
@@ -40,17 +41,20 @@ _TWO = struct.Struct("=II")
 
 
 class ListeningUnixSocket(Struct, frozen=True):
-    """What the kernel tells of a unix socket: the queue, and the inode of its file (None when it has none)."""
+    """What the kernel tells of a unix socket: the queue, and the inode of its file (None when it
+    has none)."""
 
     level: QueueLevel
     file_inode: int | None
 
 
 class ListenQueue:
-    """The queue of one listening socket, while its context is open. `address` is `unix:/path` or `tcp:HOST:PORT` (a numeric address)."""
+    """The queue of one listening socket, while its context is open. `address` is `unix:/path` or
+    `tcp:HOST:PORT` (a numeric address)."""
 
     def __init__(self, address: str) -> None:
-        """Raises OSError: nobody listens there, or the kernel does not answer (no unix_diag or tcp_diag, or forbidden by seccomp)."""
+        """Raises OSError: nobody listens there, or the kernel does not answer (no unix_diag or
+        tcp_diag, or forbidden by seccomp)."""
         kind, _, place = address.partition(":")
         self._unix = kind == "unix"
         self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG)
@@ -78,7 +82,8 @@ class ListenQueue:
         return self._netlink.recv(8192, socket.MSG_DONTWAIT)
 
     def _inode(self, path: str) -> int:
-        """The listener behind a path. One whose file was replaced since may still be open, and has the same name."""
+        """The listener behind a path. One whose file was replaced since may still be open, and has
+        the same name."""
         found = listeners_at(path, Path("/proc/net/unix").read_bytes())
         wanted = os.stat(path).st_ino & _INODE  # noqa: PTH116 (a str, as bound)
         for inode in found:
@@ -117,7 +122,8 @@ def _tcp_question(place: str) -> bytes:
 
 
 def parse_unix_reply(reply: bytes) -> ListeningUnixSocket:
-    """A unix_diag message. Raises OSError for the kernel's error, and EBADMSG for anything that is no listening socket's answer."""
+    """A unix_diag message. Raises OSError for the kernel's error, and EBADMSG for anything that is
+    no listening socket's answer."""
     body = _body(reply, _UNIX_MESSAGE.size)
     family, _, state, *_ = _UNIX_MESSAGE.unpack_from(body)
     told = _attributes(body[_UNIX_MESSAGE.size :])

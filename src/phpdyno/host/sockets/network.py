@@ -1,7 +1,8 @@
-"""The network namespace that we speak to the servers in: the bottle's while one is open, and the host's for what concerns the host.
+"""The network namespace that we speak to the servers in: the bottle's while one is open, and the
+host's for what concerns the host.
 
-A socket belongs to the namespace that its thread is in when it is made, and a new thread is in that of the one that starts it. So the main
-thread enters, and all that it starts connects inside.
+A socket belongs to the namespace that its thread is in when it is made, and a new thread is in that
+of the one that starts it. So the main thread enters, and all that it starts connects inside.
 """
 
 import os
@@ -58,8 +59,9 @@ _STATE = _State()
 
 
 def own_namespaces() -> None:
-    """As an ordinary user: have a user namespace of our own, in which network namespaces may be entered. To be called before any thread
-    is started. Ids stay what they are; those of other accounts are shown as the overflow id from then on."""
+    """As an ordinary user: have a user namespace of our own, in which network namespaces may be
+    entered. To be called before any thread is started. Ids stay what they are; those of other
+    accounts are shown as the overflow id from then on."""
     if os.geteuid() == 0:
         return
     try:
@@ -76,7 +78,8 @@ def decline() -> None:
 
 
 def allow(peers: Sequence[Tcp]) -> None:
-    """Let these peers through to every app of this process, because the user said so; they take the place of earlier ones."""
+    """Let these peers through to every app of this process, because the user said so; they take the
+    place of earlier ones."""
     _STATE.allowed = tuple(peers)
 
 
@@ -91,8 +94,8 @@ def refused() -> str:
 
 
 def enter(namespace: str) -> Callable[[], None]:
-    """Put the main thread into the network namespace that a file stands for; what is returned takes it back out, as far as the kernel lets
-    an ordinary user. Raises OSError."""
+    """Put the main thread into the network namespace that a file stands for; what is returned takes
+    it back out, as far as the kernel lets an ordinary user. Raises OSError."""
     if _STATE.outside is None:
         _STATE.outside = _Outside()
     before = os.open(_OURS, os.O_RDONLY | os.O_CLOEXEC)

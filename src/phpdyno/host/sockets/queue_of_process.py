@@ -1,4 +1,5 @@
-"""How many connections wait at a socket of another process's network, read below /proc/PID/net: no namespace is entered, nobody is asked.
+"""How many connections wait at a socket of another process's network, read below /proc/PID/net: no
+namespace is entered, nobody is asked.
 
 Where the socket is in our own network too, `listen_queue` tells more (the limit) for less.
 """
@@ -21,10 +22,12 @@ _CONNECTING = b"02"
 
 
 class QueueReader:
-    """The queue of one listening socket, `unix:/path` or `tcp:HOST:PORT`, in the network of process `pid`, until closed."""
+    """The queue of one listening socket, `unix:/path` or `tcp:HOST:PORT`, in the network of process
+    `pid`, until closed."""
 
     def __init__(self, address: str, pid: int, *, backlog: int, inside: bool, tree: SmallFiles | None = None) -> None:
-        """`backlog` is what the pool's file asks for, the limit where the kernel does not tell; `inside`: the paths of `pid` are not ours.
+        """`backlog` is what the pool's file asks for, the limit where the kernel does not tell;
+        `inside`: the paths of `pid` are not ours.
 
         Raises DynoError: nobody listens there, or its tables may not be read.
         """
@@ -117,7 +120,8 @@ def connecting_at(path: bytes, table: bytes) -> int:
 
 
 def listening_at(place: str, table: bytes) -> tuple[int, int] | None:
-    """Waiting connections and inode of the socket that listens at HOST:PORT, from /proc/net/tcp or tcp6; None where none does.
+    """Waiting connections and inode of the socket that listens at HOST:PORT, from /proc/net/tcp or
+    tcp6; None where none does.
 
     Where HOST is a name, whichever socket listens at the port.
     """
@@ -147,7 +151,8 @@ def _waiting(place: str, table: bytes) -> int:
 
 
 def _written(host: str) -> set[bytes]:
-    """An address as the kernel's tables write it: words of the host's byte order in hexadecimal digits; nothing for a name."""
+    """An address as the kernel's tables write it: words of the host's byte order in hexadecimal
+    digits; nothing for a name."""
     try:
         packed = ipaddress.ip_address(host.strip("[]")).packed
     except ValueError:
@@ -164,7 +169,8 @@ def _unix_inodes(path: bytes, table: bytes) -> set[bytes]:
 
 
 def overflows(pid: int, tree: SmallFiles | None = None) -> int | None:
-    """Connections that the network of process `pid` has turned away because a TCP queue was full (ListenOverflows), since it began."""
+    """Connections that the network of process `pid` has turned away because a TCP queue was full
+    (ListenOverflows), since it began."""
     lines = ((tree or SmallFiles()).text(f"/proc/{pid}/net/netstat") or "").splitlines()
     for head, values in zip(lines[::2], lines[1::2], strict=False):
         if head.startswith("TcpExt:"):

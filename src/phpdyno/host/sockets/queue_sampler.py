@@ -1,6 +1,8 @@
-"""A listen queue while something is measured: a few samples per second, from a core that is not measured.
+"""A listen queue while something is measured: a few samples per second, from a core that is not
+measured.
 
-A sample takes 0.15 to 0.25 ms of CPU, nearly all of it for waking a thread on cold caches: less than 0.2 % of a core.
+A sample takes 0.15 to 0.25 ms of CPU, nearly all of it for waking a thread on cold caches: less
+than 0.2 % of a core.
 """
 
 import contextlib
@@ -18,10 +20,12 @@ MOST_PER_S = 10.0
 
 
 class QueueSampler(Background):
-    """A thread that reads while the context is open. It waits 1 to 2 periods, drawn anew each time, so that it keeps step with nothing."""
+    """A thread that reads while the context is open. It waits 1 to 2 periods, drawn anew each time,
+    so that it keeps step with nothing."""
 
     def __init__(self, read: Callable[[], QueueLevel], *, cores: Sequence[int] = (), seed: int = 0, per_s: float = MOST_PER_S) -> None:
-        """`cores` is where the thread runs, this thread's own cores when empty; at most 10 samples per second. Raises ValueError."""
+        """`cores` is where the thread runs, this thread's own cores when empty; at most 10 samples
+        per second. Raises ValueError."""
         if not 0 < per_s <= MOST_PER_S:
             raise ValueError(f"samples per second: more than 0 and at most {MOST_PER_S:.0f}")
         self._read = read

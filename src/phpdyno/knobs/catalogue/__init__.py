@@ -1,4 +1,5 @@
-"""Every knob that phpdyno knows by name, a module per kind; other settings of a layer are proved by the value in force."""
+"""Every knob that phpdyno knows by name, a module per kind; other settings of a layer are proved by
+the value in force."""
 
 import re
 
@@ -21,7 +22,8 @@ CATALOGUE: dict[str, Knob] = {knob.name: knob for knob in (*OPCACHE, *JIT_KNOBS,
 
 
 def knob_for(name: str) -> Knob:
-    """The knob of a full name; one that the catalogue does not list is any other setting of its layer."""
+    """The knob of a full name; one that the catalogue does not list is any other setting of its
+    layer."""
     if name in CATALOGUE:
         return CATALOGUE[name]
     layer, _, rest = name.partition(".")

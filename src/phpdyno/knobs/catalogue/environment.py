@@ -32,7 +32,8 @@ ALLOCATORS = (
 
 
 def _transparent(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """Only transparent pages: of reserved ones PHP's heap would take whatever is free, which is somebody's already."""
+    """Only transparent pages: of reserved ones PHP's heap would take whatever is free, which is
+    somebody's already."""
     return ("1",) if host.thp in {"always", "madvise"} and not host.hugetlb_pages else ()
 
 

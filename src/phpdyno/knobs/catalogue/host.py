@@ -18,14 +18,15 @@ MOST_SHARE_OF_MEMORY = 0.02
 
 
 def enough_pages(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """As many as one instance takes: all of opcache's shared memory, the JIT's buffer and the code, where memory has room for them."""
+    """As many as one instance takes: all of opcache's shared memory, the JIT's buffer and the code,
+    where memory has room for them."""
     pages = pages_for(facts.opcache, facts.kernel.text_kib, 1)
     return (str(pages),) if 0 < pages * PAGE_KIB < MOST_SHARE_OF_MEMORY * host.memory_kib else ()
 
 
 def with_room(settings: Mapping[str, str]) -> dict[str, str]:
-    """A combination's settings, with reserved pages for what it shares besides what the control does: a JIT buffer or opcache memory of its
-    own. Shared memory takes all of them or none."""
+    """A combination's settings, with reserved pages for what it shares besides what the control
+    does: a JIT buffer or opcache memory of its own. Shared memory takes all of them or none."""
     pages = int(settings.get(PAGES, "0"))
     if not pages:
         return dict(settings)

@@ -28,7 +28,8 @@ def _switch(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
 
 
 def more_memory(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """Twice and four times of what the control has, in MiB, where that is short or full; else more of it changes nothing."""
+    """Twice and four times of what the control has, in MiB, where that is short or full; else more
+    of it changes nothing."""
     status = facts.opcache
     if status is None:
         return ()
@@ -37,7 +38,8 @@ def more_memory(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
 
 
 def more_strings(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """Twice and four times, where the buffer is short: a string that does not fit in is kept by each worker for itself."""
+    """Twice and four times, where the buffer is short: a string that does not fit in is kept by
+    each worker for itself."""
     status = facts.opcache
     short = status is not None and status.strings_bytes > 0 and status.strings_free_bytes < TIGHT * status.strings_bytes
     return _larger(facts, "opcache.interned_strings_buffer", most=4095) if short else ()
@@ -56,14 +58,16 @@ def _larger(facts: WorkerFacts, name: str, *, most: int = 1 << 16) -> tuple[str,
 
 
 def _huge_code(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """Where there are huge pages of either kind to move the code to. Apache's own code is left where it is."""
+    """Where there are huge pages of either kind to move the code to. Apache's own code is left
+    where it is."""
     there = host.hugetlb_pages > 0 or host.thp in {"always", "madvise"}
     return ("1",) if there and not facts.exe.endswith("/apache2") else ()
 
 
 def pages_for(opcache: OpcacheFacts | None, text_kib: int, instances: int, *, huge_kib: int = 2048) -> int:
-    """Reserved huge pages that so many instances take: opcache's shared memory and the JIT's buffer, which try them first and take all or
-    none, and the program's code. Workers share their master's.
+    """Reserved huge pages that so many instances take: opcache's shared memory and the JIT's
+    buffer, which try them first and take all or none, and the program's code. Workers share their
+    master's.
     """
     jit = opcache.jit.buffer_size_bytes if opcache and opcache.jit else 0
     shared = (opcache.used_bytes + opcache.free_bytes + opcache.wasted_bytes + jit) if opcache else 0

@@ -21,7 +21,8 @@ def _realpath(name: str, domain: Domain, risk: str, **more: Any) -> Knob:
 
 
 def more_paths(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """Four times the control's cache, where most of that is taken; an emptier one is large enough."""
+    """Four times the control's cache, where most of that is taken; an emptier one is large
+    enough."""
     now = size_bytes(facts.ini.get("realpath_cache_size", "")) or 0
     return (f"{now >> 8}K",) if facts.realpath_cache_bytes > FULL * now > 0 else ()
 

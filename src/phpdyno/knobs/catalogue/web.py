@@ -18,7 +18,8 @@ def _web(name: str, domain: Domain, apply: Cost, seen_by: Proof, default: str, *
 
 
 def _keepalive(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """One fewer than there are workers: a kept connection holds one, and one must be left for whoever else comes."""
+    """One fewer than there are workers: a kept connection holds one, and one must be left for
+    whoever else comes."""
     return (str(facts.workers - 1),) if facts.workers > 1 else ()
 
 

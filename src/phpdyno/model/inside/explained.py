@@ -1,4 +1,5 @@
-"""What a request's time goes into, of one arm or of two beside each other. It is also what `--json` prints and what a journal keeps."""
+"""What a request's time goes into, of one arm or of two beside each other. It is also what `--json`
+prints and what a journal keeps."""
 
 from typing import Annotated, Literal
 
@@ -47,7 +48,8 @@ class Figure(Struct, frozen=True):
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """One view of what a request does. Where it could not be looked at, `unread` says why and there are no figures."""
+    """One view of what a request does. Where it could not be looked at, `unread` says why and there
+    are no figures."""
 
     key: Annotated[SectionKey, Meta(description="Which section it is.")]
     title: Annotated[str, Meta(description="The same in words, with the unit.")]

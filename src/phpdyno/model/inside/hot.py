@@ -15,7 +15,8 @@ class HotFunction(Struct, frozen=True):
 
 
 class HotPass(Struct, frozen=True):
-    """Two arms driven in turns while perf sampled their workers' CPU clock. To describe, not to compare: there is no interval."""
+    """Two arms driven in turns while perf sampled their workers' CPU clock. To describe, not to
+    compare: there is no interval."""
 
     before: Annotated[str, Meta(description="Name of the first arm.")]
     after: Annotated[str, Meta(description="Name of the second arm.")]

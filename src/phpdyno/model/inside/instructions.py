@@ -32,7 +32,8 @@ class TargetInstructions(Struct, frozen=True):
 
 
 class Instructions(Struct, frozen=True):
-    """Instructions per request of one arm, in user space: what the kernel does for it is not among them.
+    """Instructions per request of one arm, in user space: what the kernel does for it is not among
+    them.
 
     Each count is the difference of two readings of one worker's counter, one request apart.
     """

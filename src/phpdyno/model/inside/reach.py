@@ -1,4 +1,5 @@
-"""What an app reached for while it served some requests: peers, names, programs, and files outside its own tree."""
+"""What an app reached for while it served some requests: peers, names, programs, and files outside
+its own tree."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +9,8 @@ Family = Literal["inet", "inet6", "unix"]
 Protocol = Literal["tcp", "udp", "unix"]
 Outcome = Literal["connected", "refused", "unreachable", "no such file", "timed out", "in progress", "forbidden", "failed"]
 Deed = Literal["written", "made", "removed", "renamed", "changed"]
-"""What was done: opened for writing, made (a directory, a link), removed, renamed (from or to), or its rights, owner or times changed."""
+"""What was done: opened for writing, made (a directory, a link), removed, renamed (from or to), or
+its rights, owner or times changed."""
 
 
 class Connection(Struct, frozen=True):
@@ -33,7 +35,8 @@ class Lookup(Struct, frozen=True):
 
 
 class Program(Struct, frozen=True):
-    """One program that PHP executed; what that executed in turn is not counted. Arguments may hold passwords, and are not kept."""
+    """One program that PHP executed; what that executed in turn is not counted. Arguments may hold
+    passwords, and are not kept."""
 
     name: Annotated[str, Meta(description="Its name or path; of a shell's command line the first word that is no variable.")]
     mail: Annotated[bool, Meta(description="Whether it is what mail() hands a message to.")]

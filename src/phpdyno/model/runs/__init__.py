@@ -1,1 +1,2 @@
-"""What the commands ask for and find, as data: studies, sweeps, tunes, ladders, matrices, the connector lab."""
+"""What the commands ask for and find, as data: studies, sweeps, tunes, ladders, matrices, the
+connector lab."""

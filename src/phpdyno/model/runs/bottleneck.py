@@ -1,4 +1,5 @@
-"""What limits throughput at one point of load: the readings, the shares made of them, and the finding."""
+"""What limits throughput at one point of load: the readings, the shares made of them, and the
+finding."""
 
 import math
 from typing import Literal
@@ -22,17 +23,20 @@ Kind = Literal[
     "offered_rate",
     "unknown",
 ]
-"""The finding. `helpers`: their core is full, and none of them has most of it. `starting_workers`: requests wait although the pool may have
-a worker for each. `unknown`: nothing that was read is full."""
+"""The finding. `helpers`: their core is full, and none of them has most of it. `starting_workers`:
+requests wait although the pool may have a worker for each. `unknown`: nothing that was read is
+full."""
 
 
 class Load(Struct, frozen=True):
-    """Readings over one interval; CPU in nanoseconds, cores by number. None is what could not be read, or is not there.
+    """Readings over one interval; CPU in nanoseconds, cores by number. None is what could not be
+    read, or is not there.
 
-    `concurrency` is the closed loop's, None for an open loop. `php_cores_ns` and `helper_cores_ns` are all that ran on these cores, and
-    `stolen_ns` what the hypervisor took of both. `busy_workers` is a mean of the status page's `active`, `queue_share` the share of samples
-    with somebody waiting. `network_ns` is the kernel's time in interrupts on all these cores. The generator drives on `generator_threads`;
-    `services_ns` is CPU of all services together.
+    `concurrency` is the closed loop's, None for an open loop. `php_cores_ns` and `helper_cores_ns`
+    are all that ran on these cores, and `stolen_ns` what the hypervisor took of both.
+    `busy_workers` is a mean of the status page's `active`, `queue_share` the share of samples with
+    somebody waiting. `network_ns` is the kernel's time in interrupts on all these cores. The
+    generator drives on `generator_threads`; `services_ns` is CPU of all services together.
     """
 
     duration_ns: int
@@ -69,11 +73,11 @@ class Load(Struct, frozen=True):
 
 
 class Shares(Struct, frozen=True):
-    """Shares of core time: `php` of php-fpm's cores, `web`, `database`, `services` and `generator` of the helpers', `*_cores` all that ran
-    there.
+    """Shares of core time: `php` of php-fpm's cores, `web`, `database`, `services` and `generator`
+    of the helpers', `*_cores` all that ran there.
 
-    `one_web`, `one_generator` and `one_worker` are of one core: nginx's process, each thread of the generator and a worker cannot use more.
-    `stolen` is of the time in which the cores had work.
+    `one_web`, `one_generator` and `one_worker` are of one core: nginx's process, each thread of the
+    generator and a worker cannot use more. `stolen` is of the time in which the cores had work.
     """
 
     php: float

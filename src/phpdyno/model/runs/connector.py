@@ -15,9 +15,10 @@ CEILING = "ceiling"
 class ConnectorRow(Struct, frozen=True):
     """One way of asking a Tarantool.
 
-    `connector` names the client, `packer` what packs its messages, `engine` how its operations are under way at once, `in_flight` how many
-    are (1 for `sync`), in each of its `processes`. `autoload` are PHP files that define a client of somebody else's; `settings`, by full
-    knob name, are what its PHP has otherwise than the run's: extensions (`ext.swoole`), another PHP (`php`).
+    `connector` names the client, `packer` what packs its messages, `engine` how its operations are
+    under way at once, `in_flight` how many are (1 for `sync`), in each of its `processes`.
+    `autoload` are PHP files that define a client of somebody else's; `settings`, by full knob name,
+    are what its PHP has otherwise than the run's: extensions (`ext.swoole`), another PHP (`php`).
     """
 
     connector: str

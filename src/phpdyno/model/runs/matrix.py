@@ -12,7 +12,8 @@ ALL = "all together"
 
 
 class Cell(Struct, frozen=True):
-    """A build that one profile was used for, on one app, against the same PHP compiled without any profile."""
+    """A build that one profile was used for, on one app, against the same PHP compiled without any
+    profile."""
 
     profile: Annotated[str, Meta(description="The app that the build was trained on, or `all together`.")]
     app: Annotated[str, Meta(description="The app that it was measured on.")]

@@ -1,4 +1,5 @@
-"""What is read beside throughput: memory, php-fpm's own counters, the listen queue, the kernel's network."""
+"""What is read beside throughput: memory, php-fpm's own counters, the listen queue, the kernel's
+network."""
 
 from msgspec import Struct
 
@@ -6,8 +7,8 @@ from msgspec import Struct
 class WorkerMemory(Struct, frozen=True):
     """One process in KiB, from smaps_rollup. PSS charges a shared page to its users in equal parts.
 
-    `pss_shmem_kib` is the part of PSS in shared memory (opcache, APCu, php-fpm's scoreboard), None where the kernel does not tell it.
-    `hugetlb_kib` are pages of hugetlbfs, which no PSS contains.
+    `pss_shmem_kib` is the part of PSS in shared memory (opcache, APCu, php-fpm's scoreboard), None
+    where the kernel does not tell it. `hugetlb_kib` are pages of hugetlbfs, which no PSS contains.
     """
 
     pid: int
@@ -20,11 +21,13 @@ class WorkerMemory(Struct, frozen=True):
 
 
 class PoolMemory(Struct, frozen=True):
-    """The workers of one pool in KiB: sums, and medians per worker (None without a worker that could be read).
+    """The workers of one pool in KiB: sums, and medians per worker (None without a worker that
+    could be read).
 
-    `pss_kib` contains `pss_shmem_kib`. `master_kib` and `master_shmem_kib` are the same of php-fpm's master (much of it is code that it
-    alone has mapped), None where it could not be read. `unread` workers were there, but their memory may not be read.
-    `rss_median_kib` counts shared pages in each worker.
+    `pss_kib` contains `pss_shmem_kib`. `master_kib` and `master_shmem_kib` are the same of
+    php-fpm's master (much of it is code that it alone has mapped), None where it could not be read.
+    `unread` workers were there, but their memory may not be read. `rss_median_kib` counts shared
+    pages in each worker.
     """
 
     workers: int
@@ -41,7 +44,8 @@ class PoolMemory(Struct, frozen=True):
 class PoolStatus(Struct, frozen=True):
     """php-fpm's status page. `max_active` and what follows it count since the pool's start.
 
-    `listen_queue` and `max_listen_queue` are 0 on unix sockets whatever waits there: php-fpm reads TCP_INFO.
+    `listen_queue` and `max_listen_queue` are 0 on unix sockets whatever waits there: php-fpm reads
+    TCP_INFO.
     """
 
     accepted: int
@@ -57,16 +61,19 @@ class PoolStatus(Struct, frozen=True):
 
 
 class QueueLevel(Struct, frozen=True):
-    """Connections that nobody has accepted yet, and the limit: the kernel lets one more than that wait."""
+    """Connections that nobody has accepted yet, and the limit: the kernel lets one more than that
+    wait."""
 
     waiting: int
     limit: int
 
 
 class QueueLevels(Struct, frozen=True):
-    """A listen queue over an interval; `share` of the samples saw at least one connection waiting. None without a sample.
+    """A listen queue over an interval; `share` of the samples saw at least one connection waiting.
+    None without a sample.
 
-    `full` is the share of samples in which no more fitted in: the next connection is refused (unix) or waits for a retry (TCP).
+    `full` is the share of samples in which no more fitted in: the next connection is refused (unix)
+    or waits for a retry (TCP).
     """
 
     samples: int
@@ -79,7 +86,8 @@ class QueueLevels(Struct, frozen=True):
 
 
 class CoreNetwork(Struct, frozen=True):
-    """One core: time in interrupts and soft interrupts in nanoseconds (a tick's resolution), and how often the network's were raised."""
+    """One core: time in interrupts and soft interrupts in nanoseconds (a tick's resolution), and
+    how often the network's were raised."""
 
     core: int
     irq_ns: int
@@ -91,8 +99,9 @@ class CoreNetwork(Struct, frozen=True):
 class KernelNetwork(Struct, frozen=True):
     """All cores, since boot or over an interval.
 
-    `apart` is the kernel's accounting: True when time in soft interrupts is taken out of the processes' own (IRQ_TIME_ACCOUNTING), False
-    when it is contained in them and must not be added, None where that is unknown.
+    `apart` is the kernel's accounting: True when time in soft interrupts is taken out of the
+    processes' own (IRQ_TIME_ACCOUNTING), False when it is contained in them and must not be added,
+    None where that is unknown.
     """
 
     cores: tuple[CoreNetwork, ...]

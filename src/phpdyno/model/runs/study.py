@@ -1,4 +1,5 @@
-"""A study: arms made of factors, which comparisons, sweeps and syscall passes they go through, and what somebody else found."""
+"""A study: arms made of factors, which comparisons, sweeps and syscall passes they go through, and
+what somebody else found."""
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
@@ -8,7 +9,8 @@ from msgspec import Meta, Struct, field
 from phpdyno.model.plan import Metric, Settle
 
 Side = Literal["smaller", "larger", "alike"]
-"""Where our interval lies beside the reference's ratio: all of it below, all of it above, or around it."""
+"""Where our interval lies beside the reference's ratio: all of it below, all of it above, or around
+it."""
 
 
 class StudyLoad(Struct, frozen=True):
@@ -19,7 +21,8 @@ class StudyLoad(Struct, frozen=True):
 
 
 class StudyArm(Struct, frozen=True):
-    """One arm with everything that it inherited: its level of every factor, and all its settings by full knob name."""
+    """One arm with everything that it inherited: its level of every factor, and all its settings by
+    full knob name."""
 
     name: str
     levels: dict[str, str]
@@ -29,8 +32,9 @@ class StudyArm(Struct, frozen=True):
 class StudyComparison(Struct, frozen=True):
     """Treatments against one control on one app by one metric; names of arms and of an app.
 
-    Throughput is measured under the study's load; CPU per request with one worker and one request in flight. `settle` says until
-    when, as in a `Plan`; `slot_reason` why a throughput slot may be shorter than 20 requests for each in flight.
+    Throughput is measured under the study's load; CPU per request with one worker and one request
+    in flight. `settle` says until when, as in a `Plan`; `slot_reason` why a throughput slot may be
+    shorter than 20 requests for each in flight.
     """
 
     name: str
@@ -55,7 +59,8 @@ class StudyPass(Struct, frozen=True):
 
 
 class StudySweep(Struct, frozen=True):
-    """A sweep of several arms of one app over requests in flight, with an open-loop point where `open_share` is above 0."""
+    """A sweep of several arms of one app over requests in flight, with an open-loop point where
+    `open_share` is above 0."""
 
     name: str
     app: str
@@ -66,7 +71,8 @@ class StudySweep(Struct, frozen=True):
 
 
 class Contrast(Struct, frozen=True):
-    """Two arms whose ratio the reference gives as well: how many times better `arm` is than `against`."""
+    """Two arms whose ratio the reference gives as well: how many times better `arm` is than
+    `against`."""
 
     title: str
     arm: str
@@ -98,7 +104,8 @@ class Reference(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """A remark on the page, shown when its conditions hold: where our interval of a contrast lies, on one app or on every one measured."""
+    """A remark on the page, shown when its conditions hold: where our interval of a contrast lies,
+    on one app or on every one measured."""
 
     text: str
     app: str = ""
@@ -107,8 +114,8 @@ class Note(Struct, frozen=True):
 
 
 class StudyBuild(Struct, frozen=True):
-    """A build that arms of a study run as `build=NAME`: a recipe, and the apps that it is trained on, by their names in the study; one that
-    stands `alone` has its extensions compiled in."""
+    """A build that arms of a study run as `build=NAME`: a recipe, and the apps that it is trained
+    on, by their names in the study; one that stands `alone` has its extensions compiled in."""
 
     name: str
     recipe: str
@@ -117,8 +124,8 @@ class StudyBuild(Struct, frozen=True):
 
 
 class Study(Struct, frozen=True):
-    """A whole study. `builds` are made before anything is measured. `apps` maps its names of apps to what opens them (built-in name or
-    absolute path of an app.toml)."""
+    """A whole study. `builds` are made before anything is measured. `apps` maps its names of apps
+    to what opens them (built-in name or absolute path of an app.toml)."""
 
     name: str
     title: str
@@ -156,12 +163,14 @@ class Study(Struct, frozen=True):
         return next(arm for arm in self.arms if arm.name == name)
 
     def control_spec(self, comparison: StudyComparison) -> str:
-        """The SPEC of a comparison's control; for throughput with the load's workers in a static pool."""
+        """The SPEC of a comparison's control; for throughput with the load's workers in a static
+        pool."""
         pool = {"pool.pm": "static", "pool.pm.max_children": str(self.load.workers)} if comparison.metric == "throughput" else {}
         return spec_of({**pool, **self.arm(comparison.control).settings})
 
     def treatment_spec(self, comparison: StudyComparison, name: str) -> str:
-        """The SPEC of a treatment, which is also its name in the comparison's journal: only what differs from the control."""
+        """The SPEC of a treatment, which is also its name in the comparison's journal: only what
+        differs from the control."""
         control = self.arm(comparison.control).settings
         return spec_of({key: value for key, value in self.arm(name).settings.items() if control.get(key) != value})
 
@@ -180,7 +189,8 @@ class SyscallCount(Struct, frozen=True):
 
 
 class SyscallCounts(Struct, frozen=True):
-    """What one arm's php-fpm asked of the kernel while it answered `requests` requests, one at a time, after warm-up.
+    """What one arm's php-fpm asked of the kernel while it answered `requests` requests, one at a
+    time, after warm-up.
 
     `app_version` is the version of the app that answered.
     """

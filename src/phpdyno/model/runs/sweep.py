@@ -1,4 +1,5 @@
-"""A sweep: what an app does as more is asked of it at once. Its plan, and what one visit of a point yields."""
+"""A sweep: what an app does as more is asked of it at once. Its plan, and what one visit of a point
+yields."""
 
 from collections.abc import Iterable
 
@@ -15,22 +16,26 @@ MAX_STEAL_OF_A_VISIT = 0.25
 
 
 class Point(Struct, frozen=True, order=True):
-    """A load: `concurrency` requests in flight (closed loop), or, where `open_share` is above 0, arrivals at that share of saturation as
-    the first round showed it (open loop; `concurrency` is then the most connections)."""
+    """A load: `concurrency` requests in flight (closed loop), or, where `open_share` is above 0,
+    arrivals at that share of saturation as the first round showed it (open loop; `concurrency` is
+    then the most connections)."""
 
     concurrency: int
     open_share: float = 0.0
 
 
 OPEN_CONNECTIONS = 100
-"""At least so many in an open loop: arrivals that come close together should meet the server, not our own limit."""
+"""At least so many in an open loop: arrivals that come close together should meet the server, not
+our own limit."""
 
 
 def points_of(loads: Iterable[int], open_share: float = 0.0, *, kept: bool = False) -> tuple[Point, ...]:
-    """Closed loops, the smallest first, and one open loop unless its share is 0; it has as many connections as the largest, or 100.
+    """Closed loops, the smallest first, and one open loop unless its share is 0; it has as many
+    connections as the largest, or 100.
 
-    Never 100 where FastCGI connections are `kept`: each holds a worker. What is due while all are busy then waits for one of them, as it
-    does in a web server with so many kept connections; the wait is in its response time.
+    Never 100 where FastCGI connections are `kept`: each holds a worker. What is due while all are
+    busy then waits for one of them, as it does in a web server with so many kept connections; the
+    wait is in its response time.
     """
     closed = tuple(Point(load) for load in sorted(loads))
     if not open_share:
@@ -42,11 +47,13 @@ def points_of(loads: Iterable[int], open_share: float = 0.0, *, kept: bool = Fal
 class SweepPlan(Struct, frozen=True):
     """Everything that was decided before a sweep.
 
-    A round starts one fresh instance of every arm and visits every point of each once, in an order drawn from `seed`; rounds are what
-    intervals are over. `confidence` holds for each figure by itself. `budget_s` bounds the whole, starts and warm-up included; where the
-    fewest rounds with an interval need more, it grows up to `most_budget_s` (0: it does not). A closed visit lasts `visit_s` or 20
-    requests for each in flight, whichever is longer. `cross_check`: other people's generators take turns with ours afterwards, beside the
-    budget. `arrivals`: how those of an open loop follow each other. `keep_conn`: with FastCGI, a visit's connections are kept
+    A round starts one fresh instance of every arm and visits every point of each once, in an order
+    drawn from `seed`; rounds are what intervals are over. `confidence` holds for each figure by
+    itself. `budget_s` bounds the whole, starts and warm-up included; where the fewest rounds with
+    an interval need more, it grows up to `most_budget_s` (0: it does not). A closed visit lasts
+    `visit_s` or 20 requests for each in flight, whichever is longer. `cross_check`: other people's
+    generators take turns with ours afterwards, beside the budget. `arrivals`: how those of an open
+    loop follow each other. `keep_conn`: with FastCGI, a visit's connections are kept
     (FCGI_KEEP_CONN).
     """
 
@@ -70,10 +77,11 @@ class SweepPlan(Struct, frozen=True):
 
 
 class VisitCpu(Struct, frozen=True):
-    """CPU over one visit in nanoseconds, by component, and of the cores; `network_ns` is time in (soft) interrupts on them, which is
-    contained in the components' own unless `network_apart`. `wall_ns` is how long it was between the readings, a little longer than the
-    driving; 0 where that was not noted. None is what could not be read or is not there.
-    `services_ns` is by the name of the service."""
+    """CPU over one visit in nanoseconds, by component, and of the cores; `network_ns` is time in
+    (soft) interrupts on them, which is contained in the components' own unless `network_apart`.
+    `wall_ns` is how long it was between the readings, a little longer than the driving; 0 where
+    that was not noted. None is what could not be read or is not there. `services_ns` is by the name
+    of the service."""
 
     php_ns: int
     generator_ns: int
@@ -89,8 +97,9 @@ class VisitCpu(Struct, frozen=True):
 
 
 class TargetTimes(Struct, frozen=True):
-    """Times of one target's valid answers over one visit as an HDR histogram (three significant digits): which times (nanoseconds,
-    ascending) were seen how often. Service times in a closed loop, response times in an open one."""
+    """Times of one target's valid answers over one visit as an HDR histogram (three significant
+    digits): which times (nanoseconds, ascending) were seen how often. Service times in a closed
+    loop, response times in an open one."""
 
     target: int
     times_ns: tuple[int, ...]
@@ -100,11 +109,12 @@ class TargetTimes(Struct, frozen=True):
 class Visit(Struct, frozen=True):
     """One point of one arm in one round.
 
-    `requests` were sent (open loop: intended), `valid` of them answered as expected, `kinds` counts the others. `drive_ns` is the time
-    from the first request to the last answer; `rate_per_s` what was offered (open loop, else 0). `busy_workers` is the mean of the
-    status page's active ones where it could be asked. `lag_p99_ns` and `queued` (requests that waited for a connection) are an open
-    loop's. The generator drove on `threads`. `excluded` names the covariate, declared beforehand, for which the visit does not count; ''
-    when it counts.
+    `requests` were sent (open loop: intended), `valid` of them answered as expected, `kinds` counts
+    the others. `drive_ns` is the time from the first request to the last answer; `rate_per_s` what
+    was offered (open loop, else 0). `busy_workers` is the mean of the status page's active ones
+    where it could be asked. `lag_p99_ns` and `queued` (requests that waited for a connection) are
+    an open loop's. The generator drove on `threads`. `excluded` names the covariate, declared
+    beforehand, for which the visit does not count; '' when it counts.
     """
 
     arm: str

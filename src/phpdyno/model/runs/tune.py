@@ -1,4 +1,5 @@
-"""A tune: what was asked, and what each of its stages found. Frozen data that its record holds and its report shows."""
+"""A tune: what was asked, and what each of its stages found. Frozen data that its record holds and
+its report shows."""
 
 from typing import Annotated, Literal
 
@@ -9,30 +10,32 @@ from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.model.workload import Workload
 
 Goal = Literal["cpu", "throughput", "p99", "memory"]
-"""`cpu`: CPU per request of PHP's processes; `throughput`: valid completions per second; `p99`: 99th percentile of the service time at the
-same load; `memory`: what one worker holds for itself."""
+"""`cpu`: CPU per request of PHP's processes; `throughput`: valid completions per second; `p99`:
+99th percentile of the service time at the same load; `memory`: what one worker holds for itself."""
 
 StageName = Literal["screen", "race", "numeric", "confirm", "ablate", "again", "throughput"]
 """`again`: what is left of the winner is confirmed once more where a part was reverted."""
 
 ChangeStanding = Literal["helps", "open", "too small", "hurts", "unknown"]
-"""Of a change after the screening: certain to help, not certain of anything, certain not to help by the margin, certain to do harm, or
-never measured beside its mirror row."""
+"""Of a change after the screening: certain to help, not certain of anything, certain not to help by
+the margin, certain to do harm, or never measured beside its mirror row."""
 
 Decision = Literal["adopted", "not adopted", "not measured"]
 
 
 def metric_of(goal: Goal) -> Metric:
-    """What is driven for a goal: requests under load for throughput and percentiles, one at a time for CPU and memory."""
+    """What is driven for a goal: requests under load for throughput and percentiles, one at a time
+    for CPU and memory."""
     return "throughput" if goal in {"throughput", "p99"} else "cpu"
 
 
 class TuneRequest(AppRequest, frozen=True):
     """What the user wants tuned: times in seconds, margins and confidence as fractions.
 
-    `control` is a SPEC. `knobs` are what is looked at, full names or `NAME=VALUE`; none: all of the catalogue. `workload` takes the place
-    of the app's own; `source.requests` then says what it was made of. `builds` are names of builds that are tried as well.
-    `explain`: what was found is looked into beside the control, once all is proved.
+    `control` is a SPEC. `knobs` are what is looked at, full names or `NAME=VALUE`; none: all of the
+    catalogue. `workload` takes the place of the app's own; `source.requests` then says what it was
+    made of. `builds` are names of builds that are tried as well. `explain`: what was found is
+    looked into beside the control, once all is proved.
     """
 
     control: str = ""
@@ -109,14 +112,16 @@ class ChangeEffect(Struct, frozen=True):
 
 
 class Together(Struct, frozen=True):
-    """What two settings do together beyond what each does alone; only where that is certain and no other two can be meant."""
+    """What two settings do together beyond what each does alone; only where that is certain and no
+    other two can be meant."""
 
     names: Annotated[tuple[str, str], Meta(description="The two changes.")]
     ratio: Annotated[TunedRatio, Meta(description="How many times better together than each alone would make it.")]
 
 
 class Screening(Struct, frozen=True):
-    """The fractional factorial: its size, and what it says, which is nothing before it is measured."""
+    """The fractional factorial: its size, and what it says, which is nothing before it is
+    measured."""
 
     rows: Annotated[int, Meta(description="Combinations that are measured beside the control.")]
     blocks: Annotated[int, Meta(description="Blocks of each row: fresh instances each time.")]
@@ -210,7 +215,8 @@ class Confirmed(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """All that is known of a tune so far, in the order of its stages; what a stage has not reached is empty."""
+    """All that is known of a tune so far, in the order of its stages; what a stage has not reached
+    is empty."""
 
     scripts: Annotated[tuple[str, ...], Meta(description="Scripts that the app loads, relative to its root.")] = ()
     preload: Annotated[tuple[str, ...], Meta(description="Those of them that can be preloaded.")] = ()

@@ -1,4 +1,5 @@
-"""A build on disk: programs, and a directory of extensions: in a drop-in all but opcache are the distribution's own, linked."""
+"""A build on disk: programs, and a directory of extensions: in a drop-in all but opcache are the
+distribution's own, linked."""
 
 import os
 import re
@@ -20,9 +21,11 @@ QUICK = frozenset({"HYBRID", "TAILCALL"})
 
 
 def assemble(built: Built, place: Path, distribution: Path | None) -> None:
-    """Put programs and extensions in a fresh directory. An extension of the distribution that is upgraded there is upgraded here too.
+    """Put programs and extensions in a fresh directory. An extension of the distribution that is
+    upgraded there is upgraded here too.
 
-    `distribution` None: it stands alone, with its extensions compiled in. Raises DynoError where that directory is not there.
+    `distribution` None: it stands alone, with its extensions compiled in. Raises DynoError where
+    that directory is not there.
     """
     extensions = place / EXTENSIONS
     extensions.mkdir(parents=True)
@@ -47,16 +50,17 @@ def modules_in(distribution: Path) -> tuple[str, ...]:
 
 
 def installed_since(place: Path) -> tuple[str, ...]:
-    """Files of extensions that came into the distribution's directory after the drop-in in `place` was put together, which is without
-    them; none of one that stands alone, which links none."""
+    """Files of extensions that came into the distribution's directory after the drop-in in `place`
+    was put together, which is without them; none of one that stands alone, which links none."""
     own = place / EXTENSIONS
     theirs = {path.readlink().parent for path in own.glob("*.so") if path.is_symlink()}
     return tuple(name for folder in sorted(theirs) for name in modules_in(folder) if not os.path.lexists(own / name))
 
 
 def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:
-    """The build in a directory as an arm's settings. `ini` is the php.ini of one that stands alone ('' for none). Of the directory beside
-    that it has the settings only: the rest loads extensions that it has in itself."""
+    """The build in a directory as an arm's settings. `ini` is the php.ini of one that stands alone
+    ('' for none). Of the directory beside that it has the settings only: the rest loads extensions
+    that it has in itself."""
     settings = {"php": str(place / "php-fpm"), "php.extension_dir": str(place / EXTENSIONS)}
     if not alone:
         return settings
@@ -67,9 +71,11 @@ def settings_of(place: Path, *, alone: bool, ini: str = "") -> dict[str, str]:
 
 
 def vm_kind(said: str) -> str:
-    """Which interpreter is compiled (`HYBRID`), by the macros of Zend/zend_vm_opcodes.h as the preprocessor sees them. Raises DynoError.
+    """Which interpreter is compiled (`HYBRID`), by the macros of Zend/zend_vm_opcodes.h as the
+    preprocessor sees them. Raises DynoError.
 
-    With GCC it is the hybrid one, whose registers are global variables; a compiler without those falls back to CALL, which is slower.
+    With GCC it is the hybrid one, whose registers are global variables; a compiler without those
+    falls back to CALL, which is slower.
     """
     found = _VM_KIND.search(said)
     if found is None:
@@ -78,5 +84,6 @@ def vm_kind(said: str) -> str:
 
 
 def interpreter(kind: str, machine: str) -> BuildCheck:
-    """Whether the interpreter is the kind that GCC makes for a machine (`x86_64`): another one costs more than any recipe brings."""
+    """Whether the interpreter is the kind that GCC makes for a machine (`x86_64`): another one
+    costs more than any recipe brings."""
     return BuildCheck("interpreter", ok=kind in QUICK or machine not in HYBRID_ON, seen=kind)

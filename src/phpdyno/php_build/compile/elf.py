@@ -26,10 +26,12 @@ def text_kib(binary: Path) -> int:
 
 
 def code_kib(binary: Path) -> tuple[int, ...]:
-    """KiB of code in each executable segment of a program, in the order of addresses. Raises DynoError for any other file.
+    """KiB of code in each executable segment of a program, in the order of addresses. Raises
+    DynoError for any other file.
 
-    BOLT puts what it lays out into a segment of its own behind all others, and leaves the code that was there where it is.
-    opcache.huge_code_pages moves the first executable mapping of a file in /proc/self/maps and no other, which is the first of these.
+    BOLT puts what it lays out into a segment of its own behind all others, and leaves the code that
+    was there where it is. opcache.huge_code_pages moves the first executable mapping of a file in
+    /proc/self/maps and no other, which is the first of these.
     """
     try:
         with binary.open("rb") as file:
@@ -42,7 +44,8 @@ def code_kib(binary: Path) -> tuple[int, ...]:
 
 
 def code_sections(binary: Path) -> tuple[CodeSection, ...]:
-    """Sections of a program's code of a KiB or more, in the order of addresses. Raises DynoError for any other file."""
+    """Sections of a program's code of a KiB or more, in the order of addresses. Raises DynoError
+    for any other file."""
     try:
         with binary.open("rb") as file:
             program = ELFFile(file)
@@ -64,7 +67,8 @@ def code_sections(binary: Path) -> tuple[CodeSection, ...]:
 
 
 def _kib_in(segment: Segment, sections: Sequence[Section]) -> int:
-    """KiB of the executable sections of a segment, of which BOLT's begins with an empty page of 2 MiB; all of one without sections."""
+    """KiB of the executable sections of a segment, of which BOLT's begins with an empty page of 2
+    MiB; all of one without sections."""
     inside = range(segment["p_vaddr"], segment["p_vaddr"] + segment["p_memsz"])
     return -(-(sum(each["sh_size"] for each in sections if each["sh_addr"] in inside) or len(inside)) // 1024)
 

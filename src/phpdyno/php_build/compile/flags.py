@@ -1,6 +1,7 @@
 """From a recipe to what the compiler and the linker are told. Pure.
 
-One configured tree serves all recipes: it is configured with plain -O2, and a recipe's flags come behind that, where the later flag wins.
+One configured tree serves all recipes: it is configured with plain -O2, and a recipe's flags come
+behind that, where the later flag wins.
 """
 
 from msgspec import Struct
@@ -18,23 +19,26 @@ USE = (
     "-Wmissing-profile",
     "-Wno-error=coverage-mismatch",
 )
-"""Partial training: what the traffic never reached is compiled as without a profile, not for size. Without the tracer, with which GCC 13
-does not come to an end on session.c (php-src GH-18807)."""
+"""Partial training: what the traffic never reached is compiled as without a profile, not for size.
+Without the tracer, with which GCC 13 does not come to an end on session.c (php-src GH-18807)."""
 LTO = ("-flto=auto", "-fno-fat-lto-objects")
 NO_LTO = ("-fno-lto",)
 VM_FILES = ("Zend/zend_execute.lo", "ext/opcache/jit/zend_jit_vm_helpers.lo")
-"""Their registers are global variables, which link-time optimisation refuses (`global register variable follows a function definition`)."""
+"""Their registers are global variables, which link-time optimisation refuses (`global register
+variable follows a function definition`)."""
 RELOCATIONS = ("-Wl,-q",)
 """BOLT moves functions and blocks: it needs the linker's relocations."""
 WHOLE_PAGES = ("-Wl,-z,common-page-size=2097152", "-Wl,-z,max-page-size=2097152")
-"""The text begins at a multiple of 2 MiB wherever the program is put, so opcache.huge_code_pages finds a whole page in it every time. PHP's
-own configure gives these to its programs; ours come instead of those."""
+"""The text begins at a multiple of 2 MiB wherever the program is put, so opcache.huge_code_pages
+finds a whole page in it every time. PHP's own configure gives these to its programs; ours come
+instead of those."""
 PROGRAM_UNDER_BOLT = ("-pie", "-Wl,-z,now", "-Wl,-z,relro")
 """A program at a fixed address crashed at its start once BOLT had instrumented it."""
 
 
 class Flags(Struct, frozen=True):
-    """`compile` for all files but the interpreter's, which have `vm_file`; `link` for programs and modules, `program` for programs."""
+    """`compile` for all files but the interpreter's, which have `vm_file`; `link` for programs and
+    modules, `program` for programs."""
 
     compile: tuple[str, ...]
     vm_file: tuple[str, ...]
@@ -43,7 +47,8 @@ class Flags(Struct, frozen=True):
 
 
 def flags_of(recipe: Recipe, phase: Phase) -> Flags:
-    """What to compile with. Raises ValueError for the phase of a profile where the recipe has none."""
+    """What to compile with. Raises ValueError for the phase of a profile where the recipe has
+    none."""
     if phase != "plain" and not recipe.pgo:
         raise ValueError(f"{recipe.name} has no profile")
     common = (

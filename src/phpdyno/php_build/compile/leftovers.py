@@ -1,4 +1,5 @@
-"""What configuring and compiling leave in a source: make would take it for fresh, however old it is."""
+"""What configuring and compiling leave in a source: make would take it for fresh, however old it
+is."""
 
 from phpdyno.php_build.compile.tree_commands import REMOVED, TreeCommands
 
@@ -29,8 +30,8 @@ GENERATED = (
     "ext/opcache/jit/ir/ir_fold_hash.h",
     "ext/opcache/jit/ir/minilua",
 )
-"""What `make distclean` removes, and what it forgets of the JIT's. The Makefile itself is not asked: it names the directory in which it
-was made, and this is a copy."""
+"""What `make distclean` removes, and what it forgets of the JIT's. The Makefile itself is not
+asked: it names the directory in which it was made, and this is a copy."""
 COMPILED = (".lo", ".o", ".la", ".a")
 """Suffixes of what make makes anew in a tree of ours."""
 PROFILE = "*.gcda"
@@ -39,8 +40,8 @@ OF_LIBTOOL = ".libs"
 
 
 def forget_compiling(commands: TreeCommands, below: str = ".") -> None:
-    """Remove what an earlier configure and make left in a copy of a source, in a directory of the tree; nothing where it was never
-    configured. Raises DynoError."""
+    """Remove what an earlier configure and make left in a copy of a source, in a directory of the
+    tree; nothing where it was never configured. Raises DynoError."""
     home = commands.place / below
     if any((home / mark).is_file() for mark in MARKS):
         commands.do(["find", ".", "-name", OF_LIBTOOL, *REMOVED], cwd=home)
@@ -49,7 +50,8 @@ def forget_compiling(commands: TreeCommands, below: str = ".") -> None:
 
 
 def remove_compiled(commands: TreeCommands) -> None:
-    """Remove what make made; profiles stay, beside the sources and beside what modules are linked of. Raises DynoError."""
+    """Remove what make made; profiles stay, beside the sources and beside what modules are linked
+    of. Raises DynoError."""
     of_modules = ["-path", f"*/{OF_LIBTOOL}/*", "!", "-name", PROFILE]
     commands.do(["find", ".", "(", *_ending_in(COMPILED), "-o", *of_modules, ")", *REMOVED])
 

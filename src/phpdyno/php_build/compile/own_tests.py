@@ -23,7 +23,8 @@ _FAILED = re.compile(r"(?:^|\r)FAIL .*\[(\S+\.phpt)\]", re.MULTILINE)
 
 
 def run_own_tests(source: Path, place: Path, settings: Mapping[str, str], supervisor: Supervisor, tell: Tell) -> BuildCheck:
-    """Run the tests of Zend and opcache of a source with the command-line PHP of a build in `place`, and say how many pass.
+    """Run the tests of Zend and opcache of a source with the command-line PHP of a build in
+    `place`, and say how many pass.
 
     Raises DynoError where they cannot be run.
     """

@@ -1,4 +1,5 @@
-"""A PHP that stands alone: every extension of the control compiled in, whatever its version. Pure."""
+"""A PHP that stands alone: every extension of the control compiled in, whatever its version.
+Pure."""
 
 import platform
 from collections.abc import Iterable, Sequence
@@ -17,8 +18,8 @@ LIBRARIES = f"--with-libdir=lib/{platform.machine()}-linux-gnu"
 
 
 class Compiled(Struct, frozen=True):
-    """How an extension of php-src is compiled in, the Debian packages whose headers that wants, and the last series whose source has it,
-    '' where the newest does."""
+    """How an extension of php-src is compiled in, the Debian packages whose headers that wants, and
+    the last series whose source has it, '' where the newest does."""
 
     options: tuple[str, ...]
     packages: tuple[str, ...] = ()
@@ -110,7 +111,8 @@ IN_SOURCE: dict[str, Compiled] = {
     "zip": _with("zip", "libzip-dev"),
     "zlib": _with("zlib", "zlib1g-dev"),
 }
-"""Extensions of php-src by the name under which PHP lists them, in lower case; each with all that the distribution's own can."""
+"""Extensions of php-src by the name under which PHP lists them, in lower case; each with all that
+the distribution's own can."""
 ALWAYS = frozenset(
     {
         "core",
@@ -133,14 +135,15 @@ ALWAYS = frozenset(
 
 
 def of_source(extensions: Iterable[str], version: str = "") -> tuple[str, ...]:
-    """Those of these extensions that are compiled in from the source of a version ('': the newest), in lower case, each once."""
+    """Those of these extensions that are compiled in from the source of a version ('': the newest),
+    in lower case, each once."""
     names = dict.fromkeys(name.lower() for name in extensions)
     return tuple(name for name in names if name in IN_SOURCE and IN_SOURCE[name].is_in(version))
 
 
 def standalone_options(extensions: Iterable[str], *, version: str = "", zts: bool = False, ready: bool = False) -> tuple[str, ...]:
-    """Configure options of a PHP that has these extensions compiled in; what is not of a version's source is left out. `ready`: its php-fpm
-    tells systemd when it is."""
+    """Configure options of a PHP that has these extensions compiled in; what is not of a version's
+    source is left out. `ready`: its php-fpm tells systemd when it is."""
     named = sorted(of_source(extensions, version))
     chosen = dict.fromkeys(option for name in named for option in IN_SOURCE[name].options)
     return ("--disable-all", *chosen, "--enable-opcache", *SERVERS, *([THREADS] if zts else []), *([READY] if ready else []))

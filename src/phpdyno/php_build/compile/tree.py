@@ -1,4 +1,5 @@
-"""A configured source tree, and compiling in it. Objects remember where they were compiled, so a tree never moves."""
+"""A configured source tree, and compiling in it. Objects remember where they were compiled, so a
+tree never moves."""
 
 import os
 import re
@@ -29,13 +30,15 @@ SIGNALS = Path(__file__).with_name("profile_signals.c")
 NOT_COPIED = (".git",)
 LOOK_S = 5.0
 NEVER = {"programs": "build_libtool_libs", "modules": "build_old_libs"}
-"""What libtool is kept from, by what is made: left to itself it compiles each file for programs and for modules, and one is never used."""
+"""What libtool is kept from, by what is made: left to itself it compiles each file for programs and
+for modules, and one is never used."""
 _OBJECT = re.compile(r"^(\S+\.lo):", re.MULTILINE)
 _OF_MODULES = re.compile(r"^shared_objects_\w+ = (.*)$", re.MULTILINE)
 
 
 class Built(Struct, frozen=True):
-    """What compiling yields: programs by name, opcache's module, None where it is compiled in, and those of extensions that were added."""
+    """What compiling yields: programs by name, opcache's module, None where it is compiled in, and
+    those of extensions that were added."""
 
     programs: dict[str, Path]
     opcache: Path | None
@@ -43,7 +46,8 @@ class Built(Struct, frozen=True):
 
 
 class _Rules(Struct, frozen=True):
-    """What a Makefile knows: objects, those that modules are linked of, and whether opcache is a module."""
+    """What a Makefile knows: objects, those that modules are linked of, and whether opcache is a
+    module."""
 
     objects: frozenset[str]
     of_modules: frozenset[str]
@@ -56,7 +60,8 @@ class _Rules(Struct, frozen=True):
 
 
 class SourceTree:
-    """One tree at `place`, which belongs to the servers' account, with its logs in the supervisor's directory."""
+    """One tree at `place`, which belongs to the servers' account, with its logs in the supervisor's
+    directory."""
 
     def __init__(self, place: Path, supervisor: Supervisor, tell: Tell) -> None:
         self.place = place
@@ -64,12 +69,13 @@ class SourceTree:
         self._commands = TreeCommands(place, supervisor, tell)
 
     def forget_compiling(self) -> None:
-        """Remove what an earlier configure and make left in the source that it is a copy of. Raises DynoError."""
+        """Remove what an earlier configure and make left in the source that it is a copy of. Raises
+        DynoError."""
         forget_compiling(self._commands)
 
     def configure(self, options: Sequence[str], *, anew: bool = False) -> None:
-        """With plain -O2 and no debugging information; `anew`: configure itself is made once more, for a source whose macros are patched.
-        Raises DynoError with what is missing."""
+        """With plain -O2 and no debugging information; `anew`: configure itself is made once more,
+        for a source whose macros are patched. Raises DynoError with what is missing."""
         if anew or not (self.place / "configure").is_file():
             self._commands.run("buildconf", ["./buildconf", "--force"], "making configure")
         settings = [word for word in options if "=" in word and not word.startswith("-")]
@@ -82,7 +88,8 @@ class SourceTree:
         return self._commands.run("configure-help", ["./configure", "--help"], "configuring").said()
 
     def add(self, name: str, source: Path) -> None:
-        """Copy an extension's source into the configured tree and configure it there, so that it is compiled as all the rest.
+        """Copy an extension's source into the configured tree and configure it there, so that it is
+        compiled as all the rest.
 
         Raises DynoError with what is missing.
         """
@@ -105,11 +112,13 @@ class SourceTree:
         self._commands.run("configure", argv, f"configuring {name}", env=PLAIN, cwd=home)
 
     def compile(self, flags: Flags, what: str, *, trainable: bool = False) -> Built:
-        """All programs and opcache, from nothing but profiles that lie beside the sources; `trainable`: they obey the signals of
-        profile_signals.c. Raises DynoError, for a profile that the compiler did not find as well."""
+        """All programs and opcache, from nothing but profiles that lie beside the sources;
+        `trainable`: they obey the signals of profile_signals.c. Raises DynoError, for a profile
+        that the compiler did not find as well."""
         self.clean()
         given = written(self.place)
-        # Each keeps its counters to itself: a module that found the program's functions first would write those of the program twice.
+        # Each keeps its counters to itself: a module that found the program's functions first would
+        # write those of the program twice.
         signals = [str(self._signals()), "-Wl,--exclude-libs,libgcov.a"] if trainable else []
         link = (*flags.link, *signals)
         rules = _Rules.of(self._commands.text("Makefile"))
@@ -124,7 +133,8 @@ class SourceTree:
         return self._built(shared=rules.shared)
 
     def _steps(self, flags: Flags, rules: "_Rules") -> Iterator[tuple[list[str], list[str]]]:
-        """What make makes, and with which words: what is compiled otherwise first, so that it is there already."""
+        """What make makes, and with which words: what is compiled otherwise first, so that it is
+        there already."""
         apart = VM_FILES if flags.vm_file != flags.compile else ()
         for kind, objects, targets in (
             ("programs", rules.objects - rules.of_modules, [*PROGRAMS.values()]),
@@ -159,12 +169,14 @@ class SourceTree:
         return self._commands.run("macros", argv, "looking at the interpreter").said()
 
     def clean(self) -> None:
-        """Remove what was compiled; profiles stay, beside the sources and beside what modules are linked of. Raises DynoError."""
+        """Remove what was compiled; profiles stay, beside the sources and beside what modules are
+        linked of. Raises DynoError."""
         remove_compiled(self._commands)
         self._commands.remove(*PROGRAMS.values(), OPCACHE, *(str(_module_of(home)) for home in self._added()))
 
     def teach(self, profile: Path | None) -> None:
-        """Have the profiles of a directory beside the sources, and no others: those of another training would be merged in silence.
+        """Have the profiles of a directory beside the sources, and no others: those of another
+        training would be merged in silence.
 
         Raises DynoError.
         """
@@ -173,7 +185,8 @@ class SourceTree:
             self._commands.copy_in(profile)
 
     def _libtool(self, kind: str) -> str:
-        """How make is told of a libtool that compiles each file once, for programs or for modules."""
+        """How make is told of a libtool that compiles each file once, for programs or for
+        modules."""
         made = f"libtool-{kind}"
         text = re.sub(rf"^{NEVER[kind]}=yes$", f"{NEVER[kind]}=no", self._commands.text("libtool"), flags=re.MULTILINE)
         self._commands.put({made: text})

@@ -1,4 +1,5 @@
-"""Commands in a tree, with the servers' rights: what a source's own scripts left there is followed by nobody who has more."""
+"""Commands in a tree, with the servers' rights: what a source's own scripts left there is followed
+by nobody who has more."""
 
 import os
 import re
@@ -28,9 +29,11 @@ _ERROR = re.compile(r"(?:error|Error|undefined reference|No space left)[: ].*")
 
 
 class TreeCommands:
-    """Runs commands in the tree at `place` as the servers' account, in the bottle, where it may write to nothing else.
+    """Runs commands in the tree at `place` as the servers' account, in the bottle, where it may
+    write to nothing else.
 
-    The tree belongs to that account. We ourselves write nothing in it, and read plain files that lie behind no link of another's.
+    The tree belongs to that account. We ourselves write nothing in it, and read plain files that
+    lie behind no link of another's.
     """
 
     def __init__(self, place: Path, supervisor: Supervisor, tell: Tell) -> None:
@@ -49,9 +52,11 @@ class TreeCommands:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> Child:
-        """A long command, in the tree or in `cwd`; its output goes to logs/build-NAME.log. Raises DynoError with its last error."""
-        # Nothing of the user's own flags may get into a build that others are compared with; a cache of objects knows no profiles.
-        # In the live directory nothing is left of a compiler that is killed.
+        """A long command, in the tree or in `cwd`; its output goes to logs/build-NAME.log. Raises
+        DynoError with its last error."""
+        # Nothing of the user's own flags may get into a build that others are compared with; a
+        # cache of objects knows no profiles. In the live directory nothing is left of a compiler
+        # that is killed.
         env = {"CCACHE_DISABLE": "1", "TMPDIR": str(self._supervisor.directory(TEMPORARY)), **(env or {})}
         child = self._supervisor.spawn(f"build-{name}", argv, env=env, cwd=cwd or self.place)
         began = time.monotonic()
@@ -72,17 +77,20 @@ class TreeCommands:
             raise DynoError(f"{argv[0]} failed in this source: {child.tail(2)}", where=str(cwd or self.place), next_step=f"see {child.log}")
 
     def remove(self, *names: str, cwd: Path | None = None) -> None:
-        """Remove files, and directories with all that is in them, by their paths in the tree or in `cwd`. Raises DynoError."""
+        """Remove files, and directories with all that is in them, by their paths in the tree or in
+        `cwd`. Raises DynoError."""
         if names:
             self.do(["rm", "-rf", "--", *names], cwd=cwd)
 
     def copy_in(self, folder: Path, *, cwd: Path | None = None) -> None:
-        """Copy what is in a directory of ours into the tree or `cwd`; links in it stay links. Raises DynoError."""
+        """Copy what is in a directory of ours into the tree or `cwd`; links in it stay links.
+        Raises DynoError."""
         self._supervisor.show(folder)
         self.do(["cp", "-R", "--remove-destination", "--preserve=mode,timestamps", "--", f"{folder}/.", "."], cwd=cwd)
 
     def put(self, texts: Mapping[str, str], *, cwd: Path | None = None) -> None:
-        """Write files by their names into the tree or into `cwd`; each may be run. Raises DynoError."""
+        """Write files by their names into the tree or into `cwd`; each may be run. Raises
+        DynoError."""
         staged = self._supervisor.live / STAGED
         staged.mkdir()
         try:

@@ -18,7 +18,8 @@ _DEPENDS = re.compile(r"^shlibs:Depends=(.*)$", re.MULTILINE)
 
 
 def make_package(place: Path, build: Build, into: Path, supervisor: Supervisor, *, architecture: str) -> Path:
-    """Write `NAME_VERSION_ARCH.deb` of the finished build in a directory; it appears whole or not at all. Raises DynoError."""
+    """Write `NAME_VERSION_ARCH.deb` of the finished build in a directory; it appears whole or not
+    at all. Raises DynoError."""
     name = package_name(build)
     own = sorted(path for path in (place / EXTENSIONS).glob("*.so") if not path.is_symlink())
     root = supervisor.live / "package"
@@ -52,7 +53,8 @@ def make_package(place: Path, build: Build, into: Path, supervisor: Supervisor, 
 
 
 def _libraries(binaries: Sequence[Path], supervisor: Supervisor) -> str:
-    """The packages that these files are linked with, as a control file names them: `libc6 (>= 2.36), libpcre2-8-0 (>= 10.32)`."""
+    """The packages that these files are linked with, as a control file names them: `libc6 (>=
+    2.36), libpcre2-8-0 (>= 10.32)`."""
     source = supervisor.live / "shlibdeps"
     (source / "debian").mkdir(parents=True, exist_ok=True)
     # It reads the file, whose words do not matter here.

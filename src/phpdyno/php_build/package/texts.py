@@ -1,4 +1,5 @@
-"""The files of a package that are texts: who it depends on, the unit, how it starts and when it steps aside. Pure."""
+"""The files of a package that are texts: who it depends on, the unit, how it starts and when it
+steps aside. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +21,8 @@ PLACES = "places"
 """The directory of what any package's php-fpm must be told of the distribution."""
 IF_SYSTEMD = "if [ -d /run/systemd/system ]; then"
 ASKING = " ".join((*NO_PRELOADING, "-d error_log= -d display_errors=1 -d display_startup_errors=1"))
-"""Of a php-fpm that is only asked: it preloads nothing, and says what is wrong to whoever asks, not to a log."""
+"""Of a php-fpm that is only asked: it preloads nothing, and says what is wrong to whoever asks, not
+to a log."""
 FAULTS = ("Unable to load", "Unable to initialize", "Failed loading", "undefined symbol", "API version", "options need to match")
 """What PHP says of an extension that does not fit it."""
 CHECK = "--check"
@@ -31,8 +33,9 @@ _PACKAGED = re.compile(r"/usr/sbin/php-fpm(\d+\.\d+)")
 
 
 class Contents(Struct, frozen=True):
-    """What the texts must know of the files: Debian's word for the processor, the packages of linked libraries, and of a build that stands
-    alone its modules by file name with the line that loads each (`zend_extension`, `extension`)."""
+    """What the texts must know of the files: Debian's word for the processor, the packages of
+    linked libraries, and of a build that stands alone its modules by file name with the line that
+    loads each (`zend_extension`, `extension`)."""
 
     architecture: str
     libraries: str = ""
@@ -40,7 +43,8 @@ class Contents(Struct, frozen=True):
 
 
 class _Texts(Struct, frozen=True):
-    """A build, where its package lies, and the distribution's PHP that it lies beside: configuration, and what it steps aside for."""
+    """A build, where its package lies, and the distribution's PHP that it lies beside:
+    configuration, and what it steps aside for."""
 
     build: Build
 
@@ -83,7 +87,8 @@ class _Texts(Struct, frozen=True):
             "Section: php\n"
             "Priority: optional\n"
             f"Depends: {', '.join([*theirs, *([contents.libraries] if contents.libraries else [])])}\n"
-            # Two of them would listen where the pools say; the one that goes gives the site back to the distribution's.
+            # Two of them would listen where the pools say; the one that goes gives the site back to
+            # the distribution's.
             f"Provides: {self._only_one}\n"
             f"Conflicts: {self._only_one}\n"
             f"Replaces: {self._only_one}\n"
@@ -99,7 +104,8 @@ class _Texts(Struct, frozen=True):
         return _script(f"{IF_SYSTEMD}\n  systemctl daemon-reload || true\n  {restart}\nfi")
 
     def prerm(self) -> str:
-        """Whoever removes it has the distribution's again, now and after the next boot, where this one was in use."""
+        """Whoever removes it has the distribution's again, now and after the next boot, where this
+        one was in use."""
         return _script(
             f'[ "$1" = remove ] || [ "$1" = deconfigure ] || exit 0\n{IF_SYSTEMD}\n'
             f"  enabled=no active=no\n"
@@ -174,7 +180,8 @@ exec {self._own()} "$@"
 """
 
     def _told_places(self) -> str:
-        """What only the distribution's php-fpm knows: a scanned file counts above php.ini, so what that sets is left out."""
+        """What only the distribution's php-fpm knows: a scanned file counts above php.ini, so what
+        that sets is left out."""
         ini = (self.build.ini or "/dev/null") if self.build.alone else f"{self.configuration}/php.ini"
         return f"""  # Told as if it were compiled in: what php.ini sets counts.
   mkdir -p "$run/{PLACES}"
@@ -203,8 +210,8 @@ exec {self._own()} "$@"
         return f'{scanning}{program} -d "extension_dir=$home/{EXTENSIONS}"'
 
     def _outdated(self) -> str:
-        """A test of the shell: extensions of another version than the program's may not load; of two PHPs of one series the older one lacks
-        what the newer one mended."""
+        """A test of the shell: extensions of another version than the program's may not load; of
+        two PHPs of one series the older one lacks what the newer one mended."""
         version = self.build.php_version
         if not self.build.alone:
             return f'[ "$installed" != "{self.build.loads}" ]'
@@ -317,7 +324,8 @@ Or for good:      apt remove {self.name}
         )
 
     def ini(self, loads: Mapping[str, str]) -> str:
-        """What one that stands alone loads: its own opcache, and extensions that were added to it."""
+        """What one that stands alone loads: its own opcache, and extensions that were added to
+        it."""
         lines = [f"extension_dir={self.home}/{EXTENSIONS}", *(f"{kind}={self.home}/{EXTENSIONS}/{file}" for file, kind in loads.items())]
         return "; Read after php.ini and the settings of conf.d.\n" + "\n".join(lines) + "\n"
 
@@ -328,7 +336,8 @@ def packaged_fpm(series: str) -> str:
 
 
 def series_beside(fpm: str) -> str:
-    """`8.2` of /usr/sbin/php-fpm8.2. Raises DynoError for one that is not the distribution's: a package would find no configuration."""
+    """`8.2` of /usr/sbin/php-fpm8.2. Raises DynoError for one that is not the distribution's: a
+    package would find no configuration."""
     found = _PACKAGED.fullmatch(fpm)
     if found is None:
         raise DynoError("only a build that stands beside the distribution's php-fpm can be packaged", where=fpm)
@@ -336,7 +345,8 @@ def series_beside(fpm: str) -> str:
 
 
 def unhardened(build: Build) -> str:
-    """What a deployed build is without: the distribution's flags that make holes harder to use, and one that forgives what C does not."""
+    """What a deployed build is without: the distribution's flags that make holes harder to use, and
+    one that forgives what C does not."""
     # What BOLT lays out is linked so.
     lost = ("-fstack-protector-strong", "-D_FORTIFY_SOURCE", "-fno-strict-aliasing", *(() if build.recipe.bolt else ("-Wl,-z,now",)))
     return f"It is compiled without the distribution's {', '.join(lost[:-1])} and {lost[-1]}."
@@ -348,33 +358,37 @@ def home_of(build: Build) -> str:
 
 
 def package_name(build: Build) -> str:
-    """`phpdyno-php8.2-pgo`: one package for each recipe, so that a later build of it is an upgrade; `-standalone` for one that stands
-    alone."""
+    """`phpdyno-php8.2-pgo`: one package for each recipe, so that a later build of it is an upgrade;
+    `-standalone` for one that stands alone."""
     recipe = build.made_by.replace("=", "-")
     return _UNFIT.sub("-", f"phpdyno-php{series_of(build.php_version)}-{recipe}{'-standalone' if build.alone else ''}".lower())
 
 
 def unit_name(build: Build) -> str:
-    """`phpdyno-php8.2-pgo-bolt` of the package `phpdyno-php8.2-pgo+bolt`: systemd takes no `+` in the name of a unit."""
+    """`phpdyno-php8.2-pgo-bolt` of the package `phpdyno-php8.2-pgo+bolt`: systemd takes no `+` in
+    the name of a unit."""
     return package_name(build).replace("+", "-")
 
 
 def version_of(build: Build) -> str:
-    """`8.2.36-1~deb12u1+phpdyno20260102030405`: after the source's version where that is a package's; the time is UTC."""
+    """`8.2.36-1~deb12u1+phpdyno20260102030405`: after the source's version where that is a
+    package's; the time is UTC."""
     source = build.origin.version if build.origin.kind == "debian" else as_package(build.php_version)
     return f"{source}+phpdyno{build.made_at:%Y%m%d%H%M%S}"
 
 
 def refuse_unpackable(build: Build) -> None:
-    """Raises DynoError for a build that may only be measured with, because it is not of the version that the distribution has; and for one
-    that stands beside a php-fpm that is not the distribution's."""
+    """Raises DynoError for a build that may only be measured with, because it is not of the version
+    that the distribution has; and for one that stands beside a php-fpm that is not the
+    distribution's."""
     if build.measuring_only:
         raise DynoError("this build is for measuring only: its source is not that of the installed PHP", where=build.name)
     series_beside(build.like)
 
 
 def package_texts(build: Build, contents: Contents) -> dict[str, str]:
-    """The package's own files as texts, by their path below the root. Raises DynoError for a build that cannot be packaged."""
+    """The package's own files as texts, by their path below the root. Raises DynoError for a build
+    that cannot be packaged."""
     refuse_unpackable(build)
     texts = _Texts(build)
     return {

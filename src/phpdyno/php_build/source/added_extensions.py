@@ -1,4 +1,5 @@
-"""Extensions that the user gives by their sources, for a build that stands alone: a directory or a tarball, as PECL has them."""
+"""Extensions that the user gives by their sources, for a build that stands alone: a directory or a
+tarball, as PECL has them."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +22,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class Added(Struct, frozen=True):
-    """An extension's source: the name that PHP lists it by, where it lies, and a digest that changes with anything in it."""
+    """An extension's source: the name that PHP lists it by, where it lies, and a digest that
+    changes with anything in it."""
 
     name: str
     place: Path
@@ -45,7 +47,8 @@ def parse_added(texts: Sequence[str]) -> tuple[tuple[str, Path], ...]:
 
 
 def read_added(name: str, path: Path, shop: Workshop) -> Added:
-    """The source of an extension; a tarball is unpacked in the cache. Raises UsageError for what is none, DynoError."""
+    """The source of an extension; a tarball is unpacked in the cache. Raises UsageError for what is
+    none, DynoError."""
     where = f"{OPTION} {name}={path}"
     check_given(path, where=where)
     if path.is_dir():

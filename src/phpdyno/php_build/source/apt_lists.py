@@ -1,4 +1,5 @@
-"""Where apt finds source packages, as a private configuration: the system's own lists name binary packages, and stay as they are. Pure."""
+"""Where apt finds source packages, as a private configuration: the system's own lists name binary
+packages, and stay as they are. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +11,11 @@ _LINE = re.compile(r"^\s*deb(?:-src)?\s+(.*\S)\s*$", re.MULTILINE)
 
 
 def source_lists(texts: Mapping[str, str]) -> dict[str, str]:
-    """The same archives for source packages, by file name; `texts` are the system's lists. Files that name no archive are left out.
+    """The same archives for source packages, by file name; `texts` are the system's lists. Files
+    that name no archive are left out.
 
-    Whom to trust (`Signed-By`, `[signed-by=…]`) is kept, and that of somebody who trusts an archive by hand (`Trusted`, `[trusted=yes]`).
+    Whom to trust (`Signed-By`, `[signed-by=…]`) is kept, and that of somebody who trusts an archive
+    by hand (`Trusted`, `[trusted=yes]`).
     """
     found = {name: _stanzas(text) if name.endswith(".sources") else _lines(text) for name, text in texts.items()}
     return {name: text for name, text in found.items() if text}
@@ -33,9 +36,11 @@ def _lines(text: str) -> str:
 
 
 def private_options(place: Path) -> tuple[str, ...]:
-    """apt-get's options for a configuration below a directory of ours: nothing of the system's state is written.
+    """apt-get's options for a configuration below a directory of ours: nothing of the system's
+    state is written.
 
-    apt's own account cannot enter that directory; without `Sandbox::User` it warns and does the same.
+    apt's own account cannot enter that directory; without `Sandbox::User` it warns and does the
+    same.
     """
     settings = {
         "Dir::Etc::SourceList": "/dev/null",
@@ -43,7 +48,8 @@ def private_options(place: Path) -> tuple[str, ...]:
         "Dir::State::Lists": str(place / "lists"),
         "Dir::Cache": str(place / "cache"),
         "APT::Sandbox::User": "root",
-        # What is compiled runs the site: whatever the host allows otherwise, an archive without a signature is not believed.
+        # What is compiled runs the site: whatever the host allows otherwise, an archive without a
+        # signature is not believed.
         "APT::Get::AllowUnauthenticated": "false",
         "Acquire::AllowInsecureRepositories": "false",
         "Acquire::AllowDowngradeToInsecureRepositories": "false",

@@ -1,4 +1,5 @@
-"""What the archives answered a moment ago: who builds, looks and builds again does not wait for the same answers each time."""
+"""What the archives answered a moment ago: who builds, looks and builds again does not wait for the
+same answers each time."""
 
 import time
 from pathlib import Path
@@ -15,7 +16,8 @@ _FILE = "asked.json"
 
 
 class ArchiveAnswers(Struct, frozen=True):
-    """When (seconds since 1970) the lists of these archives (a digest) were fetched, and why a version in them could not be had."""
+    """When (seconds since 1970) the lists of these archives (a digest) were fetched, and why a
+    version in them could not be had."""
 
     at: float
     archives: str
@@ -23,7 +25,8 @@ class ArchiveAnswers(Struct, frozen=True):
 
 
 def recently(place: Path, archives: str) -> ArchiveAnswers | None:
-    """What was asked of these archives a moment ago; None where it is longer ago, or cannot be read."""
+    """What was asked of these archives a moment ago; None where it is longer ago, or cannot be
+    read."""
     try:
         asked = msgspec.json.decode((place / _FILE).read_bytes(), type=ArchiveAnswers)
     except (OSError, *NOT_JSON):
@@ -38,12 +41,14 @@ def forget(place: Path) -> None:
 
 
 def remember(place: Path, archives: str) -> ArchiveAnswers:
-    """The lists of these archives were fetched just now. Raises DynoError when the disk takes no more."""
+    """The lists of these archives were fetched just now. Raises DynoError when the disk takes no
+    more."""
     return _kept(place, ArchiveAnswers(time.time(), archives))
 
 
 def remember_refusal(place: Path, asked: ArchiveAnswers, what: str, why: str) -> ArchiveAnswers:
-    """One version cannot be had from archives that were asked a moment ago. Raises DynoError when the disk takes no more."""
+    """One version cannot be had from archives that were asked a moment ago. Raises DynoError when
+    the disk takes no more."""
     return _kept(place, structs.replace(asked, refused={**asked.refused, what: why}))
 
 

@@ -1,4 +1,5 @@
-"""PHP's source as Debian packages it, patches included: exactly the installed version, else the nearest one."""
+"""PHP's source as Debian packages it, patches included: exactly the installed version, else the
+nearest one."""
 
 import re
 import shutil
@@ -17,12 +18,14 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 SYSTEM_LISTS = Path("/etc/apt")
 FETCH_S = 900.0
 GONE = "404"
-"""What is said of a file that an archive lists and does not have; a network that fails says something else."""
+"""What is said of a file that an archive lists and does not have; a network that fails says
+something else."""
 _STANZA = re.compile(r"^Package: (\S+)$.*?^Version: (\S+)$", re.MULTILINE | re.DOTALL)
 
 
 class SourceArchive:
-    """Asks apt with lists of our own below `place`, which are kept; what was answered a moment ago is not asked again."""
+    """Asks apt with lists of our own below `place`, which are kept; what was answered a moment ago
+    is not asked again."""
 
     def __init__(self, place: Path, supervisor: Supervisor) -> None:
         self._place = place
@@ -31,7 +34,8 @@ class SourceArchive:
         self._asked: ArchiveAnswers | None = None
 
     def refresh(self) -> None:
-        """Fetch the lists of sources, if that was not a moment ago. Raises DynoError: no apt here, no network, none has sources."""
+        """Fetch the lists of sources, if that was not a moment ago. Raises DynoError: no apt here,
+        no network, none has sources."""
         find_program("apt-get")
         find_program("dpkg-source")
         texts = {path.name: path.read_text(errors="replace") for path in sorted(_system_files())}
@@ -59,7 +63,8 @@ class SourceArchive:
         return tuple(dict.fromkeys(version for name, version in _STANZA.findall(answer) if name == package))
 
     def unpack(self, package: str, version: str, into: Path) -> None:
-        """Download a version (apt checks it against the archive's signature) and unpack it, patched. Raises DynoError."""
+        """Download a version (apt checks it against the archive's signature) and unpack it,
+        patched. Raises DynoError."""
         wanted = f"{package}={version}"
         if self._asked is not None and wanted in self._asked.refused:
             raise DynoError(self._asked.refused[wanted])
@@ -106,7 +111,8 @@ def _system_files() -> list[Path]:
 
 
 def candidates(exact: str, listed: Sequence[str]) -> tuple[str, ...]:
-    """Versions to try: the exact one, then those below it, the highest first, then those above, the lowest first, as dpkg orders them."""
+    """Versions to try: the exact one, then those below it, the highest first, then those above, the
+    lowest first, as dpkg orders them."""
     order: list[str] = []
     for version in dict.fromkeys(listed):
         if version != exact:

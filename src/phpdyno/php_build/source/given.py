@@ -1,4 +1,5 @@
-"""A source that the user gives: a release as a tarball with its checksum, a directory, a git checkout."""
+"""A source that the user gives: a release as a tarball with its checksum, a directory, a git
+checkout."""
 
 import os
 import re
@@ -27,7 +28,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Given(Struct, frozen=True):
-    """An unpacked source: where it lies, whose it is, its version and the number that its extensions must have."""
+    """An unpacked source: where it lies, whose it is, its version and the number that its
+    extensions must have."""
 
     place: Path
     origin: Origin
@@ -36,7 +38,8 @@ class Given(Struct, frozen=True):
 
 
 def read_source(path: Path, checksum: str, shop: Workshop) -> Given:
-    """What was given as a source; a tarball is unpacked in the cache. Raises UsageError for what is none of PHP, or not the right file."""
+    """What was given as a source; a tarball is unpacked in the cache. Raises UsageError for what is
+    none of PHP, or not the right file."""
     check_given(path, where=f"--source {path}")
     if path.is_dir():
         if checksum:
@@ -60,8 +63,9 @@ def _folder(path: Path) -> Given:
 
 
 def _checkout(path: Path, shop: Workshop) -> Given | None:
-    """The files of a git checkout without what git ignores, which may be of another branch or of an earlier build: those of its commit, or
-    as they are where something was changed or added since. None where it is no checkout, or one without a commit.
+    """The files of a git checkout without what git ignores, which may be of another branch or of an
+    earlier build: those of its commit, or as they are where something was changed or added since.
+    None where it is no checkout, or one without a commit.
 
     Raises DynoError, UsageError for one of an account that git does not trust here.
     """
@@ -82,7 +86,8 @@ def _checkout(path: Path, shop: Workshop) -> Given | None:
 
 
 def _told(path: Path, *words: str) -> bytes:
-    """What git answers of a checkout. Raises DynoError where it fails, UsageError for somebody else's."""
+    """What git answers of a checkout. Raises DynoError where it fails, UsageError for somebody
+    else's."""
     answer = ask_git(path, words)
     if answer.returncode != 0:
         raise DynoError(f"git {words[0]} fails here: {answer.stderr.decode(errors='replace').strip()}", where=str(path))
@@ -90,7 +95,8 @@ def _told(path: Path, *words: str) -> bytes:
 
 
 def _export(path: Path, commit: str, into: Path) -> None:
-    """Each file gets the commit's time, so that none which is made from another one seems to be older than that."""
+    """Each file gets the commit's time, so that none which is made from another one seems to be
+    older than that."""
     archive = into.with_name(f"{into.name}.tar")
     empty(into)
     try:
@@ -101,7 +107,8 @@ def _export(path: Path, commit: str, into: Path) -> None:
 
 
 def _files(path: Path, listed: bytes) -> Iterator[str]:
-    """Files of git's list that are there, in order; a repository in the repository is listed as one name."""
+    """Files of git's list that are there, in order; a repository in the repository is listed as one
+    name."""
     for name in sorted(set(map(os.fsdecode, listed.split(b"\0")))):
         place = path / name
         if name and place.is_dir() and not place.is_symlink():

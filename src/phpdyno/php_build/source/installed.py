@@ -1,4 +1,5 @@
-"""The PHP that is there: which package its php-fpm is of, how that was configured, whether a build still fits beside it."""
+"""The PHP that is there: which package its php-fpm is of, how that was configured, whether a build
+still fits beside it."""
 
 import re
 import shutil
@@ -21,10 +22,11 @@ _PACKAGED = re.compile(r"^(\S+?)(?::\S+)?: ")
 
 
 class Installed(Struct, frozen=True):
-    """`package` is the binary package of php-fpm, `source` that of its source. Binaries that were only compiled again (8.4.11-1+b1) have
-    another version than their source (8.4.11-1).
+    """`package` is the binary package of php-fpm, `source` that of its source. Binaries that were
+    only compiled again (8.4.11-1+b1) have another version than their source (8.4.11-1).
 
-    `version` is PHP's own (`8.2.36`), `extension_dir` where it looks for extensions when no php.ini tells it another place.
+    `version` is PHP's own (`8.2.36`), `extension_dir` where it looks for extensions when no php.ini
+    tells it another place.
     """
 
     fpm: str
@@ -37,13 +39,15 @@ class Installed(Struct, frozen=True):
 
 
 def find_fpm(name: str) -> str:
-    """The path of an installed php-fpm, by its name or path, '' for the newest. Raises DynoError with the line that installs it."""
+    """The path of an installed php-fpm, by its name or path, '' for the newest. Raises DynoError
+    with the line that installs it."""
     return str(Path(shutil.which(name) or find_program(name) if name else default_fpm()).resolve())
 
 
 def modules_of(php: str, extension_dir: str = "", *, options: Sequence[str] = (), scan_dir: str | None = None) -> tuple[str, ...]:
-    """Extensions that a php-fpm (or php, php-cgi) has with the ini files that it reads by itself or with PHP_INI_SCAN_DIR and options, as
-    it names them; `extension_dir` is where it looks for them ('' for its own place). Raises DynoError when it does not run."""
+    """Extensions that a php-fpm (or php, php-cgi) has with the ini files that it reads by itself or
+    with PHP_INI_SCAN_DIR and options, as it names them; `extension_dir` is where it looks for them
+    ('' for its own place). Raises DynoError when it does not run."""
     place = ["-d", f"extension_dir={extension_dir}"] if extension_dir else []
     answer = told([php, *NO_PRELOADING, *place, *options, "-m"], scanning(scan_dir))
     if answer.returncode != 0:
@@ -54,7 +58,8 @@ def modules_of(php: str, extension_dir: str = "", *, options: Sequence[str] = ()
 
 
 def look_at(name: str) -> Installed:
-    """What is known of an installed php-fpm, by its name or path, '' for the newest. Raises DynoError: none there, of no package."""
+    """What is known of an installed php-fpm, by its name or path, '' for the newest. Raises
+    DynoError: none there, of no package."""
     fpm = find_fpm(name)
     version = inspect_php(fpm).version
     package = _package_of(fpm)
@@ -74,7 +79,8 @@ def look_at(name: str) -> Installed:
 
 
 def configured(php: Installed, supervisor: Supervisor, cache: Path) -> tuple[str, ...]:
-    """The options that a php-fpm was configured with, as php-config of its version tells them. Raises DynoError where there is none."""
+    """The options that a php-fpm was configured with, as php-config of its version tells them.
+    Raises DynoError where there is none."""
     config = _php_config(php, supervisor, cache)
     return options_in(told(["sh", str(config), "--configure-options"]).stdout.decode().strip())
 
@@ -86,13 +92,15 @@ def built_in_source(source: str) -> tuple[str, ...]:
 
 
 def modules_besides(packages: tuple[str, ...], extension_dir: Path) -> tuple[Path, ...]:
-    """Files in a directory of extensions that none of these packages has brought: those of other source packages, and of nobody."""
+    """Files in a directory of extensions that none of these packages has brought: those of other
+    source packages, and of nobody."""
     brought = set(told(["dpkg-query", "-L", *packages]).stdout.decode(errors="replace").splitlines())
     return tuple(path for path in sorted(extension_dir.glob("*.so")) if str(path) not in brought)
 
 
 def upgraded_to(build: Build) -> str:
-    """The version of the package that a build was made for, where that was upgraded since; '' where it was not, or is not recorded.
+    """The version of the package that a build was made for, where that was upgraded since; '' where
+    it was not, or is not recorded.
 
     Raises DynoError.
     """
@@ -103,10 +111,12 @@ def upgraded_to(build: Build) -> str:
 
 
 def why_outdated(place: Path, build: Build, version: str) -> str:
-    """Why the build in `place` is not to be deployed beside the PHP of this version that is installed now; '' where it may be.
+    """Why the build in `place` is not to be deployed beside the PHP of this version that is
+    installed now; '' where it may be.
 
-    A drop-in loads the extensions of one version, and all of them; one that stands alone must not lack what a newer one mended. Neither
-    outlives the package that it was made for. Raises DynoError.
+    A drop-in loads the extensions of one version, and all of them; one that stands alone must not
+    lack what a newer one mended. Neither outlives the package that it was made for. Raises
+    DynoError.
     """
     if build.alone and is_below(build.php_version, version):
         return f"this build is PHP {build.php_version}, older than the installed {version}, which has holes mended"
@@ -132,8 +142,9 @@ def _package_of(fpm: str) -> str:
 
 
 def _php_config(php: Installed, supervisor: Supervisor, cache: Path) -> Path:
-    """php-config of exactly this version, the installed one or the development package's, unpacked in the cache; where neither is to be
-    had, the installed one of another version of the series, whose options hardly ever change. Raises DynoError."""
+    """php-config of exactly this version, the installed one or the development package's, unpacked
+    in the cache; where neither is to be had, the installed one of another version of the series,
+    whose options hardly ever change. Raises DynoError."""
     name = f"php-config{series_of(php.version)}"
     here = shutil.which(name)
     if here and told([here, "--version"]).stdout.decode().strip() == php.version:

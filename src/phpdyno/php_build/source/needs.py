@@ -29,7 +29,8 @@ HEADERS = {
     "--with-fpm-apparmor": "libapparmor-dev",
     "--with-fpm-selinux": "libselinux1-dev",
 }
-"""By configure option. Options of shared extensions are not here: a drop-in leaves these to the distribution."""
+"""By configure option. Options of shared extensions are not here: a drop-in leaves these to the
+distribution."""
 AS_GOOD: Mapping[str, tuple[str, ...]] = {
     "pkg-config": ("pkgconf",),
     "libcurl4-openssl-dev": ("libcurl4-gnutls-dev", "libcurl4-nss-dev"),
@@ -44,7 +45,8 @@ def needed(options: Sequence[str]) -> tuple[str, ...]:
 
 
 def missing_of(wanted: Sequence[str], installed: Callable[[Sequence[str]], Collection[str]] | None = None) -> tuple[str, ...]:
-    """Those of these packages that are not installed, nor one that does as well; `installed` tells of some packages which are."""
+    """Those of these packages that are not installed, nor one that does as well; `installed` tells
+    of some packages which are."""
     as_good = {package: (package, *AS_GOOD.get(package, ())) for package in wanted}
     there = (installed or installed_of)([each for names in as_good.values() for each in names])
     return tuple(package for package, names in as_good.items() if not any(name in there for name in names))

@@ -17,8 +17,8 @@ INCLUDES = ("", "/main", "/TSRM", "/Zend", "/ext", "/ext/date/lib")
 
 
 def phpize(commands: TreeCommands, extension: Path) -> Path:
-    """Make an extension's source in a tree ready for autoconf and autoheader; the php-config that its configure is given, which answers
-    for the tree.
+    """Make an extension's source in a tree ready for autoconf and autoheader; the php-config that
+    its configure is given, which answers for the tree.
 
     Raises DynoError.
     """
@@ -35,8 +35,8 @@ def phpize(commands: TreeCommands, extension: Path) -> Path:
 
 
 def php_config(tree: Path, header: str) -> str:
-    """A php-config whose headers are those of the tree, of the version that `header` defines. It names no PHP that could be run: one that
-    is to be trained must not be."""
+    """A php-config whose headers are those of the tree, of the version that `header` defines. It
+    names no PHP that could be run: one that is to be trained must not be."""
     version, number = VERSION.search(header), _NUMBER.search(header)
     answers = {
         "prefix": str(tree),
@@ -55,9 +55,11 @@ def php_config(tree: Path, header: str) -> str:
 
 
 def flag_words(makefile: str, compiling: Sequence[str], linking: Sequence[str]) -> tuple[str, ...]:
-    """What make is told so that an extension has a recipe's flags behind all others, its own extra ones included.
+    """What make is told so that an extension has a recipe's flags behind all others, its own extra
+    ones included.
 
-    PHP's own Makefile has PROF_FLAGS for that, and phpize's has not. What is said on make's command line replaces what the Makefile says.
+    PHP's own Makefile has PROF_FLAGS for that, and phpize's has not. What is said on make's command
+    line replaces what the Makefile says.
     """
     own = dict(_OWN.findall(makefile))
     wanted = {"EXTRA_CFLAGS": compiling, "EXTRA_CXXFLAGS": compiling, "EXTRA_LDFLAGS": linking}
@@ -65,7 +67,8 @@ def flag_words(makefile: str, compiling: Sequence[str], linking: Sequence[str]) 
 
 
 def refuse_without(flags: Sequence[str], said: str, *, where: str) -> None:
-    """Raises DynoError where none of the lines by which make compiled an extension has a recipe's flags: it would be another recipe's."""
+    """Raises DynoError where none of the lines by which make compiled an extension has a recipe's
+    flags: it would be another recipe's."""
     lines = [line.split() for line in said.splitlines() if _COMPILING in line]
     if lines and not any(set(flags) <= set(line) for line in lines):
         raise DynoError(f"this extension was compiled without {' '.join(flags)}", where=where)

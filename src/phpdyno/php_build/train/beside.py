@@ -1,4 +1,5 @@
-"""An arm beside the control that says what is right: started with it, and used only once it answers as the control does."""
+"""An arm beside the control that says what is right: started with it, and used only once it answers
+as the control does."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -39,20 +40,22 @@ class Beside:
         self._gate = AnswerCheck(workload)
 
     def look_at(self, arm: Arm) -> tuple[WorkerFacts, WorkerFacts]:
-        """Facts of a worker of an arm that answers rightly, and of the control's. Raises WrongAnswer, ArmFailed."""
+        """Facts of a worker of an arm that answers rightly, and of the control's. Raises
+        WrongAnswer, ArmFailed."""
         with self.running(arm) as together:
             return together.other.read_facts(()), together.control.instance.read_facts(())
 
     def look_into(self, arm: Arm) -> tuple[WorkerFacts, tuple[str, ...]]:
-        """Facts of a worker of an arm that has answered everything, and the scripts that it has cached then, relative to the app's root.
-        Raises WrongAnswer, ArmFailed."""
+        """Facts of a worker of an arm that has answered everything, and the scripts that it has
+        cached then, relative to the app's root. Raises WrongAnswer, ArmFailed."""
         with self.running(arm) as together:
             app = together.other.app
             return together.other.read_facts(()), together.other.read_scripts(app.real_root)
 
     @contextmanager
     def running(self, arm: Arm) -> Iterator[StartedTogether]:
-        """Both, once the arm has answered every target as the control does. Raises WrongAnswer, ArmFailed."""
+        """Both, once the arm has answered every target as the control does. Raises WrongAnswer,
+        ArmFailed."""
         with self._bench.running([self._control, arm]) as (known, other), ExitStack() as closing:
             together = StartedTogether(self._lane(known, closing), self._lane(other, closing), other)
             if not self._gate.learnt:
@@ -71,8 +74,8 @@ class Beside:
             raise _wrong(together, found.detail if not found.equal else once[0])
 
     def ask(self, together: StartedTogether, index: int) -> str:
-        """Ask for one target; '' for the answer that the control gives, or what a page that is one of the app's had otherwise this once.
-        Raises WrongAnswer, ArmFailed."""
+        """Ask for one target; '' for the answer that the control gives, or what a page that is one
+        of the app's had otherwise this once. Raises WrongAnswer, ArmFailed."""
         found = self._gate.differing(together.lane, together.control, index)
         if found is not None and found.lasting:
             raise _wrong(together, f"{self._workload.targets[index].label}: {found.what}")

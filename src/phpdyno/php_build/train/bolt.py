@@ -1,4 +1,5 @@
-"""BOLT: a program's functions and blocks laid out anew by what really ran. No branch records in a VM, so the program counts by itself."""
+"""BOLT: a program's functions and blocks laid out anew by what really ran. No branch records in a
+VM, so the program counts by itself."""
 
 import re
 from collections.abc import Sequence
@@ -16,9 +17,11 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 HOMES = Path("/usr/lib")
 PACKAGES = ("bolt-19", "libbolt-19-dev")
 LEFT_ALONE = ("execute_ex", "execute_ex.*")
-"""The interpreter jumps to computed addresses, which BOLT 19 cannot move (`unable to get new address corresponding to input address`)."""
+"""The interpreter jumps to computed addresses, which BOLT 19 cannot move (`unable to get new
+address corresponding to input address`)."""
 SKIP = f"--skip-funcs={','.join(LEFT_ALONE)}"
-# Without -icf: it makes functions of one code one, and PHP tells handlers of objects apart by where they are.
+# Without -icf: it makes functions of one code one, and PHP tells handlers of objects apart by where
+# they are.
 LAYOUT = ("-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-split-all-cold", "-icf=0", "-dyno-stats", SKIP)
 SAYING = ("-v=1", "--no-threads")
 """It names what it could not read, and no two names run into each other."""
@@ -45,22 +48,25 @@ class Moved(Struct, frozen=True):
 
 
 class Bolt:
-    """BOLT's programs of one installation. Raises DynoError with the line that installs them where there is none."""
+    """BOLT's programs of one installation. Raises DynoError with the line that installs them where
+    there is none."""
 
     def __init__(self, supervisor: Supervisor, homes: Path = HOMES) -> None:
-        """It runs with the servers' rights: what it reads was compiled of somebody's source, and counted by an app's processes."""
+        """It runs with the servers' rights: what it reads was compiled of somebody's source, and
+        counted by an app's processes."""
         self._program = require_bolt(homes)
         self._supervisor = supervisor
 
     def instrument(self, binary: Path, made: Path, profile: Path) -> tuple[str, ...]:
-        """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends; gives the functions that BOLT asked to be
-        left alone. Raises BoltError."""
+        """A binary that counts, and writes what it counted to `profile`.PID.fdata when it ends;
+        gives the functions that BOLT asked to be left alone. Raises BoltError."""
         counting = ["-instrument", f"-instrumentation-file={profile}", "-instrumentation-file-append-pid", SKIP]
         _, left = self._run("instrument", [str(self._program), str(binary), *counting], made, [binary])
         return left
 
     def merge(self, profiles: list[Path], into: Path) -> None:
-        """Several processes' profiles as one, their counts summed. Raises BoltError where there is none."""
+        """Several processes' profiles as one, their counts summed. Raises BoltError where there is
+        none."""
         if not profiles:
             raise BoltError("training left no profile for BOLT", next_step="the workers must end by themselves, and may write there")
         self._run("merge", [str(self._program.with_name("merge-fdata")), *map(str, profiles)], into, profiles)
@@ -72,8 +78,8 @@ class Bolt:
         return Moved(made, LaidOut(binary.name, counts_in(said), tuple(sorted({*not_read_in(said), *left}))))
 
     def _run(self, what: str, argv: list[str], made: Path, read: Sequence[Path]) -> tuple[str, tuple[str, ...]]:
-        """Run it to its end: what it says then, and the functions that it asked to be left alone on the way; what it made of the files
-        that it `read` is `made` then. Raises BoltError."""
+        """Run it to its end: what it says then, and the functions that it asked to be left alone on
+        the way; what it made of the files that it `read` is `made` then. Raises BoltError."""
         left: list[str] = []
         for each in read:
             self._supervisor.show(each.parent)
@@ -99,7 +105,8 @@ def _leaving(functions: Sequence[str]) -> str:
 
 
 def require_bolt(homes: Path = HOMES) -> Path:
-    """The program that lays out. Raises DynoError with the line that installs it where none is whole."""
+    """The program that lays out. Raises DynoError with the line that installs it where none is
+    whole."""
     usable = _usable(homes)
     if not usable:
         what = "BOLT's runtime is not installed" if _installed(homes) else "BOLT is not installed"
@@ -114,7 +121,8 @@ def bolt_version(homes: Path = HOMES) -> str:
 
 
 def _usable(homes: Path) -> list[Path]:
-    """Programs that have their runtime, the newest last. (/usr/bin/llvm-bolt-19 looks for it in a folder that is not there.)"""
+    """Programs that have their runtime, the newest last. (/usr/bin/llvm-bolt-19 looks for it in a
+    folder that is not there.)"""
     return [path for path in _installed(homes) if any(path.parent.parent.glob("lib/libbolt_rt_instr.a"))]
 
 
@@ -123,7 +131,8 @@ def _installed(homes: Path) -> list[Path]:
 
 
 def counts_in(said: str) -> tuple[Counted, ...]:
-    """The dyno stats that BOLT prints: all figures of the original program, then those of the new one with their change."""
+    """The dyno stats that BOLT prints: all figures of the original program, then those of the new
+    one with their change."""
     before: dict[str, int] = {}
     after: dict[str, int] = {}
     for number, name, change in _STAT.findall(said):
@@ -132,14 +141,17 @@ def counts_in(said: str) -> tuple[Counted, ...]:
 
 
 def to_skip_in(said: str) -> str:
-    """The function for which BOLT gave up, and which it asks to be left alone; '' where it says none."""
+    """The function for which BOLT gave up, and which it asks to be left alone; '' where it says
+    none."""
     found = _TO_SKIP.search(said)
     return _COPY.sub("", found[1]) if found else ""
 
 
 def not_read_in(said: str) -> tuple[str, ...]:
-    """Functions that ran and that BOLT left as they were, because it took a call by a table for a jump table: by name, each once.
+    """Functions that ran and that BOLT left as they were, because it took a call by a table for a
+    jump table: by name, each once.
 
-    `zend_mm_chunk_free.isra.0/1(*2)` is `zend_mm_chunk_free.isra.0`: which of several of that name does not matter here.
+    `zend_mm_chunk_free.isra.0/1(*2)` is `zend_mm_chunk_free.isra.0`: which of several of that name
+    does not matter here.
     """
     return tuple(sorted({_COPY.sub("", name) for name in _NOT_READ.findall(said)}))

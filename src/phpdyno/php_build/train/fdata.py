@@ -1,5 +1,5 @@
-"""BOLT's profiles of branches and calls as text: `1 FUNCTION OFFSET 1 FUNCTION OFFSET MISPREDICTED COUNT`, a line for each (BOLT's
-DataReader.h)."""
+"""BOLT's profiles of branches and calls as text: `1 FUNCTION OFFSET 1 FUNCTION OFFSET MISPREDICTED
+COUNT`, a line for each (BOLT's DataReader.h)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +20,8 @@ def counts_of(profile: Path) -> int:
 def subtract(profile: Path, less: Path) -> None:
     """Take the counts of `less` off a profile; what is left with none goes.
 
-    A count below that of `less` is none: how often a process looks for something to do is not the same twice. Raises BoltError where
-    nothing is left.
+    A count below that of `less` is none: how often a process looks for something to do is not the
+    same twice. Raises BoltError where nothing is left.
     """
     taken = dict(_lines(less))
     left = [(what, count - taken.get(what, 0)) for what, count in _lines(profile)]

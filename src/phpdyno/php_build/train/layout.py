@@ -1,4 +1,5 @@
-"""Programs laid out by BOLT: instrumented, trained on every app, laid out by what its traffic counted, without the start of PHP."""
+"""Programs laid out by BOLT: instrumented, trained on every app, laid out by what its traffic
+counted, without the start of PHP."""
 
 import shutil
 from collections.abc import Sequence
@@ -19,14 +20,15 @@ from phpdyno.php_build.train.training import Trained
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 COUNTED = ("php-fpm",)
-"""Programs that are laid out: those that serve the traffic they are trained on. Of modules it is opcache."""
+"""Programs that are laid out: those that serve the traffic they are trained on. Of modules it is
+opcache."""
 LEAST_OF_A_REQUEST = 10
 """Branches and calls in each of the binaries that are laid out. The smallest page has hundreds."""
 
 
 class _Counted(Struct, frozen=True):
-    """What a training left: how many profiles, what its course counted of each binary, and the functions of each that could not be made to
-    count."""
+    """What a training left: how many profiles, what its course counted of each binary, and the
+    functions of each that could not be made to count."""
 
     trained: Trained
     profiles: int
@@ -35,7 +37,8 @@ class _Counted(Struct, frozen=True):
 
 
 class CodeLayout:
-    """Lays out what one order compiled. Raises BoltError where BOLT fails, DynoError where there is none, what training raises."""
+    """Lays out what one order compiled. Raises BoltError where BOLT fails, DynoError where there is
+    none, what training raises."""
 
     def __init__(self, supervisor: Supervisor, schools: Schools, tell: Tell) -> None:
         self._bolt = Bolt(supervisor)
@@ -46,7 +49,8 @@ class CodeLayout:
         self._work.mkdir()
 
     def of(self, order: BuildOrder, built: Built) -> tuple[dict[str, Moved], tuple[Lesson, ...]]:
-        """Binaries by file name, and what was learnt. Beside what it weighs an app counts by its traffic: a dear page has more branches."""
+        """Binaries by file name, and what was learnt. Beside what it weighs an app counts by its
+        traffic: a dear page has more branches."""
         originals = {name: built.programs[name] for name in COUNTED}
         if built.opcache is not None:
             originals[built.opcache.name] = built.opcache
@@ -85,7 +89,8 @@ class CodeLayout:
         opcache = counting.get(built.opcache.name) if built.opcache else None
         assemble(Built(programs, opcache, built.added), trainee, order.ground.theirs)
         settings = order.ground.settings(trainee)
-        # A process writes once, when it ends: what it counted before the course is known from one that ends without it.
+        # A process writes once, when it ends: what it counted before the course is known from one
+        # that ends without it.
         school.start(settings)
         start = _taken(written, place / "start")
         school.writable(written.name)
@@ -97,7 +102,8 @@ class CodeLayout:
         return _Counted(trained, sum(len(profiles_of(name, course)) for name in originals), counts, left)
 
     def _counted(self, name: str, course: Path, start: Path, place: Path) -> Path:
-        """What the course counted of a binary, all processes together, less what a start without one has."""
+        """What the course counted of a binary, all processes together, less what a start without
+        one has."""
         counted, before = place / f"{name}.fdata", place / f"{name}.start.fdata"
         self._bolt.merge([*profiles_of(name, course)], counted)
         self._bolt.merge([*profiles_of(name, start)], before)
@@ -106,16 +112,17 @@ class CodeLayout:
 
 
 def _taken(written: Path, into: Path) -> Path:
-    """Copies of the profiles in a school's directory, which goes with it, in one that nobody else writes to; what else the app may have put
-    there stays. Raises DynoError."""
+    """Copies of the profiles in a school's directory, which goes with it, in one that nobody else
+    writes to; what else the app may have put there stays. Raises DynoError."""
     into.mkdir()
     copy(written, [path.relative_to(written) for path in written.glob("*.fdata")], into)
     return into
 
 
 def refuse_unserved(profiles: Sequence[Path], name: str, requests: int) -> None:
-    """Raises BoltError where no profile of a binary has counted so many requests: what the master alone has counted is a start, and a
-    worker that is ended while it writes leaves less than it counted."""
+    """Raises BoltError where no profile of a binary has counted so many requests: what the master
+    alone has counted is a start, and a worker that is ended while it writes leaves less than it
+    counted."""
     most = max((counts_of(profile) for profile in profiles), default=0)
     if most < LEAST_OF_A_REQUEST * requests:
         what = f"no profile that training left of {name} for BOLT has counted its {requests} requests ({most} branches and calls)"

@@ -1,4 +1,5 @@
-"""What instrumented processes wrote (GCC's .gcda files): found, counted, put beside the sources, kept, several apps' as one."""
+"""What instrumented processes wrote (GCC's .gcda files): found, counted, put beside the sources,
+kept, several apps' as one."""
 
 import re
 import shutil
@@ -13,7 +14,8 @@ from phpdyno.servers.programs.finding import find_program
 from phpdyno.servers.supervision.supervisor import BASE_PATH, Supervisor
 
 LEAST_SHARE = 0.5
-"""Of the objects that could have written one: a file whose code never ran writes none, and half of the core always runs."""
+"""Of the objects that could have written one: a file whose code never ran writes none, and half of
+the core always runs."""
 MERGE_S = 300.0
 MERGING = "merging"
 _NOT_FOUND = re.compile(r"[‘'](\S+\.gcda)[’'] profile count data file not found")
@@ -25,9 +27,10 @@ def written(folder: Path) -> tuple[Path, ...]:
 
 
 def collect(written_to: Path, tree: Path, into: Path, *, objects: int, modules: Sequence[str] = ()) -> int:
-    """Copy what processes wrote below `written_to` (their GCOV_PREFIX, so that each path of the tree is repeated in it) into a directory,
-    by its place in the tree; how many. Raises DynoError where there are fewer than half as many as `objects` were compiled, or none of one
-    of the `modules`, by their directories in the tree, which were at work."""
+    """Copy what processes wrote below `written_to` (their GCOV_PREFIX, so that each path of the
+    tree is repeated in it) into a directory, by its place in the tree; how many. Raises DynoError
+    where there are fewer than half as many as `objects` were compiled, or none of one of the
+    `modules`, by their directories in the tree, which were at work."""
     home = written_to / tree.relative_to("/")
     names = written(home) if home.is_dir() else ()
     if len(names) < LEAST_SHARE * objects or not names:
@@ -44,8 +47,8 @@ def collect(written_to: Path, tree: Path, into: Path, *, objects: int, modules: 
 
 
 def copy(source: Path, names: Sequence[Path], into: Path) -> None:
-    """Copy these files of one directory, in which others may write, into another of ours, as they are. Raises DynoError where one of them
-    is no plain file."""
+    """Copy these files of one directory, in which others may write, into another of ours, as they
+    are. Raises DynoError where one of them is no plain file."""
     at = source
     try:
         with opened(source) as top:
@@ -60,7 +63,8 @@ def copy(source: Path, names: Sequence[Path], into: Path) -> None:
 
 
 def refuse_unread(given: Sequence[Path], said: str, tree: Path) -> None:
-    """Raises DynoError where the compiler looked for a file's profile elsewhere in the tree than it lies, as what it `said` tells."""
+    """Raises DynoError where the compiler looked for a file's profile elsewhere in the tree than it
+    lies, as what it `said` tells."""
     missed = {_source_of(Path(name)) for name in _NOT_FOUND.findall(said)}
     unread = [name for name in given if _source_of(tree / name) in missed]
     if unread:
@@ -68,13 +72,14 @@ def refuse_unread(given: Sequence[Path], said: str, tree: Path) -> None:
 
 
 def _source_of(profile: Path) -> Path:
-    """The source that a profile is of, without its suffix: libtool puts what is of a module into a directory beside it."""
+    """The source that a profile is of, without its suffix: libtool puts what is of a module into a
+    directory beside it."""
     return profile.with_name(profile.stem) if profile.parent.name != OF_LIBTOOL else profile.parent.parent / profile.stem
 
 
 def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervisor) -> None:
-    """Several trainings' profiles as one, each counted by its weight, a whole number; a file that only some of them left counts as those
-    have it.
+    """Several trainings' profiles as one, each counted by its weight, a whole number; a file that
+    only some of them left counts as those have it.
 
     The servers' account reads them: they are what an app's processes wrote. Raises DynoError.
     """
@@ -82,7 +87,8 @@ def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervi
     for folder, wanted in folders:
         if not wanted.is_integer():
             raise DynoError(f"gcov-tool adds up by whole numbers, and this profile weighs {wanted:g}", where=str(folder))
-    # It weighs the first one by merging it with itself: so let that be one that weighs 1, where there is one.
+    # It weighs the first one by merging it with itself: so let that be one that weighs 1, where
+    # there is one.
     (first, weight), *rest = sorted(folders, key=lambda each: each[1] != 1.0)
     shutil.rmtree(supervisor.live / MERGING, ignore_errors=True)
     scratch = supervisor.directory(MERGING)
@@ -100,7 +106,8 @@ def merge(folders: Sequence[tuple[Path, float]], into: Path, supervisor: Supervi
 
 
 def _within_reach(folder: Path, place: Path, supervisor: Supervisor) -> Path:
-    """A copy of profiles that is the servers' account's: gcov-tool opens what it reads to write to it. Raises DynoError."""
+    """A copy of profiles that is the servers' account's: gcov-tool opens what it reads to write to
+    it. Raises DynoError."""
     supervisor.show(folder)
     child = supervisor.run("build-merge", ["cp", "-R", "--", str(folder), str(place)], timeout_s=MERGE_S)
     if child.status != 0:

@@ -1,5 +1,5 @@
-"""Requests of the user's own that a build was trained on, kept in the cache: the log that they are from is another one by the time that the
-build is made anew."""
+"""Requests of the user's own that a build was trained on, kept in the cache: the log that they are
+from is another one by the time that the build is made anew."""
 
 import hashlib
 from pathlib import Path
@@ -22,7 +22,8 @@ def traffic_digest(workload: Workload) -> str:
 
 
 def keep_requests(home: Path, workload: Workload) -> None:
-    """Into the workshop `home`, by the digest of what is asked. Raises DynoError when the disk takes no more."""
+    """Into the workshop `home`, by the digest of what is asked. Raises DynoError when the disk
+    takes no more."""
     path = _place(home, traffic_digest(workload))
     try:
         path.parent.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
@@ -32,7 +33,8 @@ def keep_requests(home: Path, workload: Workload) -> None:
 
 
 def kept_requests(home: Path, traffic: str) -> Workload | None:
-    """What is asked by a digest, None where that is not kept: builds of before did not. Raises DynoError for a damaged file."""
+    """What is asked by a digest, None where that is not kept: builds of before did not. Raises
+    DynoError for a damaged file."""
     path = _place(home, traffic)
     try:
         workload = json.decode(path.read_bytes(), type=Workload)

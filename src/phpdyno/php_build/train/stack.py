@@ -16,7 +16,8 @@ TRAINED, EXAMINED = "training", "build"
 
 
 class StackFound(Struct, frozen=True):
-    """What was seen of a build, and the places that the control knows by itself and the build does not (`Build.places`)."""
+    """What was seen of a build, and the places that the control knows by itself and the build does
+    not (`Build.places`)."""
 
     checks: tuple[BuildCheck, ...]
     places: Mapping[str, str] = field(default_factory=dict)
@@ -26,16 +27,18 @@ class TrainingStack(Protocol):
     """Trains and examines builds on one app's real stack."""
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
-        """Train the build that these settings of an arm run. Raises WrongAnswer, ArmFailed (of the arm TRAINED, or of the control)."""
+        """Train the build that these settings of an arm run. Raises WrongAnswer, ArmFailed (of the
+        arm TRAINED, or of the control)."""
 
     def start(self, settings: dict[str, str]) -> None:
-        """Do all that a training of a build that obeys no signals does but its course: start it, warm it up, check its answers, have it
-        end. Raises as `train` does."""
+        """Do all that a training of a build that obeys no signals does but its course: start it,
+        warm it up, check its answers, have it end. Raises as `train` does."""
 
     def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
         """Start it, and look at what it is, loads, maps and answers.
 
-        Raises WrongAnswer, ArmFailed (of the arm EXAMINED where the build does not start, or of the control).
+        Raises WrongAnswer, ArmFailed (of the arm EXAMINED where the build does not start, or of the
+        control).
         """
 
     def writable(self, name: str) -> Path:
@@ -43,4 +46,5 @@ class TrainingStack(Protocol):
 
 
 Schools = Callable[[str], AbstractContextManager[TrainingStack]]
-"""The school of an app, by its name, for as long as it is entered: its servers run while something is trained or examined, no longer."""
+"""The school of an app, by its name, for as long as it is entered: its servers run while something
+is trained or examined, no longer."""

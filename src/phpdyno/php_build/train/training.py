@@ -1,4 +1,5 @@
-"""Training: the app's own traffic through the real servers, with the answers of the PHP that is there; what was counted is written down."""
+"""Training: the app's own traffic through the real servers, with the answers of the PHP that is
+there; what was counted is written down."""
 
 import os
 import signal
@@ -24,7 +25,8 @@ WARM_ROUNDS = 3
 SLOT = 50
 GRACE_S = 10.0
 MOST_OTHERWISE = 0.01
-"""Of the requests so many may be answered by another page than the control's, each of them once: pages have something to announce."""
+"""Of the requests so many may be answered by another page than the control's, each of them once:
+pages have something to announce."""
 
 
 class TrainingLength(Struct, frozen=True):
@@ -40,7 +42,8 @@ NO_COURSE = TrainingLength(seconds=0.0, least=0)
 
 
 class Trained(Struct, frozen=True):
-    """Requests in all, and those of each target by its label. `opcache`: it was loaded as a module."""
+    """Requests in all, and those of each target by its label. `opcache`: it was loaded as a
+    module."""
 
     requests: int
     targets: dict[str, int]
@@ -48,17 +51,19 @@ class Trained(Struct, frozen=True):
 
 
 class Trainer:
-    """Trains instrumented arms on one stage, beside the control that says what is right: on a wrong page nothing is learnt."""
+    """Trains instrumented arms on one stage, beside the control that says what is right: on a wrong
+    page nothing is learnt."""
 
     def __init__(self, beside: Beside, workload: Workload) -> None:
         self._workload = workload
         self._beside = beside
 
     def train(self, arm: Arm, course: TrainingLength, tell: Tell, *, by_signals: bool) -> Trained:
-        """Drive an arm with one worker: warm it up, have it forget that, drive the course, check the answers again, have it write.
+        """Drive an arm with one worker: warm it up, have it forget that, drive the course, check
+        the answers again, have it write.
 
-        `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself, start-up and all. Raises WrongAnswer,
-        ArmFailed.
+        `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself,
+        start-up and all. Raises WrongAnswer, ArmFailed.
         """
         with self._beside.running(arm) as together:
             learning = together.other
@@ -92,7 +97,8 @@ class Trainer:
         return Trained(int(counts.sum()), dict(zip(labels, map(int, counts), strict=True)))
 
     def _ask(self, together: StartedTogether, indices: Sequence[int]) -> list[str]:
-        """One request after the other, each answer looked at whole; what those had otherwise that differed once."""
+        """One request after the other, each answer looked at whole; what those had otherwise that
+        differed once."""
         return [what for index in indices if (what := self._beside.ask(together, index))]
 
     def _signal(self, instance: Instance, number: int) -> None:
@@ -115,7 +121,8 @@ def _send(instance: Instance, pid: int, number: int) -> None:
 
 
 def _end_gracefully(instance: Instance) -> None:
-    """A worker that is killed writes nothing; one that is asked to quit ends as a program ends. Raises ArmFailed where it does not."""
+    """A worker that is killed writes nothing; one that is asked to quit ends as a program ends.
+    Raises ArmFailed where it does not."""
     _send(instance, instance.php_pid, signal.SIGQUIT)
     if not instance.fpm.wait(QUIT_S + GRACE_S):
         raise ArmFailed(instance.arm, f"php-fpm did not end within {QUIT_S + GRACE_S:.0f} s of being asked to")

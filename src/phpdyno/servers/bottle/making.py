@@ -27,17 +27,20 @@ NETWORK_SETTINGS = (
     "ipv4/tcp_abort_on_overflow",
     "unix/max_dgram_qlen",
 )
-"""Settings that a network namespace has for itself: the bottle's are the host's, so that its servers listen and connect as there."""
+"""Settings that a network namespace has for itself: the bottle's are the host's, so that its
+servers listen and connect as there."""
 UNPRIVILEGED = "ipv4/ip_unprivileged_port_start"
 SYSCTL = Path("/proc/sys/net")
 
 
 class Bottle:
-    """The namespaces of one run, held by open files; they are gone when these are closed and no process is in them any more."""
+    """The namespaces of one run, held by open files; they are gone when these are closed and no
+    process is in them any more."""
 
     def __init__(self, *, host: int, mounts: int, network: int, ipc: int) -> None:
         self.host = host
-        """The host's mounts as they were, in a mount namespace of ours: here the sources of later mounts are opened."""
+        """The host's mounts as they were, in a mount namespace of ours: here the sources of later
+        mounts are opened."""
         self.mounts = mounts
         self.network = network
         self.ipc = ipc
@@ -45,13 +48,15 @@ class Bottle:
 
     @classmethod
     def make(cls, root: str, steps: list[Step]) -> "Bottle":
-        """New namespaces with this file system; `root` is an empty directory for it to be put together at. Raises OSError."""
+        """New namespaces with this file system; `root` is an empty directory for it to be put
+        together at. Raises OSError."""
         host = _held(_host_mounts, ("mnt",))
         made = _held(lambda: _inside(root, steps), ("mnt", "net", "ipc"))
         return cls(host=host[0], mounts=made[0], network=made[1], ipc=made[2])
 
     def add(self, steps: list[Step]) -> None:
-        """Carry out further steps; processes that are started from then on see them. Raises OSError."""
+        """Carry out further steps; processes that are started from then on see them. Raises
+        OSError."""
 
         def add() -> None:
             kernel.setns(self.host, kernel.NEWNS)
@@ -75,7 +80,8 @@ class Bottle:
         self._addresses += fresh
 
     def look(self, work: Callable[[], Any], place: str, account: list[int] | None) -> Any:
-        """What `work` returns in a directory of the bottle, with the rights of `account` (None: our own, without privileges).
+        """What `work` returns in a directory of the bottle, with the rights of `account` (None: our
+        own, without privileges).
 
         Raises OSError.
         """
@@ -93,7 +99,8 @@ class Bottle:
         return kernel.forked(look)
 
     def listen(self, places: list[tuple[str, int]]) -> list[socket.socket]:
-        """Sockets that listen in the bottle at these IP addresses and ports, for a process outside. Raises OSError.
+        """Sockets that listen in the bottle at these IP addresses and ports, for a process outside.
+        Raises OSError.
 
         Made by a forked process: an ordinary user's cannot come back from the bottle's network.
         """
@@ -110,7 +117,8 @@ class Bottle:
         return [socket.socket(fileno=each) for each in descriptors]
 
     def set_network(self, file: str, value: str | None) -> str:
-        """Write a setting of the bottle's network (None: only read it); what it holds then. Raises OSError."""
+        """Write a setting of the bottle's network (None: only read it); what it holds then. Raises
+        OSError."""
 
         def set_it() -> str:
             kernel.setns(self.network, kernel.NEWNET)
@@ -121,15 +129,18 @@ class Bottle:
         return str(kernel.forked(set_it))
 
     def enter_as_first(self) -> None:
-        """Put the calling process into the bottle, so that what others there see of it is nothing of the host."""
+        """Put the calling process into the bottle, so that what others there see of it is nothing
+        of the host."""
         kernel.setns(self.ipc, kernel.NEWIPC)
         kernel.setns(self.network, kernel.NEWNET)
         kernel.setns(self.mounts, kernel.NEWNS)
 
     def enter(self, binds: list[list[str]]) -> None:
-        """Put the calling process, which is in a PID namespace of its own, into the bottle, with its own /proc.
+        """Put the calling process, which is in a PID namespace of its own, into the bottle, with
+        its own /proc.
 
-        `binds` are pairs of paths in the bottle, what lies where and where it is to be seen, for this process and what it starts.
+        `binds` are pairs of paths in the bottle, what lies where and where it is to be seen, for
+        this process and what it starts.
         """
         self.enter_as_first()
         kernel.unshare(kernel.NEWNS)
@@ -140,7 +151,8 @@ class Bottle:
 
 
 def _held(work: Callable[[], None], names: tuple[str, ...]) -> tuple[int, ...]:
-    """Run `work` in a forked process and hold the namespaces of these names that it is in by then."""
+    """Run `work` in a forked process and hold the namespaces of these names that it is in by
+    then."""
     told_read, told_write = os.pipe()
     go_read, go_write = os.pipe()
     pid = os.fork()
@@ -204,7 +216,8 @@ def _inside(root: str, steps: list[Step]) -> None:
     kernel.mount("tmpfs", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755")
     kernel.pivot_root(root)
     _carry_out("", steps, trees)
-    # A new /proc may be mounted in a user namespace only where one is to be seen whole; each process gets its own on top of it.
+    # A new /proc may be mounted in a user namespace only where one is to be seen whole; each
+    # process gets its own on top of it.
     kernel.attach_tree(proc, "/proc")
 
 
@@ -278,11 +291,12 @@ def _put_file(path: str, text: str) -> None:
 
 
 def start_in_pid_namespace(become: Callable[[], None], enter: Callable[[], None]) -> tuple[int, int]:
-    """Fork a process, the second one of a new PID namespace, that does `become`; its number and that of the first, both on the host.
+    """Fork a process, the second one of a new PID namespace, that does `become`; its number and
+    that of the first, both on the host.
 
-    The first is put into the bottle by `enter`, and then does nothing but collect what is orphaned. The
-    kernel ends all the others when it ends, and it ends when the calling process
-    does, whatever that dies of. Raises OSError.
+    The first is put into the bottle by `enter`, and then does nothing but collect what is orphaned.
+    The kernel ends all the others when it ends, and it ends when the calling process does, whatever
+    that dies of. Raises OSError.
     """
     read_end, write_end = os.pipe()
     tether_read, tether_write = os.pipe()
@@ -332,7 +346,8 @@ def end_pid_namespace(first: int) -> None:
 
 
 def _collect(tether: int, enter: Callable[[], None]) -> NoReturn:
-    """The first process of a PID namespace: it collects the orphans and ends at the end of `tether`. Never returns."""
+    """The first process of a PID namespace: it collects the orphans and ends at the end of
+    `tether`. Never returns."""
     try:
         enter()
         kernel.closed_to_others()

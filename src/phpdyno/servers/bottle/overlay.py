@@ -1,7 +1,9 @@
-"""A tree of the host as the bottle's processes see it: what they write goes to a place of the run's own, and nothing is copied before.
+"""A tree of the host as the bottle's processes see it: what they write goes to a place of the run's
+own, and nothing is copied before.
 
-Runs in what the guardian forks. The tree is opened once, with the rights of whom it is read for, and all else goes by descriptors that
-follow no links: nothing is walked or changed with root's rights by a path that somebody else can change.
+Runs in what the guardian forks. The tree is opened once, with the rights of whom it is read for,
+and all else goes by descriptors that follow no links: nothing is walked or changed with root's
+rights by a path that somebody else can change.
 """
 
 import errno
@@ -18,7 +20,8 @@ from phpdyno.host import namespaces as kernel
 from phpdyno.servers.bottle.making import Bottle
 
 PLACE = "/.app"
-"""Where the trees stand in the bottle, each below its name; closed to all but who made the bottle."""
+"""Where the trees stand in the bottle, each below its name; closed to all but who made the
+bottle."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 OWN_FILE, OWN_FOLDER = 0o600, 0o700
 _ESCAPED = re.compile(r"\\([0-7]{3})")
@@ -26,12 +29,13 @@ _GONE = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENOENT})
 MOST_TOLD = 50
 NO_ID = (1 << 32) - 1
 OWNER = "owner"
-"""What an error names where something in a tree is another account's and may not be given to ours."""
+"""What an error names where something in a tree is another account's and may not be given to
+ours."""
 
 
 def extent(bottle: Bottle, request: dict[str, Any]) -> dict[str, Any]:
-    """How many `files` and `bytes` are in the tree `source`, read with the rights of `reader`, and the `owner` (user and group) of most of
-    them; not counted beyond `most_files`."""
+    """How many `files` and `bytes` are in the tree `source`, read with the rights of `reader`, and
+    the `owner` (user and group) of most of them; not counted beyond `most_files`."""
 
     def count() -> dict[str, Any]:
         kernel.setns(bottle.host, kernel.NEWNS)
@@ -62,13 +66,16 @@ def _counted(top: int, most: int) -> dict[str, Any]:
 
 
 def stand(bottle: Bottle, request: dict[str, Any]) -> dict[str, Any]:
-    """Let a tree stand in the bottle: `seen`, its path there, and `unreadable`, paths that may not be read.
+    """Let a tree stand in the bottle: `seen`, its path there, and `unreadable`, paths that may not
+    be read.
 
-    `source` is the tree, by a path without links, `name` its name here, `reader` the account with whose rights it is read (None: ours).
-    `cow` is a directory of the run's own for what is written. As root, ids are shifted: what belongs to the reader on disk (None: to
-    `owner`) belongs to `account` in the bottle, and so does from then on whatever else the reader may read. `gone` are
-    paths in the tree that are not to be seen, `emptied` others of which, where one is a directory, that stays, with nothing in it. Raises
-    OSError: it cannot be opened, or this kernel or disk has no overlay.
+    `source` is the tree, by a path without links, `name` its name here, `reader` the account with
+    whose rights it is read (None: ours). `cow` is a directory of the run's own for what is written.
+    As root, ids are shifted: what belongs to the reader on disk (None: to `owner`) belongs to
+    `account` in the bottle, and so does from then on whatever else the reader may read. `gone` are
+    paths in the tree that are not to be seen, `emptied` others of which, where one is a directory,
+    that stays, with nothing in it. Raises OSError: it cannot be opened, or this kernel or disk has
+    no overlay.
     """
     found: dict[str, Any] = kernel.forked(lambda: _stand(bottle, request))
     return found
@@ -100,7 +107,8 @@ def _stand(bottle: Bottle, request: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _rights_of(account: list[int] | None) -> Iterator[None]:
-    """Those of an account and no others, for as long as it is entered: who may not come so far gets no further by asking root."""
+    """Those of an account and no others, for as long as it is entered: who may not come so far gets
+    no further by asking root."""
     if account is None:
         yield
         return
@@ -115,7 +123,8 @@ def _rights_of(account: list[int] | None) -> Iterator[None]:
 
 
 def _opened(path: str) -> int:
-    """A directory whose path holds no link, or it is an error: who could put one there would lead us."""
+    """A directory whose path holds no link, or it is an error: who could put one there would lead
+    us."""
     top = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     return _opened_below(top, path.strip("/"))
 
@@ -130,7 +139,8 @@ def _opened_below(top: int, place: str) -> int:
 
 
 def _shift(disk: list[int], here: list[int]) -> int:
-    """An open user namespace that stands for one account of the disk being another one here, and all others themselves."""
+    """An open user namespace that stands for one account of the disk being another one here, and
+    all others themselves."""
     ready_read, ready_write = os.pipe()
     go_read, go_write = os.pipe()
     pid = os.fork()
@@ -154,14 +164,16 @@ def _shift(disk: list[int], here: list[int]) -> int:
 
 
 def _swapped(disk: int, here: int) -> list[tuple[int, int, int]]:
-    """Ranges that let one id be another one and all others be themselves, but for the two: what has no id here can be given to nobody."""
+    """Ranges that let one id be another one and all others be themselves, but for the two: what has
+    no id here can be given to nobody."""
     first, last = sorted((disk, here))
     ranges = [(disk, here, 1), (0, 0, first), (first + 1, first + 1, last - first - 1), (last + 1, last + 1, NO_ID - last - 1)]
     return [each for each in ranges if each[2] > 0]
 
 
 def _mounted_below(source: str) -> list[str]:
-    """Paths, relative to the tree's top and the outer ones first, of what is mounted in it: an overlay shows one file system."""
+    """Paths, relative to the tree's top and the outer ones first, of what is mounted in it: an
+    overlay shows one file system."""
     found = set()
     for line in Path("/proc/thread-self/mountinfo").read_bytes().decode(errors="surrogateescape").splitlines():
         place = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), line.split(" ")[4])
@@ -182,7 +194,8 @@ def _overlay(layers: tuple[int, int], home: str, seen: str, request: dict[str, A
     for name in (upper, work):
         os.mkdir(name)  # noqa: PTH102
     _like("lower", upper)
-    # Renaming a directory needs redirect_dir, giving a file away without copying it metacopy; neither is to be had without privileges.
+    # Renaming a directory needs redirect_dir, giving a file away without copying it metacopy;
+    # neither is to be had without privileges.
     privileged = bool(request["account"])
     for place in request["gone"] if first else ():
         _leave_out(place, upper, "")
@@ -201,8 +214,8 @@ def _like(source: str, made: str) -> None:
 
 
 def _leave_out(place: str, upper: str, space: str) -> None:
-    """Write down in the upper layer, as an overlay does, that something is gone; or, where `space` names the attributes for that, that
-    nothing is in a directory any more."""
+    """Write down in the upper layer, as an overlay does, that something is gone; or, where `space`
+    names the attributes for that, that nothing is in a directory any more."""
     lower = "lower"
     *above, name = place.split("/")
     for part in above:
@@ -224,9 +237,11 @@ def _leave_out(place: str, upper: str, space: str) -> None:
 
 
 def _give(top: str, account: list[int] | None, *, as_account: bool) -> list[str]:
-    """Let an account own, read and write what is in a tree; paths that it could not open, where `as_account` each is opened by it first.
+    """Let an account own, read and write what is in a tree; paths that it could not open, where
+    `as_account` each is opened by it first.
 
-    `account` None: we are it. What is not readable to it stays as it is. Raises OSError where something is another's that we may not give.
+    `account` None: we are it. What is not readable to it stays as it is. Raises OSError where
+    something is another's that we may not give.
     """
     giving = _Giving(account, as_account=as_account)
     folder = giving.opened(".", os.open(top, os.O_PATH | os.O_CLOEXEC), FOLDER)  # the way there is closed to it

@@ -1,8 +1,10 @@
-"""The relay: carries connections from addresses in the bottle to the peers outside that the user lets through.
+"""The relay: carries connections from addresses in the bottle to the peers outside that the user
+lets through.
 
-It is a process of the guardian's in the host's network, and has nothing of the bottle but sockets that listen there. It runs as the
-servers' account, without privileges, so that it may do no more than any program of this host. Standard library only; what a peer's name
-means is looked up on the host for each connection.
+It is a process of the guardian's in the host's network, and has nothing of the bottle but sockets
+that listen there. It runs as the servers' account, without privileges, so that it may do no more
+than any program of this host. Standard library only; what a peer's name means is looked up on the
+host for each connection.
 """
 
 import asyncio

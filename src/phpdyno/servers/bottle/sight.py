@@ -1,4 +1,5 @@
-"""What an arm names outside the system is shown in the bottle; what PHP writes outside the app's tree has private places there."""
+"""What an arm names outside the system is shown in the bottle; what PHP writes outside the app's
+tree has private places there."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -36,14 +37,16 @@ WRITTEN = frozenset(
         "ini.upload_tmp_dir",
     }
 )
-"""Settings whose values are directories that PHP writes to: what is there on the host is the live site's."""
+"""Settings whose values are directories that PHP writes to: what is there on the host is the live
+site's."""
 LOGS = frozenset({"ini.error_log", "ini.mail.log", "ini.opcache.error_log", "pool.access.log", "pool.slowlog"})
 """Settings whose values are files that PHP writes to."""
 BESIDE_PROGRAMS = ("etc", "lib", "lib64", "libexec", "share")
 
 
 def show_arm(supervisor: Supervisor, arm: Arm, files: IniFiles | None = None, *, ini: Mapping[str, str] | None = None) -> None:
-    """Let what this arm starts see what it names; `ini` are further php.ini settings that it is started with. Raises DynoError."""
+    """Let what this arm starts see what it names; `ini` are further php.ini settings that it is
+    started with. Raises DynoError."""
     if supervisor.no_bottle:
         return
     settings = {**{f"ini.{name}": value for name, value in (ini or {}).items()}, **_pool_ini(arm), **arm.settings}
@@ -62,7 +65,8 @@ def show_arm(supervisor: Supervisor, arm: Arm, files: IniFiles | None = None, *,
 
 
 def _pool_ini(arm: Arm) -> dict[str, str]:
-    """php.ini settings that a pool gives its workers (`php_admin_value[error_log]`), by their names as settings."""
+    """php.ini settings that a pool gives its workers (`php_admin_value[error_log]`), by their names
+    as settings."""
     found = {}
     for name, value in arm.layer("pool").items():
         kind, bracket, rest = name.partition("[")
@@ -84,7 +88,8 @@ def _ini_files(files: IniFiles | None) -> Iterator[str]:
 
 
 def _paths(value: str) -> Iterator[Path]:
-    """The absolute paths in a value that is one, or several with `:` between them; `N;/path` is how session.save_path may be written."""
+    """The absolute paths in a value that is one, or several with `:` between them; `N;/path` is how
+    session.save_path may be written."""
     for part in value.rpartition(";")[2].split(":"):
         text = part.strip().strip('"')
         if text.startswith("/") and "\0" not in text and os.path.normpath(text) != "/":

@@ -1,4 +1,5 @@
-"""What is in a tree, looked at with the rights of those who serve it: a digest of it, and the links that lead out of it."""
+"""What is in a tree, looked at with the rights of those who serve it: a digest of it, and the links
+that lead out of it."""
 
 import hashlib
 import os
@@ -6,15 +7,17 @@ import stat
 from typing import Any
 
 MOST_READ_FILES, MOST_READ_BYTES = 20_000, 256 << 20
-"""Up to this size a tree is told from another by what its files hold, above it by their names, sizes and times."""
+"""Up to this size a tree is told from another by what its files hold, above it by their names,
+sizes and times."""
 MOST_TOLD = 50
 
 
 def survey(known_as: str) -> dict[str, Any]:
     """Look through the tree that we are in, which the processes that serve it see at `known_as`.
 
-    Gives `digest` (changes with all that is served, wherever the tree lies), `links` (of those that lead out: pairs of where it lies in the
-    tree and the path, without `..`, that it names), `unreadable` (paths), `files` and `bytes`.
+    Gives `digest` (changes with all that is served, wherever the tree lies), `links` (of those that
+    lead out: pairs of where it lies in the tree and the path, without `..`, that it names),
+    `unreadable` (paths), `files` and `bytes`.
     """
     looked = _Looked(known_as)
     looked.walk("")

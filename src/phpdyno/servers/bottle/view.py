@@ -1,4 +1,5 @@
-"""What the processes in the bottle see of the file system: the system read-only, private directories, and nothing that is not named.
+"""What the processes in the bottle see of the file system: the system read-only, private
+directories, and nothing that is not named.
 
 The plan is plain data (lists of steps), made by phpdyno and carried out by the guardian.
 """
@@ -8,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 Step = dict[str, Any]
-"""`do` says what: `show` a place of the host at its own path (`write`: not read-only), an empty `directory` with a `mode` (and an `owner`),
-a `private` one that may be written to whatever is around it, a `link`, a `file` with a `text`; `bind` shows what stands elsewhere in the
-bottle."""
+"""`do` says what: `show` a place of the host at its own path (`write`: not read-only), an empty
+`directory` with a `mode` (and an `owner`), a `private` one that may be written to whatever is
+around it, a `link`, a `file` with a `text`; `bind` shows what stands elsewhere in the bottle."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys")
 """What programs are made of. /etc has no other site's configuration (`HIDDEN`)."""
@@ -61,12 +62,14 @@ REPLACED = {
     "/etc/nsswitch.conf": "".join(f"{name}: files\n" for name in ("passwd", "group", "shadow", "networks", "protocols", "services"))
     + "hosts: files dns\n",
 }
-"""Names resolve to what /etc/hosts has. What else is asked for can be seen, and is refused: nobody listens."""
+"""Names resolve to what /etc/hosts has. What else is asked for can be seen, and is refused: nobody
+listens."""
 MOST_LINKS = 40
 
 
 def base_view(live: Path, *, account: str = "") -> list[Step]:
-    """The steps that make the file system of a run whose live directory is `live`; `account` is a line for /etc/passwd and /etc/group."""
+    """The steps that make the file system of a run whose live directory is `live`; `account` is a
+    line for /etc/passwd and /etc/group."""
     steps = [directory(place, 0o700 if place == "/root" else 0o755) for place in EMPTY]
     steps += [private(Path(place), mode) for place, mode in PRIVATE.items()]
     steps.append(directory("/run/lock", STICKY))
@@ -126,7 +129,8 @@ def private(path: Path, mode: int = STICKY) -> Step:
 
 
 def way_to(path: Path) -> tuple[list[Step], Path]:
-    """The links on the way along a path of the host, as steps, and where it leads: so that it leads there in the bottle as well."""
+    """The links on the way along a path of the host, as steps, and where it leads: so that it leads
+    there in the bottle as well."""
     steps: list[Step] = []
     done, todo = Path("/"), [part for part in path.parts if part != "/"]
     while todo:

@@ -14,9 +14,11 @@ _NUMBERS = itertools.count()
 
 
 def ask(supervisor: Supervisor, socket: Path, sql: str, *, user: str = "", refused: str = "MariaDB does not answer") -> str:
-    """Return what the server at this socket answers to `sql`: a line for each row, its columns parted by tabs.
+    """Return what the server at this socket answers to `sql`: a line for each row, its columns
+    parted by tabs.
 
-    `user` is whom it is asked as, the service user's own name where empty. Raises DynoError that begins with `refused`.
+    `user` is whom it is asked as, the service user's own name where empty. Raises DynoError that
+    begins with `refused`.
     """
     # Its answer alone: what it says besides goes into the log.
     folder = supervisor.live / "sql-answers"

@@ -63,11 +63,12 @@ class Database:
         addresses: Sequence[str] = (),
         port: int = 3306,
     ) -> Iterator["Database"]:
-        """Start, wait until it greets, and shut down cleanly at the end (so that the directory can be kept).
+        """Start, wait until it greets, and shut down cleanly at the end (so that the directory can
+        be kept).
 
-        Grant tables are skipped, so whatever user and password the app's own configuration names works; nobody else can reach the
-        server: there is no network unless `addresses` of a private one are named, and the socket's directory belongs to the servers'
-        account alone.
+        Grant tables are skipped, so whatever user and password the app's own configuration names
+        works; nobody else can reach the server: there is no network unless `addresses` of a private
+        one are named, and the socket's directory belongs to the servers' account alone.
         """
         # Names of clients are never asked for: a private network has nobody who would answer.
         network = [f"--bind-address={','.join(addresses)}", f"--port={port}", "--skip-name-resolve"] if addresses else ["--skip-networking"]
@@ -82,7 +83,8 @@ class Database:
             "--skip-grant-tables",
             "--skip-log-bin",
             "--innodb-log-file-size=16M",
-            # The copy is disposable: what a power failure would lose is not worth an fsync for each page view.
+            # The copy is disposable: what a power failure would lose is not worth an fsync for each
+            # page view.
             "--innodb-flush-log-at-trx-commit=0",
             "--character-set-server=utf8mb4",
         ]
@@ -95,7 +97,8 @@ class Database:
             child.stop(timeout_s=SHUTDOWN_S)
 
     def await_ready(self) -> None:
-        """Wait for the server's greeting on the socket. Raises DynoError with its last log lines."""
+        """Wait for the server's greeting on the socket. Raises DynoError with its last log
+        lines."""
         deadline = time.monotonic() + READY_S
         while not self._greets():
             if not self.child.alive() or time.monotonic() > deadline:

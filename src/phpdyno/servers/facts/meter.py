@@ -1,4 +1,5 @@
-"""CPU time of a component of an instance: from its own cgroup where there is one, else from the schedstat of its processes."""
+"""CPU time of a component of an instance: from its own cgroup where there is one, else from the
+schedstat of its processes."""
 
 import os
 import time
@@ -25,7 +26,8 @@ class Meter(Protocol):
 
 
 class CgroupMeter:
-    """`cpuacct.usage` or `cpu.stat` of one cgroup: exact once its processes are off the CPU, ended workers included."""
+    """`cpuacct.usage` or `cpu.stat` of one cgroup: exact once its processes are off the CPU, ended
+    workers included."""
 
     def __init__(self, groups: CpuGroups, group: Path) -> None:
         self._fd = os.open(group / groups.file, os.O_RDONLY | os.O_CLOEXEC)
@@ -47,7 +49,8 @@ class CgroupMeter:
 
 
 class SchedstatMeter:
-    """Sum of `schedstat` over a process tree, with what ended children left in their parent's account (a tick's resolution)."""
+    """Sum of `schedstat` over a process tree, with what ended children left in their parent's
+    account (a tick's resolution)."""
 
     def __init__(self, leader: int) -> None:
         self._leader = leader
@@ -77,7 +80,8 @@ class SumMeter:
 
 
 class HostMeter:
-    """Busy time of all cores from /proc/stat, at the resolution of a tick: right on average over many slots."""
+    """Busy time of all cores from /proc/stat, at the resolution of a tick: right on average over
+    many slots."""
 
     def read_ns(self) -> int:
         """Total since boot."""
@@ -88,7 +92,8 @@ class HostMeter:
 
 
 def host_meter(groups: CpuGroups | None) -> Meter:
-    """CPU time of everything on the host: the root cgroup's account where it can be read (nanoseconds), else /proc/stat."""
+    """CPU time of everything on the host: the root cgroup's account where it can be read
+    (nanoseconds), else /proc/stat."""
     return CgroupMeter(groups, groups.root) if groups else HostMeter()
 
 
@@ -127,7 +132,8 @@ def _stat_fields(pid: int) -> list[bytes]:
 
 
 def await_idle(leader: int, timeout_s: float = 0.25, *, itself: bool = False) -> bool:
-    """Wait until no worker of `leader`, nor the leader when it works `itself`, is on a CPU: work after the response belongs to the request.
+    """Wait until no worker of `leader`, nor the leader when it works `itself`, is on a CPU: work
+    after the response belongs to the request.
 
     False when one still runs after `timeout_s` (a request that goes on in the background).
     """
@@ -141,8 +147,8 @@ def await_idle(leader: int, timeout_s: float = 0.25, *, itself: bool = False) ->
 
 
 def is_asleep(pid: int) -> bool:
-    """Whether a process waits for something to happen, or has ended: then it is not in the middle of a fork, where it runs or waits for
-    the kernel."""
+    """Whether a process waits for something to happen, or has ended: then it is not in the middle
+    of a fork, where it runs or waits for the kernel."""
     return _state_of(pid) in {b"S", b"Z", _GONE}
 
 

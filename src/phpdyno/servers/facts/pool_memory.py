@@ -18,9 +18,11 @@ def workers_of(master: int) -> tuple[int, ...]:
 
 
 def read_pool_memory(master: int) -> PoolMemory:
-    """Read the memory of all workers under php-fpm's `master` at this moment. Never raises: what may not be read is counted as `unread`.
+    """Read the memory of all workers under php-fpm's `master` at this moment. Never raises: what
+    may not be read is counted as `unread`.
 
-    A process more or less changes everybody's PSS: read it before the status page is asked for. 1.5 ms for five workers.
+    A process more or less changes everybody's PSS: read it before the status page is asked for. 1.5
+    ms for five workers.
     """
     found: list[WorkerMemory] = []
     unread = 0
@@ -40,7 +42,8 @@ def read_pool_memory(master: int) -> PoolMemory:
 
 
 def read_own_kib(master: int) -> float | None:
-    """What a worker holds for itself, the median over those under `master`; None where it may not be read, or there is none."""
+    """What a worker holds for itself, the median over those under `master`; None where it may not
+    be read, or there is none."""
     found = []
     for pid in workers_of(master):
         try:

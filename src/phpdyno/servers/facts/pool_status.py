@@ -1,8 +1,9 @@
 """php-fpm's status page of our own instances, asked over FastCGI.
 
-With `pm.status_listen` (PHP 8.0) php-fpm makes a pool of its own for it, `NAME_status`, on demand: no process before the first question,
-which forks a worker (5 ms) that ends after 10 s without another. It answers although all workers of the real pool are busy.
-A question costs it 60 µs of CPU and the master 20, both in the instance's cgroup, and us 75: ask outside of what is measured.
+With `pm.status_listen` (PHP 8.0) php-fpm makes a pool of its own for it, `NAME_status`, on demand:
+no process before the first question, which forks a worker (5 ms) that ends after 10 s without
+another. It answers although all workers of the real pool are busy. A question costs it 60 µs of CPU
+and the master 20, both in the instance's cgroup, and us 75: ask outside of what is measured.
 """
 
 from pathlib import Path
@@ -41,7 +42,8 @@ class _Page(Struct, frozen=True, rename=lambda name: name.replace("_", " ")):
 
 
 class PoolPage(Struct, frozen=True):
-    """The page of a pool of somebody else's: its counters, `pm`, and when it was started (seconds since 1970)."""
+    """The page of a pool of somebody else's: its counters, `pm`, and when it was started (seconds
+    since 1970)."""
 
     status: PoolStatus
     pm: str
@@ -49,7 +51,8 @@ class PoolPage(Struct, frozen=True):
 
 
 def status_listen(version: str, run: Path) -> str:
-    """Where in the directory `run` the page listens; '' for the pool's own socket, as before PHP 8.0."""
+    """Where in the directory `run` the page listens; '' for the pool's own socket, as before PHP
+    8.0."""
     return str(run / "status.sock") if int(version.partition(".")[0]) >= 8 else ""
 
 
@@ -83,20 +86,24 @@ def _status_of(page: _Page) -> PoolStatus:
 
 
 def read_pool_status(address: str, *, timeout_ns: int = TIMEOUT_NS) -> PoolStatus:
-    """Ask at an instance's `status` address (`unix:/path` or `tcp:HOST:PORT`). Raises DynoError when there is no page.
+    """Ask at an instance's `status` address (`unix:/path` or `tcp:HOST:PORT`). Raises DynoError
+    when there is no page.
 
-    At the pool's own address (before PHP 8.0) the question waits for a free worker and counts itself as active.
+    At the pool's own address (before PHP 8.0) the question waits for a free worker and counts
+    itself as active.
     """
     return parse_status(_page(address, timeout_ns))
 
 
 def read_process_manager(address: str, *, timeout_ns: int = TIMEOUT_NS) -> str:
-    """The pool's `pm` as the page at an address names it. Raises DynoError when there is no page."""
+    """The pool's `pm` as the page at an address names it. Raises DynoError when there is no
+    page."""
     return _decoded(_page(address, timeout_ns), address).process_manager
 
 
 def read_pool_page(address: str, *, path: str, timeout_ns: int = TIMEOUT_NS) -> PoolPage:
-    """The page of a pool that is not ours, at `path` (pm.status_path). Raises DynoError when there is no page or it may not be asked."""
+    """The page of a pool that is not ours, at `path` (pm.status_path). Raises DynoError when there
+    is no page or it may not be asked."""
     page = _decoded(_page(address, timeout_ns, path), address)
     return PoolPage(_status_of(page), page.process_manager, page.start_time)
 

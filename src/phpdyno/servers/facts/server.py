@@ -29,8 +29,8 @@ _ELF64 = b"\x7fELF\x02\x01"
 def server_facts(fastcgi: str, *, status: str, web: int | None, log: Path | None, kept: bool) -> ServerFacts:
     """Facts of the pool at `fastcgi`.
 
-    `status`: address of its status page ('': not asked); `web`: nginx's master; `kept`: count connections.
-    Never raises: what cannot be read is None.
+    `status`: address of its status page ('': not asked); `web`: nginx's master; `kept`: count
+    connections. Never raises: what cannot be read is None.
     """
     # Before the status page is asked, whose own connection would count.
     connections = _open_connections(fastcgi) if kept else None
@@ -107,13 +107,15 @@ def kernel_facts(pid: int, exe: str, mapped: tuple[str, ...], *, lazy: bool) -> 
 
 
 def thp_off(status: str) -> bool | None:
-    """Whether prctl took a process's transparent huge pages away, from /proc/PID/status; None where the kernel (before 5.0) is silent."""
+    """Whether prctl took a process's transparent huge pages away, from /proc/PID/status; None where
+    the kernel (before 5.0) is silent."""
     found = next((line.split()[1] for line in status.splitlines() if line.startswith("THP_enabled:")), None)
     return None if found is None else found == "0"
 
 
 def text_kib(maps: str, exe: str) -> int:
-    """KiB of a program's own code, from /proc/PID/maps; 0 where it is no file any more (moved to huge pages as a whole)."""
+    """KiB of a program's own code, from /proc/PID/maps; 0 where it is no file any more (moved to
+    huge pages as a whole)."""
     return sum(kib for kib, _, path in _code(maps) if path == exe)
 
 
@@ -131,7 +133,8 @@ def _code(maps: str) -> Iterator[tuple[int, bool, str]]:
 
 
 def code_huge_kib(smaps: str) -> int:
-    """KiB of private code that is on huge pages, from /proc/PID/smaps. (What the JIT compiles lies in memory that all workers share.)"""
+    """KiB of private code that is on huge pages, from /proc/PID/smaps. (What the JIT compiles lies
+    in memory that all workers share.)"""
     total, counts = 0, False
     for line in smaps.splitlines():
         if found := _MAPPING.match(line):
@@ -166,7 +169,8 @@ def _leaves_for_later(path: Path) -> bool:
 
 
 def binds_later(elf: bytes) -> bool:
-    """Whether a little-endian 64-bit ELF file with a dynamic section asks for no binding at load; False for anything else.
+    """Whether a little-endian 64-bit ELF file with a dynamic section asks for no binding at load;
+    False for anything else.
 
     Raises struct.error for one that is cut short.
     """

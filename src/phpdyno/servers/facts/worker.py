@@ -24,7 +24,8 @@ MAY_LOOK = "in a container give phpdyno the capability SYS_PTRACE"
 
 
 class ProbeAnswer(Struct, frozen=True):
-    """What php_files/probe.php prints; `memory` is its process's smaps_rollup while PHP's heap held some chunks."""
+    """What php_files/probe.php prints; `memory` is its process's smaps_rollup while PHP's heap held
+    some chunks."""
 
     pid: int
     php_version: str
@@ -53,9 +54,11 @@ def probe_worker(
     listed: bool = False,
     timeout_ns: int = PROBE_TIMEOUT_NS,
 ) -> ProbeAnswer | None:
-    """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet, or somebody else's port).
+    """Ask whichever worker accepts next; None when nobody answers as the probe does (not up yet, or
+    somebody else's port).
 
-    With `root` it counts the files in that directory which the worker knows; `listed`: and names those that opcache holds.
+    With `root` it counts the files in that directory which the worker knows; `listed`: and names
+    those that opcache holds.
     """
     query = _query(env_names, root) + ("&list=1" if listed else "")
     params = request_params(path=f"/{probe.name}?{query}", host="localhost", docroot=probe.parent, script=f"/{probe.name}")
@@ -85,10 +88,11 @@ def _asked(address: str, target: Target, timeout_ns: int) -> ProbeAnswer | None:
 
 
 def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "tcp"], master: int) -> WorkerFacts:
-    """Facts of one worker of those under `master`, whichever answers `ask`. Raises DynoError when none does, or it may not be looked at.
+    """Facts of one worker of those under `master`, whichever answers `ask`. Raises DynoError when
+    none does, or it may not be looked at.
 
-    Its huge pages are those that it had before it was asked, if that is more: PHP's heap gives back after a small request, which the probe
-    is, what it held for a large one.
+    Its huge pages are those that it had before it was asked, if that is more: PHP's heap gives back
+    after a small request, which the probe is, what it held for a large one.
     """
     for _ in range(2):
         before = _anonymous_kib_of(children_of(master))
@@ -107,8 +111,9 @@ def read_facts(ask: Callable[[], ProbeAnswer | None], family: Literal["unix", "t
 
 
 def pid_here(pid: int, known: Iterable[int]) -> int:
-    """The number, as we see it, of the process among `known` that calls itself `pid`: in a PID namespace it has another one. `pid` itself
-    where there is none. (Its own number is the last that /proc has of it.)"""
+    """The number, as we see it, of the process among `known` that calls itself `pid`: in a PID
+    namespace it has another one. `pid` itself where there is none. (Its own number is the last that
+    /proc has of it.)"""
     for each in known:
         with suppress(OSError):
             told = Path(f"/proc/{each}/status").read_text()
@@ -119,7 +124,8 @@ def pid_here(pid: int, known: Iterable[int]) -> int:
 
 
 def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: int, pid: int | None = None) -> WorkerFacts:
-    """What a process said of itself, with what /proc says of it; `pid` is its number here, where it calls itself another.
+    """What a process said of itself, with what /proc says of it; `pid` is its number here, where it
+    calls itself another.
 
     Raises OSError when it is gone.
     """
@@ -147,8 +153,9 @@ def facts_of(answer: ProbeAnswer, *, family: Literal["unix", "tcp"], workers: in
 
 
 def mapped_paths(pid: int) -> tuple[str, ...]:
-    """Files that are mapped into a process, each once, as /proc/PID/maps names them (what is no UTF-8 in a name is replaced: records name
-    them). Raises OSError when it is gone or may not be read."""
+    """Files that are mapped into a process, each once, as /proc/PID/maps names them (what is no
+    UTF-8 in a name is replaced: records name them). Raises OSError when it is gone or may not be
+    read."""
     lines = Path(f"/proc/{pid}/maps").read_bytes().decode(errors="replace").split("\n")
     return tuple(dict.fromkeys(line.split(None, 5)[5] for line in lines if "/" in line))
 
@@ -168,7 +175,8 @@ def _anonymous_kib_of(pids: Iterable[int]) -> dict[int, int]:
 
 
 def _huge_pages(pid: int) -> tuple[int, int]:
-    """Anonymous huge pages and hugetlb pages of a process, in KiB. Raises OSError when it is gone or may not be read."""
+    """Anonymous huge pages and hugetlb pages of a process, in KiB. Raises OSError when it is gone
+    or may not be read."""
     return _huge_in(Path(f"/proc/{pid}/smaps_rollup").read_text())
 
 

@@ -1,4 +1,5 @@
-"""php-fpm masters that run on this host and are not ours: found and read below /proc, never signalled, stopped or asked."""
+"""php-fpm masters that run on this host and are not ours: found and read below /proc, never
+signalled, stopped or asked."""
 
 import os
 import pwd
@@ -17,18 +18,22 @@ TITLE = "php-fpm: master process ("
 _TITLE = TITLE.encode()
 MOST_TITLE = 1 << 16
 TITLES = b"master process (%s)"
-"""What every php-fpm's binary holds: a title alone can be given to any program, and this one is going to be executed."""
+"""What every php-fpm's binary holds: a title alone can be given to any program, and this one is
+going to be executed."""
 OURS = "phpdyno-"
 BY_HAND = "give the pool's settings by hand (ini.NAME=…;pool.pm=…)"
 MOST_HEAP_BYTES = 1 << 26
 FPM_SOCKETS = "FPM_SOCKETS="
-"""php-fpm hands its sockets over a reload in this variable; then its environment is longer than what it was started with."""
+"""php-fpm hands its sockets over a reload in this variable; then its environment is longer than
+what it was started with."""
 
 
 class LiveMaster(Struct, frozen=True):
-    """A running master: its binary, its configuration file, its directory, how it was started (`started_s`: seconds since 1970).
+    """A running master: its binary, its configuration file, its directory, how it was started
+    (`started_s`: seconds since 1970).
 
-    `argv` and `env` are None where they cannot be read: php-fpm overwrites both with its title, and only its memory still holds them.
+    `argv` and `env` are None where they cannot be read: php-fpm overwrites both with its title, and
+    only its memory still holds them.
     """
 
     pid: int
@@ -41,7 +46,8 @@ class LiveMaster(Struct, frozen=True):
 
 
 class Masters(Struct, frozen=True):
-    """The masters of our own account's pools, by pid; `refused` say of the others why not: a container, a replaced binary, another account.
+    """The masters of our own account's pools, by pid; `refused` say of the others why not: a
+    container, a replaced binary, another account.
 
     Those of other accounts come last: any account can give a process this title.
     """
@@ -65,7 +71,8 @@ def live_masters() -> Masters:
 
 
 def titles() -> Iterator[tuple[int, str]]:
-    """Process and configuration file ('' where the title is cut off) of every master that does not run from a live directory."""
+    """Process and configuration file ('' where the title is cut off) of every master that does not
+    run from a live directory."""
     for pid in sorted(map(int, filter(str.isdecimal, os.listdir("/proc")))):  # noqa: PTH208 (asked again and again by who watches)
         try:
             with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as stream:  # noqa: PTH123 (the same)
@@ -80,7 +87,8 @@ def titles() -> Iterator[tuple[int, str]]:
 
 
 def _of_another_account(pid: int) -> DynoError | None:
-    """Why a process is not ours to read: its title is the only thing that makes it a php-fpm, and what it names is opened and executed."""
+    """Why a process is not ours to read: its title is the only thing that makes it a php-fpm, and
+    what it names is opened and executed."""
     where = f"php-fpm, process {pid}"
     try:
         status = Path(f"/proc/{pid}/status").read_text(errors="replace")
@@ -125,7 +133,8 @@ def _master(pid: int, config: str) -> LiveMaster:
 
 
 def refuse_strangers_files(master: LiveMaster) -> None:
-    """Raises DynoError where its binary or its configuration could be another account's, is no php-fpm, or its number is another's now."""
+    """Raises DynoError where its binary or its configuration could be another account's, is no
+    php-fpm, or its number is another's now."""
     where = f"php-fpm, process {master.pid}"
     try:
         for path in (Path(master.exe), master.config):
@@ -141,13 +150,15 @@ def refuse_strangers_files(master: LiveMaster) -> None:
 
 
 def started_with(pid: int) -> tuple[tuple[str, ...] | None, dict[str, str] | None]:
-    """Arguments and environment of a master of any account, from its heap; None, each, where they cannot be read. Nothing is executed."""
+    """Arguments and environment of a master of any account, from its heap; None, each, where they
+    cannot be read. Nothing is executed."""
     memory = _Memory(pid, "")
     return memory.argv(), memory.env()
 
 
 class _Memory:
-    """The heap of a master, in which php-fpm keeps copies of its arguments and its environment: arrays of pointers to strings."""
+    """The heap of a master, in which php-fpm keeps copies of its arguments and its environment:
+    arrays of pointers to strings."""
 
     def __init__(self, pid: int, exe: str) -> None:
         self._exe = exe
@@ -156,7 +167,8 @@ class _Memory:
         self._found = list(self._arrays())
 
     def argv(self) -> tuple[str, ...] | None:
-        """The arguments: the array whose strings are together as long as the command line was; None unless there is exactly one."""
+        """The arguments: the array whose strings are together as long as the command line was; None
+        unless there is exactly one."""
 
         def is_php(program: str) -> bool:
             return "fpm" in Path(program).name or Path(program).name == Path(self._exe).name
@@ -167,7 +179,8 @@ class _Memory:
         return tuple(_text(each) for each in found.pop()) if len(found) == 1 else None
 
     def env(self) -> dict[str, str] | None:
-        """The environment: the array of NAME=value as long as what the process was started with; None where there is none."""
+        """The environment: the array of NAME=value as long as what the process was started with;
+        None where there is none."""
         if not self._env_bytes:
             return {} if self._argv_bytes else None
         best: dict[str, str] | None = None
@@ -181,7 +194,8 @@ class _Memory:
         return best
 
     def _arrays(self) -> Iterator[tuple[bytes, ...]]:
-        """Every run of pointers into the heap that a null pointer ends, as the strings that they point to."""
+        """Every run of pointers into the heap that a null pointer ends, as the strings that they
+        point to."""
         end = self._start + len(self._data)
         words = [entry[0] for entry in struct.iter_unpack("<Q", self._data)]
         run: list[int] = []
@@ -206,7 +220,8 @@ def _started_s(pid: int) -> float:
 
 
 def _sizes(pid: int) -> tuple[int, int]:
-    """Bytes that the command line and the environment had when the process was started; 0 where they are hidden."""
+    """Bytes that the command line and the environment had when the process was started; 0 where
+    they are hidden."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:

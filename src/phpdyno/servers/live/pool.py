@@ -1,4 +1,5 @@
-"""The operator's own running pools: which there are, which one is meant, and what one is as settings of an arm."""
+"""The operator's own running pools: which there are, which one is meant, and what one is as
+settings of an arm."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,11 +18,14 @@ VARIABLES_WITH_DEFAULTS = (8, 3)
 
 
 class LivePool(Struct, frozen=True):
-    """A running pool as an arm's settings. `left_out` names what was not taken over, with the reason; `notes` are in words.
+    """A running pool as an arm's settings. `left_out` names what was not taken over, with the
+    reason; `notes` are in words.
 
-    `secrets` are the values behind the markers `live:POOL` in `settings`, by full setting name: for a starting instance only. `master` is
-    the php-fpm that it belongs to, `files` the configuration files that were read for it, `opened_in` the one that opens its section.
-    `address` is where it listens as the load core takes it, '' for a relative path; `user` is its workers' account, '' where it names none.
+    `secrets` are the values behind the markers `live:POOL` in `settings`, by full setting name: for
+    a starting instance only. `master` is the php-fpm that it belongs to, `files` the configuration
+    files that were read for it, `opened_in` the one that opens its section. `address` is where it
+    listens as the load core takes it, '' for a relative path; `user` is its workers' account, ''
+    where it names none.
     """
 
     selector: str
@@ -48,9 +52,11 @@ class LivePool(Struct, frozen=True):
 
 
 def import_pool(selector: str) -> LivePool:
-    """The pool that `selector` names: its section, PROGRAM/SECTION or PID/SECTION; '' for the only one. Nothing is touched.
+    """The pool that `selector` names: its section, PROGRAM/SECTION or PID/SECTION; '' for the only
+    one. Nothing is touched.
 
-    Raises UsageError (no such pool, more than one) and DynoError (none runs, not readable), each with what to do.
+    Raises UsageError (no such pool, more than one) and DynoError (none runs, not readable), each
+    with what to do.
     """
     pools, refused = _pools()
     fitting = [pool for pool in pools if selector in {"", *pool.names}]
@@ -69,7 +75,8 @@ def import_pool(selector: str) -> LivePool:
 
 
 def secrets_behind(marker: str) -> dict[str, str]:
-    """The values that `live:POOL` stands for now, by full setting name. Raises as `import_pool` does."""
+    """The values that `live:POOL` stands for now, by full setting name. Raises as `import_pool`
+    does."""
     return import_pool(marker.removeprefix(LIVE)).secrets
 
 

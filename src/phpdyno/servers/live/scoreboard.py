@@ -1,9 +1,11 @@
-"""php-fpm's scoreboard as it lies in shared memory: the layouts of its versions, told apart by what they hold. Pure.
+"""php-fpm's scoreboard as it lies in shared memory: the layouts of its versions, told apart by what
+they hold. Pure.
 
-A pool's scoreboard is a mapping of its own: a head (name, counters), then a slot for each worker that the pool may have. The head gained
-fields over the years: `shared` in 8.0, a lock for readers before the name in 8.3.15, `memory_peak` in 8.4. Slots were reached by pointers
-until 7.4.24 and 8.0.11. No version number lies in it, so a layout counts only where everything in it fits. 64 bits, as php-fpm has on
-x86-64 and on ARM.
+A pool's scoreboard is a mapping of its own: a head (name, counters), then a slot for each worker
+that the pool may have. The head gained fields over the years: `shared` in 8.0, a lock for readers
+before the name in 8.3.15, `memory_peak` in 8.4. Slots were reached by pointers until 7.4.24 and
+8.0.11. No version number lies in it, so a layout counts only where everything in it fits. 64 bits,
+as php-fpm has on x86-64 and on ARM.
 """
 
 import mmap
@@ -22,16 +24,18 @@ OLDEST_S = 946_684_800
 """The year 2000: no pool was started before."""
 STRANGER = "none of its workers"
 MOST_STRANGERS = 0.5
-"""Of its workers: some come and go between a look at the scoreboard and one at the master's children; in a wrong layout all are."""
+"""Of its workers: some come and go between a look at the scoreboard and one at the master's
+children; in a wrong layout all are."""
 STYLES = {1: "static", 2: "dynamic", 3: "ondemand"}
 ACCEPTING = 1
 """The stage of a worker that waits for a request; 0 before its first wait, 2 to 6 in a request."""
 LAST_STAGE = 6
 _COUNTS = struct.Struct("=i4xq3i4xQI3iIi")
-"""pm, start_epoch, idle, active, active_max, requests, max_children_reached, lq, lq_max, lq_len, nprocs, free_proc: from behind the name
-on, in a head whose name ends at a multiple of 8."""
+"""pm, start_epoch, idle, active, active_max, requests, max_children_reached, lq, lq_max, lq_len,
+nprocs, free_proc: from behind the name on, in a head whose name ends at a multiple of 8."""
 _SLOT = struct.Struct("=16xi4xqi4xQi4xqqqq")
-"""used, start_epoch, pid, requests, request_stage, accepted and duration (each seconds and microseconds)."""
+"""used, start_epoch, pid, requests, request_stage, accepted and duration (each seconds and
+microseconds)."""
 
 
 class ScoreboardLayout(Struct, frozen=True):
@@ -78,7 +82,8 @@ LAYOUTS = (
 
 
 class Head(Struct, frozen=True):
-    """A pool's own counters. `started_s` is in seconds since 1970; a reload makes it anew and sets the counters to 0."""
+    """A pool's own counters. `started_s` is in seconds since 1970; a reload makes it anew and sets
+    the counters to 0."""
 
     pool: str
     pm: str
@@ -93,7 +98,8 @@ class Head(Struct, frozen=True):
 
 
 class Slot(Struct, frozen=True, gc=False):
-    """A worker. `accepted_s` is by the monotonic clock, 0 before its first request; `duration_s` is of its last finished request."""
+    """A worker. `accepted_s` is by the monotonic clock, 0 before its first request; `duration_s` is
+    of its last finished request."""
 
     pid: int
     requests: int
@@ -116,7 +122,8 @@ def holds_name(data: bytes, pool: str) -> bool:
 def fault_of(
     data: bytes, layout: ScoreboardLayout, pool: str, *, start: int, mapped: int, now_s: float, workers: Container[int] | None
 ) -> str:
-    """Why `data` is no scoreboard of this layout; '' where everything fits. `start` and `mapped` are address and size of its mapping.
+    """Why `data` is no scoreboard of this layout; '' where everything fits. `start` and `mapped`
+    are address and size of its mapping.
 
     `workers` are the processes that may be in it, None where they are not known.
     """
@@ -141,8 +148,9 @@ def fault_of(
 
 
 def _pointers_fit(data: bytes, layout: ScoreboardLayout, nprocs: int, start: int, mapped: int) -> bool:
-    """Whether every pointer to a slot is its address, and `shared` leads nowhere or to another pool: what else stands there is of another
-    layout, where zeros in the wrong place look like slots that are free."""
+    """Whether every pointer to a slot is its address, and `shared` leads nowhere or to another
+    pool: what else stands there is of another layout, where zeros in the wrong place look like
+    slots that are free."""
     if layout.shared:
         (shared,) = struct.unpack_from("=Q", data, layout.procs_at - 8)
         if start <= shared < start + mapped:

@@ -1,7 +1,9 @@
-"""A running pool's scoreboard, read from its master's memory: no request, no fork, no tracer, and no saturation can block it.
+"""A running pool's scoreboard, read from its master's memory: no request, no fork, no tracer, and
+no saturation can block it.
 
-/proc/MASTER/mem is kept open, so a reading is one system call (0.03 ms for a hundred workers). A reload executes php-fpm anew: then the
-opened memory is that of a process image which is gone, nothing can be read of it, and the scoreboard is looked for again.
+/proc/MASTER/mem is kept open, so a reading is one system call (0.03 ms for a hundred workers). A
+reload executes php-fpm anew: then the opened memory is that of a process image which is gone,
+nothing can be read of it, and the scoreboard is looked for again.
 """
 
 import errno
@@ -33,7 +35,8 @@ MARK = "/dev/zero (deleted)"
 
 
 class NoScoreboard(DynoError):  # noqa: N818 (it names what is the matter)
-    """This pool's scoreboard cannot be read, or is of no known layout; another source is taken then."""
+    """This pool's scoreboard cannot be read, or is of no known layout; another source is taken
+    then."""
 
 
 class Unsettled(NoScoreboard):
@@ -51,7 +54,8 @@ class ScoreboardReader:
     """The scoreboard of one pool of a master."""
 
     def __init__(self, master: int, pool: str, *, workers: Container[int] | None, tree: SmallFiles | None = None) -> None:
-        """`workers` are the processes that may be in it, as their own PID namespace numbers them. Raises NoScoreboard."""
+        """`workers` are the processes that may be in it, as their own PID namespace numbers them.
+        Raises NoScoreboard."""
         self._place = f"/proc/{master}"
         self._tree = tree or SmallFiles()
         self._pool = pool
@@ -70,7 +74,8 @@ class ScoreboardReader:
 
     @property
     def layout(self) -> str:
-        """The versions of PHP whose layout it has, so far as it can be told before there is a worker."""
+        """The versions of PHP whose layout it has, so far as it can be told before there is a
+        worker."""
         return self._layouts[0].versions if self._decided else " or ".join(layout.versions for layout in self._layouts)
 
     @property
@@ -79,7 +84,8 @@ class ScoreboardReader:
         return self._decided and self._layouts[0].counts_wrong
 
     def read(self, *, workers: Container[int] | None) -> Board:
-        """All of it, validated. Raises NoScoreboard: the master is gone or was reloaded, or what is there fits no layout."""
+        """All of it, validated. Raises NoScoreboard: the master is gone or was reloaded, or what is
+        there fits no layout."""
         data, faults = self._data(), {}
         for layout in self._layouts:
             fault = self._fault(data, layout, workers)

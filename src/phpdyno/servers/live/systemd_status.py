@@ -20,7 +20,8 @@ class SystemdStatus(Struct, frozen=True):
 
 
 def parse_status_text(text: str, *, where: str = "") -> SystemdStatus:
-    """A unit's StatusText. Raises DynoError for anything else (`Ready to handle connections` before the first line)."""
+    """A unit's StatusText. Raises DynoError for anything else (`Ready to handle connections` before
+    the first line)."""
     match = _LINE.search(text)
     if match is None:
         raise DynoError("systemd holds no line of php-fpm's", where=where)

@@ -1,4 +1,5 @@
-"""What of a running pool is taken over as settings of an arm, what is left out and why, what stays a secret."""
+"""What of a running pool is taken over as settings of an arm, what is left out and why, what stays
+a secret."""
 
 import os
 import re
@@ -25,7 +26,8 @@ LEFT_OUT = {
     **dict.fromkeys(("request_terminate_timeout", "request_terminate_timeout_track_finished"), "a request cut short is no valid one"),
     **dict.fromkeys(("catch_workers_output", "decorate_workers_output"), "ours always tell us what workers say"),
 }
-"""Pool directives that are named but not taken over, with the reason. What is missing here gets UNKNOWN."""
+"""Pool directives that are named but not taken over, with the reason. What is missing here gets
+UNKNOWN."""
 UNKNOWN = "phpdyno has no such setting"
 INI_LEFT_OUT = {
     **dict.fromkeys(("error_log", "session.save_path", "session.save_handler", "sendmail_path", "mail.log", "upload_tmp_dir"), WRITES),
@@ -35,9 +37,11 @@ INI_LEFT_OUT = {
 }
 """Settings of PHP that are named but not taken over, with the reason."""
 OF_THE_PROCESS = re.compile(r"LD_PRELOAD|LD_LIBRARY_PATH|GLIBC_TUNABLES|MALLOC_\w+|MIMALLOC_\w+|USE_ZEND_ALLOC\w*|OPENSSL_CONF|TZ|LC_\w+")
-"""Variables of the master that act on the process itself, whatever the pool lets its workers see; none of them is a secret."""
+"""Variables of the master that act on the process itself, whatever the pool lets its workers see;
+none of them is a secret."""
 BEFORE_WORKERS = re.compile(r"PHPRC|PHP_INI_SCAN_DIR|LD_\w+|GLIBC_TUNABLES|MALLOC_\w+|MIMALLOC_\w+|USE_ZEND_ALLOC\w*|OPENSSL_CONF")
-"""Variables that are heeded when a program starts. A pool gives them to workers that run already; ours would give them to our php-fpm."""
+"""Variables that are heeded when a program starts. A pool gives them to workers that run already;
+ours would give them to our php-fpm."""
 PRELOADING = frozenset({"opcache.preload", "opcache.preload_user"})
 TOO_LATE_TO_PRELOAD = "php-fpm preloads before it has pools"
 TOO_LATE = "a worker that runs already does not heed it"
@@ -67,8 +71,8 @@ class Taken:
         self.secrets[key] = value
 
     def put(self, key: str, name: str, value: str) -> None:
-        """A php.ini setting. A text that would be a keyword in a file (`"None"`) is asked for like a secret: such values are quoted. So is
-        one that no plan can hold."""
+        """A php.ini setting. A text that would be a keyword in a file (`"None"`) is asked for like
+        a secret: such values are quoted. So is one that no plan can hold."""
         if not is_utf8(value):
             self.notes.append(f"{name} is not UTF-8 text: its value stays in the running pool")
             self.hide(key, value)
@@ -89,8 +93,9 @@ def _is_keyword(value: str) -> bool:
 
 
 def take_entries(taken: Taken, entries: Sequence[ConfEntry], master: LiveMaster) -> None:
-    """The lines of a pool. Of two for the same pool directive the last one counts; php-fpm turns its lists of php.ini settings and of
-    variables around, so there the first one does, and an admin value counts more than any other.
+    """The lines of a pool. Of two for the same pool directive the last one counts; php-fpm turns
+    its lists of php.ini settings and of variables around, so there the first one does, and an admin
+    value counts more than any other.
     """
     clears = [entry.value for entry in entries if entry.key == "clear_env"]
     for entry in entries:
@@ -127,7 +132,8 @@ def _take_variable(taken: Taken, entry: ConfEntry, master: LiveMaster) -> None:
 
 
 def _take_php_value(taken: Taken, entry: ConfEntry) -> None:
-    """One php_value and its kin: written into our pool as it is in theirs, since an admin value cannot be changed by the app."""
+    """One php_value and its kin: written into our pool as it is in theirs, since an admin value
+    cannot be changed by the app."""
     name = entry.index
     value = ("1" if entry.value == "1" else "0") if entry.key.endswith("flag") else entry.value
     if name in {"extension", "zend_extension"}:
@@ -170,13 +176,15 @@ def take_command_line(taken: Taken, master: LiveMaster, variables: Variables) ->
 
 
 def _defined(name: str, text: str, variables: Variables) -> str:
-    """The value of `-d NAME=text`: php-fpm puts quotes around one that does not begin with a letter, a digit or a quote."""
+    """The value of `-d NAME=text`: php-fpm puts quotes around one that does not begin with a
+    letter, a digit or a quote."""
     bare = not text or text[0] in "\"'" or (text[0].isascii() and text[0].isalnum())
     return ini_text(text if bare else f'"{text}"', variables, where=f"php-fpm's -d {name}")
 
 
 def _take_environment(taken: Taken, master: LiveMaster, *, all_of_it: bool) -> None:
-    """Take those of the master's own variables that act on the process; with clear_env = no the workers see the rest too."""
+    """Take those of the master's own variables that act on the process; with clear_env = no the
+    workers see the rest too."""
     if master.env is None:
         taken.notes.append("the environment of php-fpm cannot be read: add what matters by hand (env.NAME=…, php.scan_dir=…)")
         return
@@ -194,7 +202,8 @@ def _absolute(master: LiveMaster, place: str) -> Path:
 
 
 def options_of(argv: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Letter and value ('' without one) of each option: `-c X`, `-cX`, `-Fc X`, `--php-ini X`, `--php-ini=X`."""
+    """Letter and value ('' without one) of each option: `-c X`, `-cX`, `-Fc X`, `--php-ini X`,
+    `--php-ini=X`."""
     rest = list(argv[1:])
     while rest:
         word = rest.pop(0)

@@ -1,4 +1,5 @@
-"""php-fpm masters of any account and any container that run here, found by their titles; nothing of theirs is executed or asked."""
+"""php-fpm masters of any account and any container that run here, found by their titles; nothing of
+theirs is executed or asked."""
 
 import errno
 import os
@@ -30,9 +31,11 @@ BACKLOG = 511
 
 
 class WatchedMaster(Struct, frozen=True):
-    """A running master. `config` is a path as it sees it, '' where its title is cut off; `inside`: it has another root or PID namespace.
+    """A running master. `config` is a path as it sees it, '' where its title is cut off; `inside`:
+    it has another root or PID namespace.
 
-    `started` (clock ticks since boot) tells it from a later process of its number. `group` is the last part of its cgroup's path.
+    `started` (clock ticks since boot) tells it from a later process of its number. `group` is the
+    last part of its cgroup's path.
     """
 
     pid: int
@@ -44,9 +47,11 @@ class WatchedMaster(Struct, frozen=True):
 
 
 class WatchedPool(Struct, frozen=True):
-    """A pool as its master's file has it; where the file cannot be read (`unread` says why) only its name is known.
+    """A pool as its master's file has it; where the file cannot be read (`unread` says why) only
+    its name is known.
 
-    `address` is `unix:/path` or `tcp:HOST:PORT`, '' where it is not known; so is `status_address`. Directives are as they are written.
+    `address` is `unix:/path` or `tcp:HOST:PORT`, '' where it is not known; so is `status_address`.
+    Directives are as they are written.
     """
 
     master: WatchedMaster
@@ -77,12 +82,14 @@ class WatchedPool(Struct, frozen=True):
 
     @property
     def status_path(self) -> str:
-        """The path of its status page; php-fpm takes / where it listens beside and the path is not said."""
+        """The path of its status page; php-fpm takes / where it listens beside and the path is not
+        said."""
         return self.directives.get("pm.status_path", "") or ("/" if self.status_address else "")
 
     @property
     def backlog(self) -> int:
-        """What it asks for as the limit of its queue; the kernel may give less (net.core.somaxconn)."""
+        """What it asks for as the limit of its queue; the kernel may give less
+        (net.core.somaxconn)."""
         asked = whole(self.directives.get("listen.backlog")) or BACKLOG
         return asked if asked > 0 else 1 << 16
 
@@ -92,7 +99,8 @@ class WatchedPool(Struct, frozen=True):
 
 
 def watched_masters(tree: SmallFiles | None = None) -> list[WatchedMaster]:
-    """Every master that runs and is not ours, by process number; those that end meanwhile are left out."""
+    """Every master that runs and is not ours, by process number; those that end meanwhile are left
+    out."""
     tree = tree or SmallFiles()
     found = []
     for pid, config in titles():
@@ -132,7 +140,8 @@ def pools_of(master: WatchedMaster) -> list[WatchedPool]:
 def _sections(master: WatchedMaster) -> dict[str, list[ConfEntry]]:
     if not master.config:
         raise DynoError("its title is cut off, so its configuration file is not known")
-    # Of another account's process, whose title may be a lie, a heap of any size is not gone through.
+    # Of another account's process, whose title may be a lie, a heap of any size is not gone
+    # through.
     trusted = master.uid in {0, os.geteuid()}
     argv, env = _started_with(master.pid, master.started) if trusted else (None, None)
     given = [value for letter, value in options_of(argv or ()) if letter == "p"]
@@ -147,14 +156,17 @@ def _sections(master: WatchedMaster) -> dict[str, list[ConfEntry]]:
 
 @lru_cache(maxsize=64)
 def _started_with(pid: int, started: int) -> tuple[tuple[str, ...] | None, dict[str, str] | None]:
-    """Once for each process: going through its heap takes 0.2 s, and what it was started with does not change."""
+    """Once for each process: going through its heap takes 0.2 s, and what it was started with does
+    not change."""
     return started_with(pid)
 
 
 class _FilesOf:
-    """The files that a master reads, as it sees them. `top` is its opened root directory, None where that is ours.
+    """The files that a master reads, as it sees them. `top` is its opened root directory, None
+    where that is ours.
 
-    Any account can give a process this title: as root only files of root's or of the master's own account are read.
+    Any account can give a process this title: as root only files of root's or of the master's own
+    account are read.
     """
 
     def __init__(self, master: WatchedMaster, top: int | None) -> None:
@@ -202,7 +214,8 @@ def _is_child_of_master(pid: int, tree: SmallFiles) -> bool:
 
 
 def _is_inside(pid: int) -> bool:
-    """Whether it sees another root directory than we do, or has a number of its own in a PID namespace."""
+    """Whether it sees another root directory than we do, or has a number of its own in a PID
+    namespace."""
     try:
         if not Path(f"/proc/{pid}/root").samefile("/"):
             return True
@@ -213,12 +226,14 @@ def _is_inside(pid: int) -> bool:
 
 
 def as_text(name: str) -> str:
-    """What was decoded with escapes for bytes that are no UTF-8, with a sign for each of them instead."""
+    """What was decoded with escapes for bytes that are no UTF-8, with a sign for each of them
+    instead."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def address_of(listen: str) -> str:
-    """`listen` as `unix:/path` or `tcp:HOST:PORT`; a pool that listens everywhere is found on loopback; '' for a relative path."""
+    """`listen` as `unix:/path` or `tcp:HOST:PORT`; a pool that listens everywhere is found on
+    loopback; '' for a relative path."""
     if listen.startswith("/"):
         return f"unix:{listen}"
     if listen.isdecimal():

@@ -19,7 +19,8 @@ _LOADING = re.compile(r"""^[ \t]*((?:zend_)?extension)[ \t]*=[ \t]*["']?([^"';\r
 
 
 def extension_kind(path: Path, *, where: str) -> Kind:
-    """How PHP wants to load this file. Raises UsageError: no such file, no ELF shared object, no extension of PHP."""
+    """How PHP wants to load this file. Raises UsageError: no such file, no ELF shared object, no
+    extension of PHP."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -36,13 +37,15 @@ def extension_kind(path: Path, *, where: str) -> Kind:
 
 
 def extension_digests(settings: Mapping[str, str]) -> dict[str, str]:
-    """The files that an arm's `ext.NAME` settings name, each with the first 16 digits of its SHA-256; '' for one that is gone."""
+    """The files that an arm's `ext.NAME` settings name, each with the first 16 digits of its
+    SHA-256; '' for one that is gone."""
     paths = [Path(value) for key, value in settings.items() if key.startswith("ext.") and value != "off"]
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else "" for path in paths}
 
 
 def _exported(data: bytes) -> set[bytes]:
-    """Names of the dynamic symbols that a 64-bit little-endian ELF shared object defines. Raises ValueError when it is none."""
+    """Names of the dynamic symbols that a 64-bit little-endian ELF shared object defines. Raises
+    ValueError when it is none."""
     if data[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<H", data, 16)[0] != _SHARED_OBJECT:
         raise ValueError("not a shared object")
     (table,) = struct.unpack_from("<Q", data, 40)
@@ -71,7 +74,8 @@ def loads(text: str) -> list[str]:
 
 
 def with_other_extensions(text: str, wanted: dict[str, str]) -> str:
-    """An ini file in which the lines that load the extensions of `wanted` load other files (their new line) or nothing ('')."""
+    """An ini file in which the lines that load the extensions of `wanted` load other files (their
+    new line) or nothing ('')."""
 
     def line(match: re.Match[str]) -> str:
         return wanted.get(loaded_name(match[2]), match[0])

@@ -25,7 +25,8 @@ PACKAGES = {
     "php8.2": "php8.2-cli",
 }
 SERVERS = frozenset(PACKAGES.values())
-"""Packages for which apt-get would start a service on the user's host, or start one again; setup.sh forbids it."""
+"""Packages for which apt-get would start a service on the user's host, or start one again; setup.sh
+forbids it."""
 TOOL_PACKAGES = {"gcov-tool": "gcc", "dpkg-source": "dpkg-dev", "perf": "linux-perf", "setarch": "util-linux"}
 """Packages of programs that start no service, where the names differ."""
 
@@ -47,15 +48,16 @@ ASK_S = 30.0
 
 
 def program_path() -> str:
-    """Where programs are looked for: $PHPDYNO_PATH, else PATH and the system directories that an ordinary user's PATH leaves out."""
+    """Where programs are looked for: $PHPDYNO_PATH, else PATH and the system directories that an
+    ordinary user's PATH leaves out."""
     return os.environ.get("PHPDYNO_PATH") or os.pathsep.join(
         [os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"]
     )
 
 
 def find_program(name: str, path: str | None = None) -> str:
-    """Absolute path of a program, looked for where `path` says (None: where the user's programs are). Raises DynoError with the line that
-    installs it and what works without it."""
+    """Absolute path of a program, looked for where `path` says (None: where the user's programs
+    are). Raises DynoError with the line that installs it and what works without it."""
     found = shutil.which(name, path=program_path() if path is None else path)
     if found:
         return found
@@ -72,7 +74,8 @@ def package_of(name: str) -> str:
 
 
 def told(argv: Sequence[str], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
-    """What a program answers to a question. Raises DynoError where it does not run, or not to its end."""
+    """What a program answers to a question. Raises DynoError where it does not run, or not to its
+    end."""
     try:
         return run_tethered(argv, timeout_s=ASK_S, env=env)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -85,7 +88,8 @@ def version_key(text: str) -> list[int]:
 
 
 def newest_program(pattern: str) -> str | None:
-    """The program with the highest version in its name among those that a pattern such as `php-fpm[0-9]*` names, None where none is."""
+    """The program with the highest version in its name among those that a pattern such as
+    `php-fpm[0-9]*` names, None where none is."""
     found: list[Path] = []
     for place in filter(None, program_path().split(":")):
         # Of whoever became another user by su, PATH may name a directory of the user before.

@@ -1,4 +1,5 @@
-"""Every PHP on this host, asked what it can do, and whether the servers' account can be used and traced. Nothing of it stays."""
+"""Every PHP on this host, asked what it can do, and whether the servers' account can be used and
+traced. Nothing of it stays."""
 
 import re
 import select
@@ -37,7 +38,8 @@ def find_clis() -> list[PhpFound]:
 
 
 def find_tool(*names: str) -> str:
-    """The path of the first program of these names; '' when there is none. A name that ends in - stands for any version after it."""
+    """The path of the first program of these names; '' when there is none. A name that ends in -
+    stands for any version after it."""
     for name in names:
         if not name.endswith("-"):
             if found := shutil.which(name, path=program_path()):
@@ -53,7 +55,8 @@ def _asked(name: re.Pattern[str]) -> list[PhpFound]:
 
 
 def _programs(name: re.Pattern[str]) -> list[Path]:
-    """Programs of that name, one for those that are links to the same file; the longest name of it, which has the version in it."""
+    """Programs of that name, one for those that are links to the same file; the longest name of it,
+    which has the version in it."""
     by_file: dict[Path, Path] = {}
     for place in filter(None, program_path().split(":")):
         for path in _listed(Path(place)):
@@ -98,7 +101,8 @@ def describe_php(path: Path) -> PhpFound:
 
 
 def _package_beside(path: Path, package: str) -> str:
-    """The package, if the PHP at `path` came from one and apt would bring this one as well; else ''."""
+    """The package, if the PHP at `path` came from one and apt would bring this one as well; else
+    ''."""
     if not _said("dpkg-query", "--search", str(path.resolve())):
         return ""
     policy = _said("apt-cache", "policy", package)
@@ -118,11 +122,12 @@ def _said(program: str, *arguments: str) -> str:
     return answer.stdout.decode(errors="replace") if answer.returncode == 0 else ""
 
 
-# ---- the servers' account -------------------------------------------------------------------------
+# ---- the servers' account -----------------------------------------------------------------------
 
 
 def try_account(user: ServiceUser) -> str:
-    """Start a trivial process as the servers' account; the kernel's word where that fails, else ''."""
+    """Start a trivial process as the servers' account; the kernel's word where that fails, else
+    ''."""
     try:
         subprocess.run(["/bin/true"], check=True, timeout=ASK_S, **_as(user))
     except (OSError, subprocess.SubprocessError) as error:
@@ -131,9 +136,11 @@ def try_account(user: ServiceUser) -> str:
 
 
 def try_strace(strace: str, user: ServiceUser) -> TraceTrial:
-    """Attach strace to a trivial process of the servers' account, as counting syscalls does, and look at it in /proc, as measuring does.
+    """Attach strace to a trivial process of the servers' account, as counting syscalls does, and
+    look at it in /proc, as measuring does.
 
-    That process reads from a pipe of ours: it ends with us whatever happens, and strace ends with it.
+    That process reads from a pipe of ours: it ends with us whatever happens, and strace ends with
+    it.
     """
     try:
         with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **_as(user)) as traced:
@@ -145,7 +152,8 @@ def try_strace(strace: str, user: ServiceUser) -> TraceTrial:
 
 
 def _unreadable(pid: int) -> str:
-    """Why we may not see which program a process runs, as we must of every worker; '' where we may."""
+    """Why we may not see which program a process runs, as we must of every worker; '' where we
+    may."""
     try:
         Path(f"/proc/{pid}/exe").readlink()
     except PermissionError as error:

@@ -41,7 +41,8 @@ def default_cli() -> str:
 
 
 def fpm_prefix(fpm: str) -> Path:
-    """The compiled-in directory from which php-fpm's relative includes start; /usr where it does not say."""
+    """The compiled-in directory from which php-fpm's relative includes start; /usr where it does
+    not say."""
     found = re.search(r"\(default: (/[^)\n]*)\)", _told([fpm, "-h"], None, "php-fpm"))
     return Path(found[1] if found else "/usr")
 
@@ -55,8 +56,9 @@ def fpm_version(fpm: str) -> tuple[int, int]:
 
 
 class Traits(Struct, frozen=True):
-    """What a PHP says of itself: whether it is thread-safe, the version of its time-zone database (`0.system` for the system's), and the
-    value of every php.ini setting that it knows, '' where it has none."""
+    """What a PHP says of itself: whether it is thread-safe, the version of its time-zone database
+    (`0.system` for the system's), and the value of every php.ini setting that it knows, '' where it
+    has none."""
 
     threads: bool
     timezones: str
@@ -64,7 +66,8 @@ class Traits(Struct, frozen=True):
 
 
 def read_traits(fpm: str, extension_dir: str | None = None, *, options: Sequence[str] = (), scan_dir: str | None = None) -> Traits:
-    """What a php-fpm says of itself, started with these options and PHP_INI_SCAN_DIR. Raises DynoError when it does not run."""
+    """What a php-fpm says of itself, started with these options and PHP_INI_SCAN_DIR. Raises
+    DynoError when it does not run."""
     place = [] if extension_dir is None else ["-d", f"extension_dir={extension_dir}"]
     return traits_in(_told([fpm, *place, *options, "-i"], scan_dir, "php-fpm"))
 
@@ -78,7 +81,8 @@ def traits_in(text: str) -> Traits:
 
 
 class IniFiles(Struct, frozen=True):
-    """What this PHP reads by itself: its php.ini ('' when none), the scanned files in order, and where it looks for extensions."""
+    """What this PHP reads by itself: its php.ini ('' when none), the scanned files in order, and
+    where it looks for extensions."""
 
     main: str
     scanned: tuple[str, ...]
@@ -86,7 +90,8 @@ class IniFiles(Struct, frozen=True):
 
 
 def ini_files(fpm: str, options: Sequence[str] = (), scan_dir: str | None = None) -> IniFiles:
-    """The files as PHP lists them, when it is started with these options and PHP_INI_SCAN_DIR. Raises DynoError when it does not run."""
+    """The files as PHP lists them, when it is started with these options and PHP_INI_SCAN_DIR.
+    Raises DynoError when it does not run."""
     return _files_in(_told([fpm, *options, "-i"], scan_dir, "PHP"))
 
 
@@ -119,12 +124,14 @@ def _preload_in(files: IniFiles) -> str:
 
 
 def scanning(scan_dir: str | None) -> dict[str, str] | None:
-    """The environment of a PHP that is to scan a directory for ini files; None for one that scans the compiled-in one."""
+    """The environment of a PHP that is to scan a directory for ini files; None for one that scans
+    the compiled-in one."""
     return None if scan_dir is None else {**os.environ, "PHP_INI_SCAN_DIR": scan_dir}
 
 
 def _told(argv: Sequence[str], scan_dir: str | None, kind: str) -> str:
-    """What a PHP prints of itself when its standard options are followed by the question, the last word of `argv`."""
+    """What a PHP prints of itself when its standard options are followed by the question, the last
+    word of `argv`."""
     argv = [*argv[:-1], *NO_PRELOADING, argv[-1]]
     try:
         answer = run_tethered(argv, timeout_s=30, env=scanning(scan_dir))
@@ -140,7 +147,8 @@ def _told(argv: Sequence[str], scan_dir: str | None, kind: str) -> str:
 def inspect_php(
     fpm: str, extension_dir: str | None = None, *, cli: bool = False, options: Sequence[str] = (), scan_dir: str | None = None
 ) -> PhpBuild:
-    """Version, build id and the php.ini names that this php-fpm (or command-line PHP) knows. Raises DynoError when it is none or fails."""
+    """Version, build id and the php.ini names that this php-fpm (or command-line PHP) knows. Raises
+    DynoError when it is none or fails."""
     kind, mark = ("command-line PHP", "Command Line Interface") if cli else ("php-fpm", "FPM")
     if not Path(fpm).is_file():
         raise DynoError(f"there is no such {kind}", where=fpm, next_step=f"give the path of a {kind} binary with php=PATH")

@@ -1,5 +1,5 @@
-"""Where the services of an app, and the peers that it may reach, stand in a network of its own: the addresses that it needs, and what
-/etc/hosts says. Pure."""
+"""Where the services of an app, and the peers that it may reach, stand in a network of its own: the
+addresses that it needs, and what /etc/hosts says. Pure."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,8 @@ from phpdyno.config.services import LOOPBACK_NAMES
 from phpdyno.model.service import Passage, Service, Tcp
 
 NAMED = ipaddress.ip_network("198.18.0.0/15")
-"""Names get addresses of the network that is set aside for benchmarks: no host of production has one of these."""
+"""Names get addresses of the network that is set aside for benchmarks: no host of production has
+one of these."""
 LOOPBACK_LINES = ("127.0.0.1 localhost",)
 """Not ::1: what listens on 127.0.0.1 alone would be asked there first, in vain."""
 
@@ -26,9 +27,10 @@ class Listen(Struct, frozen=True):
 class AddressPlan(Struct, frozen=True):
     """What the private network and file system have to have before the services start.
 
-    `addresses` are to be added to the private loopback (the 127.0.0.0/8 and ::1 that are there anyway are not among them). `hosts` are the
-    lines of /etc/hosts. `folders` are the directories in which sockets are made: they must be private. `listen` says of each service by
-    its name where it listens. `through` are the ways out to peers of the host's network.
+    `addresses` are to be added to the private loopback (the 127.0.0.0/8 and ::1 that are there
+    anyway are not among them). `hosts` are the lines of /etc/hosts. `folders` are the directories
+    in which sockets are made: they must be private. `listen` says of each service by its name where
+    it listens. `through` are the ways out to peers of the host's network.
     """
 
     addresses: tuple[str, ...]
@@ -39,7 +41,8 @@ class AddressPlan(Struct, frozen=True):
 
 
 def addresses_of(services: Sequence[Service], peers: Sequence[Tcp] = ()) -> AddressPlan:
-    """A numeric address stands for itself, `localhost` is 127.0.0.1, and every other name gets an address of its own.
+    """A numeric address stands for itself, `localhost` is 127.0.0.1, and every other name gets an
+    address of its own.
 
     The same name has the same address in all services, and among the peers that are let through.
     """

@@ -1,4 +1,5 @@
-"""Ask a server one question over TCP: `ask_tcp.py HOST PORT QUESTION EXPECTED` (the last two in hexadecimal); exit code 0 for that answer.
+"""Ask a server one question over TCP: `ask_tcp.py HOST PORT QUESTION EXPECTED` (the last two in
+hexadecimal); exit code 0 for that answer.
 
 Standard library only, and run by file name, as the servers' account and in their network.
 """

@@ -26,7 +26,8 @@ VERSIONS: dict[Kind, Callable[[], str]] = {
 
 
 def started(supervisor: Supervisor, start: ServiceStart) -> AbstractContextManager[RunningService]:
-    """A running service, until its context is left. Raises DynoError: the server is not installed, or does not come up."""
+    """A running service, until its context is left. Raises DynoError: the server is not installed,
+    or does not come up."""
     return STARTERS[start.service.kind](supervisor, start)
 
 

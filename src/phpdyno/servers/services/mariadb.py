@@ -14,8 +14,8 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 def started(supervisor: Supervisor, start: ServiceStart) -> Iterator[RunningService]:
     """Run it on its copy of a prepared data directory.
 
-    MariaDB listens on TCP with its grant tables skipped all the same (MySQL 8 does not). It has no TLS here, so an app that insists on
-    that is refused.
+    MariaDB listens on TCP with its grant tables skipped all the same (MySQL 8 does not). It has no
+    TLS here, so an app that insists on that is refused.
     """
     if start.data is None:
         raise DynoError("MariaDB has no data directory", where=f"service.{start.service.name}")

@@ -1,4 +1,5 @@
-"""memcached, without users: it speaks its text and its binary protocol, whichever a client begins with."""
+"""memcached, without users: it speaks its text and its binary protocol, whichever a client begins
+with."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 QUESTION = b"version\r\n"
 ANSWER = b"VERSION "
 MEMORY_MIB = 1024
-"""Most that it keeps; taken as it is needed. Production's number is not known, and a smaller one would throw out what it keeps."""
+"""Most that it keeps; taken as it is needed. Production's number is not known, and a smaller one
+would throw out what it keeps."""
 
 
 def version() -> str:

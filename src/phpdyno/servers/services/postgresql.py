@@ -1,4 +1,5 @@
-"""PostgreSQL on a private data directory: every role that exists is let in, whatever password its client sends."""
+"""PostgreSQL on a private data directory: every role that exists is let in, whatever password its
+client sends."""
 
 import contextlib
 import functools
@@ -40,7 +41,8 @@ SETTINGS = {
 
 
 def postgres_program(name: str) -> str:
-    """A program of the newest PostgreSQL server that is installed: Debian has them in a directory for each version.
+    """A program of the newest PostgreSQL server that is installed: Debian has them in a directory
+    for each version.
 
     Raises DynoError with the line that installs it.
     """
@@ -55,7 +57,8 @@ def version() -> str:
 
 
 def initialise(supervisor: Supervisor, datadir: Path) -> None:
-    """Fill an empty directory, writable for the servers' account, with the system's tables. Raises DynoError."""
+    """Fill an empty directory, writable for the servers' account, with the system's tables. Raises
+    DynoError."""
     child = supervisor.run(
         "initdb",
         [
@@ -107,7 +110,8 @@ def started(supervisor: Supervisor, start: ServiceStart, settings: Sequence[str]
 
 
 class RunningPostgresql(RunningService):
-    """A running PostgreSQL. A role that its clients want and that is not there shows in its log alone."""
+    """A running PostgreSQL. A role that its clients want and that is not there shows in its log
+    alone."""
 
     def __init__(self, service: Service, child: Child, socket_path: Path, supervisor: Supervisor) -> None:
         super().__init__(service, child, socket_path)
@@ -130,7 +134,8 @@ class RunningPostgresql(RunningService):
 
 
 def place_of(socket_path: Path) -> list[str]:
-    """Options of PostgreSQL's own clients for a private socket and the role that owns the system."""
+    """Options of PostgreSQL's own clients for a private socket and the role that owns the
+    system."""
     return [f"--host={socket_path.parent}", f"--port={socket_path.name.rpartition('.')[2]}", f"--username={OWNER}"]
 
 
@@ -158,7 +163,8 @@ def _port(start: ServiceStart) -> int:
 
 
 def _stop(supervisor: Supervisor, child: Child) -> None:
-    """SIGTERM would wait for clients that keep their connection; SIGINT does not, and leaves the directory whole."""
+    """SIGTERM would wait for clients that keep their connection; SIGINT does not, and leaves the
+    directory whole."""
     if child.alive():
         supervisor.signal(child.pid, signal.SIGINT)
         child.wait(SHUTDOWN_S)

@@ -46,10 +46,12 @@ def version() -> str:
 
 @contextlib.contextmanager
 def started(supervisor: Supervisor, start: ServiceStart, *, replaying: bool = False) -> Iterator[RunningService]:
-    """Run it, from the dump in its data directory where it has one; `replaying`: from a log of commands there instead.
+    """Run it, from the dump in its data directory where it has one; `replaying`: from a log of
+    commands there instead.
 
-    Nothing is saved. Users that the service names may sign in with any password, and so may `default` by its name. `AUTH PASSWORD`
-    without a user is answered by Redis 7.0 with an error unless it is the one password that is set: no setting makes any pass.
+    Nothing is saved. Users that the service names may sign in with any password, and so may
+    `default` by its name. `AUTH PASSWORD` without a user is answered by Redis 7.0 with an error
+    unless it is the one password that is set: no setting makes any pass.
     """
     home = home_of(supervisor, start)
     socket_path = home / "redis.sock"
@@ -74,7 +76,8 @@ def started(supervisor: Supervisor, start: ServiceStart, *, replaying: bool = Fa
 
 
 class RunningRedis(RunningService):
-    """A running Redis. Whom it turned away is in its own statistics, which hold names of users and never a password."""
+    """A running Redis. Whom it turned away is in its own statistics, which hold names of users and
+    never a password."""
 
     def turned_away(self) -> tuple[Complaint, ...]:
         """Who was turned away, by its log of access and its count of commands that failed."""
@@ -133,7 +136,8 @@ def command(*words: bytes) -> bytes:
 
 
 def read_reply(stream: Stream) -> bytes:
-    """One whole answer as it came, nested ones included. Raises DynoError where the server hangs up."""
+    """One whole answer as it came, nested ones included. Raises DynoError where the server hangs
+    up."""
     line = stream.readline()
     if not line.endswith(b"\r\n"):
         raise DynoError("Redis hung up in the middle of an answer")
@@ -164,7 +168,8 @@ def signed_in(socket_path: Path, password: str | None, *, timeout_s: float = ANS
 
 
 def complaints(service: Service, users: Sequence[str], *, passwords: bool) -> tuple[Complaint, ...]:
-    """Complaints of users that Redis does not know; where there are none and `passwords` were refused, of those."""
+    """Complaints of users that Redis does not know; where there are none and `passwords` were
+    refused, of those."""
     where = f"service.{service.name}"
     if users or not passwords:
         step = f"whom Redis does not know; add it to users of {where}"

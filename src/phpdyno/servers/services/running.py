@@ -22,14 +22,16 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 
 
 class Complaint(Struct, frozen=True):
-    """What a server refused a client, and the next step, in one line; `user` is whom it did not know, '' where that was not the reason."""
+    """What a server refused a client, and the next step, in one line; `user` is whom it did not
+    know, '' where that was not the reason."""
 
     text: str
     user: str = ""
 
 
 class RunningService:
-    """One started service. `child` is its process; `socket` a private socket of it, None where its kind has none beside TCP."""
+    """One started service. `child` is its process; `socket` a private socket of it, None where its
+    kind has none beside TCP."""
 
     def __init__(self, service: Service, child: Child, socket_path: Path | None) -> None:
         self.service = service
@@ -41,14 +43,16 @@ class RunningService:
         return ()
 
     def let_in(self, user: str) -> None:
-        """Let a user that it turned away sign in from now on, with any password and all rights. Raises DynoError."""
+        """Let a user that it turned away sign in from now on, with any password and all rights.
+        Raises DynoError."""
 
     def complaints(self) -> tuple[str, ...]:
         """What `turned_away` tells, in lines for a person."""
         return tuple(each.text for each in self.turned_away())
 
     def let_all_in(self) -> tuple[str, ...]:
-        """Let in every user that was turned away so far, and give their names: the app has to be asked again then. Raises DynoError."""
+        """Let in every user that was turned away so far, and give their names: the app has to be
+        asked again then. Raises DynoError."""
         users = tuple(dict.fromkeys(each.user for each in self.turned_away() if each.user))
         for user in users:
             self.let_in(user)
@@ -56,7 +60,8 @@ class RunningService:
 
 
 class ServiceStart(Struct, frozen=True):
-    """How one server is started: its service, where it listens, its copy of the data (None: none), its cores and cgroups."""
+    """How one server is started: its service, where it listens, its copy of the data (None: none),
+    its cores and cgroups."""
 
     service: Service
     listen: Listen
@@ -80,7 +85,8 @@ class ServiceStart(Struct, frozen=True):
 
 
 def home_of(supervisor: Supervisor, start: ServiceStart) -> Path:
-    """A directory of its own that the servers' account alone may enter: its private socket lies there."""
+    """A directory of its own that the servers' account alone may enter: its private socket lies
+    there."""
     return supervisor.directory(start.log)
 
 
@@ -95,7 +101,8 @@ def kept_running(
     stop: Callable[[Child], None] | None = None,
     timeout_s: float = READY_S,
 ) -> Iterator[None]:
-    """Wait until it is `ready`, make its socket known at production's paths, and stop it at the end. Raises DynoError."""
+    """Wait until it is `ready`, make its socket known at production's paths, and stop it at the
+    end. Raises DynoError."""
     try:
         await_ready(child, ready, timeout_s=timeout_s)
         for place in listen.sockets if socket_path else ():
@@ -136,20 +143,23 @@ def answers(path: Path, question: bytes, expected: bytes) -> bool:
 
 
 def answers_over_tcp(supervisor: Supervisor, host: str, port: int, question: bytes, expected: bytes) -> bool:
-    """The same over TCP, asked by a process beside the server: we ourselves may be in another network."""
+    """The same over TCP, asked by a process beside the server: we ourselves may be in another
+    network."""
     asking = [system_python(), "-I", str(placed_file(supervisor, "ask_tcp.py")), host, str(port), question.hex(), expected.hex()]
     return supervisor.run("service-ask", asking, timeout_s=60.0).status == 0
 
 
 def system_python() -> str:
-    """A Python that the servers' account can start: ours may lie in a home that is closed to it. Raises DynoError."""
+    """A Python that the servers' account can start: ours may lie in a home that is closed to it.
+    Raises DynoError."""
     if os.access(SYSTEM_PYTHON, os.X_OK):
         return SYSTEM_PYTHON
     raise DynoError("there is no such program", where=SYSTEM_PYTHON, next_step="install it with: sudo apt-get install python3-minimal")
 
 
 def placed_file(supervisor: Supervisor, name: str) -> Path:
-    """A program of ours that runs by itself, where the servers' account can read it and not write it."""
+    """A program of ours that runs by itself, where the servers' account can read it and not write
+    it."""
     folder = supervisor.live / "service-programs"
     folder.mkdir(mode=0o755, exist_ok=True)
     folder.chmod(0o755)

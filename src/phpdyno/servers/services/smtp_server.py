@@ -1,9 +1,12 @@
-"""The mail server behind `smtp_sink`: it says yes to everything, keeps nothing, and writes down how much there was of each connection.
+"""The mail server behind `smtp_sink`: it says yes to everything, keeps nothing, and writes down how
+much there was of each connection.
 
-`smtp_server.py JSON` with `tcp` (host and port of each), `socket` (a path), `counts` (a file that gets one line of JSON per connection
-that said something) and `account` (user and group to become once the ports are bound, or null).
+`smtp_server.py JSON` with `tcp` (host and port of each), `socket` (a path), `counts` (a file that
+gets one line of JSON per connection that said something) and `account` (user and group to become
+once the ports are bound, or null).
 
-It offers AUTH with any user and password and no STARTTLS. Standard library only, and run by file name, as the servers' account.
+It offers AUTH with any user and password and no STARTTLS. Standard library only, and run by file
+name, as the servers' account.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """A mail server that takes every message, counts it and delivers nothing.
 
-It is our own: aiosmtpd (1.4.6, maintained) would do, but it would lie in our virtual environment, which the servers' account need not be
-able to read, and what is needed of SMTP here is two pages of code without a dependency.
+It is our own: aiosmtpd (1.4.6, maintained) would do, but it would lie in our virtual environment,
+which the servers' account need not be able to read, and what is needed of SMTP here is two pages of
+code without a dependency.
 """
 
 import contextlib
@@ -46,7 +47,8 @@ def started(supervisor: Supervisor, start: ServiceStart) -> Iterator[RunningServ
 
 
 def mails_of(running: RunningService) -> Mails:
-    """What this sink has counted; our own look at it, which sends nothing, is a connection that does not count."""
+    """What this sink has counted; our own look at it, which sends nothing, is a connection that
+    does not count."""
     connections = messages = recipients = 0
     if running.socket is not None:
         with contextlib.suppress(FileNotFoundError), (running.socket.parent / COUNTS).open(encoding="utf-8") as lines:

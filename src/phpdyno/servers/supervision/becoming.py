@@ -1,5 +1,5 @@
-"""What a process that the guardian forked does until it is another program, or a relay: it gives up all that it has of us. Standard library
-only."""
+"""What a process that the guardian forked does until it is another program, or a relay: it gives up
+all that it has of us. Standard library only."""
 
 import contextlib
 import errno
@@ -16,11 +16,13 @@ from phpdyno.servers.bottle.making import Bottle
 PR_SET_PDEATHSIG = 1
 PR_SET_THP_DISABLE = 41
 OWN_OOM_SCORE, ENDED_FIRST = "/proc/self/oom_score_adj", "1000"
-"""Where memory runs out the kernel ends what we have started, before all that lives on this host."""
+"""Where memory runs out the kernel ends what we have started, before all that lives on this
+host."""
 
 
 def open_log(path: str) -> int:
-    """Open a log for appending. Raises OSError where anything but a plain file of that one name lies there: somebody else put it there."""
+    """Open a log for appending. Raises OSError where anything but a plain file of that one name
+    lies there: somebody else put it there."""
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     held = os.fstat(log)
     if not stat.S_ISREG(held.st_mode) or held.st_nlink != 1:
@@ -30,7 +32,8 @@ def open_log(path: str) -> int:
 
 
 def become(request: dict[str, Any], outputs: tuple[int, int], report: int, bottle: Bottle | None) -> None:
-    """In the child: set everything up, standard output and error included, and exec. Never returns."""
+    """In the child: set everything up, standard output and error included, and exec. Never
+    returns."""
     step = request["argv"][0]
     try:
         os.setsid()
@@ -76,7 +79,8 @@ def become(request: dict[str, Any], outputs: tuple[int, int], report: int, bottl
 
 
 def carry(request: dict[str, Any], passages: list[tuple[socket.socket, tuple[str, int]]], log: int) -> None:
-    """In the child: give up all that it has of us, its rights included, and relay. Never returns."""
+    """In the child: give up all that it has of us, its rights included, and relay. Never
+    returns."""
     try:
         guardian = os.getppid()
         os.setsid()

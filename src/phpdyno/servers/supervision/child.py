@@ -57,7 +57,8 @@ class Child:
             self._owner.signal(self.pid, signal.SIGTERM)
 
     def stop(self, *, timeout_s: float = 5.0) -> None:
-        """Ask its process group to end, and kill what is left of it after `timeout_s`: a master that died may have left workers."""
+        """Ask its process group to end, and kill what is left of it after `timeout_s`: a master
+        that died may have left workers."""
         if self.alive():
             self.terminate()
             self.wait(timeout_s)
@@ -70,7 +71,8 @@ class Child:
         return " | ".join(line.strip() for line in self.said().splitlines()[-lines:] if line.strip()) or "(its log is empty)"
 
     def said(self) -> str:
-        """What it wrote since it was started (an earlier session of the run may have written into the same file)."""
+        """What it wrote since it was started (an earlier session of the run may have written into
+        the same file)."""
         try:
             return self.log.read_bytes()[self._log_start :].decode(errors="replace")
         except OSError:

@@ -1,17 +1,20 @@
-"""The guardian: a small process that starts our servers and ends every one of them, grandchildren included, when we vanish.
+"""The guardian: a small process that starts our servers and ends every one of them, grandchildren
+included, when we vanish.
 
-It is a child subreaper in a session of its own and holds one end of a socket pair. End of file on it means that phpdyno is gone, by
-whatever cause, SIGKILL included: then every descendant is killed, settings of the host get their old values back, the cgroups are removed
-and the live directory is deleted.
-Parent-death signals alone would miss the workers of php-fpm and nginx, and they are cleared on setuid.
+It is a child subreaper in a session of its own and holds one end of a socket pair. End of file on
+it means that phpdyno is gone, by whatever cause, SIGKILL included: then every descendant is killed,
+settings of the host get their old values back, the cgroups are removed and the live directory is
+deleted. Parent-death signals alone would miss the workers of php-fpm and nginx, and they are
+cleared on setuid.
 
-With a bottle (namespaces of their own for mounts, network, processes and IPC) each process that is put into it is in a PID namespace of its
-own, together with all that it starts: when it ends, or the guardian does, the kernel ends them all.
+With a bottle (namespaces of their own for mounts, network, processes and IPC) each process that is
+put into it is in a PID namespace of its own, together with all that it starts: when it ends, or the
+guardian does, the kernel ends them all.
 
 Standard library only: it must start in milliseconds and survive whatever breaks in the rest.
-Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own" | "set" | "bottle" | …, …}` is answered by `{"id", …}`; an
-ended child is told by `{"event": "exit", "child", "status"}`: the id of the request that started it, and its exit code (negative: the
-signal's number).
+Protocol: one JSON object per line. `{"id", "op": "spawn" | "signal" | "own" | "set" | "bottle" | …,
+…}` is answered by `{"id", …}`; an ended child is told by `{"event": "exit", "child", "status"}`:
+the id of the request that started it, and its exit code (negative: the signal's number).
 """
 
 import contextlib
@@ -38,7 +41,8 @@ from phpdyno.servers.supervision.processes import boot_id, descendants, start_ti
 
 PR_SET_CHILD_SUBREAPER = 36
 SETTABLE = ("/proc/sys/vm/nr_hugepages", "/proc/sys/net/core/somaxconn")
-"""Settings of the host that are ever changed, and so the only ones that a note may have restored."""
+"""Settings of the host that are ever changed, and so the only ones that a note may have
+restored."""
 OF_NETWORK = "/proc/sys/net/"
 """Settings that a network namespace has for itself: with a bottle, the host's stay as they are."""
 KILL_DEADLINE_S = 10.0
@@ -130,7 +134,8 @@ class Guardian:
             self.channel.sendall(json.dumps(message).encode() + b"\n")
 
     def spawn(self, request: dict[str, Any]) -> int:
-        """Fork and exec with log, cgroups, cores and account applied; an exec failure is raised here, in the parent."""
+        """Fork and exec with log, cgroups, cores and account applied; an exec failure is raised
+        here, in the parent."""
         log = open_log(request["log"])
         output = log
         if request["output"]:
@@ -163,7 +168,8 @@ class Guardian:
         return pid
 
     def fork(self, request: dict[str, Any], outputs: tuple[int, int], report: int) -> tuple[int, int]:
-        """Fork what becomes the program; its number, and that of the first process of its PID namespace (0 outside the bottle)."""
+        """Fork what becomes the program; its number, and that of the first process of its PID
+        namespace (0 outside the bottle)."""
         if request["bottled"] and (bottle := self.bottle) is not None:
             return start_in_pid_namespace(lambda: become(request, outputs, report, bottle), bottle.enter_as_first)
         pid = os.fork()
@@ -172,7 +178,8 @@ class Guardian:
         return pid, 0
 
     def make_bottle(self, steps: list[dict[str, Any]]) -> str:
-        """Make the bottle; the file that stands for its network namespace. Raises OSError: this host lets us make none."""
+        """Make the bottle; the file that stands for its network namespace. Raises OSError: this
+        host lets us make none."""
         if os.geteuid() != 0:
             namespaces.enter_user_namespace()
         root = self.live / "root"
@@ -181,8 +188,8 @@ class Guardian:
         return f"/proc/{os.getpid()}/fd/{self.bottle.network}"
 
     def let_through(self, request: dict[str, Any], bottle: Bottle) -> None:
-        """Carry connections to places in the bottle to peers outside, in a process of their own; all such processes run on the cores that
-        are named, where any are. Raises OSError."""
+        """Carry connections to places in the bottle to peers outside, in a process of their own;
+        all such processes run on the cores that are named, where any are. Raises OSError."""
         passages = request["passages"]
         if passages:
             listening = bottle.listen([(address, port) for address, port, _, _ in passages])
@@ -202,7 +209,8 @@ class Guardian:
                     os.sched_setaffinity(int(thread), request["cores"])
 
     def signal(self, pid: int, number: int) -> None:
-        """Signal the process group that a child leads, or what is left of its session below us when it has ended itself."""
+        """Signal the process group that a child leads, or what is left of its session below us when
+        it has ended itself."""
         if pid in self.children:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)
@@ -213,7 +221,8 @@ class Guardian:
                     os.kill(left, number)
 
     def set(self, file: str, value: str | None) -> str:
-        """Write a setting of the host, None: what it held before; give what it holds then. What it was is written down first."""
+        """Write a setting of the host, None: what it held before; give what it holds then. What it
+        was is written down first."""
         if file not in SETTABLE:
             raise OSError(errno.EPERM, "not a setting that we change", file)
         if self.bottle is not None and file.startswith(OF_NETWORK):
@@ -230,7 +239,8 @@ class Guardian:
         return Path(file).read_text().strip()
 
     def reap(self) -> None:
-        """Collect every ended child and report those that we started (adopted grandchildren are only collected)."""
+        """Collect every ended child and report those that we started (adopted grandchildren are
+        only collected)."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -287,7 +297,8 @@ def in_bottle(bottle: Bottle, request: dict[str, Any]) -> Any:
 
 
 def restore_settings(settings: dict[str, str]) -> None:
-    """Give settings of the host back what they held; nothing else than `SETTABLE` is ever written."""
+    """Give settings of the host back what they held; nothing else than `SETTABLE` is ever
+    written."""
     for file, value in settings.items():
         if file in SETTABLE and value.isdecimal():
             with contextlib.suppress(OSError):

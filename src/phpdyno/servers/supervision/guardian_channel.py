@@ -18,11 +18,13 @@ END_S = 15.0
 
 
 class GuardianChannel:
-    """A guardian that is started, and the line to it. Raises DynoError where it can make no live directory."""
+    """A guardian that is started, and the line to it. Raises DynoError where it can make no live
+    directory."""
 
     def __init__(self) -> None:
         self.exits: dict[int, int] = {}
-        """Exit codes of ended processes (negative: the signal's number), by the number of the request that started each."""
+        """Exit codes of ended processes (negative: the signal's number), by the number of the
+        request that started each."""
         self._buffer = b""
         self._next_id = 0
         self._answers: dict[int, dict[str, Any]] = {}
@@ -37,7 +39,8 @@ class GuardianChannel:
         """The live directory that it made."""
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """What it answers: `error` in it is the kernel's reason, `errno` and `file` with it. Raises DynoError when it has ended."""
+        """What it answers: `error` in it is the kernel's reason, `errno` and `file` with it. Raises
+        DynoError when it has ended."""
         self._next_id += 1
         number = self._next_id
         line = json.dumps({**request, "id": number}).encode() + b"\n"
@@ -58,7 +61,8 @@ class GuardianChannel:
             self._receive()
 
     def hang_up(self) -> bool:
-        """End the line: it kills what is left, cleans up and ends. Idempotent; whether a Ctrl-C came meanwhile, which waits."""
+        """End the line: it kills what is left, cleans up and ends. Idempotent; whether a Ctrl-C
+        came meanwhile, which waits."""
         interrupted = False
         if self._line.fileno() < 0:
             return interrupted

@@ -18,10 +18,12 @@ UNCLAIMED_AGE_S = 60.0
 
 
 def sweep_leftovers() -> None:
-    """Kill what is left of runs whose guardian is gone, restore the host's settings, remove their cgroups and live directories.
+    """Kill what is left of runs whose guardian is gone, restore the host's settings, remove their
+    cgroups and live directories.
 
-    Anybody may put things into /tmp, under our names too: a directory is ours by the marker that its guardian wrote into it, never by its
-    name or age alone, and only cgroups that carry the directory's own name are looked at. One whose guardian is alive is left alone.
+    Anybody may put things into /tmp, under our names too: a directory is ours by the marker that
+    its guardian wrote into it, never by its name or age alone, and only cgroups that carry the
+    directory's own name are looked at. One whose guardian is alive is left alone.
     """
     for live in live_root().glob(f"{LIVE_PREFIX}*"):
         if LIVE_NAME.fullmatch(live.name):
@@ -45,7 +47,8 @@ def _is_old(folder: int) -> bool:
 
 
 def _remove_empty(live: Path, folder: int) -> None:
-    """Remove what a guardian left that died before it had written its marker: a directory in which nothing is, or an empty marker."""
+    """Remove what a guardian left that died before it had written its marker: a directory in which
+    nothing is, or an empty marker."""
     if os.listdir(folder) == [MARKER]:
         held = os.stat(MARKER, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISREG(held.st_mode) and held.st_size == 0:
@@ -85,10 +88,12 @@ def _read_note(folder: int) -> dict[str, Any] | None:
 
 
 def _kill_session(session: dict[str, Any]) -> None:
-    """Kill the processes of one session that run the executable we started, or that hold the log we gave them.
+    """Kill the processes of one session that run the executable we started, or that hold the log we
+    gave them.
 
-    A session number cannot be given out again while a process of it lives; where the leader is alive its start time must be the one
-    that was written down, so a later session that happens to have the same number is never touched.
+    A session number cannot be given out again while a process of it lives; where the leader is
+    alive its start time must be the one that was written down, so a later session that happens to
+    have the same number is never touched.
     """
     leader = int(session["leader"])
     started = start_ticks(leader)
@@ -110,7 +115,8 @@ def _started_by_us(process: Path, session: dict[str, Any]) -> bool:
 
 
 def _kill_members(group: Path) -> None:
-    """Kill whatever still is in one of our cgroups; its name is drawn at random, so nothing else can be in it."""
+    """Kill whatever still is in one of our cgroups; its name is drawn at random, so nothing else
+    can be in it."""
     for directory, _, _ in os.walk(group):
         with contextlib.suppress(OSError):
             for pid in (Path(directory) / "cgroup.procs").read_text().split():

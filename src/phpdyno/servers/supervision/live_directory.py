@@ -1,4 +1,5 @@
-"""The live directory of a run: made and marked as ours, known again by that, and removed with the run's cgroups. Standard library only."""
+"""The live directory of a run: made and marked as ours, known again by that, and removed with the
+run's cgroups. Standard library only."""
 
 import contextlib
 import errno
@@ -12,9 +13,11 @@ from pathlib import Path
 
 LIVE_PREFIX = "phpdyno-"
 LIVE_NAME = re.compile(LIVE_PREFIX + r"[0-9a-f]{8}")
-"""The names of live directories, and of nothing else that we make. Short, because a unix socket's path holds 107 bytes."""
+"""The names of live directories, and of nothing else that we make. Short, because a unix socket's
+path holds 107 bytes."""
 MARKER = "phpdyno.live"
-"""The first file in each live directory. It says whose directory it is, so that nothing else is ever taken for one and removed."""
+"""The first file in each live directory. It says whose directory it is, so that nothing else is
+ever taken for one and removed."""
 MARKER_TEXT = "phpdyno made the directory {name} for one run and removes it with all that is in it\n"
 NAMES_TRIED = 100
 
@@ -48,8 +51,8 @@ def mark(live: Path) -> None:
 
 
 def is_live(folder: int, name: str) -> bool:
-    """Whether an opened directory of this name is a live directory: it and the marker in it are ours, no other account may write
-    either, and the marker names it."""
+    """Whether an opened directory of this name is a live directory: it and the marker in it are
+    ours, no other account may write either, and the marker names it."""
     if not LIVE_NAME.fullmatch(name) or not _ours_alone(os.fstat(folder)):
         return False
     try:
@@ -84,7 +87,8 @@ def remove_traces(cgroups: list[str], live: Path) -> None:
 
 
 def _empty_live(folder: int) -> None:
-    """Remove what an opened live directory holds, the marker last: what an interruption leaves is still known to be ours.
+    """Remove what an opened live directory holds, the marker last: what an interruption leaves is
+    still known to be ours.
 
     Raises OSError where something stays; then the marker stays as well.
     """
@@ -100,7 +104,8 @@ def _empty_live(folder: int) -> None:
 
 
 def _remove_tree(name: str, folder: int) -> None:
-    """Remove a directory in an opened one, as far as that can be done. An app may nest directories deeper than Python recurses."""
+    """Remove a directory in an opened one, as far as that can be done. An app may nest directories
+    deeper than Python recurses."""
     with contextlib.suppress(RecursionError):
         shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
     # What an overlay works in is closed to its owner too.

@@ -1,4 +1,5 @@
-"""Which processes there are, and how one is known again: what the guardian and the next start need of /proc. Standard library only."""
+"""Which processes there are, and how one is known again: what the guardian and the next start need
+of /proc. Standard library only."""
 
 import contextlib
 import os
@@ -25,7 +26,8 @@ def descendants(root: int) -> list[int]:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None when it is gone, or ended and not yet collected by its parent."""
+    """When a process started, in clock ticks since boot; None when it is gone, or ended and not yet
+    collected by its parent."""
     try:
         told = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

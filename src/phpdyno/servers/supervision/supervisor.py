@@ -1,4 +1,5 @@
-"""Our side of the guardian: start, watch and stop the processes of one run, in a live directory that vanishes with them."""
+"""Our side of the guardian: start, watch and stop the processes of one run, in a live directory
+that vanishes with them."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,8 @@ Account = tuple[int, int]
 
 
 def make_folder(path: Path) -> bool:
-    """Make a directory, and those above it, where there is none; whether this one was made. Raises OSError."""
+    """Make a directory, and those above it, where there is none; whether this one was made. Raises
+    OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         path.mkdir()
@@ -41,8 +43,8 @@ def make_folder(path: Path) -> bool:
 
 
 class Stood(NamedTuple):
-    """A tree that stands in the bottle: its path there, where in the live directory lies what is written to it, and what in it may not be
-    read."""
+    """A tree that stands in the bottle: its path there, where in the live directory lies what is
+    written to it, and what in it may not be read."""
 
     seen: Path
     written: Path
@@ -62,11 +64,13 @@ def _is_seen(place: Path) -> bool:
 
 
 class Supervisor:
-    """Starts processes through a guardian of its own. A context manager: leaving it ends all of them and removes `live`."""
+    """Starts processes through a guardian of its own. A context manager: leaving it ends all of
+    them and removes `live`."""
 
     def __init__(self, logs: Path | None = None, *, bottle: bool = True) -> None:
-        """`logs` None: in the live directory, so that nothing of them stays. `bottle`: what runs as the servers' account is put into one,
-        where this host lets us make it (`no_bottle` says why not)."""
+        """`logs` None: in the live directory, so that nothing of them stays. `bottle`: what runs as
+        the servers' account is put into one, where this host lets us make it (`no_bottle` says why
+        not)."""
         sweep_leftovers()
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)
@@ -76,7 +80,8 @@ class Supervisor:
         self.logs = logs or self.live / "logs"
         self.logs.mkdir(exist_ok=True)
         if self.user.switch:
-            # The servers' account may pass, nobody else: the copy of an app is as secret as the app.
+            # The servers' account may pass, nobody else: the copy of an app is as secret as the
+            # app.
             os.chown(self.live, os.geteuid(), self.user.gid)
             self.live.chmod(0o710)
         self.no_bottle = network.NO_BOTTLE
@@ -114,7 +119,8 @@ class Supervisor:
             raise KeyboardInterrupt
 
     def close(self) -> bool:
-        """Hang up: the guardian kills what is left, cleans up and ends. Idempotent; whether a Ctrl-C came meanwhile, which waits."""
+        """Hang up: the guardian kills what is left, cleans up and ends. Idempotent; whether a
+        Ctrl-C came meanwhile, which waits."""
         leave, self._leave = self._leave, None
         if leave is not None:
             leave()
@@ -148,13 +154,14 @@ class Supervisor:
         thp_off: bool = False,
         binds: Mapping[Path, Path] = NO_BINDS,
     ) -> Child:
-        """Start `argv`, its output appended to logs/NAME.log, as the service user unless `as_service` is False.
+        """Start `argv`, its output appended to logs/NAME.log, as the service user unless
+        `as_service` is False.
 
-        `account` is somebody else to run as; `output` a new file, ours, for its standard output alone. `thp_off`: without transparent
-        huge pages, nor those that it forks.
-        What runs as the service user is in the bottle, where there is one; there `binds` are places (second) at which it, and what it
-        starts, see what lies elsewhere in the live directory (first).
-        The environment is exactly `env` plus PATH. Raises DynoError when it cannot be executed.
+        `account` is somebody else to run as; `output` a new file, ours, for its standard output
+        alone. `thp_off`: without transparent huge pages, nor those that it forks. What runs as the
+        service user is in the bottle, where there is one; there `binds` are places (second) at
+        which it, and what it starts, see what lies elsewhere in the live directory (first). The
+        environment is exactly `env` plus PATH. Raises DynoError when it cannot be executed.
         """
         log = self.logs / f"{name}.log"
         log_start = log.stat().st_size if log.exists() else 0
@@ -195,7 +202,8 @@ class Supervisor:
         timeout_s: float = 300.0,
         binds: Mapping[Path, Path] = NO_BINDS,
     ) -> Child:
-        """Run a short command to its end; its exit code is in `status`. Raises DynoError after `timeout_s`."""
+        """Run a short command to its end; its exit code is in `status`. Raises DynoError after
+        `timeout_s`."""
         child = self.spawn(name, argv, env=env, cwd=cwd, as_service=as_service, account=account, output=output, binds=binds)
         if not child.wait(timeout_s):
             child.stop(timeout_s=1.0)
@@ -211,8 +219,8 @@ class Supervisor:
         self._channel.ask({"op": "own", "cgroups": [str(group) for group in groups]})
 
     def set_host(self, file: str, value: str | None) -> str:
-        """Write a setting of the host, None: what it held before we changed it. Gives what it holds then. The guardian restores it in any
-        case. Raises DynoError where it may not be written."""
+        """Write a setting of the host, None: what it held before we changed it. Gives what it holds
+        then. The guardian restores it in any case. Raises DynoError where it may not be written."""
         answer = self._channel.ask({"op": "set", "file": file, "value": value})
         if "error" in answer:
             raise DynoError(f"this setting of the host cannot be changed: {answer['error']}", where=file, next_step="run as root")
@@ -221,7 +229,8 @@ class Supervisor:
     # ---- what is in the bottle ----------------------------------------------------------------
 
     def show(self, path: Path) -> None:
-        """Let the bottle's processes see a file or directory of the host, read-only and at its own path."""
+        """Let the bottle's processes see a file or directory of the host, read-only and at its own
+        path."""
         if self.no_bottle or path in self._shown:
             return
         self._shown.add(path)
@@ -231,8 +240,8 @@ class Supervisor:
         self._add(steps, path)
 
     def make_place(self, path: Path) -> Path:
-        """Make an empty directory at a path in the bottle, for something to be seen there; its path without the links that the host has on
-        the way."""
+        """Make an empty directory at a path in the bottle, for something to be seen there; its path
+        without the links that the host has on the way."""
         steps, real = way_to(path)
         if not _is_seen(real):
             steps.append(directory(str(real)))
@@ -240,14 +249,16 @@ class Supervisor:
         return real
 
     def lead(self, path: Path) -> Path:
-        """Let a path of the host lead to the same place in the bottle, whatever is there; that place, by a path without links."""
+        """Let a path of the host lead to the same place in the bottle, whatever is there; that
+        place, by a path without links."""
         steps, real = way_to(path)
         if steps:
             self._add(steps, path)
         return real
 
     def make_private(self, path: Path) -> None:
-        """An empty directory at a path in the bottle that everybody there may write to; what the host has there stays unseen."""
+        """An empty directory at a path in the bottle that everybody there may write to; what the
+        host has there stays unseen."""
         if self.no_bottle or path in self._shown:
             return
         self._shown.add(path)
@@ -257,7 +268,8 @@ class Supervisor:
         self._add([*steps, private(real)], path)
 
     def extent(self, source: Path, reader: Account | None, *, most_files: int) -> tuple[int, int, Account]:
-        """How many files a tree of the host has, their bytes, and whose most of them are; not looked at beyond `most_files`.
+        """How many files a tree of the host has, their bytes, and whose most of them are; not
+        looked at beyond `most_files`.
 
         `reader` is as in `stand`. Raises OSError where it cannot be looked through.
         """
@@ -268,9 +280,9 @@ class Supervisor:
     def stand(self, source: Path, *, reader: Account | None, gone: Sequence[str] = (), emptied: Sequence[str] = ()) -> Stood:
         """Let a tree of the host stand in the bottle as the servers' own, without copying it.
 
-        What they write goes to the live directory. As root it is read with the rights of `reader` (None: ours). `gone` are paths in it
-        that are left out, `emptied` others of which, where one is a directory, that stays. Raises OSError where this kernel or disk cannot
-        do that.
+        What they write goes to the live directory. As root it is read with the rights of `reader`
+        (None: ours). `gone` are paths in it that are left out, `emptied` others of which, where one
+        is a directory, that stays. Raises OSError where this kernel or disk cannot do that.
         """
         name = f"tree-{self._trees}"
         self._trees += 1
@@ -284,7 +296,8 @@ class Supervisor:
         return Stood(Path(found["seen"]), cow / "upper-0", tuple(found["unreadable"]))
 
     def survey(self, seen: Path, known_as: Path) -> dict[str, Any]:
-        """What is in a tree that stands in the bottle, as `stack.bottle.survey` tells of it. Raises OSError."""
+        """What is in a tree that stands in the bottle, as `stack.bottle.survey` tells of it. Raises
+        OSError."""
         account = (self.user.uid, self.user.gid) if self.user.switch else None
         found: dict[str, Any] = _asked_of_kernel(
             self._channel.ask({"op": "survey", "path": str(seen), "known_as": str(known_as), "account": account})
@@ -292,11 +305,13 @@ class Supervisor:
         return found
 
     def attach(self, seen: Path, place: Path) -> None:
-        """Let what stands in the bottle be seen at a path there, a directory, as well. Raises DynoError."""
+        """Let what stands in the bottle be seen at a path there, a directory, as well. Raises
+        DynoError."""
         self._add([bind(str(seen), place)], place)
 
     def add_addresses(self, addresses: Sequence[str], hosts: Sequence[str]) -> None:
-        """Give the bottle's loopback further IP addresses, and its /etc/hosts these lines. Raises DynoError."""
+        """Give the bottle's loopback further IP addresses, and its /etc/hosts these lines. Raises
+        DynoError."""
         answer = self._channel.ask({"op": "addresses", "addresses": list(addresses)})
         if "error" in answer:
             raise DynoError(f"these addresses cannot be had in the bottle: {answer['error']}", where=", ".join(addresses))
@@ -304,7 +319,8 @@ class Supervisor:
         self._add([{"do": "file", "path": str(path), "text": "".join(f"{line}\n" for line in hosts)}], path)
 
     def let_through(self, passages: Sequence[Passage], *, cores: Sequence[int] = ()) -> None:
-        """Carry connections that are made in the bottle out to peers of the host's network, until the end; what does so runs on `cores`.
+        """Carry connections that are made in the bottle out to peers of the host's network, until
+        the end; what does so runs on `cores`.
 
         The bottle must have the addresses. Raises DynoError.
         """
@@ -336,11 +352,13 @@ class Supervisor:
             return ()
 
     def link(self, path: Path, to: Path) -> None:
-        """Let a path in the bottle lead to another one, where nothing lies there yet. Raises DynoError."""
+        """Let a path in the bottle lead to another one, where nothing lies there yet. Raises
+        DynoError."""
         self._add([link(str(path), str(to))], path)
 
     def let_write(self, path: Path) -> None:
-        """Let the servers write to a directory in the live directory, as its owner and mode let them; to nothing else there."""
+        """Let the servers write to a directory in the live directory, as its owner and mode let
+        them; to nothing else there."""
         if not self.no_bottle:
             self._add([show(path, write=True)], path)
             self._writable.add(path)
@@ -351,11 +369,12 @@ class Supervisor:
             raise DynoError(f"this cannot be shown to the servers: {answer['error']}", where=str(path))
 
     def directory(self, name: str, *, private: bool = True) -> Path:
-        """A directory in the live directory that the servers' account may write to, in one that only we may write to. Raises DynoError
-        where something else lies there."""
+        """A directory in the live directory that the servers' account may write to, in one that
+        only we may write to. Raises DynoError where something else lies there."""
         path = self.live / name
         try:
-            # What is removed and made anew is another directory, though it may have the number of the one before.
+            # What is removed and made anew is another directory, though it may have the number of
+            # the one before.
             fresh = make_folder(path)
             folder = open_folder(path)
             try:

@@ -1,4 +1,5 @@
-"""Short commands where there is no supervisor yet: they end with us, and with all that they started when they take too long."""
+"""Short commands where there is no supervisor yet: they end with us, and with all that they started
+when they take too long."""
 
 import contextlib
 import ctypes
@@ -16,7 +17,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def run_tethered(
     argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None, account: Account | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end, in a session of its own that is killed with us or after `timeout_s`; `account` is who it runs as.
+    """Run a command to its end, in a session of its own that is killed with us or after
+    `timeout_s`; `account` is who it runs as.
 
     Raises subprocess.TimeoutExpired and OSError, as subprocess.run does.
     """

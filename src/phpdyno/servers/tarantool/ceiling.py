@@ -1,4 +1,5 @@
-"""The row of the lab that is no client: our own load core, which sends what was built before and looks at little of what comes back."""
+"""The row of the lab that is no client: our own load core, which sends what was built before and
+looks at little of what comes back."""
 
 import json
 import os
@@ -20,7 +21,8 @@ from phpdyno.servers.tarantool.server import SharedSpace
 TIMEOUT_NS = 30_000_000_000
 SEED = 1
 PROOF = 1_000
-"""So many requests are sent at the start, and the server is asked how many it has carried out since."""
+"""So many requests are sent at the start, and the server is asked how many it has carried out
+since."""
 NO_PROCESS = (1 << 22) + 1
 """Linux gives out none above 1 << 22."""
 
@@ -40,7 +42,8 @@ class CeilingInstance:
     """A connection of the load core, which is made at once, where the server listens now."""
 
     def __init__(self, arm: Arm, number: int, space: SharedSpace, address: str, operation: str, *, in_flight: int) -> None:
-        """Raises ArmFailed for an operation that cannot be built beforehand, or where the server does not answer it."""
+        """Raises ArmFailed for an operation that cannot be built beforehand, or where the server
+        does not answer it."""
         self.arm = arm
         self.number = number
         self.in_flight = in_flight
@@ -63,7 +66,8 @@ class CeilingInstance:
             raise
 
     def _prove(self, arm: Arm) -> None:
-        """Prove that what the load core counts is carried out. (Other clients may connect meanwhile, so the server may count more.)"""
+        """Prove that what the load core counts is carried out. (Other clients may connect
+        meanwhile, so the server may count more.)"""
         before = self._server.requests()
         self.pipeline.run(np.arange(PROOF, dtype=np.uint32), window=self.in_flight)
         if self.pipeline.failure:

@@ -1,4 +1,5 @@
-"""Instances of a connector: command-line PHPs that perform operations on one shared Tarantool, on command."""
+"""Instances of a connector: command-line PHPs that perform operations on one shared Tarantool, on
+command."""
 
 import json
 import shutil
@@ -48,8 +49,8 @@ class ConnectorInstance(ScriptInstance):
 
 
 class ConnectorBench:
-    """Starts and stops instances of rows on one server, as `Bench` does those of an app. `rows` is by the arm's name, `package` our own
-    client's classes."""
+    """Starts and stops instances of rows on one server, as `Bench` does those of an app. `rows` is
+    by the arm's name, `package` our own client's classes."""
 
     def __init__(
         self,
@@ -74,7 +75,8 @@ class ConnectorBench:
         self._files = _placed(supervisor, package)
 
     def start(self, arms: Sequence[Arm]) -> list[ConnectorInstance | CeilingInstance]:
-        """Start one instance of each arm, and wait until each is connected. Raises ArmFailed; then none is left running."""
+        """Start one instance of each arm, and wait until each is connected. Raises ArmFailed; then
+        none is left running."""
         operations = [target.path for target in self.app.workload.targets]
         instances: list[ConnectorInstance | CeilingInstance] = []
         try:
@@ -179,7 +181,8 @@ class ConnectorBench:
 
 
 def _placed(supervisor: Supervisor, package: Path) -> Path:
-    """Our PHP files where the servers' account can read them: this package may lie in a directory that is closed to it."""
+    """Our PHP files where the servers' account can read them: this package may lie in a directory
+    that is closed to it."""
     place = supervisor.live / "lab"
     place.mkdir(mode=0o755)
     for name in FILES:

@@ -1,4 +1,5 @@
-"""The few requests of Tarantool's binary protocol (IPROTO) by which we ourselves ask a server, one at a time."""
+"""The few requests of Tarantool's binary protocol (IPROTO) by which we ourselves ask a server, one
+at a time."""
 
 import socket
 import struct
@@ -59,13 +60,15 @@ class Iproto:
         self.perform(PING, {})
 
     def evaluate(self, expression: str, *arguments: Any) -> list[Any]:
-        """What a Lua expression with these arguments returns. Raises DynoError with the server's words, OSError."""
+        """What a Lua expression with these arguments returns. Raises DynoError with the server's
+        words, OSError."""
         answer = self.perform(EVAL, {EXPRESSION: expression, ARGUMENTS: list(arguments)})
         values: list[Any] = answer.get(DATA, [])
         return values
 
     def perform(self, kind: int, body: dict[int, Any]) -> dict[int, Any]:
-        """The body of the answer to a request of this type. Raises DynoError with the server's words, OSError."""
+        """The body of the answer to a request of this type. Raises DynoError with the server's
+        words, OSError."""
         self._sync += 1
         request = msgspec.msgpack.encode({TYPE: kind, SYNC: self._sync}) + msgspec.msgpack.encode(body)
         self._socket.sendall(LENGTH.pack(UINT32, len(request)) + request)
@@ -90,6 +93,7 @@ class Iproto:
 
 
 def _two_maps(answer: bytes) -> tuple[dict[int, Any], dict[int, Any]]:
-    """The header and the body of an answer, which follow each other without a length between them."""
+    """The header and the body of an answer, which follow each other without a length between
+    them."""
     header, body = msgspec.msgpack.decode(b"\x92" + answer, type=tuple[dict[int, Any], dict[int, Any]])
     return header, body

@@ -1,4 +1,5 @@
-"""The lab's operations as requests of IPROTO, built once: what the native load core sends, and what comes back as connectors show it."""
+"""The lab's operations as requests of IPROTO, built once: what the native load core sends, and what
+comes back as connectors show it."""
 
 import functools
 from typing import Any
@@ -23,7 +24,8 @@ Request = tuple[int, dict[int, Any]]
 
 
 def request_of(operation: str, key: int) -> Request:
-    """An operation of the lab for a key, as every connector sends it. Raises DynoError for one that has no fixed request."""
+    """An operation of the lab for a key, as every connector sends it. Raises DynoError for one that
+    has no fixed request."""
     space = {OF_SPACE: SPACE}
     made: dict[str, Request] = {
         "ping": (64, {}),
@@ -59,7 +61,8 @@ def frame_of(operation: str, key: int) -> Frame:
 
 @functools.cache
 def frames_of(operation: str, keys: tuple[int, ...]) -> tuple[Frame, ...]:
-    """The whole requests for these keys; every instance of an operation sends the same. Raises DynoError as `request_of` does."""
+    """The whole requests for these keys; every instance of an operation sends the same. Raises
+    DynoError as `request_of` does."""
     return tuple(frame_of(operation, key) for key in keys)
 
 

@@ -1,4 +1,5 @@
-"""Tarantool with the reference's space, as our own unprivileged child: it keeps nothing, and whoever is in the bottle may do everything."""
+"""Tarantool with the reference's space, as our own unprivileged child: it keeps nothing, and
+whoever is in the bottle may do everything."""
 
 import contextlib
 import time
@@ -38,7 +39,8 @@ class TarantoolProgram(Struct, frozen=True):
 
 
 class ServerSettings(Struct, frozen=True):
-    """How the server is set up; the defaults are the reference's. `readahead` and `memory` are bytes, `tuples` how many the space holds.
+    """How the server is set up; the defaults are the reference's. `readahead` and `memory` are
+    bytes, `tuples` how many the space holds.
 
     `collect`: Lua's collector runs.
     """
@@ -56,7 +58,8 @@ CHANGES = frozenset({"insert", "replace", "update", "upsert", "delete"})
 
 
 class Tarantool:
-    """A running server. It listens at `socket` or at HOST:`port`, whichever it was told last; connections outlive a change."""
+    """A running server. It listens at `socket` or at HOST:`port`, whichever it was told last;
+    connections outlive a change."""
 
     def __init__(self, child: Child, socket: Path, settings: ServerSettings) -> None:
         self.child = child
@@ -76,7 +79,8 @@ class Tarantool:
         cores: Sequence[int] = (),
         cgroups: Sequence[Path] = (),
     ) -> Iterator["Tarantool"]:
-        """Start it, wait until its space is filled, and end it with all that it holds. Raises DynoError with the last lines of its log."""
+        """Start it, wait until its space is filled, and end it with all that it holds. Raises
+        DynoError with the last lines of its log."""
         folder = supervisor.directory(LOG)
         script = supervisor.live / SCRIPT.name
         script.write_bytes(SCRIPT.read_bytes())
@@ -114,7 +118,8 @@ class Tarantool:
             raise DynoError(f"the space holds {held} tuples, and {self.settings.tuples} were put there", where=LOG)
 
     def listen_on_unix(self) -> str:
-        """Take connections at the unix socket from now on, and give its address. Raises DynoError."""
+        """Take connections at the unix socket from now on, and give its address. Raises
+        DynoError."""
         self._evaluate("return phpdyno_listen(...)", f"unix/:{self.socket}")
         return f"unix://{self.socket}"
 
@@ -124,7 +129,8 @@ class Tarantool:
         return f"tcp://{HOST}:{self.settings.port}"
 
     def counted(self) -> dict[str, int]:
-        """How many operations of each kind it has carried out since it was started (`box.stat`), and in all as `ALL`. Raises DynoError."""
+        """How many operations of each kind it has carried out since it was started (`box.stat`),
+        and in all as `ALL`. Raises DynoError."""
         (stat,) = self._evaluate(
             "local s = box.stat(); local r = {}; for _, n in ipairs({...}) do r[n] = s[n].total end; "
             "r.ALL = box.stat.net().REQUESTS.total; return r",
@@ -133,8 +139,9 @@ class Tarantool:
         return {str(name): int(count) for name, count in stat.items()}
 
     def requests(self) -> int:
-        """How many requests it has carried out since it was started (`box.stat.net`), those by which it was asked left out: differences
-        between two answers are what others asked for. Raises DynoError."""
+        """How many requests it has carried out since it was started (`box.stat.net`), those by
+        which it was asked left out: differences between two answers are what others asked for.
+        Raises DynoError."""
         self._asked_for_requests += 1
         (count,) = self._evaluate("return box.stat.net().REQUESTS.total")
         return int(count) - self._asked_for_requests
@@ -189,14 +196,16 @@ class Tarantool:
 
 
 class SharedSpace:
-    """The server's space, which rows use in turn; `changes` says that what a slot does to it shows."""
+    """The server's space, which rows use in turn; `changes` says that what a slot does to it
+    shows."""
 
     def __init__(self, server: Tarantool, *, changes: bool) -> None:
         self.server = server
         self._changes = changes
 
     def restore(self) -> None:
-        """Have it as it was in the beginning, where a slot may have changed it. Raises DynoError."""
+        """Have it as it was in the beginning, where a slot may have changed it. Raises
+        DynoError."""
         if self._changes:
             self.server.fill()
 

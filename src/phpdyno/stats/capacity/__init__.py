@@ -1,1 +1,2 @@
-"""How many workers a pool needs: throughput curve, queue, simulation, memory, caps. Pure; times in seconds unless a name says ns."""
+"""How many workers a pool needs: throughput curve, queue, simulation, memory, caps. Pure; times in
+seconds unless a name says ns."""

@@ -12,8 +12,8 @@ CORES_FULL = 0.95
 """From this utilisation of the cores on no number of workers brings more throughput."""
 
 CapKey = Literal["memory", "memory_worst", "process_max", "max_connections", "asked"]
-"""memory: of the pool as it is. memory_worst: each worker having served the heaviest target. process_max: php-fpm's. max_connections: the
-database's. asked: the user's."""
+"""memory: of the pool as it is. memory_worst: each worker having served the heaviest target.
+process_max: php-fpm's. max_connections: the database's. asked: the user's."""
 
 _WORDS: dict[CapKey, str] = {
     "memory": "memory: {workers} workers fit",
@@ -25,7 +25,8 @@ _WORDS: dict[CapKey, str] = {
 
 
 class Cap(Struct, frozen=True):
-    """At most `workers`, because of `limit` (KiB for memory, else a number of processes or connections) of which `taken` is others'."""
+    """At most `workers`, because of `limit` (KiB for memory, else a number of processes or
+    connections) of which `taken` is others'."""
 
     key: CapKey
     workers: int
@@ -39,8 +40,9 @@ class Cap(Struct, frozen=True):
 
 
 class Caps(Struct, frozen=True):
-    """All that limit the number of workers, tightest first. `unreadable` names limits that are there but could not be read: a cap that
-    is not known is not "no cap". `cores_full`: the cores have no time left; None where that is not known. It is no cap by itself."""
+    """All that limit the number of workers, tightest first. `unreadable` names limits that are
+    there but could not be read: a cap that is not known is not "no cap". `cores_full`: the cores
+    have no time left; None where that is not known. It is no cap by itself."""
 
     caps: tuple[Cap, ...]
     unreadable: tuple[str, ...] = ()
@@ -58,7 +60,8 @@ class Caps(Struct, frozen=True):
 
 
 def all_caps(caps: Sequence[Cap | None], *, unreadable: Sequence[str] = (), cores_used: float | None = None, cores: float = 1.0) -> Caps:
-    """Puts them in order; None stands for a limit that is not there. `cores_used`: busy cores with the pool at work, of `cores`.
+    """Puts them in order; None stands for a limit that is not there. `cores_used`: busy cores with
+    the pool at work, of `cores`.
 
     Raises ValueError: no cores, or negative use of them.
     """
@@ -71,7 +74,8 @@ def all_caps(caps: Sequence[Cap | None], *, unreadable: Sequence[str] = (), core
 def memory_cap(
     cost: PoolCost, limit_kib: float | None, *, reserve_kib: float = 0.0, others: Sequence[Tenant] = (), worst: bool = False
 ) -> Cap | None:
-    """What a memory limit leaves beside a reserve and other pools that are full at the same time; None without a limit."""
+    """What a memory limit leaves beside a reserve and other pools that are full at the same time;
+    None without a limit."""
     if limit_kib is None:
         return None
     taken = reserve_kib + math.fsum(other.cost.total_kib(other.workers) for other in others)
@@ -79,13 +83,15 @@ def memory_cap(
 
 
 def process_max_cap(process_max: int, others: int = 0) -> Cap | None:
-    """What php-fpm's process.max (0: no limit) leaves beside `others`, the workers of its other pools. Raises ValueError: negative."""
+    """What php-fpm's process.max (0: no limit) leaves beside `others`, the workers of its other
+    pools. Raises ValueError: negative."""
     _not_negative(process_max, others)
     return Cap("process_max", max(0, process_max - others), process_max, others) if process_max else None
 
 
 def connections_cap(max_connections: int, *, reserved: int = 0, others: int = 0, each: float = 1.0) -> Cap:
-    """What the database's max_connections leaves beside `reserved` (for its administrators) and `others`, of which a worker uses `each`.
+    """What the database's max_connections leaves beside `reserved` (for its administrators) and
+    `others`, of which a worker uses `each`.
 
     Raises ValueError: negative numbers, or workers that use no connection.
     """

@@ -1,4 +1,5 @@
-"""Measured throughput over the number of requests in service, and what is read between the measured numbers."""
+"""Measured throughput over the number of requests in service, and what is read between the measured
+numbers."""
 
 import math
 from itertools import pairwise
@@ -11,17 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from phpdyno.stats.capacity.idle import NO_IDLE, IdleCost
 
 Known = Literal["measured", "interpolated", "below", "beyond"]
-"""Where a rate comes from: measured at this k; on a line between two; proportional below the first; that of the last, beyond it."""
+"""Where a rate comes from: measured at this k; on a line between two; proportional below the first;
+that of the last, beyond it."""
 
 _NORMAL = 1.959963984540054
 """Half-width of a 95 % interval in standard deviations."""
 
 
 class CurvePoint(Struct, frozen=True):
-    """`rate_per_s` answers per second with `busy` requests in service all the time; `low_per_s` and `high_per_s` are its 95 % interval.
+    """`rate_per_s` answers per second with `busy` requests in service all the time; `low_per_s` and
+    `high_per_s` are its 95 % interval.
 
-    `workers` is the size of the pool it was measured with, None for as many as `busy` (none idle). Raises ValueError: fewer than one
-    request, a rate that is not positive and finite, an interval that does not hold it or has one end only, fewer workers than `busy`.
+    `workers` is the size of the pool it was measured with, None for as many as `busy` (none idle).
+    Raises ValueError: fewer than one request, a rate that is not positive and finite, an interval
+    that does not hold it or has one end only, fewer workers than `busy`.
     """
 
     busy: int
@@ -57,7 +61,8 @@ class CurvePoint(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """Throughput X(k) over the number k of requests in service; `points` in strictly increasing order of `busy`, not necessarily every k.
+    """Throughput X(k) over the number k of requests in service; `points` in strictly increasing
+    order of `busy`, not necessarily every k.
 
     Raises ValueError: no points, or numbers that do not increase.
     """
@@ -91,10 +96,11 @@ class Curve(Struct, frozen=True):
         return "beyond" if busy > self.last else "interpolated"
 
     def rate_per_s(self, busy: int, *, workers: int | None = None, idle: IdleCost = NO_IDLE) -> float:
-        """Answers per second with `busy` in service in a pool of `workers` (None: as many), of which the others are idle.
+        """Answers per second with `busy` in service in a pool of `workers` (None: as many), of
+        which the others are idle.
 
-        Linear in k between measured points, constant beyond the last, proportional to k below the first. Raises ValueError: fewer than
-        one request, fewer workers than requests.
+        Linear in k between measured points, constant beyond the last, proportional to k below the
+        first. Raises ValueError: fewer than one request, fewer workers than requests.
         """
         _at_least_one(busy, "requests in service")
         pool = busy if workers is None else workers
@@ -103,13 +109,15 @@ class Curve(Struct, frozen=True):
         return float(self._without_idle(np.array([float(busy)]), idle)[0]) / idle.factor(pool, busy)
 
     def rates_per_s(self, workers: int, idle: IdleCost = NO_IDLE) -> NDArray[np.float64]:
-        """X(1) ... X(workers) of a pool of that size, shape (workers,); what the queue and the simulation take. As `rate_per_s`."""
+        """X(1) ... X(workers) of a pool of that size, shape (workers,); what the queue and the
+        simulation take. As `rate_per_s`."""
         _at_least_one(workers, "workers")
         busy = np.arange(1, workers + 1, dtype=float)
         return np.asarray(self._without_idle(busy, idle) / idle.factors(workers))
 
     def shifted(self, normals: ArrayLike) -> "Curve":
-        """Each rate moved by its own standard deviations on the log scale: shape (points,). Points without an interval stay.
+        """Each rate moved by its own standard deviations on the log scale: shape (points,). Points
+        without an interval stay.
 
         What comes out has no intervals. Raises ValueError: another number of values than points.
         """
@@ -132,7 +140,8 @@ class Curve(Struct, frozen=True):
 
 
 def curve_of(busy: ArrayLike, rates_per_s: ArrayLike) -> Curve:
-    """A curve of plain numbers, without intervals, none idle. Raises ValueError: different lengths, fractions, and as `Curve`."""
+    """A curve of plain numbers, without intervals, none idle. Raises ValueError: different lengths,
+    fractions, and as `Curve`."""
     numbers, rates = np.asarray(busy, dtype=float), np.asarray(rates_per_s, dtype=float)
     if numbers.ndim != 1 or numbers.shape != rates.shape:
         raise ValueError(f"each number of requests needs its rate: {numbers.shape} and {rates.shape}")

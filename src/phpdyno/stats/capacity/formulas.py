@@ -1,4 +1,5 @@
-"""Other people's numbers of workers, to stand beside ours. Memory in KiB, times in seconds, cores as a fraction allows."""
+"""Other people's numbers of workers, to stand beside ours. Memory in KiB, times in seconds, cores
+as a fraction allows."""
 
 import math
 from typing import Literal
@@ -14,9 +15,10 @@ FormulaKey = Literal["cores2", "goetz", "rss", "pss", "platform", "heroku"]
 class Facts(Struct, frozen=True):
     """What formulas are made of; None for what is not known (it is not guessed).
 
-    `wait_s`: what a request waits for the database, the network or by sleeping; `service_s`: what it uses a core. `rss_kib`, `pss_kib`: of
-    a median worker under load. `request_kib`: memory that a request takes, `memory_limit_kib`: php.ini's (None where it is unlimited).
-    `reserve_kib`: what is left for others.
+    `wait_s`: what a request waits for the database, the network or by sleeping; `service_s`: what
+    it uses a core. `rss_kib`, `pss_kib`: of a median worker under load. `request_kib`: memory that
+    a request takes, `memory_limit_kib`: php.ini's (None where it is unlimited). `reserve_kib`: what
+    is left for others.
     """
 
     cores: float | None = None
@@ -31,7 +33,8 @@ class Facts(Struct, frozen=True):
 
 
 class Recommendation(Struct, frozen=True):
-    """A formula of somebody else's: whose, in words, and its number of workers, or why there is none.
+    """A formula of somebody else's: whose, in words, and its number of workers, or why there is
+    none.
 
     `source` says where it is published.
     """
@@ -45,7 +48,8 @@ class Recommendation(Struct, frozen=True):
 
 
 def recommendations(facts: Facts) -> tuple[Recommendation, ...]:
-    """All of them, always in the same order. Raises ValueError: a fact that is negative or not finite."""
+    """All of them, always in the same order. Raises ValueError: a fact that is negative or not
+    finite."""
     given = {name: getattr(facts, name) for name in Facts.__struct_fields__}
     for name, value in given.items():
         if value is not None and not (math.isfinite(value) and value >= 0.0):
@@ -108,7 +112,8 @@ def _made(key: FormulaKey, name: str, formula: str, value: float | None, why_not
 
 
 def _missing(known: dict[str, float | None], divisors: dict[str, float | None] | None = None) -> str:
-    """Why there is no number: what is not known, or what nothing can be divided by; empty where there is one."""
+    """Why there is no number: what is not known, or what nothing can be divided by; empty where
+    there is one."""
     every = known | (divisors or {})
     unknown = [what for what, value in every.items() if value is None]
     if unknown:

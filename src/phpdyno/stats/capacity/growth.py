@@ -19,9 +19,11 @@ BEGINNING = 0.25
 RELEVANT = 0.01
 """A rise by less than this share is none: pages of a heap come and go."""
 STRAIGHT = 0.95
-"""A straight line must leave over less than this part of what one step leaves, or the rise is taken for one step."""
+"""A straight line must leave over less than this part of what one step leaves, or the rise is taken
+for one step."""
 LASTING = 1.5
-"""The second half must rise by this many times what the quarter before it did: steady growth makes 2, growth by the logarithm 1."""
+"""The second half must rise by this many times what the quarter before it did: steady growth makes
+2, growth by the logarithm 1."""
 LEAST_WORKERS = 3
 _NORMAL = 1.959963984540054
 Floats = NDArray[np.float64]
@@ -30,12 +32,14 @@ GrowthKind = Literal["leaks", "settling", "once", "steady", "unclear"]
 
 
 class Growth(Struct, frozen=True):
-    """Private memory of workers over the requests that each has served, without the first quarter of them.
+    """Private memory of workers over the requests that each has served, without the first quarter
+    of them.
 
-    `kib_per_request` with its 95 % interval. leaks: it rises, and goes on as it did. settling: it rises, but ever more slowly. once: one
-    step explains it better than a line (a heap that grows in large chunks looks so until some of them were seen). steady: not even the
-    interval's upper end makes 1 %. unclear: none of these, look longer.
-    `base_kib` is the level where the second quarter begins, `requests` how many a worker served from there on.
+    `kib_per_request` with its 95 % interval. leaks: it rises, and goes on as it did. settling: it
+    rises, but ever more slowly. once: one step explains it better than a line (a heap that grows in
+    large chunks looks so until some of them were seen). steady: not even the interval's upper end
+    makes 1 %. unclear: none of these, look longer. `base_kib` is the level where the second quarter
+    begins, `requests` how many a worker served from there on.
     """
 
     kind: GrowthKind
@@ -47,9 +51,11 @@ class Growth(Struct, frozen=True):
     workers: int
 
     def max_requests(self, part: float) -> int | None:
-        """After how many requests a leaking worker should end so that it grows by at most `part` of its base; None where none leaks.
+        """After how many requests a leaking worker should end so that it grows by at most `part` of
+        its base; None where none leaks.
 
-        By the upper end of the interval; 1 at least. Raises ValueError: a part that is not positive.
+        By the upper end of the interval; 1 at least. Raises ValueError: a part that is not
+        positive.
         """
         if not part > 0.0:
             raise ValueError(f"a part of growth is positive, not {part}")
@@ -62,12 +68,14 @@ def growth(requests: ArrayLike, private_kib: ArrayLike) -> Growth:
 
 
 def growth_of(workers: Sequence[tuple[ArrayLike, ArrayLike]]) -> Growth:
-    """Growth of the workers of a pool: of each, requests served (ascending) and private KiB, 16 samples at least.
+    """Growth of the workers of a pool: of each, requests served (ascending) and private KiB, 16
+    samples at least.
 
-    A worker's slope is the median of the slopes between any two samples (Theil 1950; Sen, JASA 63, 1968). With three workers or more the
-    interval is Student's over workers, as they are independent; below, it is Sen's, which takes samples as independent: memory that
-    wanders by itself makes that one too narrow. Raises ValueError: too few samples, requests that do not ascend, memory that is not
-    positive.
+    A worker's slope is the median of the slopes between any two samples (Theil 1950; Sen, JASA 63,
+    1968). With three workers or more the interval is Student's over workers, as they are
+    independent; below, it is Sen's, which takes samples as independent: memory that wanders by
+    itself makes that one too narrow. Raises ValueError: too few samples, requests that do not
+    ascend, memory that is not positive.
     """
     seen = [_later(np.asarray(x, dtype=float), np.asarray(y, dtype=float)) for x, y in workers]
     if not seen:
@@ -135,7 +143,8 @@ def _by_sen(seen: Sequence[Worker]) -> tuple[float, float, float]:
 
 
 def _levels(x: Floats, y: Floats) -> Floats:
-    """Median memory about a third, and about both ends, of what is left: a twelfth of it to either side."""
+    """Median memory about a third, and about both ends, of what is left: a twelfth of it to either
+    side."""
     places = x[0] + (x[-1] - x[0]) * np.array([0.0, 1.0 / 3.0, 1.0])
     near = [np.abs(x - place) <= (x[-1] - x[0]) / 12.0 for place in places]
     return np.array([np.median(y[each]) if each.any() else np.interp(place, x, y) for each, place in zip(near, places, strict=True)])

@@ -1,4 +1,5 @@
-"""What idle workers cost: CPU per request over the size of the pool, at an equal number of requests in service."""
+"""What idle workers cost: CPU per request over the size of the pool, at an equal number of requests
+in service."""
 
 import math
 
@@ -13,10 +14,12 @@ ALPHA = 0.05
 
 
 class IdleCost(Struct, frozen=True):
-    """A request costs base x (1 + slope x ln(workers / busy)): `base` (the unit of what was fitted) where no worker is idle.
+    """A request costs base x (1 + slope x ln(workers / busy)): `base` (the unit of what was fitted)
+    where no worker is idle.
 
-    `error` is the standard error of `slope`, `low` and `high` its 95 % interval (Student's t, `sizes` measurements), None where two
-    measurements allow none. The form is ours: on one host it held within 1.3 % from 5 to 32 workers; it is no law.
+    `error` is the standard error of `slope`, `low` and `high` its 95 % interval (Student's t,
+    `sizes` measurements), None where two measurements allow none. The form is ours: on one host it
+    held within 1.3 % from 5 to 32 workers; it is no law.
     """
 
     slope: float
@@ -28,7 +31,8 @@ class IdleCost(Struct, frozen=True):
 
     @property
     def seen(self) -> bool:
-        """Whether idle workers certainly make a request dearer: the whole interval lies above 0. Without an interval it is not seen."""
+        """Whether idle workers certainly make a request dearer: the whole interval lies above 0.
+        Without an interval it is not seen."""
         return self.low is not None and self.low > 0.0
 
     @property
@@ -39,7 +43,8 @@ class IdleCost(Struct, frozen=True):
         return f"each doubling of the pool at equal load costs {100.0 * self.slope * math.log(2.0):.1f} % more per request"
 
     def factor(self, workers: int, busy: int) -> float:
-        """How many times as dear a request is with `busy` of `workers` in service as with none idle: 1 where no effect is seen."""
+        """How many times as dear a request is with `busy` of `workers` in service as with none
+        idle: 1 where no effect is seen."""
         return 1.0 + self.slope * math.log(workers / busy) if self.seen and workers > busy else 1.0
 
     def factors(self, workers: int) -> NDArray[np.float64]:
@@ -49,7 +54,8 @@ class IdleCost(Struct, frozen=True):
         return 1.0 + self.slope * np.log(workers / np.arange(1, workers + 1, dtype=float))
 
     def shifted(self, normal: float) -> "IdleCost":
-        """The slope moved by so many of its standard errors, but not below 0; as it is where no effect is seen."""
+        """The slope moved by so many of its standard errors, but not below 0; as it is where no
+        effect is seen."""
         if not self.seen or self.error is None:
             return self
         return replace(self, slope=max(0.0, self.slope + normal * self.error))
@@ -60,11 +66,13 @@ NO_IDLE = IdleCost(0.0)
 
 
 def fit_idle(workers: ArrayLike, busy: int, costs: ArrayLike, alpha: float = ALPHA) -> IdleCost:
-    """Least squares of cost = base (1 + slope ln(workers / busy)), both arrays of shape (n,), any unit, sizes may repeat.
+    """Least squares of cost = base (1 + slope ln(workers / busy)), both arrays of shape (n,), any
+    unit, sizes may repeat.
 
-    `costs` are CPU per request, or seconds per answer (1 / throughput): the former moves throughput only where the CPU is the limit. It is
-    a line in ln(workers / busy) with intercept `base`; the slope is a ratio of its coefficients, with the error by the delta method.
-    Raises ValueError: fewer than two different sizes, a size below `busy`, costs that are not positive and finite.
+    `costs` are CPU per request, or seconds per answer (1 / throughput): the former moves throughput
+    only where the CPU is the limit. It is a line in ln(workers / busy) with intercept `base`; the
+    slope is a ratio of its coefficients, with the error by the delta method. Raises ValueError:
+    fewer than two different sizes, a size below `busy`, costs that are not positive and finite.
     """
     sizes, cost = np.asarray(workers, dtype=float), np.asarray(costs, dtype=float)
     if sizes.ndim != 1 or sizes.shape != cost.shape or np.unique(sizes).size < 2:

@@ -1,4 +1,5 @@
-"""The knee of a throughput curve: from how many requests in service on more of them bring (next to) nothing."""
+"""The knee of a throughput curve: from how many requests in service on more of them bring (next to)
+nothing."""
 
 import math
 
@@ -10,7 +11,8 @@ SHARE = 0.97
 
 
 class Knee(Struct, frozen=True):
-    """The fewest requests in service that do: `share` of the best measured rate is what `rate_per_s` is, `known` how the rate is known.
+    """The fewest requests in service that do: `share` of the best measured rate is what
+    `rate_per_s` is, `known` how the rate is known.
 
     `rising` where it is the most that was measured: more of them may bring more.
     """
@@ -23,12 +25,14 @@ class Knee(Struct, frozen=True):
 
 
 def best_point(curve: Curve) -> CurvePoint:
-    """The highest measured rate; of equal ones that with the fewest in service. The best of many is best by luck as well."""
+    """The highest measured rate; of equal ones that with the fewest in service. The best of many is
+    best by luck as well."""
     return max(curve.points, key=lambda point: (point.rate_per_s, -point.busy))
 
 
 def knee(curve: Curve, share: float = SHARE) -> Knee:
-    """The smallest whole k whose rate is at least `share` of the best, on the lines between measured points as well.
+    """The smallest whole k whose rate is at least `share` of the best, on the lines between
+    measured points as well.
 
     Raises ValueError: a share outside (0, 1].
     """
@@ -40,10 +44,12 @@ def knee(curve: Curve, share: float = SHARE) -> Knee:
 
 
 def knee_within_intervals(curve: Curve) -> Knee | None:
-    """The smallest measured k whose rate cannot be told from the best at 95 %; None where the best has no interval.
+    """The smallest measured k whose rate cannot be told from the best at 95 %; None where the best
+    has no interval.
 
-    The interval of the difference of two logarithms is made from theirs (MOVER: Zou and Donner, Statistics in Medicine 27, 2008), the
-    points taken as independent. The best was chosen for being best, so this says "told apart" a little too often: confirm it.
+    The interval of the difference of two logarithms is made from theirs (MOVER: Zou and Donner,
+    Statistics in Medicine 27, 2008), the points taken as independent. The best was chosen for being
+    best, so this says "told apart" a little too often: confirm it.
     """
     best = best_point(curve)
     if best.low_per_s is None:

@@ -1,7 +1,8 @@
 """Memory of a pool: what is there once, and what each worker adds. KiB throughout.
 
-PSS, not RSS: a page that 32 workers share is in the RSS of each of them. A line through few small pools misses a large one (by 14 % from
-5 and 10 workers to 32), so `measured` says up to which size it was looked at.
+PSS, not RSS: a page that 32 workers share is in the RSS of each of them. A line through few small
+pools misses a large one (by 14 % from 5 and 10 workers to 32), so `measured` says up to which size
+it was looked at.
 """
 
 import math
@@ -14,13 +15,16 @@ from msgspec.structs import replace
 from phpdyno.model.runs.readings import PoolMemory
 
 HEAVY = 1.5
-"""A target whose worker has so many times the private memory of the lightest target's suggests a pool of its own."""
+"""A target whose worker has so many times the private memory of the lightest target's suggests a
+pool of its own."""
 
 
 class PoolCost(Struct, frozen=True):
-    """`once_kib`: master and all that workers share (code, opcache). `private_kib`: what each worker has for itself.
+    """`once_kib`: master and all that workers share (code, opcache). `private_kib`: what each
+    worker has for itself.
 
-    `measured`: the most workers that it was measured with. `miss`: largest relative error of the line at what it was fitted to.
+    `measured`: the most workers that it was measured with. `miss`: largest relative error of the
+    line at what it was fitted to.
     """
 
     once_kib: float
@@ -33,21 +37,25 @@ class PoolCost(Struct, frozen=True):
         return self.once_kib + self.private_kib * workers
 
     def most_workers(self, limit_kib: float, reserve_kib: float = 0.0) -> int:
-        """The most workers that fit under a limit of which `reserve_kib` is for others; 0 where not even one does.
+        """The most workers that fit under a limit of which `reserve_kib` is for others; 0 where not
+        even one does.
 
-        Raises ValueError: a limit that is not positive, a negative reserve, workers without private memory.
+        Raises ValueError: a limit that is not positive, a negative reserve, workers without private
+        memory.
         """
         if not (limit_kib > 0.0 and reserve_kib >= 0.0 and self.private_kib > 0.0):
             raise ValueError(f"no cap follows from {limit_kib} KiB less {reserve_kib} KiB at {self.private_kib} KiB for a worker")
         return max(0, math.floor((limit_kib - reserve_kib - self.once_kib) / self.private_kib + 1e-9))
 
     def worst(self, private_kib: float) -> "PoolCost":
-        """The same pool, each of its workers having served the heaviest target; never lighter than it is."""
+        """The same pool, each of its workers having served the heaviest target; never lighter than
+        it is."""
         return replace(self, private_kib=max(self.private_kib, private_kib))
 
 
 class Tenant(Struct, frozen=True):
-    """A pool that shares a limit with others: its name, what it costs, and its `pm.max_children`."""
+    """A pool that shares a limit with others: its name, what it costs, and its
+    `pm.max_children`."""
 
     name: str
     cost: PoolCost
@@ -55,7 +63,8 @@ class Tenant(Struct, frozen=True):
 
 
 class Sharing(Struct, frozen=True):
-    """Several pools under one limit, all full: `total_kib` of `room_kib`. `most`: workers of each, scaled down alike until they fit.
+    """Several pools under one limit, all full: `total_kib` of `room_kib`. `most`: workers of each,
+    scaled down alike until they fit.
 
     Empty where not even one worker of each fits.
     """
@@ -71,7 +80,8 @@ class Sharing(Struct, frozen=True):
 
 
 def cost_of(reading: PoolMemory) -> PoolCost:
-    """From one reading under load: workers' PSS and the master's, less the median worker's private memory times their number.
+    """From one reading under load: workers' PSS and the master's, less the median worker's private
+    memory times their number.
 
     Raises ValueError: no worker could be read, or some could not (what they hold is not known).
     """
@@ -84,9 +94,11 @@ def cost_of(reading: PoolMemory) -> PoolCost:
 
 
 def fit_cost(workers: Sequence[int], totals_kib: Sequence[float]) -> PoolCost:
-    """Least squares of total = once + private x workers, over pools of two sizes at least (totals with the master).
+    """Least squares of total = once + private x workers, over pools of two sizes at least (totals
+    with the master).
 
-    Raises ValueError: other lengths, one size only, sizes or totals that are not positive, or totals that do not grow with the workers.
+    Raises ValueError: other lengths, one size only, sizes or totals that are not positive, or
+    totals that do not grow with the workers.
     """
     sizes, totals = np.asarray(workers, dtype=float), np.asarray(totals_kib, dtype=float)
     if sizes.shape != totals.shape or np.unique(sizes).size < 2:
@@ -101,7 +113,8 @@ def fit_cost(workers: Sequence[int], totals_kib: Sequence[float]) -> PoolCost:
 
 
 def share(limit_kib: float, pools: Sequence[Tenant], reserve_kib: float = 0.0) -> Sharing:
-    """All of `pools` under one limit. Raises ValueError: no pools, one name twice, a pool without workers, no room at all."""
+    """All of `pools` under one limit. Raises ValueError: no pools, one name twice, a pool without
+    workers, no room at all."""
     names = [pool.name for pool in pools]
     room = limit_kib - reserve_kib
     if not pools or len(set(names)) < len(names) or any(pool.workers < 1 for pool in pools):
@@ -129,7 +142,8 @@ def share(limit_kib: float, pools: Sequence[Tenant], reserve_kib: float = 0.0) -
 
 
 def heavy_targets(private_kib: Mapping[str, float], factor: float = HEAVY) -> tuple[str, ...]:
-    """Targets whose workers hold `factor` times the lightest one's private memory or more, heaviest first.
+    """Targets whose workers hold `factor` times the lightest one's private memory or more, heaviest
+    first.
 
     Raises ValueError: memory that is not positive.
     """
@@ -141,10 +155,12 @@ def heavy_targets(private_kib: Mapping[str, float], factor: float = HEAVY) -> tu
 
 
 def apart_saves_kib(cost: PoolCost, heavy_kib: float, workers: int, heavy_workers: int, second_once_kib: float | None = None) -> float:
-    """What a pool of its own for heavy targets saves of a pool of which each worker serves them sooner or later; negative: it costs.
+    """What a pool of its own for heavy targets saves of a pool of which each worker serves them
+    sooner or later; negative: it costs.
 
-    Of `workers`, `heavy_workers` are set apart. `second_once_kib` is what the second pool shares among itself only (None: as the first;
-    0 under the same master, whose code and opcache both have). Raises ValueError: not 1 to workers - 1 of them apart.
+    Of `workers`, `heavy_workers` are set apart. `second_once_kib` is what the second pool shares
+    among itself only (None: as the first; 0 under the same master, whose code and opcache both
+    have). Raises ValueError: not 1 to workers - 1 of them apart.
     """
     if not 1 <= heavy_workers < workers:
         raise ValueError(f"of {workers} workers, 1 to {workers - 1} may be set apart, not {heavy_workers}")

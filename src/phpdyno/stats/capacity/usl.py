@@ -1,7 +1,8 @@
 """The Universal Scalability Law, as a summary of a throughput curve only.
 
-X(n) = rate n / (1 + sigma (n - 1) + kappa n (n - 1)) (Gunther, Guerrilla Capacity Planning, 2007). It has no kink where workers or cores
-run out, so it misses measured curves by tens of percent: nothing is decided by it, and its leave-one-out error is printed beside it.
+X(n) = rate n / (1 + sigma (n - 1) + kappa n (n - 1)) (Gunther, Guerrilla Capacity Planning, 2007).
+It has no kink where workers or cores run out, so it misses measured curves by tens of percent:
+nothing is decided by it, and its leave-one-out error is printed beside it.
 """
 
 import math
@@ -17,9 +18,11 @@ Floats = NDArray[np.float64]
 
 
 class Usl(Struct, frozen=True):
-    """`rate_per_s` of one request at a time, `sigma` contention and `kappa` crosstalk (both at least 0), fitted over `numbers`.
+    """`rate_per_s` of one request at a time, `sigma` contention and `kappa` crosstalk (both at
+    least 0), fitted over `numbers`.
 
-    `left_out[i]` is (predicted - measured) / measured of point i by the law fitted without it; empty with three points, which leave none.
+    `left_out[i]` is (predicted - measured) / measured of point i by the law fitted without it;
+    empty with three points, which leave none.
     """
 
     rate_per_s: float
@@ -34,7 +37,8 @@ class Usl(Struct, frozen=True):
 
     @property
     def peak(self) -> float | None:
-        """sqrt((1 - sigma) / kappa), the number of most throughput, at least 1; None where the law rises for ever."""
+        """sqrt((1 - sigma) / kappa), the number of most throughput, at least 1; None where the law
+        rises for ever."""
         if self.kappa == 0.0:
             return 1.0 if self.sigma >= 1.0 else None
         return max(1.0, math.sqrt(max(0.0, 1.0 - self.sigma) / self.kappa))
@@ -54,9 +58,11 @@ class Usl(Struct, frozen=True):
 
 
 def fit_usl(numbers: ArrayLike, rates_per_s: ArrayLike) -> Usl:
-    """Least squares of the relative errors, sigma and kappa not below 0; both arrays of shape (n,), in any order.
+    """Least squares of the relative errors, sigma and kappa not below 0; both arrays of shape (n,),
+    in any order.
 
-    Raises ValueError: fewer than three different numbers, numbers below 1, rates that are not positive and finite.
+    Raises ValueError: fewer than three different numbers, numbers below 1, rates that are not
+    positive and finite.
     """
     n, x = np.asarray(numbers, dtype=float), np.asarray(rates_per_s, dtype=float)
     if n.ndim != 1 or n.shape != x.shape or np.unique(n).size < LEAST_POINTS:
@@ -77,7 +83,8 @@ def _error(found: tuple[float, float, float], n: Floats, x: Floats, kept: NDArra
 
 
 def _fit(n: Floats, x: Floats) -> tuple[float, float, float]:
-    """1 / rate, sigma / rate, kappa / rate: n / X is linear in them. The best of the fits with none, either or both held at 0."""
+    """1 / rate, sigma / rate, kappa / rate: n / X is linear in them. The best of the fits with
+    none, either or both held at 0."""
     free = ([0, 1, 2], [0, 1], [0, 2], [0])
     found = [fitted for columns in free if (fitted := _descend(n, x, columns)) is not None]
     best = min(found, key=lambda each: _squares(each, n, x))

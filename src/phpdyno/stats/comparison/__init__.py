@@ -1,1 +1,2 @@
-"""Statistics of a comparison: one block's estimate, the anytime-valid interval over blocks, the verdict."""
+"""Statistics of a comparison: one block's estimate, the anytime-valid interval over blocks, the
+verdict."""

@@ -10,11 +10,13 @@ LEAST_GROUPS = 8
 """Fewer slots of a length than this say too little about it."""
 
 NEAR_BEST = 1.15
-"""A variance estimated from a few dozen groups scatters by more than this; within it the shorter slot wins, as it follows slow noise."""
+"""A variance estimated from a few dozen groups scatters by more than this; within it the shorter
+slot wins, as it follows slow noise."""
 
 
 class AllanEstimate(Struct, frozen=True):
-    """One slot length, in base slots of the trace: Allan deviation of the log cost, and how many slots of this length it rests on."""
+    """One slot length, in base slots of the trace: Allan deviation of the log cost, and how many
+    slots of this length it rests on."""
 
     length: int
     deviation: float
@@ -22,13 +24,17 @@ class AllanEstimate(Struct, frozen=True):
 
 
 def allan_deviations(costs: ArrayLike, expected: ArrayLike | None = None) -> list[AllanEstimate]:
-    """Allan deviation for slots of 1, 2, 4, ... base slots; `costs` (shape (n,)) are those of base slots that followed each other.
+    """Allan deviation for slots of 1, 2, 4, ... base slots; `costs` (shape (n,)) are those of base
+    slots that followed each other.
 
-    `expected` (same shape, any scale) is what each should have cost by what was asked in it, so that the mix is no noise.
+    `expected` (same shape, any scale) is what each should have cost by what was asked in it, so
+    that the mix is no noise.
 
-    sigma_A^2(L) = 1/2 <(ln y_{j+1} - ln y_j)^2>, y_j total cost over total expected of the j-th group of L base slots (Allan 1966, on
-    logarithms because effects are ratios). Groups that cost nothing (static files) are passed over, lengths with fewer than 8 groups left
-    out. Raises ValueError: fewer than 8 costs, one negative or not finite, different shapes, nothing that costs anything.
+    sigma_A^2(L) = 1/2 <(ln y_{j+1} - ln y_j)^2>, y_j total cost over total expected of the j-th
+    group of L base slots (Allan 1966, on logarithms because effects are ratios). Groups that cost
+    nothing (static files) are passed over, lengths with fewer than 8 groups left out. Raises
+    ValueError: fewer than 8 costs, one negative or not finite, different shapes, nothing that costs
+    anything.
     """
     trace: NDArray[np.float64] = np.asarray(costs, dtype=np.float64)
     wanted: NDArray[np.float64] = np.ones_like(trace) if expected is None else np.asarray(expected, dtype=np.float64)
@@ -49,12 +55,14 @@ def allan_deviations(costs: ArrayLike, expected: ArrayLike | None = None) -> lis
 
 
 def pair_cost(deviation: float, slot_s: float) -> float:
-    """Variance x time of a pair of adjacent slots: 2 sigma_A^2 times both slots' seconds. The less, the more a second buys."""
+    """Variance x time of a pair of adjacent slots: 2 sigma_A^2 times both slots' seconds. The less,
+    the more a second buys."""
     return 2.0 * deviation**2 * 2.0 * slot_s
 
 
 def best_length(costs_s: ArrayLike) -> int:
-    """Index of the slot length to use: the first whose variance x time is within 15 % of the least. Raises ValueError: none given."""
+    """Index of the slot length to use: the first whose variance x time is within 15 % of the least.
+    Raises ValueError: none given."""
     costs = np.asarray(costs_s, dtype=np.float64)
     if costs.size == 0:
         raise ValueError("no slot length to choose from")

@@ -1,4 +1,5 @@
-"""How long a block should be, and with which mixture, so that the margin is decided soonest within the budget."""
+"""How long a block should be, and with which mixture, so that the margin is decided soonest within
+the budget."""
 
 import math
 from collections.abc import Callable
@@ -15,10 +16,11 @@ SHARES_PER_DOUBLING = 2
 
 
 class Shape(Struct, frozen=True):
-    """A block as it will be: its length in seconds without starts, and the pairs that a typical treatment (the median one) gets.
+    """A block as it will be: its length in seconds without starts, and the pairs that a typical
+    treatment (the median one) gets.
 
-    Not the one with the fewest: requests that are several times as dear are of a treatment with a large effect, and the length of a block
-    that suits it would starve all others.
+    Not the one with the fewest: requests that are several times as dear are of a treatment with a
+    large effect, and the length of a block that suits it would starve all others.
     """
 
     block_s: float
@@ -28,9 +30,10 @@ class Shape(Struct, frozen=True):
 class Allocation(Struct, frozen=True):
     """What a block holds, and what follows from it.
 
-    `pairs` of a treatment as dear as the control, per block; `mixture` (g); `blocks` that fit in the budget. `decidable`: the smallest
-    effect (log ratio) that they find with 90 % power, None when none. `needed` blocks and `eta_s` seconds until the wanted effect is
-    found, None when never.
+    `pairs` of a treatment as dear as the control, per block; `mixture` (g); `blocks` that fit in
+    the budget. `decidable`: the smallest effect (log ratio) that they find with 90 % power, None
+    when none. `needed` blocks and `eta_s` seconds until the wanted effect is found, None when
+    never.
     """
 
     pairs: int
@@ -44,9 +47,11 @@ class Allocation(Struct, frozen=True):
 
 
 def resolution(blocks: int, alpha: float, mixture: float) -> float | None:
-    """Smallest effect in units of sigma_block that `blocks` blocks find with 90 % power; None while the interval is infinite.
+    """Smallest effect in units of sigma_block that `blocks` blocks find with 90 % power; None while
+    the interval is infinite.
 
-    The interval is as wide as the blocks happen to scatter, which few blocks know badly (`found_from`).
+    The interval is as wide as the blocks happen to scatter, which few blocks know badly
+    (`found_from`).
     """
     factor = half_width_factor(blocks, alpha, mixture)
     if factor is None:
@@ -56,7 +61,8 @@ def resolution(blocks: int, alpha: float, mixture: float) -> float | None:
 
 
 def blocks_for(effect: float, sigma_block: float, alpha: float, mixture: float) -> int | None:
-    """Least number of blocks that find `effect` (log ratio) with 90 % power; None beyond 100,000. Raises ValueError unless effect > 0."""
+    """Least number of blocks that find `effect` (log ratio) with 90 % power; None beyond 100,000.
+    Raises ValueError unless effect > 0."""
     if not effect > 0.0:
         raise ValueError(f"an effect to be found is above 0, not {effect}")
     low = least_blocks(alpha, mixture)
@@ -83,11 +89,12 @@ def allocate(
     least_pairs: int,
     most_block_s: float,
 ) -> Allocation:
-    """The block length and mixture that decide `effect` (log ratio) soonest; where the budget is too short for that, those that decide
-    the smallest effect within it.
+    """The block length and mixture that decide `effect` (log ratio) soonest; where the budget is
+    too short for that, those that decide the smallest effect within it.
 
-    `shape` says what a block of so many pairs comes to; it costs overhead_s more than it lasts. Long blocks average sigma_pair, only new
-    starts average sigma_start (Kalibera & Jones 2013, where the number of repetitions on each level follows from its variance and cost).
+    `shape` says what a block of so many pairs comes to; it costs overhead_s more than it lasts.
+    Long blocks average sigma_pair, only new starts average sigma_start (Kalibera & Jones 2013,
+    where the number of repetitions on each level follows from its variance and cost).
     """
     tried = []
     pairs = least_pairs

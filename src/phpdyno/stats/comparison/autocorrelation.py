@@ -1,4 +1,5 @@
-"""Whether consecutive blocks resemble each other, which would make the confidence sequence too narrow."""
+"""Whether consecutive blocks resemble each other, which would make the confidence sequence too
+narrow."""
 
 import math
 from collections.abc import Sequence
@@ -8,11 +9,13 @@ LEAST_VALUES = 10
 
 
 def lag_one(values: Sequence[float]) -> tuple[float, bool]:
-    """Lag-1 autocorrelation of values in the order of time, and whether it warrants a warning: r > 2 / sqrt(n) with n >= 10.
+    """Lag-1 autocorrelation of values in the order of time, and whether it warrants a warning: r >
+    2 / sqrt(n) with n >= 10.
 
-    2 / sqrt(n) bounds the usual 95 % band of an uncorrelated series (Bartlett). Below it nothing is to be warned of: where neighbours
-    differ more than others their mean scatters less than the interval allows for, which errs on the safe side. Equal or fewer than two
-    values give 0.0. Raises ValueError for a value that is not finite.
+    2 / sqrt(n) bounds the usual 95 % band of an uncorrelated series (Bartlett). Below it nothing is
+    to be warned of: where neighbours differ more than others their mean scatters less than the
+    interval allows for, which errs on the safe side. Equal or fewer than two values give 0.0.
+    Raises ValueError for a value that is not finite.
     """
     n = len(values)
     if not all(math.isfinite(value) for value in values):

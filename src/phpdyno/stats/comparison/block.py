@@ -1,4 +1,5 @@
-"""One block's estimate from its pairs: the block, not the pair, is the observation that the verdict rests on."""
+"""One block's estimate from its pairs: the block, not the pair, is the observation that the verdict
+rests on."""
 
 import numpy as np
 from msgspec import Struct
@@ -12,10 +13,12 @@ MAD_TO_SIGMA = 1.48
 
 
 class BlockEstimate(Struct, frozen=True):
-    """log(total control cost / total treatment cost) of one block, its clipped version, and the spread of its pairs.
+    """log(total control cost / total treatment cost) of one block, its clipped version, and the
+    spread of its pairs.
 
-    `pair_sigma` is the standard deviation (n - 1) of the pairs' log ratios, 0.0 for a single pair. `spread` / sqrt(pairs) is the standard
-    error of `log_ratio` by the delta method: in a mix of dear and cheap requests the dear ones weigh more in a ratio of totals.
+    `pair_sigma` is the standard deviation (n - 1) of the pairs' log ratios, 0.0 for a single pair.
+    `spread` / sqrt(pairs) is the standard error of `log_ratio` by the delta method: in a mix of
+    dear and cheap requests the dear ones weigh more in a ratio of totals.
     """
 
     log_ratio: float
@@ -26,11 +29,13 @@ class BlockEstimate(Struct, frozen=True):
 
 
 def estimate_block(control_ns: ArrayLike, treated_ns: ArrayLike) -> BlockEstimate:
-    """Estimate of a block from the cost of each slot; entry i of both arrays belongs to pair i (shape (pairs,), nanoseconds).
+    """Estimate of a block from the cost of each slot; entry i of both arrays belongs to pair i
+    (shape (pairs,), nanoseconds).
 
-    Every slot of a pair drives the same requests, so totals compare like with like. A slot may cost nothing (nothing but static files was
-    drawn): it counts in the totals, and has no ratio to clip. Raises ValueError: no pairs, different lengths, a cost that is negative
-    or not finite, a total of 0.
+    Every slot of a pair drives the same requests, so totals compare like with like. A slot may cost
+    nothing (nothing but static files was drawn): it counts in the totals, and has no ratio to clip.
+    Raises ValueError: no pairs, different lengths, a cost that is negative or not finite, a total
+    of 0.
     """
     control = _costs(control_ns, "control")
     treated = _costs(treated_ns, "treatment")
@@ -44,8 +49,9 @@ def estimate_block(control_ns: ArrayLike, treated_ns: ArrayLike) -> BlockEstimat
     ratios = np.zeros_like(control)
     ratios[both] = np.log(control[both] / treated[both])
     low, high = _clip_bounds(ratios[both])
-    # Only the dearer side of an outlying pair moves, down to the bound from its partner: swapping the arms then inverts the result,
-    # and a stalled slot loses its weight in the total as well as its ratio.
+    # Only the dearer side of an outlying pair moves, down to the bound from its partner: swapping
+    # the arms then inverts the result, and a stalled slot loses its weight in the total as well as
+    # its ratio.
     clipped_control, clipped_treated = control.copy(), treated.copy()
     above, below = both & (ratios > high), both & (ratios < low)
     clipped_control[above] = treated[above] * np.exp(high)

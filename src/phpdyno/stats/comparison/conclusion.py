@@ -1,4 +1,5 @@
-"""A treatment's verdict from its observations: what the runner writes, and what a report computes for a run that was cut short."""
+"""A treatment's verdict from its observations: what the runner writes, and what a report computes
+for a run that was cut short."""
 
 import math
 from collections.abc import Sequence
@@ -24,11 +25,14 @@ def conclude(
     proofs: tuple[ProofOutcome, ...] = (),
     warnings: tuple[str, ...] = (),
 ) -> Verdict:
-    """Verdict over the observations of `treatment` that count, in the order given (the order of time, for the autocorrelation).
+    """Verdict over the observations of `treatment` that count, in the order given (the order of
+    time, for the autocorrelation).
 
-    Excluded observations and other treatments' are left out; without any block: inconclusive and no effect. `mixture` is the g of the
-    confidence sequence (None: the default). A saving of CPU for which the whole stack pays more is not relevant but `spent elsewhere`. Its
-    own warnings (clipping, correlated blocks) are added to `warnings`. Raises ValueError as `effect_of` and `judge` do.
+    Excluded observations and other treatments' are left out; without any block: inconclusive and no
+    effect. `mixture` is the g of the confidence sequence (None: the default). A saving of CPU for
+    which the whole stack pays more is not relevant but `spent elsewhere`. Its own warnings
+    (clipping, correlated blocks) are added to `warnings`. Raises ValueError as `effect_of` and
+    `judge` do.
     """
     counted = [seen for seen in observations if seen.treatment == treatment and not seen.excluded]
     if not counted:
@@ -53,7 +57,8 @@ def conclude(
 
 
 def sensitivity_warnings(values: Sequence[float], clipped: Sequence[float], margin: float) -> tuple[str, ...]:
-    """What casts doubt on an effect: clipping moves it by more than the margin (a margin of 0 skips this), or blocks resemble the next."""
+    """What casts doubt on an effect: clipping moves it by more than the margin (a margin of 0 skips
+    this), or blocks resemble the next."""
     warnings = []
     shift = abs(math.fsum(clipped) / len(clipped) - math.fsum(values) / len(values))
     if margin > 0.0 and shift > margin_log(margin):

@@ -11,10 +11,12 @@ _LARGEST_LOG = 700.0
 
 
 def judge(interval: Interval, margin: float) -> tuple[VerdictKind, Relevance]:
-    """Verdict and relevance of an interval of log ratios; a positive log ratio means that the treatment is cheaper.
+    """Verdict and relevance of an interval of log ratios; a positive log ratio means that the
+    treatment is cheaper.
 
-    The margin, a fraction m, stands for the log ratios +-log(1 + m). Outside 0: improved or regressed. Holding 0 and strictly inside the
-    margin: equivalent, which a margin of 0 never gives. Else, or while infinite: inconclusive. Raises ValueError: a margin below 0.
+    The margin, a fraction m, stands for the log ratios +-log(1 + m). Outside 0: improved or
+    regressed. Holding 0 and strictly inside the margin: equivalent, which a margin of 0 never
+    gives. Else, or while infinite: inconclusive. Raises ValueError: a margin below 0.
     """
     bound = margin_log(margin)
     low, high = interval.low, interval.high
@@ -30,16 +32,19 @@ def judge(interval: Interval, margin: float) -> tuple[VerdictKind, Relevance]:
 
 
 def decided(kind: VerdictKind, relevance: Relevance) -> bool:
-    """Whether more blocks could teach nothing: equivalent, invalid, or a direction whose relevance is settled."""
+    """Whether more blocks could teach nothing: equivalent, invalid, or a direction whose relevance
+    is settled."""
     if kind in {"improved", "regressed"}:
         return relevance in {"relevant", "not relevant", "spent elsewhere"}
     return kind in {"equivalent", "invalid"}
 
 
 def effect_of(values: Sequence[float], clipped: Sequence[float], alpha: float, mixture: float = MIXTURE) -> Effect:
-    """Effect from one log ratio per block, and from its clipped version, as ratios of control to treatment cost.
+    """Effect from one log ratio per block, and from its clipped version, as ratios of control to
+    treatment cost.
 
-    Raises ValueError: no values, values that are not finite, different lengths, alpha outside (0, 1).
+    Raises ValueError: no values, values that are not finite, different lengths, alpha outside (0,
+    1).
     """
     if len(values) != len(clipped):
         raise ValueError(f"every block needs its clipped log ratio: {len(values)} and {len(clipped)}")
@@ -59,7 +64,8 @@ def effect_of(values: Sequence[float], clipped: Sequence[float], alpha: float, m
 
 
 def margin_log(margin: float) -> float:
-    """log(1 + margin), the margin on the scale of log ratios. Raises ValueError unless the margin is finite and >= 0."""
+    """log(1 + margin), the margin on the scale of log ratios. Raises ValueError unless the margin
+    is finite and >= 0."""
     if not (margin >= 0.0 and math.isfinite(margin)):
         raise ValueError(f"a relevance margin is a fraction of at least 0, not {margin}")
     return math.log1p(margin)

@@ -18,28 +18,33 @@ LEAST_AA_BLOCKS = 2
 
 
 class Noise(Struct, frozen=True):
-    """`sigma_pair`: standard deviation of one pair's log ratio within a block. `sigma_start`: of what one instance draws at its start."""
+    """`sigma_pair`: standard deviation of one pair's log ratio within a block. `sigma_start`: of
+    what one instance draws at its start."""
 
     sigma_pair: float
     sigma_start: float
 
     def of_block(self, pairs: float) -> float:
-        """Standard deviation of a block's log ratio: sqrt(sigma_pair^2 / pairs + 2 sigma_start^2), two instances having started."""
+        """Standard deviation of a block's log ratio: sqrt(sigma_pair^2 / pairs + 2 sigma_start^2),
+        two instances having started."""
         return math.sqrt(self.sigma_pair**2 / pairs + 2.0 * self.sigma_start**2)
 
 
 def telling(aa: Sequence[Observation]) -> Sequence[Observation]:
-    """The A/A blocks that say what the noise is: those that count; all of them where fewer than two do."""
+    """The A/A blocks that say what the noise is: those that count; all of them where fewer than two
+    do."""
     counted = [each for each in aa if not each.excluded]
     return counted if len(counted) >= LEAST_AA_BLOCKS else aa
 
 
 def estimate_noise(log_ratios: Sequence[float], pair_sigmas: Sequence[float], pairs: Sequence[int]) -> Noise:
-    """From A/A blocks: their log ratios, the standard deviation of the pairs in each, and the number of pairs in each.
+    """From A/A blocks: their log ratios, the standard deviation of the pairs in each, and the
+    number of pairs in each.
 
-    sigma_pair is pooled over the blocks. The expected log ratio of A/A is 0, so each block's square less sigma_pair^2 / pairs estimates
-    2 sigma_start^2; the mean of these is shrunk towards the prior (0.5 %, worth 4 blocks) and is never below a quarter of its variance.
-    Raises ValueError: no blocks, different lengths, a block without pairs.
+    sigma_pair is pooled over the blocks. The expected log ratio of A/A is 0, so each block's square
+    less sigma_pair^2 / pairs estimates 2 sigma_start^2; the mean of these is shrunk towards the
+    prior (0.5 %, worth 4 blocks) and is never below a quarter of its variance. Raises ValueError:
+    no blocks, different lengths, a block without pairs.
     """
     if not log_ratios or not len(log_ratios) == len(pair_sigmas) == len(pairs):
         raise ValueError("noise needs one log ratio, one pair sigma and one number of pairs per A/A block")

@@ -1,4 +1,5 @@
-"""The anytime-valid t confidence sequence: an interval for a mean that stays valid however often it is looked at."""
+"""The anytime-valid t confidence sequence: an interval for a mean that stays valid however often it
+is looked at."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -6,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 MIXTURE = 0.25
-"""Prior variance of the standardised effect (g). At 0.25 about 34 blocks decide an effect of half a standard deviation."""
+"""Prior variance of the standardised effect (g). At 0.25 about 34 blocks decide an effect of half a
+standard deviation."""
 
 
 class Interval(Struct, frozen=True):
-    """A mean with its interval, in the unit of the values; `low` and `high` are None while the interval is infinite.
+    """A mean with its interval, in the unit of the values; `low` and `high` are None while the
+    interval is infinite.
 
     `sd` is the sample standard deviation (n - 1), 0.0 for a single value.
     """
@@ -23,11 +26,13 @@ class Interval(Struct, frozen=True):
 
 
 def confidence_sequence(values: Iterable[float], alpha: float, g: float = MIXTURE) -> Interval:
-    """Interval for the mean of `values` that holds at every n at once with probability >= 1 - alpha.
+    """Interval for the mean of `values` that holds at every n at once with probability >= 1 -
+    alpha.
 
-    Scale-invariant Gaussian mixture for normal observations of unknown variance (Wang & Ramdas, arXiv 2310.03722). Equal values give an
-    interval of no width once n reaches `least_blocks`. The order of the values does not matter. Raises ValueError: no values, a value
-    that is not finite, alpha outside (0, 1), g <= 0.
+    Scale-invariant Gaussian mixture for normal observations of unknown variance (Wang & Ramdas,
+    arXiv 2310.03722). Equal values give an interval of no width once n reaches `least_blocks`. The
+    order of the values does not matter. Raises ValueError: no values, a value that is not finite,
+    alpha outside (0, 1), g <= 0.
     """
     held = [float(value) for value in values]
     if not held:
@@ -45,16 +50,19 @@ def confidence_sequence(values: Iterable[float], alpha: float, g: float = MIXTUR
 
 
 def contrast(first: Mapping[int, float], second: Mapping[int, float], alpha: float, g: float = MIXTURE) -> Interval | None:
-    """The interval of how far `first` is ahead of `second`, both log ratios by block, over the blocks that they share: what the control did
-    in a block cancels out. None where they share none; raises ValueError as `confidence_sequence` does."""
+    """The interval of how far `first` is ahead of `second`, both log ratios by block, over the
+    blocks that they share: what the control did in a block cancels out. None where they share none;
+    raises ValueError as `confidence_sequence` does."""
     shared = sorted(first.keys() & second.keys())
     return confidence_sequence([first[block] - second[block] for block in shared], alpha, g) if shared else None
 
 
 def half_width_factor(n: int, alpha: float, g: float = MIXTURE) -> float | None:
-    """Half-width of the interval at n values, in sample standard deviations; None while it is infinite.
+    """Half-width of the interval at n values, in sample standard deviations; None while it is
+    infinite.
 
-    With u = t^2 / (n - 1), the Bayes factor (1 + ng)^(-1/2) * [(1 + u) / (1 + u / (1 + ng))]^(n/2) set to 1 / alpha and solved for u.
+    With u = t^2 / (n - 1), the Bayes factor (1 + ng)^(-1/2) * [(1 + u) / (1 + u / (1 + ng))]^(n/2)
+    set to 1 / alpha and solved for u.
     """
     _check(alpha, g)
     if n < 2 or not _is_finite(n, alpha, g):

@@ -1,8 +1,10 @@
-"""What a factorial design says of each factor: every row informs every factor, whatever the interactions of two are.
+"""What a factorial design says of each factor: every row informs every factor, whatever the
+interactions of two are.
 
-A row's log ratio in a block is level of the block + effects of what is on + the row's own draw, and the control is one row more, whose
-log ratio is 0 and which has drawn, too. The difference of two mirror rows of one block holds neither the level nor any interaction of two
-factors; their mean holds the interactions and no main effect (Box and Wilson 1951; Box, Hunter and Hunter, ch. 12).
+A row's log ratio in a block is level of the block + effects of what is on + the row's own draw, and
+the control is one row more, whose log ratio is 0 and which has drawn, too. The difference of two
+mirror rows of one block holds neither the level nor any interaction of two factors; their mean
+holds the interactions and no main effect (Box and Wilson 1951; Box, Hunter and Hunter, ch. 12).
 """
 
 import math
@@ -23,7 +25,8 @@ _TINY = 1e-9
 
 
 class RowReading(Struct, frozen=True):
-    """One row against the control within one block: its log ratio (positive: better than the control) from so many pairs.
+    """One row against the control within one block: its log ratio (positive: better than the
+    control) from so many pairs.
 
     `row` is the row's index in the design. Blocks of different batches have different numbers.
     """
@@ -43,7 +46,8 @@ class EffectEstimate(Struct, frozen=True):
 
 
 class LevelEffect(Struct, frozen=True):
-    """What a factor at a level does against the control's, averaged over what the others are at. None: cannot be told."""
+    """What a factor at a level does against the control's, averaged over what the others are at.
+    None: cannot be told."""
 
     factor: int
     level: int
@@ -51,10 +55,11 @@ class LevelEffect(Struct, frozen=True):
 
 
 class Interaction(Struct, frozen=True):
-    """What two factors do together beyond the sum of what each does alone, averaged over what the others are at.
+    """What two factors do together beyond the sum of what each does alone, averaged over what the
+    others are at.
 
-    `mixed_with`: other pairs whose interaction is contained in this estimate, with the factor that it has there (1 or -1: cannot be told
-    apart). None: cannot be told at all.
+    `mixed_with`: other pairs whose interaction is contained in this estimate, with the factor that
+    it has there (1 or -1: cannot be told apart). None: cannot be told at all.
     """
 
     factors: tuple[int, int]
@@ -63,10 +68,12 @@ class Interaction(Struct, frozen=True):
 
 
 class Screened(Struct, frozen=True):
-    """All effects. The intervals of the main effects hold together with probability 1 - alpha, those of the interactions likewise.
+    """All effects. The intervals of the main effects hold together with probability 1 - alpha,
+    those of the interactions likewise.
 
-    `sigma` is the standard deviation of a row's own draw as the replicates show it, over that of the calibration; `freedom` its degrees of
-    freedom. `unused` rows had no mirror row in any block, so they say nothing here.
+    `sigma` is the standard deviation of a row's own draw as the replicates show it, over that of
+    the calibration; `freedom` its degrees of freedom. `unused` rows had no mirror row in any block,
+    so they say nothing here.
     """
 
     mains: tuple[LevelEffect, ...]
@@ -79,8 +86,9 @@ class Screened(Struct, frozen=True):
 def screen(design: Design, readings: Sequence[RowReading], noise: Noise, alpha: float) -> Screened:
     """Effects of all factors from the readings of a design's rows.
 
-    `noise` says how precise the readings are relative to each other; how precise they are at all is estimated from what each row's blocks
-    differ by. Raises ValueError: no readings, one that is not finite or of no row, a row twice in a block, alpha outside (0, 1), no noise.
+    `noise` says how precise the readings are relative to each other; how precise they are at all is
+    estimated from what each row's blocks differ by. Raises ValueError: no readings, one that is not
+    finite or of no row, a row twice in a block, alpha outside (0, 1), no noise.
     """
     _check(design, readings, alpha)
     if not noise.sigma_start > 0.0:
@@ -97,7 +105,7 @@ def screen(design: Design, readings: Sequence[RowReading], noise: Noise, alpha: 
     return Screened(mains, _interactions(design, held, alpha, freedom, spread), spread, freedom, unused)
 
 
-# ---- the readings ---------------------------------------------------------------------------------
+# ---- the readings -------------------------------------------------------------------------------
 
 
 class _Held(Struct, frozen=True):
@@ -108,7 +116,8 @@ class _Held(Struct, frozen=True):
 
 
 def _with_control(readings: Sequence[RowReading], noise: Noise) -> list[_Held]:
-    """The readings and, in each block, the control's own: 0, of which only the draw at its start is uncertain."""
+    """The readings and, in each block, the control's own: 0, of which only the draw at its start is
+    uncertain."""
     start = noise.sigma_start**2
     held = [_Held(each.row, each.block, each.log_ratio, start + noise.sigma_pair**2 / each.pairs) for each in readings]
     return held + [_Held(CONTROL, block, 0.0, start) for block in sorted({each.block for each in readings})]
@@ -128,7 +137,8 @@ def _check(design: Design, readings: Sequence[RowReading], alpha: float) -> None
 
 
 def _scale(held: Sequence[_Held]) -> tuple[float | None, int]:
-    """Variance relative to the expected one, from what is left when each row and each block has its own level; degrees of freedom."""
+    """Variance relative to the expected one, from what is left when each row and each block has its
+    own level; degrees of freedom."""
     rows, blocks = sorted({each.row for each in held}), sorted({each.block for each in held})
     design = np.zeros((len(held), len(rows) + len(blocks)))
     for place, each in enumerate(held):
@@ -144,11 +154,12 @@ def _scale(held: Sequence[_Held]) -> tuple[float | None, int]:
     return float(left @ left) / freedom, freedom
 
 
-# ---- main effects ---------------------------------------------------------------------------------
+# ---- main effects -------------------------------------------------------------------------------
 
 
 def _mirrored(design: Design, held: Sequence[_Held]) -> dict[tuple[int, int], tuple[int, _Held, _Held]]:
-    """(row, block) of every reading whose mirror row was read in the same block: number of its pair, the pair's first and second."""
+    """(row, block) of every reading whose mirror row was read in the same block: number of its
+    pair, the pair's first and second."""
     by = {(each.row, each.block): each for each in held}
     found = {}
     for number, (one, other) in enumerate(design.mirrors):
@@ -164,7 +175,8 @@ def _pairs(design: Design, held: Sequence[_Held]) -> list[tuple[int, _Held, _Hel
 
 
 def _mains(design: Design, held: Sequence[_Held]) -> list[tuple[float, float] | None]:
-    """Value and variance (on the scale of the calibration) of each level's effect; None where it cannot be told."""
+    """Value and variance (on the scale of the calibration) of each level's effect; None where it
+    cannot be told."""
     wanted = sum(design.factors)
     if design.mirrors:
         pairs = _pairs(design, held)
@@ -181,7 +193,8 @@ def _mains(design: Design, held: Sequence[_Held]) -> list[tuple[float, float] | 
 
 
 def _covariance(pairs: Sequence[tuple[int, _Held, _Held]]) -> NDArray[np.float64]:
-    """The covariance of the pairs' differences: those of one block whose second row is the control share its draw."""
+    """The covariance of the pairs' differences: those of one block whose second row is the control
+    share its draw."""
     made = np.diag([one.variance + other.variance for _, one, other in pairs])
     sharing = [(place, other) for place, (_, _, other) in enumerate(pairs) if other.row == CONTROL]
     for (here, one), (there, other) in permutations(sharing, 2):
@@ -193,7 +206,8 @@ def _covariance(pairs: Sequence[tuple[int, _Held, _Held]]) -> NDArray[np.float64
 def _solved(
     columns: NDArray[np.float64], values: NDArray[np.float64], covariance: NDArray[np.float64], wanted: int
 ) -> list[tuple[float, float] | None]:
-    """Generalised least squares: value and variance of the first `wanted` coefficients; None for those that others can stand in for."""
+    """Generalised least squares: value and variance of the first `wanted` coefficients; None for
+    those that others can stand in for."""
     if not len(values):
         return [None] * wanted
     root = np.linalg.cholesky(covariance)
@@ -205,11 +219,12 @@ def _solved(
     return [(float(solution[k]), float(variance[k])) if told[k] > 1.0 - _TINY else None for k in range(wanted)]
 
 
-# ---- interactions ---------------------------------------------------------------------------------
+# ---- interactions -------------------------------------------------------------------------------
 
 
 def _interactions(design: Design, held: Sequence[_Held], alpha: float, freedom: int, spread: float | None) -> tuple[Interaction, ...]:
-    """Each interaction from the means of mirror rows, less the level of their block and what the levels of a factor differ by.
+    """Each interaction from the means of mirror rows, less the level of their block and what the
+    levels of a factor differ by.
 
     Not weighted: with weights, interactions that a design keeps apart would leak into each other.
     """
@@ -245,7 +260,8 @@ def _mixed(number: int, couples: Sequence[tuple[int, int]], shares: NDArray[np.f
 
 
 def _levels(design: Design, pairs: Sequence[tuple[int, _Held, _Held]]) -> NDArray[np.float64]:
-    """What the means of mirror rows hold besides interactions: the level of each block; half of what a factor does, by the level it has."""
+    """What the means of mirror rows hold besides interactions: the level of each block; half of
+    what a factor does, by the level it has."""
     blocks = sorted({one.block for _, one, _ in pairs})
     found = []
     for _, one, other in pairs:
@@ -260,7 +276,7 @@ def _without(nuisance: NDArray[np.float64], values: NDArray[np.float64]) -> NDAr
     return left
 
 
-# ---- intervals ------------------------------------------------------------------------------------
+# ---- intervals ----------------------------------------------------------------------------------
 
 
 def _reach(alpha: float, number: int, freedom: int, spread: float | None) -> float | None:

@@ -1,7 +1,8 @@
-"""Two-level fractional factorial designs of few rows: a Hadamard matrix folded over, so that no main effect is mixed with an interaction.
+"""Two-level fractional factorial designs of few rows: a Hadamard matrix folded over, so that no
+main effect is mixed with an interaction.
 
-2n rows hold n factors at resolution IV, and fewer rows cannot (Webb 1968). The matrices are Paley's (1933), as in Plackett and Burman
-(1946), and Sylvester's by doubling.
+2n rows hold n factors at resolution IV, and fewer rows cannot (Webb 1968). The matrices are Paley's
+(1933), as in Plackett and Burman (1946), and Sylvester's by doubling.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 ORDERS = (1, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48)
 CONTROL = -1
-"""Stands for the control where a row's number does: a row whose factors are all off is the control of every comparison and no arm."""
+"""Stands for the control where a row's number does: a row whose factors are all off is the control
+of every comparison and no arm."""
 
 Levels = tuple[int, ...]
 """One row: the level of each factor, 0 being the control's."""
@@ -22,9 +24,11 @@ Levels = tuple[int, ...]
 class Design(Struct, frozen=True):
     """Rows to measure against the control, and what they can tell apart.
 
-    `factors[k]` is the number of factor k's levels besides the control's. `mirrors` pairs rows (by their index, -1 is the control) of which
-    one has on what the other has off; empty at resolution III. `resolution` 3: main effects are mixed with two-way interactions; 4: they
-    are not, but interactions are mixed with each other; 5: interactions are apart, too, where every factor has one level.
+    `factors[k]` is the number of factor k's levels besides the control's. `mirrors` pairs rows (by
+    their index, -1 is the control) of which one has on what the other has off; empty at resolution
+    III. `resolution` 3: main effects are mixed with two-way interactions; 4: they are not, but
+    interactions are mixed with each other; 5: interactions are apart, too, where every factor has
+    one level.
     """
 
     factors: tuple[int, ...]
@@ -38,10 +42,12 @@ class Design(Struct, frozen=True):
 
 
 def design_for(factors: Sequence[int], most_rows: int) -> Design:
-    """The design of the highest resolution with `most_rows` rows or fewer; of several, that with fewest rows.
+    """The design of the highest resolution with `most_rows` rows or fewer; of several, that with
+    fewest rows.
 
-    A factor with several levels is on with each of them in turn, in every combination that the others are in, as nearly as can be.
-    Raises ValueError: no factor, a factor without a level, more than can be told apart in `most_rows` rows.
+    A factor with several levels is on with each of them in turn, in every combination that the
+    others are in, as nearly as can be. Raises ValueError: no factor, a factor without a level, more
+    than can be told apart in `most_rows` rows.
     """
     made = designs(factors)
     fitting = [each for each in made if len(each.rows) <= most_rows]
@@ -52,7 +58,8 @@ def design_for(factors: Sequence[int], most_rows: int) -> Design:
 
 
 def least_rows(factors: Sequence[int], resolution: int = 3) -> int:
-    """The fewest rows that a design of this resolution or a higher one has. Raises ValueError: as `design_for`, or no such design."""
+    """The fewest rows that a design of this resolution or a higher one has. Raises ValueError: as
+    `design_for`, or no such design."""
     fitting = [len(each.rows) for each in designs(factors) if each.resolution >= resolution]
     if not fitting:
         raise ValueError(f"there is no design of resolution {resolution} for {len(factors)} factors")
@@ -60,14 +67,16 @@ def least_rows(factors: Sequence[int], resolution: int = 3) -> int:
 
 
 def designs(factors: Sequence[int]) -> tuple[Design, ...]:
-    """All designs for these factors. Raises ValueError: no factor, a factor without a level, too many."""
+    """All designs for these factors. Raises ValueError: no factor, a factor without a level, too
+    many."""
     if not factors or min(factors) < 1:
         raise ValueError("a design needs factors, each with a level besides the control's")
     return _made(tuple(factors))
 
 
 def hadamard(order: int) -> NDArray[np.int64]:
-    """A matrix of 1 and -1 with orthogonal columns, its first row and column all 1. Raises ValueError: an order that is not made here."""
+    """A matrix of 1 and -1 with orthogonal columns, its first row and column all 1. Raises
+    ValueError: an order that is not made here."""
     if order not in ORDERS:
         raise ValueError(f"no Hadamard matrix of order {order} is made here")
     if order == 1:
@@ -83,7 +92,7 @@ def on(levels: Levels) -> tuple[int, ...]:
     return tuple(1 if level else -1 for level in levels)
 
 
-# ---- how a design is made -------------------------------------------------------------------------
+# ---- how a design is made -----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -108,9 +117,11 @@ def _paley(prime: int) -> NDArray[np.int64]:
 
 
 def _apart(order: int) -> list[int]:
-    """Columns of a doubled matrix of which no two pairs have the same product, so that their interactions are apart.
+    """Columns of a doubled matrix of which no two pairs have the same product, so that their
+    interactions are apart.
 
-    Column i times column j is column i xor j: the greedy choice, which is the largest there is up to order 32.
+    Column i times column j is column i xor j: the greedy choice, which is the largest there is up
+    to order 32.
     """
     if order & (order - 1):
         return []
@@ -134,7 +145,8 @@ def _folded(factors: tuple[int, ...], order: int) -> Design | None:
     columns = apart if clear else list(range(order))
     matrix = hadamard(order)[:, columns[:wanted]]
     upper, lower = _rows(matrix, factors), _rows(-matrix, factors)
-    # The first row is all on; its mirror image is the control, as others' are where few factors have many levels.
+    # The first row is all on; its mirror image is the control, as others' are where few factors
+    # have many levels.
     rows: list[Levels] = []
     mirrors = []
     for pair in zip(upper, lower, strict=True):
@@ -159,7 +171,8 @@ def _plain(factors: tuple[int, ...], order: int) -> Design | None:
 
 
 def _rows(matrix: NDArray[np.int64], factors: tuple[int, ...]) -> list[Levels]:
-    """Signs to levels. A factor's first column says whether it is on, the products of that one with its others which level it has then."""
+    """Signs to levels. A factor's first column says whether it is on, the products of that one with
+    its others which level it has then."""
     starts = np.cumsum((0, *factors))
     made: list[Levels] = []
     for signs in matrix:
@@ -173,12 +186,14 @@ def _rows(matrix: NDArray[np.int64], factors: tuple[int, ...]) -> list[Levels]:
 
 
 def indicators(factors: Sequence[int], levels: Levels) -> list[int]:
-    """One number for each level of each factor besides the control's: 1 where the row has it, else 0."""
+    """One number for each level of each factor besides the control's: 1 where the row has it, else
+    0."""
     return [int(level == each) for level, count in zip(levels, factors, strict=True) for each in range(1, count + 1)]
 
 
 def odd_columns(design: Design) -> NDArray[np.float64]:
-    """One row per mirror pair: the indicators of its first less those of its second; what their difference is regressed on."""
+    """One row per mirror pair: the indicators of its first less those of its second; what their
+    difference is regressed on."""
     pairs = [[indicators(design.factors, design.row(index)) for index in pair] for pair in design.mirrors]
     return np.array([np.subtract(one, other) for one, other in pairs], dtype=np.float64)
 

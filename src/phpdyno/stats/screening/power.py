@@ -14,12 +14,14 @@ MOST_FREEDOM = 120
 
 
 def deviation(design: Design, noise: Noise, pairs: float, blocks: int) -> float:
-    """Standard error of a main effect of one level that `blocks` blocks of `pairs` pairs per row give, the greatest of all factors'."""
+    """Standard error of a main effect of one level that `blocks` blocks of `pairs` pairs per row
+    give, the greatest of all factors'."""
     return math.sqrt((noise.sigma_start**2 + noise.sigma_pair**2 / pairs) * _part(design) / blocks)
 
 
 def resolvable(design: Design, noise: Noise, pairs: float, blocks: int, alpha: float) -> float | None:
-    """Smallest effect (log ratio) of a factor that a screening finds with 90 % power; None below two blocks."""
+    """Smallest effect (log ratio) of a factor that a screening finds with 90 % power; None below
+    two blocks."""
     freedom = len(design.rows) * (blocks - 1)
     if freedom < 1:
         return None

@@ -1,8 +1,10 @@
 """A race of arms: which have left, which are still in it, and who has won, however often one looks.
 
-Two arms are compared within blocks: the difference of their log ratios with the control, in which the control's own draw cancels. Each
-pair of arms has a confidence sequence of its own, so with probability 1 - alpha they all hold at all times, and no arm leaves wrongly.
-Racing: Maron and Moore (1997); by sequences that hold at any time: Howard and others (2021), here Wang and Ramdas (2310.03722).
+Two arms are compared within blocks: the difference of their log ratios with the control, in which
+the control's own draw cancels. Each pair of arms has a confidence sequence of its own, so with
+probability 1 - alpha they all hold at all times, and no arm leaves wrongly. Racing: Maron and Moore
+(1997); by sequences that hold at any time: Howard and others (2021), here Wang and Ramdas
+(2310.03722).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +17,15 @@ from phpdyno.stats.comparison.judge import margin_log
 from phpdyno.stats.comparison.sequence import MIXTURE, Interval, contrast, least_blocks
 
 CONTROL = ""
-"""The control's name in a race: it takes part with a log ratio of 0 in every block, and changes nothing, so it is the simplest of all."""
+"""The control's name in a race: it takes part with a log ratio of 0 in every block, and changes
+nothing, so it is the simplest of all."""
 
 RaceEnd = Literal["one left", "all within the margin", "open"]
 
 
 class RacingArm(Struct, frozen=True):
-    """An arm in the race. `parts`: how many things it changes; fewer are simpler. `log_ratios` by block, against the control."""
+    """An arm in the race. `parts`: how many things it changes; fewer are simpler. `log_ratios` by
+    block, against the control."""
 
     name: str
     parts: int
@@ -29,7 +33,8 @@ class RacingArm(Struct, frozen=True):
 
 
 class Departure(Struct, frozen=True):
-    """An arm that left: which one it is certain to be worse than, by how much (log ratio of the other less its own)."""
+    """An arm that left: which one it is certain to be worse than, by how much (log ratio of the
+    other less its own)."""
 
     name: str
     beaten_by: str
@@ -37,8 +42,9 @@ class Departure(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """A race as it stands. `left` are the arms still in it, best estimate first. There is a `winner` even while the race is open: the one
-    with the best estimate, which a confirmation on other instances has yet to bear out."""
+    """A race as it stands. `left` are the arms still in it, best estimate first. There is a
+    `winner` even while the race is open: the one with the best estimate, which a confirmation on
+    other instances has yet to bear out."""
 
     left: tuple[str, ...]
     departed: tuple[Departure, ...]
@@ -49,11 +55,13 @@ class Standing(Struct, frozen=True):
 def race(racers: Sequence[RacingArm], *, alpha: float, margin: float, mixture: float = MIXTURE, entered: int | None = None) -> Standing:
     """Who is left of `racers` and the control, by all blocks so far.
 
-    An arm leaves when it is certain to be worse than another by the margin (a fraction), or at all when the other is no less simple. The
-    race ends when one is left, or when all that are left are certain to differ by less than the margin: then the simplest has won, of
-    equally simple ones that with the best estimate. `racers` are those that left, with the blocks that they had, and those still in it; of
-    `entered` in all (None: no more than these), whoever was taken out for another reason included. Alpha is divided over all pairs of them.
-    Raises ValueError: a name twice or the control's, fewer entered than race, alpha outside (0, 1), a margin below 0.
+    An arm leaves when it is certain to be worse than another by the margin (a fraction), or at all
+    when the other is no less simple. The race ends when one is left, or when all that are left are
+    certain to differ by less than the margin: then the simplest has won, of equally simple ones
+    that with the best estimate. `racers` are those that left, with the blocks that they had, and
+    those still in it; of `entered` in all (None: no more than these), whoever was taken out for
+    another reason included. Alpha is divided over all pairs of them. Raises ValueError: a name
+    twice or the control's, fewer entered than race, alpha outside (0, 1), a margin below 0.
     """
     field = _field(racers)
     bound = margin_log(margin)
@@ -64,7 +72,8 @@ def race(racers: Sequence[RacingArm], *, alpha: float, margin: float, mixture: f
     departed = _departed(field, ahead, bound)
     gone = {each.name for each in departed}
     ranked = sorted(field, key=lambda each: (-_mean(each), each.parts, each.name))
-    # Arms that left earlier share few blocks with the others, so all could be beaten by somebody; the best estimate then stays.
+    # Arms that left earlier share few blocks with the others, so all could be beaten by somebody;
+    # the best estimate then stays.
     left = [each for each in ranked if each.name not in gone] or ranked[:1]
     names = tuple(each.name for each in left)
     if len(left) == 1:
@@ -75,7 +84,8 @@ def race(racers: Sequence[RacingArm], *, alpha: float, margin: float, mixture: f
 
 
 def pair_alpha(racers: int, alpha: float) -> float:
-    """Error probability of one pair's sequence in a race of so many arms and the control (Bonferroni). Raises ValueError: no racers."""
+    """Error probability of one pair's sequence in a race of so many arms and the control
+    (Bonferroni). Raises ValueError: no racers."""
     if racers < 1:
         raise ValueError("a race needs an arm")
     return alpha / (racers * (racers + 1) / 2)
@@ -95,7 +105,8 @@ def _field(racers: Sequence[RacingArm]) -> tuple[RacingArm, ...]:
 
 
 def _differences(field: Sequence[RacingArm], alpha: float, mixture: float) -> dict[tuple[str, str], Interval]:
-    """How far the first of each two is ahead of the second, over the blocks that they share; none where they share none."""
+    """How far the first of each two is ahead of the second, over the blocks that they share; none
+    where they share none."""
     found = {}
     for one, other in combinations(field, 2):
         ahead = contrast(one.log_ratios, other.log_ratios, alpha, mixture)
@@ -112,8 +123,8 @@ def _turned(ahead: Interval) -> Interval:
 
 
 def _departed(field: Sequence[RacingArm], ahead: Mapping[tuple[str, str], Interval], bound: float) -> tuple[Departure, ...]:
-    """Each arm that another is certain to beat, with the one that beats it most surely; being beaten is transitive in truth, so an arm
-    that left itself may have beaten it."""
+    """Each arm that another is certain to beat, with the one that beats it most surely; being
+    beaten is transitive in truth, so an arm that left itself may have beaten it."""
     found = []
     for slower in field:
         beats = []

@@ -1,4 +1,5 @@
-"""Whole sweeps made up for tests of reports: plausible numbers that nobody measured, from a seed."""
+"""Whole sweeps made up for tests of reports: plausible numbers that nobody measured, from a
+seed."""
 
 import math
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ def sweep_plan(arms: Sequence[Arm] = (), points: Sequence[Point] = (), *, worklo
 
 
 def made_visit(plan: SweepPlan, of: Arm, point: Point, number: int, *, reached: int = 0, failed: int = 0, excluded: str = "") -> Visit:
-    """One visit: throughput saturates at two in flight, times follow from it, a queue builds up beyond the workers."""
+    """One visit: throughput saturates at two in flight, times follow from it, a queue builds up
+    beyond the workers."""
     index = plan.points.index(point)
     rng = np.random.default_rng([11, number, index, plan.arms.index(of)])
     opened = point.open_share > 0
@@ -89,7 +91,8 @@ def memory_of(workers: int) -> PoolMemory:
 
 
 def visits(plan: SweepPlan, rounds: int, *, failing: int = 0, stolen: bool = False) -> tuple[Visit, ...]:
-    """Whole rounds; `failing` requests fail in each visit of the largest closed load, and one visit of round 2 was `stolen` from."""
+    """Whole rounds; `failing` requests fail in each visit of the largest closed load, and one visit
+    of round 2 was `stolen` from."""
     made = []
     for number in range(1, rounds + 1):
         for of in plan.arms:
@@ -124,7 +127,8 @@ def header(plan: SweepPlan) -> SweepHeader:
 
 
 def full_sweep() -> Sweep:
-    """Five rounds of two pools: an open loop, failures, an excluded visit, both rivals, a warning."""
+    """Five rounds of two pools: an open loop, failures, an excluded visit, both rivals, a
+    warning."""
     plan = sweep_plan()
     held = sweep_of(plan, visits(plan, 5, failing=3, stolen=True), warnings=("load average 1.4: something else is running",), ends=(ENDED,))
     checks = (

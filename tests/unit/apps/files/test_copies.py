@@ -55,7 +55,8 @@ def supervisor(fake: FakeSupervisor) -> Supervisor:
 
 @pytest.fixture
 def theirs(tmp_path: Path) -> Path:
-    """A tree of another account's as far as we can give it away, which others may write to in any case."""
+    """A tree of another account's as far as we can give it away, which others may write to in any
+    case."""
     tree = tmp_path / "theirs"
     (tree / "sub").mkdir(parents=True)
     (tree / "sub/page.php").write_text("page")

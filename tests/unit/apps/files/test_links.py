@@ -23,7 +23,8 @@ def copied(source: Path, place: Path) -> None:
 
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
-    """As Capistrano lays an app out: `current` leads to a release, which leads to what all releases share."""
+    """As Capistrano lays an app out: `current` leads to a release, which leads to what all releases
+    share."""
     for folder in ("releases/5/public", "releases/5/lib", "shared/storage/app/public"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "shared/storage/app/public/logo.svg").write_text("<svg/>")

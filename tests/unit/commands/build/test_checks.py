@@ -26,7 +26,8 @@ def built(tmp_path: Path, *, opcache: bool = True) -> PhpBuild:
 
 
 def wrong(php: PhpBuild, compiled_in: tuple[str, ...] | None = None, **seen: object) -> set[str]:
-    """Names of the checks that fail for a worker that shows what a right one shows, but for `seen`."""
+    """Names of the checks that fail for a worker that shows what a right one shows, but for
+    `seen`."""
     right = structs.replace(CONTROL, exe=php.fpm, opcache_so=f"{php.extension_dir}/opcache.so")
     return {each.name for each in checks_of(php, structs.replace(right, **seen), CONTROL, compiled_in=compiled_in) if not each.ok}
 
@@ -89,7 +90,8 @@ def test_the_other_programs_load_the_same(tmp_path: Path) -> None:
     ("php", "expected", "fails"),
     [
         (DEBIAN, Expected(as_packaged=True), set()),
-        # Configured without what the distribution patches in, it differs by more than how it is compiled.
+        # Configured without what the distribution patches in, it differs by more than how it is
+        # compiled.
         (UPSTREAM, Expected(as_packaged=True), {"time zones"}),
         (UPSTREAM, Expected(), set()),
         (structs.replace(UPSTREAM, threads=True), Expected((), threads=True), set()),

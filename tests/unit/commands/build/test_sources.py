@@ -1,4 +1,5 @@
-"""Which source a build is of: what serves a site afterwards is never older than what is installed."""
+"""Which source a build is of: what serves a site afterwards is never older than what is
+installed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -113,7 +114,8 @@ def test_what_was_fetched_before_does_without_the_archive(
 
 
 def only_newer(monkeypatch: pytest.MonkeyPatch, fetched: list[dict[str, str]], others: tuple[Path, ...] = ()) -> None:
-    """An archive that has 8.2.40 and not the installed version, neither its source nor its binaries."""
+    """An archive that has 8.2.40 and not the installed version, neither its source nor its
+    binaries."""
     monkeypatch.setattr(FakeArchive, "held", "8.2.40-1")
     monkeypatch.setattr(FakeArchive, "listed", ("8.2.40-1",))
 

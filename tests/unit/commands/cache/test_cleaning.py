@@ -1,4 +1,5 @@
-"""Removing entries: what is in use stays, what is not ours is not touched, and half a removal is no entry."""
+"""Removing entries: what is in use stays, what is not ours is not touched, and half a removal is no
+entry."""
 
 import shutil
 from pathlib import Path

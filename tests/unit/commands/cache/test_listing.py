@@ -1,4 +1,5 @@
-"""What the cache holds: entries by their exact names, what each is, who uses it, what is somebody else's."""
+"""What the cache holds: entries by their exact names, what each is, who uses it, what is somebody
+else's."""
 
 import mmap
 import os

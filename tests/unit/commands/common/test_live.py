@@ -1,4 +1,5 @@
-"""Live progress shows what it is told, whatever that means to a terminal or to the library that draws."""
+"""Live progress shows what it is told, whatever that means to a terminal or to the library that
+draws."""
 
 import io
 

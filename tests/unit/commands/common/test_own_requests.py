@@ -1,4 +1,5 @@
-"""Requests of an access log or a workload file in the place of the app's own, and one clear line for what cannot be."""
+"""Requests of an access log or a workload file in the place of the app's own, and one clear line
+for what cannot be."""
 
 import io
 from pathlib import Path

@@ -35,7 +35,8 @@ SYNC, FIBERS, TCP, MOST = (
 
 
 def cost(per_s: float, *, failed: int = 0) -> Cost:
-    """A thousand operations at so many per second, each with 10 µs of the client's CPU and 2 of the server's."""
+    """A thousand operations at so many per second, each with 10 µs of the client's CPU and 2 of the
+    server's."""
     return Cost(
         requests=1000,
         php_cpu_ns=10_000_000,

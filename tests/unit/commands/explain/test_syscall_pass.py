@@ -1,4 +1,5 @@
-"""A syscall pass with fakes for servers and strace: commits are served, and an arm that is not what it says is no count."""
+"""A syscall pass with fakes for servers and strace: commits are served, and an arm that is not what
+it says is no count."""
 
 import contextlib
 from collections.abc import Iterator
@@ -46,7 +47,8 @@ def study(arms: dict[str, dict[str, str]], passed: tuple[str, ...], comparison: 
 
 
 class FakeStack:
-    """Gives each arm the facts that the test says; remembers what was started and which apps the bench was told of."""
+    """Gives each arm the facts that the test says; remembers what was started and which apps the
+    bench was told of."""
 
     def __init__(self, facts: dict[str, WorkerFacts]) -> None:
         self.facts = facts

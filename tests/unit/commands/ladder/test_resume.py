@@ -1,4 +1,5 @@
-"""A ladder is finished once its functions were looked at too; servers and perf are replaced by fakes here."""
+"""A ladder is finished once its functions were looked at too; servers and perf are replaced by
+fakes here."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -44,7 +45,8 @@ def keep(place: Path, records: Sequence[Record], names: Sequence[str]) -> None:
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A ladder of which all is measured, and whose functions were not looked at; its builds are as they were."""
+    """A ladder of which all is measured, and whose functions were not looked at; its builds are as
+    they were."""
     monkeypatch.setattr(workflow, "refuse_rebuilt", lambda *_, **__: None)
     record = ladder_record()
     run = tmp_path / "run"

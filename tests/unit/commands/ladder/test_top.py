@@ -1,4 +1,5 @@
-"""What goes on top of the best build of a ladder. Servers are fakes: they answer otherwise, or end, where certain scripts are preloaded."""
+"""What goes on top of the best build of a ladder. Servers are fakes: they answer otherwise, or end,
+where certain scripts are preloaded."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -79,7 +80,8 @@ def test_what_is_left_out_is_said() -> None:
 
 
 class FakeBeside:
-    """Its app answers otherwise where plugin.php is preloaded, php-fpm ends with footer.php; `facts` are those of its workers."""
+    """Its app answers otherwise where plugin.php is preloaded, php-fpm ends with footer.php;
+    `facts` are those of its workers."""
 
     facts: WorkerFacts = FACTS
     breaks: str = ""

@@ -1,4 +1,5 @@
-"""Which builds a matrix measures: those that have their whole recipe; compiling is replaced by a fake here."""
+"""Which builds a matrix measures: those that have their whole recipe; compiling is replaced by a
+fake here."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

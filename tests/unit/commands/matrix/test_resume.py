@@ -1,4 +1,5 @@
-"""A matrix goes on with the builds and the host that it began with; comparisons are replaced by a fake here."""
+"""A matrix goes on with the builds and the host that it began with; comparisons are replaced by a
+fake here."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

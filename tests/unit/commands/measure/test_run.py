@@ -168,7 +168,7 @@ def test_the_best_point_is_the_one_with_the_highest_throughput_and_fewest_in_fli
     assert best_point(plan, [], "control") == Point(1)
 
 
-# ---- how a session ends ---------------------------------------------------------------------------
+# ---- how a session ends -------------------------------------------------------------------------
 
 
 def begun(folder: Path) -> JournalWriter:

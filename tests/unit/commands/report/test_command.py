@@ -1,4 +1,5 @@
-"""`phpdyno report RUN` of a sweep: recognised by its record, shown on the terminal, as JSON and as a page."""
+"""`phpdyno report RUN` of a sweep: recognised by its record, shown on the terminal, as JSON and as
+a page."""
 
 import json
 from pathlib import Path

@@ -56,7 +56,8 @@ def alike(number: int, kind: CheckKind, alarm: bool = False) -> Compared:
 
 
 def all_alike(alarms: int) -> list[Compared]:
-    """As many comparisons of arms that do not differ as a whole selfcheck makes; the first ones are false alarms."""
+    """As many comparisons of arms that do not differ as a whole selfcheck makes; the first ones are
+    false alarms."""
     counts: dict[CheckKind, int] = {"A/A": FULL.aa - FULL.long, "long A/A": FULL.long, "zero": FULL.zero}
     kinds = [kind for kind, count in counts.items() for _ in range(count)]
     return [alike(number, kind, number < alarms) for number, kind in enumerate(kinds)]

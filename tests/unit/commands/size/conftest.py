@@ -1,4 +1,5 @@
-"""Simulations are shortened here: what they tell is tested in tests/unit/stats/capacity, what is made of it here."""
+"""Simulations are shortened here: what they tell is tested in tests/unit/stats/capacity, what is
+made of it here."""
 
 from collections.abc import Iterator
 

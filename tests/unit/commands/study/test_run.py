@@ -1,4 +1,5 @@
-"""The order of a study's parts, what is kept and what is tried again. Comparisons and passes are fakes; real ones are integration tests."""
+"""The order of a study's parts, what is kept and what is tried again. Comparisons and passes are
+fakes; real ones are integration tests."""
 
 import contextlib
 from pathlib import Path

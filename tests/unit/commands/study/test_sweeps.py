@@ -1,4 +1,5 @@
-"""A study's sweep: what is asked, what is kept, what is gone on with. The measuring is a fake; a real sweep is an integration test."""
+"""A study's sweep: what is asked, what is kept, what is gone on with. The measuring is a fake; a
+real sweep is an integration test."""
 
 import contextlib
 import shutil

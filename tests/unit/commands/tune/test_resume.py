@@ -1,4 +1,5 @@
-"""What a tune may go on with: the same PHP, files of a running pool, requests and changes; and how much of the budget is used up."""
+"""What a tune may go on with: the same PHP, files of a running pool, requests and changes; and how
+much of the budget is used up."""
 
 import contextlib
 from collections.abc import Callable, Sequence

@@ -182,7 +182,8 @@ def test_opcache_on_against_off_is_told_from_full_slots() -> None:
     study = load_study(ROOT / "studies" / "opcache.toml")
     first = next(each for each in study.comparisons if each.metric == "throughput" and "no opcache" in each.treatments)
     assert (first.app, first.slot_requests) == ("symfony-hello", None)
-    # Six blocks of two pairs at least, by the rates that were seen: 1,150 requests per second, and 60 without opcache.
+    # Six blocks of two pairs at least, by the rates that were seen: 1,150 requests per second, and
+    # 60 without opcache.
     assert first.budget_s >= 1.2 * 6 * 2 * (2000 / 1150 + 2000 / 60)
 
 

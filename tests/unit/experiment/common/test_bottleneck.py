@@ -1,4 +1,5 @@
-"""The bottleneck: each row of the decision table with its sentence, their order, and that there always is an answer."""
+"""The bottleneck: each row of the decision table with its sentence, their order, and that there
+always is an answer."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Where an instance may run while it answers its first requests: real processes that sleep stand for its own."""
+"""Where an instance may run while it answers its first requests: real processes that sleep stand
+for its own."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Warm-up ends on state: how many rounds it takes, against a fake instance that changes as the test says."""
+"""Warm-up ends on state: how many rounds it takes, against a fake instance that changes as the test
+says."""
 
 from collections import Counter
 from types import SimpleNamespace
@@ -29,7 +30,8 @@ def compiled(free_bytes: int) -> WorkerFacts:
 
 
 class FakeInstance:
-    """Tells one fact after another, the last for ever, and takes some milliseconds for a request."""
+    """Tells one fact after another, the last for ever, and takes some milliseconds for a
+    request."""
 
     arm = SimpleNamespace(name="fake")
 

@@ -1,4 +1,5 @@
-"""What a block's slots are reduced to. The slots are made up: `FakeSamples` stands for what a driver returns."""
+"""What a block's slots are reduced to. The slots are made up: `FakeSamples` stands for what a
+driver returns."""
 
 import math
 from collections import Counter
@@ -51,7 +52,8 @@ def test_cpu_is_the_ratio_of_totals() -> None:
 
 
 def test_throughput_is_valid_completions_over_time_both_in_total() -> None:
-    # Nine slots at 0.95 s, and one in which nearly all answers were quick failures: 1802 valid in 8.59 s against 2000 in 10 s.
+    # Nine slots at 0.95 s, and one in which nearly all answers were quick failures: 1802 valid in
+    # 8.59 s against 2000 in 10 s.
     good = [(slot(valid=200, drive_ms=1000), slot(valid=200, drive_ms=950))] * 9
     bad = (slot(valid=200, drive_ms=1000), slot(valid=2, failed=198, drive_ms=40))
     assert observed(reading(*good, bad), "throughput") == pytest.approx(math.log((1802 / 8.59) / (2000 / 10.0)))

@@ -1,4 +1,5 @@
-"""How many crews are up at once, by what the instances of the one that is up hold; nothing is started here."""
+"""How many crews are up at once, by what the instances of the one that is up hold; nothing is
+started here."""
 
 from types import SimpleNamespace
 from typing import Any

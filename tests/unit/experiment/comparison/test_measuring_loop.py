@@ -1,4 +1,5 @@
-"""The loop that measures, on a stage that starts nothing: the clock of the day is set meanwhile, and budgets that are too small."""
+"""The loop that measures, on a stage that starts nothing: the clock of the day is set meanwhile,
+and budgets that are too small."""
 
 import io
 import time
@@ -42,7 +43,8 @@ THREE = structs.replace(plan(AA), fixed=FixedBlocks(3, 4, SLOT, MS, MS, 0.1, 0.1
 
 
 class Wall:
-    """The clock of the day, which is set by so many seconds in the first slot of the instance of that number."""
+    """The clock of the day, which is set by so many seconds in the first slot of the instance of
+    that number."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: dict[int, float]) -> None:
         self._ahead_ns = 0
@@ -57,7 +59,8 @@ class Wall:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits; lanes are the fakes' own; and one stolen tick would be all of a block that takes a millisecond."""
+    """Nobody waits; lanes are the fakes' own; and one stolen tick would be all of a block that
+    takes a millisecond."""
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
     monkeypatch.setattr(runner_file, "driven_instance", lambda instance, *_, **__: DrivenInstance(instance, instance.driver))
     monkeypatch.setattr(block_file, "read_each", lambda cores: (HostCpu(0, 0, 0),))
@@ -129,7 +132,8 @@ def failures_in(run: Path) -> list[tuple[int, str]]:
 
 def test_failures_of_one_warm_up_are_those_of_its_block_and_the_next_one_counts_again(tmp_path: Path) -> None:
     one, two = arm("one"), arm("two")
-    # Four instances a block: both treatments fail in the second one, and one of them again in the third.
+    # Four instances a block: both treatments fail in the second one, and one of them again in the
+    # third.
     failing = {(1, one.name), (1, two.name), (2, two.name)}
 
     def fail(instance: FakeInstance, size: int) -> None:
@@ -148,7 +152,8 @@ def test_failures_of_one_warm_up_are_those_of_its_block_and_the_next_one_counts_
 
 
 def test_what_happens_after_a_failed_warm_up_belongs_to_the_same_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Three instances a block: the treatment of the second one fails, and the clock is set in its control's first slot.
+    # Three instances a block: the treatment of the second one fails, and the clock is set in its
+    # control's first slot.
     wall = Wall(monkeypatch, {3: 5.5})
 
     def meanwhile(instance: FakeInstance, size: int) -> None:
@@ -179,7 +184,8 @@ class CrampedStage(FakeStage):
 
 
 def crews_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> tuple[list[int], list[Record]]:
-    """How many instances were asked for each time, and the journal, where four crews of two are to be started at once."""
+    """How many instances were asked for each time, and the journal, where four crews of two are to
+    be started at once."""
     stage = CrampedStage(room)
     monkeypatch.setattr(panel_file, "fixed_plan", lambda *args: structs.replace(fixed_plan(*args), alive=4))
     with running(THREE, tmp_path, stage) as runner:
@@ -200,7 +206,8 @@ def test_crews_that_do_not_start_at_once_are_started_one_by_one(tmp_path: Path, 
 
 def test_an_arm_that_does_not_start_alone_either_is_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, records = crews_of(tmp_path, monkeypatch, room=1)
-    # In the order that was drawn, and once more with the control first, which nobody is to blame for want of room.
+    # In the order that was drawn, and once more with the control first, which nobody is to blame
+    # for want of room.
     assert asked[:3] == [8, 2, 2]
     (concluded,) = [record for record in records if isinstance(record, Concluded)]
     assert (concluded.verdict.kind, concluded.verdict.reason) == ("invalid", "the kernel gave 320 of 400 huge pages")

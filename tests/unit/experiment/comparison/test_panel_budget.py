@@ -29,7 +29,8 @@ DEAR = Demand("cpu", 1, 0.05, "control", {"control": 500 * MS, "A/A": 500 * MS},
 
 
 def test_a_budget_below_the_least_is_known_before_anything_is_calibrated() -> None:
-    # Four pairs and the one that opens them; of several treatments each has an opening of its own, of more requests.
+    # Four pairs and the one that opens them; of several treatments each has an opening of its own,
+    # of more requests.
     assert least_s(DEAR, 10.0) == pytest.approx(3 * 0.5 + 4 * ((4 + 1) * 1.0 + 2.0))
     two = replace(DEAR, request_wall_ns={**DEAR.request_wall_ns, "other": 500 * MS})
     assert least_s(two, 10.0) == pytest.approx(3 * 0.5 + 4 * (2 * (4 + OPENING) * 1.0 + 2.0))
@@ -56,7 +57,8 @@ def demanded(metric: Metric, in_flight: int, slot: int | None, *, wall_ms: float
 
 
 def calibrated(demand: Demand, budget_s: float, left_s: float) -> tuple[int, float]:
-    """The longest slot that a calibration may choose, and the seconds that it takes: as the calibrator goes about it."""
+    """The longest slot that a calibration may choose, and the seconds that it takes: as the
+    calibrator goes about it."""
     wall_s, spend_s = demand.request_wall_ns["control"] / 1e9, calibration_s(budget_s)
     trace_s, blocks = TRACE_SHARE * spend_s, aa_blocks(demand.metric, budget_s, demand.up_s + demand.warm_s)
     took_s = (2 * blocks - 1) * (demand.up_s + demand.warm_s)

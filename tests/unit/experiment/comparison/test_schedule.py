@@ -42,7 +42,8 @@ def test_rounding_of_rare_targets_is_unbiased_over_blocks() -> None:
         ).sum()
         for block in range(4000)
     ]
-    # 4 requests of which 1 % are rare: 0.04 per block; 4,000 blocks give a standard error of 0.0031.
+    # 4 requests of which 1 % are rare: 0.04 per block; 4,000 blocks give a standard error of
+    # 0.0031.
     assert abs(float(np.mean(rare)) - 0.04) < 4 * 0.0031
 
 

@@ -1,4 +1,5 @@
-"""The order of a cross-check, and what it does where a rival is missing or fails. No generator runs."""
+"""The order of a cross-check, and what it does where a rival is missing or fails. No generator
+runs."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -54,7 +55,8 @@ def test_a_rival_that_is_missing_names_the_line_that_installs_it(monkeypatch: py
 
 
 def runs(monkeypatch: pytest.MonkeyPatch, *, kept: int) -> list[tuple[str, int, bool]]:
-    """Both generators made up: who was asked for how many requests, with kept connections or not."""
+    """Both generators made up: who was asked for how many requests, with kept connections or
+    not."""
     asked: list[tuple[str, int, bool]] = []
 
     def ours(_: CrossCheckSetup, requests: int, *, keep_alive: bool) -> float:

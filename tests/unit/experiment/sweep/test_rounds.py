@@ -1,4 +1,5 @@
-"""The rounds of a sweep: what is journaled when, and where a session goes on. Instances and visits are made up: no server runs."""
+"""The rounds of a sweep: what is journaled when, and where a session goes on. Instances and visits
+are made up: no server runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,5 @@
-"""What is read around a visit. `FakeInstance` and `FakeDriver` stand for a pool and the load core: no server runs."""
+"""What is read around a visit. `FakeInstance` and `FakeDriver` stand for a pool and the load core:
+no server runs."""
 
 import os
 from typing import Any, cast

@@ -76,11 +76,13 @@ NAMELESS: Function = ("php-fpm8.2", "0x31db70")
 def test_own_and_inclusive_counts_of_each_function() -> None:
     dump = read_dump(SMALL.splitlines())
     assert dump.total == 175
-    # A recursive call's second activation is the same function; a symbol's version is no part of its name.
+    # A recursive call's second activation is the same function; a symbol's version is no part of
+    # its name.
     assert dump.own == {MAIN: 10, EXECUTE: 70, CALL: 10, WRITE: 60, NAMELESS: 25}
     assert dump.inclusive[MAIN] == 160
     assert dump.inclusive[WRITE] == 60
-    # The file of what is called holds for that call alone: write is in the C library, zend_call_function again in PHP.
+    # The file of what is called holds for that call alone: write is in the C library,
+    # zend_call_function again in PHP.
     assert dump.recursive == {EXECUTE, CALL}
 
 

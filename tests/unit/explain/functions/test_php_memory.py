@@ -40,7 +40,8 @@ class FakeMemory:
         return self.put(head.ljust(FILENAME, b"\0") + struct.pack("<Q", self.string(file) if file else 0) + bytes(200))
 
     def frames(self, functions: list[int], at: int = 0x7F0000000020, gap: int = 0) -> None:
-        """One after the other in PHP's stack, with room for variables between; the last is the one that runs."""
+        """One after the other in PHP's stack, with room for variables between; the last is the one
+        that runs."""
         data, previous = b"", 0
         for function in functions:
             place = at + len(data)

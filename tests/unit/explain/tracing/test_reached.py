@@ -27,7 +27,8 @@ def test_every_peer_that_a_page_tries_and_how_it_ended() -> None:
         "127.0.0.1:11211": ("tcp", "refused", 2),
         "192.0.2.7:8080": ("tcp", "in progress", 2),
     }
-    # By fsockopen, by curl's own thread, by PDO; the C library's own sockets are not the app's wish.
+    # By fsockopen, by curl's own thread, by PDO; the C library's own sockets are not the app's
+    # wish.
     assert reached.lookups == tuple(Lookup(name, 2, resolved=False) for name in ("api.example.test", "db", "shop.example.test"))
     assert (reached.requests, reached.programs, reached.writes, reached.no_name_server) == (2, (), (), False)
 

@@ -59,6 +59,7 @@ def test_every_name_of_a_table_is_there_once() -> None:
 
 
 def test_the_numbers_are_the_kernel_s() -> None:
-    """From its own tables: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h."""
+    """From its own tables: arch/x86/entry/syscalls/syscall_64.tbl and
+    include/uapi/asm-generic/unistd.h."""
     assert (X86_64[7], X86_64[43], X86_64[45], X86_64[202], X86_64[230]) == ("poll", "accept", "recvfrom", "futex", "clock_nanosleep")
     assert (ARM64[73], ARM64[202], ARM64[207], ARM64[98], ARM64[115]) == ("ppoll", "accept", "recvfrom", "futex", "clock_nanosleep")

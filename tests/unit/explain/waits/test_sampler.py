@@ -1,4 +1,5 @@
-"""Sampling real processes of our own: what they wait for, and whom their sockets are connected to."""
+"""Sampling real processes of our own: what they wait for, and whom their sockets are connected
+to."""
 
 import fcntl
 import os

@@ -1,4 +1,5 @@
-"""Readings of made-up hosts in, lines out: which are limits, what is essential, which command mends it."""
+"""Readings of made-up hosts in, lines out: which are limits, what is essential, which command mends
+it."""
 
 import pytest
 from msgspec import structs
@@ -50,7 +51,7 @@ def test_a_quiet_machine_of_its_own_is_ok_throughout() -> None:
     assert len(set(keys)) == len(keys)
 
 
-# ---- measuring ------------------------------------------------------------------------------------
+# ---- measuring ----------------------------------------------------------------------------------
 
 
 def test_one_core() -> None:
@@ -216,7 +217,7 @@ def test_who_may_count() -> None:
     assert named(judge_counters(CounterTrial("counts"), strict, root=True), "perf_event_paranoid").state == "ok"
 
 
-# ---- isolation ------------------------------------------------------------------------------------
+# ---- isolation ----------------------------------------------------------------------------------
 
 
 def test_an_account_that_cannot_be_taken_is_essential() -> None:

@@ -1,4 +1,5 @@
-"""Which programs and places a made-up host has, and what can be done without those that it has not."""
+"""Which programs and places a made-up host has, and what can be done without those that it has
+not."""
 
 import pytest
 from msgspec import structs
@@ -8,7 +9,7 @@ from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
 from phpdyno.host.checkup.programs import PhpFound, TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
 from tests.support.made_up.hosts import ALL_TOOLS, FPM, PLACE, named
 
-# ---- tools and servers ----------------------------------------------------------------------------
+# ---- tools and servers --------------------------------------------------------------------------
 
 
 def tools(trace: TraceTrial, *, yama: int | None = None, root: bool = False, container: str = "", **found: str) -> list[Check]:
@@ -108,7 +109,7 @@ def test_apt_that_knows_nothing() -> None:
     assert judge_apt("apt knows no package wordpress", "run: sudo apt-get update").state == "limits"
 
 
-# ---- disk -----------------------------------------------------------------------------------------
+# ---- disk ---------------------------------------------------------------------------------------
 
 
 def test_places_that_will_not_do() -> None:

@@ -32,7 +32,8 @@ STAT = "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\ncpu{core} {busy} 0 0
 
 
 def fake_time(monkeypatch: pytest.MonkeyPatch, after: Callable[[], object]) -> None:
-    """A clock that passes a quarter of a second each time it is read; `after` happens within the first."""
+    """A clock that passes a quarter of a second each time it is read; `after` happens within the
+    first."""
     ticks = itertools.count()
 
     def monotonic() -> float:

@@ -1,4 +1,5 @@
-"""The listen queue as the kernel tells it: real sockets of our own, replies cut and bent, and the sampler."""
+"""The listen queue as the kernel tells it: real sockets of our own, replies cut and bent, and the
+sampler."""
 
 import contextlib
 import errno

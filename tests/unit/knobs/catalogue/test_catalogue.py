@@ -1,4 +1,5 @@
-"""Every declaration is complete; what is tried depends on the control; contrasts ask for more than the control has."""
+"""Every declaration is complete; what is tried depends on the control; contrasts ask for more than
+the control has."""
 
 import pytest
 from msgspec import structs

@@ -1,4 +1,5 @@
-"""A source in which something was compiled before: what make would take for fresh is forgotten, the rest stays."""
+"""A source in which something was compiled before: what make would take for fresh is forgotten, the
+rest stays."""
 
 from pathlib import Path
 from typing import cast

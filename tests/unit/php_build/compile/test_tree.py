@@ -1,4 +1,5 @@
-"""What is run in a tree, and what of an earlier compiling stays in it; the commands are run by a fake."""
+"""What is run in a tree, and what of an earlier compiling stays in it; the commands are run by a
+fake."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The package's texts; the start script is run, with php-fpm's own place taken by scripts that say what they are."""
+"""The package's texts; the start script is run, with php-fpm's own place taken by scripts that say
+what they are."""
 
 import os
 import re
@@ -25,7 +26,8 @@ from tests.support.made_up.builds import BUILD
 AMD64 = Contents("amd64")
 BOLTED = structs.replace(BUILD, recipe=parse_recipe("pgo+bolt"))
 UNIT = re.compile(r"[A-Za-z0-9:_.-]+")
-"""What systemd takes as the name of a service; it takes a backslash too, which nobody wants to type."""
+"""What systemd takes as the name of a service; it takes a backslash too, which nobody wants to
+type."""
 NEWER = structs.replace(BUILD, php_version="8.2.40", beside="8.2.36", origin=Origin("git", "deadbeef0123", "c0de"))
 OF_LOG = structs.replace(BUILD, examined=(Teaching("shop", "1", (("/", 1.0),), 15.0, 500, 1, "shop", requests="/logs/access.log"),))
 ALONE_8_2 = structs.replace(BUILD, alone=True, ini="/etc/php/8.2/fpm/php.ini")
@@ -139,7 +141,8 @@ def test_a_package_tells_its_php_fpm_what_the_distributions_knows_by_itself() ->
 
 
 class FakePackager:
-    """A supervisor whose dpkg-deb writes half of a package, and all of it where it does not fail."""
+    """A supervisor whose dpkg-deb writes half of a package, and all of it where it does not
+    fail."""
 
     def __init__(self, live: Path, *, fails: bool) -> None:
         self.live = live
@@ -259,8 +262,9 @@ def run_start(
     running: str = "home/php-fpm",
     package: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    """Run the start script beside a fake of the build's php-fpm, which does `modules` when it is asked, and one of the distribution's,
-    which does `theirs`; `running` is the one that a reload is about. dpkg knows a `package` of this version, or none."""
+    """Run the start script beside a fake of the build's php-fpm, which does `modules` when it is
+    asked, and one of the distribution's, which does `theirs`; `running` is the one that a reload is
+    about. dpkg knows a `package` of this version, or none."""
     home, stock, name = tmp_path / "home", tmp_path / "stock", package_name(build)
     if build.places:
         (home / "places").mkdir(parents=True)
@@ -305,7 +309,8 @@ def run_start(
         (ALONE_8_2, "", "echo Core", "own -c /etc/php/8.2/fpm/php.ini --nodaemonize {run}/conf.d:{home}/ini", ""),
         (ALONE_8_2, "8.2.37", "echo Core", "stock --nodaemonize", "the distribution has PHP 8.2.37, and this build is of 8.2.36"),
         (ALONE, "8.2.36", "exit 1", "stock --nodaemonize", "this build does not run here"),
-        # Behind the colon is what PHP scans by itself: conf.d counts above what only the distribution's php-fpm knows.
+        # Behind the colon is what PHP scans by itself: conf.d counts above what only the
+        # distribution's php-fpm knows.
         (told_places(BUILD), "8.2.36", "echo Core", "own -d extension_dir={home}/extensions --nodaemonize {run}/places:", ""),
         (
             told_places(ALONE),

@@ -1,4 +1,5 @@
-"""Sources that the user gives; the trees are small fakes with the two files that name a source of PHP."""
+"""Sources that the user gives; the trees are small fakes with the two files that name a source of
+PHP."""
 
 import hashlib
 import random
@@ -45,7 +46,8 @@ def test_a_directory_is_known_by_its_contents(tmp_path: Path) -> None:
 
 
 def checkout(place: Path) -> Path:
-    """A clean git checkout in which another branch was configured and compiled: git ignores what that left."""
+    """A clean git checkout in which another branch was configured and compiled: git ignores what
+    that left."""
     source = fake_source(place)
     (source / ".gitignore").write_text("configure\n*.lo\n")
     commit(source)

@@ -1,4 +1,5 @@
-"""Requests of a log or a workload file that a build was trained on, kept for when it is made anew."""
+"""Requests of a log or a workload file that a build was trained on, kept for when it is made
+anew."""
 
 from pathlib import Path
 

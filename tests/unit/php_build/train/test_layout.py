@@ -46,7 +46,8 @@ class FakeBolt:
 
 
 class FakeSchool:
-    """Its workers count as many branches as they are told to, and START of them before the course."""
+    """Its workers count as many branches as they are told to, and START of them before the
+    course."""
 
     def __init__(self, place: Path, counted: int) -> None:
         self._place = place

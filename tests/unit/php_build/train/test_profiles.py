@@ -1,4 +1,5 @@
-"""What instrumented processes left: counted, and added up by gcov-tool, whose place a fake takes."""
+"""What instrumented processes left: counted, and added up by gcov-tool, whose place a fake
+takes."""
 
 import os
 from collections.abc import Sequence

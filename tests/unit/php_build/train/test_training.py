@@ -1,4 +1,5 @@
-"""What training has a program count: not its start, and no wrong answer. Servers are fakes; the signals are obeyed by a real program."""
+"""What training has a program count: not its start, and no wrong answer. Servers are fakes; the
+signals are obeyed by a real program."""
 
 import signal
 import subprocess
@@ -42,8 +43,8 @@ OTHER = PAGE.replace(b"some words", b"more words")
 
 
 class FakeBench:
-    """Runs fakes, and notes what is asked of that which learns, in order: a page, or a signal and to whom. Some of its answers, by their
-    number, are `other` ones."""
+    """Runs fakes, and notes what is asked of that which learns, in order: a page, or a signal and
+    to whom. Some of its answers, by their number, are `other` ones."""
 
     transport = "http"
 

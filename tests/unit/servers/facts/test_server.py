@@ -1,4 +1,5 @@
-"""What the kernel's tables and an ELF file say of servers and workers; what cannot be read is None."""
+"""What the kernel's tables and an ELF file say of servers and workers; what cannot be read is
+None."""
 
 import os
 import struct

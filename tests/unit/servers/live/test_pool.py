@@ -1,4 +1,5 @@
-"""A pool's file as settings of an arm, from masters made up for the test (the real ones are in tests/integration/watch/test_live.py)."""
+"""A pool's file as settings of an arm, from masters made up for the test (the real ones are in
+tests/integration/watch/test_live.py)."""
 
 import os
 from pathlib import Path

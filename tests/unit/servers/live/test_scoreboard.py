@@ -47,7 +47,8 @@ def test_of_a_worker_its_times_are_read() -> None:
 
 @pytest.mark.parametrize("versions", ["7.4.25", "8.0.12", "8.3.15", "8.4.0", "8.4.2"])
 def test_where_the_heads_of_versions_end(versions: str) -> None:
-    """By hand from the declarations: name, pm, start_epoch, …, slow_rq, memory_peak (8.4), shared (8.0), procs."""
+    """By hand from the declarations: name, pm, start_epoch, …, slow_rq, memory_peak (8.4), shared
+    (8.0), procs."""
     layout = next(layout for layout in LAYOUTS if versions in layout.versions)
     assert layout.procs_at == {"7.4.25": 120, "8.0.12": 128, "8.3.15": 136, "8.4.0": 136, "8.4.2": 144}[versions]
 

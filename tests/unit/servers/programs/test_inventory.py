@@ -1,4 +1,5 @@
-"""PHPs and tools in made-up directories, and what a PHP says of itself; the programs are stand-ins."""
+"""PHPs and tools in made-up directories, and what a PHP says of itself; the programs are
+stand-ins."""
 
 import errno
 import os

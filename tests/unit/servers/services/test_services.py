@@ -1,4 +1,5 @@
-"""How servers of an app are configured, and what is said where one is missing or turns somebody away."""
+"""How servers of an app are configured, and what is said where one is missing or turns somebody
+away."""
 
 from pathlib import Path
 

@@ -28,7 +28,8 @@ def gone(pid: int) -> bool:
 
 
 def kill_asker(code: str, note: Path, env: dict[str, str] | None = None) -> int:
-    """Kill a Python that runs `code` once the program that it started has written its number to `note`; that number."""
+    """Kill a Python that runs `code` once the program that it started has written its number to
+    `note`; that number."""
     with subprocess.Popen([sys.executable, "-c", code], env=env) as owner:
         for _ in range(500):
             if note.exists() and note.read_text().endswith("\n"):

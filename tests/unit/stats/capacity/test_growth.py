@@ -1,4 +1,5 @@
-"""Shapes of memory over requests, each drawn many times: what they are called, and how often wrongly."""
+"""Shapes of memory over requests, each drawn many times: what they are called, and how often
+wrongly."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -41,7 +42,8 @@ def test_a_heap_that_grows_in_chunks_leaks() -> None:
 
 
 def test_large_chunks_need_a_longer_look() -> None:
-    """One of 2 MiB every 1,500 requests: two of them in what was seen look like a step, eight do not."""
+    """One of 2 MiB every 1,500 requests: two of them in what was seen look like a step, eight do
+    not."""
 
     def eight(requests: np.ndarray) -> str:
         random = np.random.default_rng(3)

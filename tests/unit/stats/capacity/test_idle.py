@@ -30,7 +30,8 @@ def test_the_error_is_that_of_scipy() -> None:
 
 
 def test_four_figures_alone_leave_it_open() -> None:
-    """Requests per second at c = 5 with 5, 10, 16, 32 workers, one look each: the slope is there, but its interval holds 0."""
+    """Requests per second at c = 5 with 5, 10, 16, 32 workers, one look each: the slope is there,
+    but its interval holds 0."""
     costs = [1 / rate for rate in (1525, 1513, 1407, 1355)]
     once = fit_idle(SIZES, 5, costs)
     assert once.slope == pytest.approx(0.0743, abs=1e-3)

@@ -36,7 +36,8 @@ def test_what_cannot_be_told_from_the_best_is_as_good() -> None:
 
 
 def test_intervals_that_touch_may_still_tell_rates_apart() -> None:
-    """Half-widths add like standard errors: 10 % apart with 6 % each is told apart though the intervals overlap."""
+    """Half-widths add like standard errors: 10 % apart with 6 % each is told apart though the
+    intervals overlap."""
     found = knee_within_intervals(Curve((CurvePoint(1, 100, 94, 106), CurvePoint(2, 110.6, 104, 117.6))))
     assert found is not None
     assert found.busy == 2

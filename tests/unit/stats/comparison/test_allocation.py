@@ -97,7 +97,8 @@ def test_the_promise_is_kept_in_nine_of_ten_simulated_comparisons() -> None:
 @pytest.mark.parametrize("mixture", MIXTURES)
 @pytest.mark.parametrize("blocks", [4, 5, 6, 7, 8, 9, 30])
 def test_what_few_blocks_are_said_to_find_they_find(blocks: int, mixture: float) -> None:
-    """How wide the interval of a few blocks comes out is a matter of luck, too: 4 with g = 4 would find 3.6 + 0.64 sigma in 75 %."""
+    """How wide the interval of a few blocks comes out is a matter of luck, too: 4 with g = 4 would
+    find 3.6 + 0.64 sigma in 75 %."""
     effect, factor = resolution(blocks, 0.05, mixture), half_width_factor(blocks, 0.05, mixture)
     if effect is None or factor is None:
         assert blocks < least_blocks(0.05, mixture)
@@ -105,7 +106,8 @@ def test_what_few_blocks_are_said_to_find_they_find(blocks: int, mixture: float)
     rng = np.random.default_rng(round(1000 * blocks + 16 * mixture))
     values = rng.normal(effect, 1.0, (10_000, blocks))
     share = float((values.mean(axis=1) > factor * values.std(axis=1, ddof=1)).mean())
-    # 10,000 draws at 90 %: three standard deviations are 0.9 %. The approximation is within 1 % of what is exact.
+    # 10,000 draws at 90 %: three standard deviations are 0.9 %. The approximation is within 1 % of
+    # what is exact.
     assert 0.88 <= share <= 0.92
 
 

@@ -23,7 +23,8 @@ def test_neighbours_that_differ_more_than_others_make_no_interval_too_narrow() -
     r, warns = lag_one([1.0, -1.0] * 10)
     assert r == pytest.approx(-0.95)
     assert not warns
-    # The claim itself: the mean of such series scatters less than its estimated standard error says.
+    # The claim itself: the mean of such series scatters less than its estimated standard error
+    # says.
     noise = np.random.default_rng(3).normal(size=(2000, 21))
     series = noise[:, 1:] - 0.8 * noise[:, :-1]
     assert np.median([lag_one(each.tolist())[0] for each in series[:100]]) < -0.3

@@ -41,7 +41,8 @@ def test_what_php_saves_and_the_whole_stack_pays_is_no_relevant_improvement() ->
     assert (little.kind, little.relevance) == ("improved", "relevant")
     assert (much.kind, much.relevance) == ("improved", "spent elsewhere")
     assert much.effect == little.effect
-    # One block of which the database's CPU is not known, because a thread of it ended, hides nothing.
+    # One block of which the database's CPU is not known, because a thread of it ended, hides
+    # nothing.
     first, *rest = paid_by_the_database(of_a_request_ns=1200)
     ended = msgspec.structs.replace(first, treated=msgspec.structs.replace(first.treated, database_cpu_ns=-10_000_000))
     assert conclude("b", [ended, *rest], alpha=0.05, margin=0.01).relevance == "spent elsewhere"

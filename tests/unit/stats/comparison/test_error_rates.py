@@ -1,6 +1,8 @@
-"""The promises of the confidence sequence, simulated: looking after every block costs no false alarms, and effects are found in time.
+"""The promises of the confidence sequence, simulated: looking after every block costs no false
+alarms, and effects are found in time.
 
-Everything is seeded. The simulated looks use the product's own factors; a few series are compared with `confidence_sequence` itself.
+Everything is seeded. The simulated looks use the product's own factors; a few series are compared
+with `confidence_sequence` itself.
 """
 
 import math
@@ -21,7 +23,8 @@ Values = NDArray[np.float64]
 
 
 def running(values: Values) -> tuple[Values, Values]:
-    """Mean and sample standard deviation after each observation; shape of the values, whose first deviation is 0."""
+    """Mean and sample standard deviation after each observation; shape of the values, whose first
+    deviation is 0."""
     n = np.arange(1, values.shape[1] + 1)
     mean = values.cumsum(axis=1) / n
     squares = (values**2).cumsum(axis=1) - n * mean**2
@@ -29,7 +32,8 @@ def running(values: Values) -> tuple[Values, Values]:
 
 
 def outside(mean: Values, sd: Values, alpha: float, g: float) -> NDArray[np.bool_]:
-    """Whether the interval lies outside 0 after each observation; it does not while it is infinite, which the first ones are."""
+    """Whether the interval lies outside 0 after each observation; it does not while it is infinite,
+    which the first ones are."""
     finite = [each for n in range(1, mean.shape[1] + 1) if (each := half_width_factor(n, alpha, g)) is not None]
     from_here = mean.shape[1] - len(finite)
     found = np.zeros(mean.shape, dtype=np.bool_)
@@ -62,11 +66,13 @@ def no_effect() -> tuple[Values, Values]:
 @pytest.mark.parametrize("treatments", [1, 3, 6])
 @pytest.mark.parametrize("g", MIXTURES)
 def test_looking_after_every_block_keeps_the_error_rate(no_effect: tuple[Values, Values], g: float, treatments: int) -> None:
-    """With every mixture that a calibration may choose, and with the part of the error that each of several treatments gets."""
+    """With every mixture that a calibration may choose, and with the part of the error that each of
+    several treatments gets."""
     alpha = ALPHA / treatments
     rate = outside(*no_effect, alpha, g).any(axis=1).mean()
-    # Three standard errors above what was seen, still within the promise; and not so far below it that power is given away (a small g
-    # spends its part of the error after more blocks than these).
+    # Three standard errors above what was seen, still within the promise; and not so far below it
+    # that power is given away (a small g spends its part of the error after more blocks than
+    # these).
     assert rate + 3 * math.sqrt(rate * (1 - rate) / SERIES) <= alpha
     assert rate > 0.2 * alpha
 

@@ -8,7 +8,8 @@ from phpdyno.stats.comparison.sequence import MIXTURE, confidence_sequence, half
 
 
 def log_bayes_factor(t: float, n: int, g: float) -> float:
-    """Log of the Bayes factor of the Gaussian mixture, from its definition; the product's closed form is its root."""
+    """Log of the Bayes factor of the Gaussian mixture, from its definition; the product's closed
+    form is its root."""
     u = t * t / (n - 1)
     return -0.5 * math.log1p(n * g) + 0.5 * n * (math.log1p(u) - math.log1p(u / (1 + n * g)))
 

@@ -9,7 +9,8 @@ MARGIN = 0.01
 
 
 def racers(truth: dict[str, float], blocks: int, seed: int, sigma: float = 0.01) -> list[RacingArm]:
-    """Arms named by their number of parts, all against one control per block, which has a draw of its own."""
+    """Arms named by their number of parts, all against one control per block, which has a draw of
+    its own."""
     generator = np.random.default_rng(seed)
     control = generator.normal(0.0, sigma, blocks)
     return [

@@ -1,4 +1,5 @@
-"""Screening against a known truth: every block has its own level, every row its own draw, and interactions of two are at work."""
+"""Screening against a known truth: every block has its own level, every row its own draw, and
+interactions of two are at work."""
 
 import math
 from itertools import combinations
@@ -17,7 +18,8 @@ Couple = tuple[int, int]
 
 
 class World:
-    """Effects of levels, and of two factors being on together, in log ratios against the control."""
+    """Effects of levels, and of two factors being on together, in log ratios against the
+    control."""
 
     def __init__(self, design: Design, seed: int, size: float = 0.02) -> None:
         generator = np.random.default_rng(seed)

@@ -6,7 +6,8 @@ from phpdyno.commands.compare.view.words import Spanned
 
 
 def bar(row: Spanned, limit: float, width: int) -> str:
-    """`├─●─┤` beside a `│` at no effect, on the scale +-limit (log ratios), in `width` cells (odd); `◄` or `►` for what lies beyond it."""
+    """`├─●─┤` beside a `│` at no effect, on the scale +-limit (log ratios), in `width` cells (odd);
+    `◄` or `►` for what lies beyond it."""
     middle_at = width // 2
     cells = [" "] * width
     cells[middle_at] = "│"

@@ -1,4 +1,5 @@
-"""The parts of the terminal report below the verdicts: costs, calibration, carry-over, notes, scope."""
+"""The parts of the terminal report below the verdicts: costs, calibration, carry-over, notes,
+scope."""
 
 import statistics
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ _MOST_EXCLUSIONS = 6
 
 
 def cost_table(rows: Sequence[Row], php: str) -> RenderableType:
-    """What a request or operation cost in either arm, per part, for the rows of one metric: totals that describe, without an interval.
+    """What a request or operation cost in either arm, per part, for the rows of one metric: totals
+    that describe, without an interval.
 
     `php` is what PHP's processes are called.
     """
@@ -68,7 +70,8 @@ def calibration(view: RunView) -> RenderableType | None:
 
 
 def carry_over(view: RunView) -> RenderableType | None:
-    """Effects by slot length, or why none was measured at another one; None where none is to be looked at."""
+    """Effects by slot length, or why none was measured at another one; None where none is to be
+    looked at."""
     if not view.carry_over:
         return Text(f"Carry-over: {view.carry_over_missing}", style="dim", overflow="fold") if view.carry_over_missing else None
     lines = [Text("Carry-over: the effect in shorter and longer slots:", style="bold")]
@@ -85,7 +88,8 @@ def carry_over(view: RunView) -> RenderableType | None:
 
 
 def notes(view: RunView) -> RenderableType:
-    """Warnings, incidents, differing answers and what was left out; says so when there is nothing."""
+    """Warnings, incidents, differing answers and what was left out; says so when there is
+    nothing."""
     lines = [("host", warning) for warning in rest_of(view.preflight_warnings)]
     lines += [(metric_words(each.metric, view.unit), each.slot_warning) for each in view.calibrations if each.slot_warning]
     lines += [(label(row), warning) for row in view.rows for warning in row.warnings]

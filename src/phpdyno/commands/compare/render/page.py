@@ -1,4 +1,5 @@
-"""The report of a comparison as one HTML page that needs no network; what every page has in common is in frame.py."""
+"""The report of a comparison as one HTML page that needs no network; what every page has in common
+is in frame.py."""
 
 from typing import get_args
 

@@ -1,4 +1,5 @@
-"""The report as rich renderables, for 80 columns and more, with or without colour. Nothing is printed here.
+"""The report as rich renderables, for 80 columns and more, with or without colour. Nothing is
+printed here.
 
 Strings from outside reach rich only as `Text`, so that markup in them stays text.
 """
@@ -48,7 +49,8 @@ def head(view: RunView) -> Group:
 
 
 class VerdictTable:
-    """Two lines or more per treatment of one metric, A/A first: name, then effect, interval, place on the common scale, blocks, verdict.
+    """Two lines or more per treatment of one metric, A/A first: name, then effect, interval, place
+    on the common scale, blocks, verdict.
 
     Adapts to the width it is given, from 80 columns on.
     """

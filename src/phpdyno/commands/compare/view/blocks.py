@@ -1,4 +1,5 @@
-"""The blocks one by one: observations, the control's own cost, the covariates, and what was left out."""
+"""The blocks one by one: observations, the control's own cost, the covariates, and what was left
+out."""
 
 from collections.abc import Iterable
 from typing import get_args

@@ -1,4 +1,5 @@
-"""What the calibration found, per metric, as the reports show it. Journals of schema 1 recorded less: what is missing stays None."""
+"""What the calibration found, per metric, as the reports show it. Journals of schema 1 recorded
+less: what is missing stays None."""
 
 from typing import get_args
 
@@ -15,8 +16,9 @@ from phpdyno.stats.comparison.sequence import least_blocks
 _NS_PER_MS = 1e6
 
 AA_MIXTURE = MIXTURES[-1]
-"""g of the interval of the calibration's A/A blocks: the largest, with which four of them are enough at 95 %. Fixed beforehand: the g of
-the comparison was chosen by these very blocks, so that an interval with it would hold less often than it says."""
+"""g of the interval of the calibration's A/A blocks: the largest, with which four of them are
+enough at 95 %. Fixed beforehand: the g of the comparison was chosen by these very blocks, so that
+an interval with it would hold less often than it says."""
 
 
 def calibrations(gathered: GatheredRecords) -> tuple[CalibrationRow, ...]:
@@ -92,7 +94,8 @@ def _slot_warning(plan: Plan, found: Calibrated) -> str:
 
 
 def _drains(slot_requests: int, in_flight: int) -> bool:
-    """Whether filling and draining weigh much: with several in flight, in a slot of fewer than 20 for each."""
+    """Whether filling and draining weigh much: with several in flight, in a slot of fewer than 20
+    for each."""
     return in_flight > 1 and slot_requests < REQUESTS_PER_FLIGHT * in_flight
 
 
@@ -142,7 +145,8 @@ def pairs_of(pairs: dict[str, int]) -> str:
 
 
 def forecast(row: CalibrationRow, margin: float, budget_s: float) -> str:
-    """What was promised before the first block: the smallest decidable effect, and when one of the margin is decided. '' when nothing."""
+    """What was promised before the first block: the smallest decidable effect, and when one of the
+    margin is decided. '' when nothing."""
     if row.blocks is None:
         return ""
     fitting = f"{count(row.blocks, 'block')} fit in the budget of {duration(budget_s)}"

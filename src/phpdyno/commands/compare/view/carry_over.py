@@ -1,4 +1,5 @@
-"""The carry-over check: the same effect at other slot lengths, because switching between arms refills what one of them may save."""
+"""The carry-over check: the same effect at other slot lengths, because switching between arms
+refills what one of them may save."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -24,7 +25,8 @@ def checked(gathered: GatheredRecords, row: Row) -> tuple[Row, CarryOverRow | No
 
 
 def not_looked_at(gathered: GatheredRecords, rows: Sequence[Row], checks: Sequence[CarryOverRow]) -> str:
-    """Why no effect on CPU was measured at another slot length; '' where one was, or none is to be looked at."""
+    """Why no effect on CPU was measured at another slot length; '' where one was, or none is to be
+    looked at."""
     plan = gathered.plan
     if checks or plan.fixed or plan.trial or not any(row.metric == "cpu" and row.blocks and row.kind != "invalid" for row in rows):
         return ""
@@ -36,7 +38,8 @@ def not_looked_at(gathered: GatheredRecords, rows: Sequence[Row], checks: Sequen
 
 
 def _carry_over(gathered: GatheredRecords, row: Row) -> CarryOverRow | None:
-    """One treatment's effects by slot length, the verdict's own among them; None when invalid or never measured at another length."""
+    """One treatment's effects by slot length, the verdict's own among them; None when invalid or
+    never measured at another length."""
     mine = [record for record in gathered.carried if record.treatment == row.name]
     if row.kind == "invalid" or not mine:
         return None

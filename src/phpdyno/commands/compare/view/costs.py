@@ -1,4 +1,5 @@
-"""What both arms of a treatment cost over the blocks that count: descriptions, and one secondary ratio."""
+"""What both arms of a treatment cost over the blocks that count: descriptions, and one secondary
+ratio."""
 
 import math
 from collections import Counter
@@ -55,12 +56,14 @@ def valid_requests(cost: Cost) -> int:
 
 
 def whole_stack(observations: Sequence[Observation], alpha: float, mixture: float) -> Ratio | None:
-    """The blocks' comparison repeated for the CPU of all components of the arm; None while its interval is infinite."""
+    """The blocks' comparison repeated for the CPU of all components of the arm; None while its
+    interval is infinite."""
     return ratio_of(stack_log_ratios(observations), alpha, mixture)
 
 
 def ratio_of(log_ratios: Sequence[float], alpha: float, mixture: float) -> Ratio | None:
-    """Geometric mean and interval of one log ratio per block; None while infinite, or without a block."""
+    """Geometric mean and interval of one log ratio per block; None while infinite, or without a
+    block."""
     if not log_ratios:
         return None
     interval = confidence_sequence(log_ratios, alpha, mixture)

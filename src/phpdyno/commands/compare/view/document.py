@@ -1,4 +1,5 @@
-"""The JSON of a comparison: the view itself, its schema, and the reference page made from the same definitions."""
+"""The JSON of a comparison: the view itself, its schema, and the reference page made from the same
+definitions."""
 
 from typing import Any
 
@@ -9,7 +10,8 @@ from phpdyno.report.document import reference_page
 
 
 def document(view: RunView) -> dict[str, Any]:
-    """The view as plain dictionaries, lists, strings, numbers and None; docs/reference/json.md explains each field."""
+    """The view as plain dictionaries, lists, strings, numbers and None; docs/reference/json.md
+    explains each field."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(view))
     return plain
 

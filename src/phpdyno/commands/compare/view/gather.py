@@ -1,4 +1,5 @@
-"""A journal's records sorted by what they are about. The later word wins: a resumed run says some things twice."""
+"""A journal's records sorted by what they are about. The later word wins: a resumed run says some
+things twice."""
 
 from collections.abc import Iterable
 
@@ -46,7 +47,8 @@ class Said(Struct, frozen=True):
 class GatheredRecords(Struct, frozen=True):
     """One run, sorted. Dictionaries are keyed by the arm's name, calibrations by their metric.
 
-    `seen` is in the order of the journal, each block once per treatment; so is `carried`, once per slot length.
+    `seen` is in the order of the journal, each block once per treatment; so is `carried`, once per
+    slot length.
     """
 
     header: Header
@@ -92,7 +94,8 @@ class _Pile(Struct):
 
 
 def gather(records: Iterable[Record], run_name: str) -> GatheredRecords:
-    """Sort the records of one run. Raises DynoError when there is no plan, so nothing was measured."""
+    """Sort the records of one run. Raises DynoError when there is no plan, so nothing was
+    measured."""
     pile = _Pile()
     for record in records:
         # Whatever follows the end of a session belongs to the next one, which has not ended yet.

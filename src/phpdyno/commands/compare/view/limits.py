@@ -1,5 +1,6 @@
-"""What blocks themselves show against a comparison: requests per second that were limited by what runs beside PHP, so that a difference
-in PHP may not show, and a PHP that ran elsewhere than where it is measured. Pure."""
+"""What blocks themselves show against a comparison: requests per second that were limited by what
+runs beside PHP, so that a difference in PHP may not show, and a PHP that ran elsewhere than where
+it is measured. Pure."""
 
 from collections.abc import Sequence
 
@@ -30,8 +31,9 @@ def doubts_of_blocks(gathered: GatheredRecords, arm: Arm, counted: Sequence[Obse
 
 
 def _limited_beside_php(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
-    """The warning of a throughput treatment, from its blocks that count; none where PHP was the limit or nothing was, and where it cannot
-    be told: journals of before the generator's CPU was kept, the operations of a script."""
+    """The warning of a throughput treatment, from its blocks that count; none where PHP was the
+    limit or nothing was, and where it cannot be told: journals of before the generator's CPU was
+    kept, the operations of a script."""
     plan, host = gathered.plan, gathered.host
     if plan.metric_of(arm.name) != "throughput" or plan.transport == "script" or host is None:
         return ()
@@ -48,8 +50,8 @@ def _limited_beside_php(gathered: GatheredRecords, arm: Arm, counted: Sequence[O
 
 
 def _ran_elsewhere(gathered: GatheredRecords, counted: Sequence[Observation]) -> tuple[str, ...]:
-    """The warning of a treatment in whose blocks PHP used more CPU than the cores have that it is measured on: some of its processes had
-    others, which the other arm had not."""
+    """The warning of a treatment in whose blocks PHP used more CPU than the cores have that it is
+    measured on: some of its processes had others, which the other arm had not."""
     cores = len(gathered.host.measured_cores) if gathered.host is not None else 0
     if not cores:
         return ()
@@ -74,7 +76,8 @@ def _limit(plan: Plan, host: HostFacts, arm: Arm, slots: Slots) -> Bottleneck | 
 def _load(plan: Plan, host: HostFacts, arm: Arm, slots: Slots) -> Load | None:
     """The blocks' readings, as a sweep has them of its visits.
 
-    The helpers' cores are as busy as what we know to run there. What was stolen from PHP's cores counts as theirs: more was asked of them.
+    The helpers' cores are as busy as what we know to run there. What was stolen from PHP's cores
+    counts as theirs: more was asked of them.
     """
     costs = [cost for cost, _ in slots]
     generator = [cost.generator_ns for cost in costs if cost.generator_ns is not None]

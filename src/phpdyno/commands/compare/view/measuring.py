@@ -1,4 +1,5 @@
-"""The parts of the view that say how the measuring itself went: calibration, blocks, noise, exclusions, carry-over."""
+"""The parts of the view that say how the measuring itself went: calibration, blocks, noise,
+exclusions, carry-over."""
 
 from typing import Annotated
 
@@ -19,7 +20,8 @@ class AllanRow(Struct, frozen=True):
 
 
 class AaRow(Struct, frozen=True):
-    """The calibration's A/A blocks pooled: the control against itself, which shows what the measurement makes up."""
+    """The calibration's A/A blocks pooled: the control against itself, which shows what the
+    measurement makes up."""
 
     metric: Annotated[Metric, says("What was compared.")]
     ratio: Annotated[float | None, says("Geometric mean of the blocks' ratios of costs. Null without an interval.")]
@@ -66,7 +68,8 @@ class CalibrationRow(Struct, frozen=True):
 
 
 class BlockPoint(Struct, frozen=True):
-    """One observation: a treatment against the control within one block. Invalid treatments have none."""
+    """One observation: a treatment against the control within one block. Invalid treatments have
+    none."""
 
     treatment: Annotated[str, says("Name of the treatment.")]
     block: Annotated[int, says("Number of the block, from 0.")]

@@ -1,4 +1,5 @@
-"""One row of the report per treatment: its verdict, as recorded or computed from the blocks, and what both arms cost."""
+"""One row of the report per treatment: its verdict, as recorded or computed from the blocks, and
+what both arms cost."""
 
 from collections.abc import Iterable, Mapping
 
@@ -70,7 +71,8 @@ def is_aa(arm: Arm, control: Arm) -> bool:
 
 
 def _shown(said: Verdict) -> Effect | None:
-    """The effect, where a number may be shown: never of an invalid arm, never without an interval."""
+    """The effect, where a number may be shown: never of an invalid arm, never without an
+    interval."""
     effect = said.effect
     return None if said.kind == "invalid" or effect is None or effect.low is None or effect.high is None else effect
 
@@ -146,7 +148,8 @@ def _not_of_the_whole(stack: Ratio, unit: Unit, parts: str) -> str:
 
 
 def doubts(rows: Iterable[Row], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Warnings of the rows of a comparison, each once, with the arms that it is about; `names` is what those are called here."""
+    """Warnings of the rows of a comparison, each once, with the arms that it is about; `names` is
+    what those are called here."""
     about: dict[str, list[str]] = {}
     for row in rows:
         for warning in row.warnings:

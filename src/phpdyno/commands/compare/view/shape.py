@@ -1,6 +1,8 @@
-"""The view of a comparison: everything that any report shows, as frozen data. It is also the wire format of `--json`.
+"""The view of a comparison: everything that any report shows, as frozen data. It is also the wire
+format of `--json`.
 
-The descriptions are the documentation: docs/reference/json.md and compare.schema.json are generated from them.
+The descriptions are the documentation: docs/reference/json.md and compare.schema.json are generated
+from them.
 """
 
 from typing import Annotated, Final, Literal
@@ -35,7 +37,8 @@ class ProofRow(Struct, frozen=True):
 
 
 class ArmCost(Struct, frozen=True):
-    """What one arm cost over the blocks that count. Totals and medians, without an interval: to describe, not to compare."""
+    """What one arm cost over the blocks that count. Totals and medians, without an interval: to
+    describe, not to compare."""
 
     requests: Annotated[int, says("Requests measured, failed ones included.")]
     php_cpu_ms_per_request: Annotated[float, says("CPU of the arm's PHP processes, milliseconds per valid request (the metric `cpu`).")]

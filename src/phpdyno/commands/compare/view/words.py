@@ -18,7 +18,8 @@ _MORE: dict[Metric, tuple[str, str]] = {"cpu": ("less", "more"), "throughput": (
 
 
 def sentence(row: Row) -> str:
-    """The verdict on one treatment: `NAME: 1.073× less CPU per request (95 % CI 1.062 to 1.084, 21 blocks): improved, relevant`."""
+    """The verdict on one treatment: `NAME: 1.073× less CPU per request (95 % CI 1.062 to 1.084, 21
+    blocks): improved, relevant`."""
     return f"{label(row)}: {finding(row)}: {verdict(row)}"
 
 
@@ -49,20 +50,23 @@ def ordered(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def by_metric(rows: Iterable[Row]) -> dict[Metric, tuple[Row, ...]]:
-    """The rows of each metric that has any, A/A arms first: one scale, one control, one load each."""
+    """The rows of each metric that has any, A/A arms first: one scale, one control, one load
+    each."""
     held = ordered(rows)
     groups: dict[Metric, tuple[Row, ...]] = {metric: tuple(row for row in held if row.metric == metric) for metric in get_args(Metric)}
     return {metric: group for metric, group in groups.items() if group}
 
 
 def verdict(row: Row) -> str:
-    """`improved, relevant`, with the reason in brackets where there is one and it was not said already."""
+    """`improved, relevant`, with the reason in brackets where there is one and it was not said
+    already."""
     words = f"{row.kind}, {row.relevance}" if row.relevance else row.kind
     return f"{words} ({row.reason})" if row.reason and row.kind != "invalid" else words
 
 
 def tone(row: Row | Cell) -> VerdictKind:
-    """The verdict whose colour it has: what is gained in PHP and lost in the whole is no good news."""
+    """The verdict whose colour it has: what is gained in PHP and lost in the whole is no good
+    news."""
     return "regressed" if row.relevance == "spent elsewhere" else row.kind
 
 
@@ -87,7 +91,8 @@ def label(row: Row) -> str:
 
 
 def change(row: Row) -> str:
-    """`1.073× less`, `4.71× more`; for throughput `1.05× more`, `1.20× fewer`. A regression is turned over, so that the factor is above 1.
+    """`1.073× less`, `4.71× more`; for throughput `1.05× more`, `1.20× fewer`. A regression is
+    turned over, so that the factor is above 1.
 
     '' without a direction.
     """
@@ -115,7 +120,8 @@ def interval(row: Spanned) -> str:
 
 
 def evidence(row: Row) -> str:
-    """`95 % CI 1.062 to 1.084, 21 blocks`; over several treatments the confidence is the simultaneous one (see the module)."""
+    """`95 % CI 1.062 to 1.084, 21 blocks`; over several treatments the confidence is the
+    simultaneous one (see the module)."""
     together = f", simultaneous over {row.simultaneous_over} treatments" if row.simultaneous_over > 1 else ""
     return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}"
 
@@ -140,7 +146,8 @@ def margin_of(view: RunView, metric: Metric) -> float:
 
 
 def aa_finding(aa: AaRow) -> str:
-    """What the calibration's A/A blocks say of the control against itself: where they lie, while there is no interval."""
+    """What the calibration's A/A blocks say of the control against itself: where they lie, while
+    there is no interval."""
     if aa.ratio is None:
         ratios = [math.exp(value) for value in aa.log_ratios]
         return f"single blocks from {min(ratios):.3f} to {max(ratios):.3f}; {waiting(aa)}"

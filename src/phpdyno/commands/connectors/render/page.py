@@ -64,7 +64,8 @@ def write_page(run: Path, found: LabFound, page: LabPage) -> Path:
 
 
 def write_study_page(run: Path, found: LabFound, page: LabPage, place: Path | None) -> Path | None:
-    """Write the page of the study that a run carries out, to `place` or beside its record, and give its path; None for a run of no study.
+    """Write the page of the study that a run carries out, to `place` or beside its record, and give
+    its path; None for a run of no study.
 
     Raises UsageError where `place` is given and there is no study, DynoError.
     """
@@ -83,7 +84,8 @@ def write_study_page(run: Path, found: LabFound, page: LabPage, place: Path | No
 
 
 def check_page(place: Path, *, is_study: bool) -> None:
-    """Raises UsageError where the page of a study cannot be written to `place`, or there is no study."""
+    """Raises UsageError where the page of a study cannot be written to `place`, or there is no
+    study."""
     if not is_study:
         raise UsageError("this is no study, so it has no such page", where="--page", next_step="carry one out with --study FILE")
     if not place.absolute().parent.is_dir():

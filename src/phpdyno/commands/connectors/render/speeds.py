@@ -18,7 +18,8 @@ _GAP_PX = 12
 
 
 class Speed(Struct, frozen=True):
-    """One bar: what it is of, operations per second, words below its name, its colour as a CSS value."""
+    """One bar: what it is of, operations per second, words below its name, its colour as a CSS
+    value."""
 
     name: str
     per_s: float
@@ -56,7 +57,8 @@ def speeds_of(speeds: Sequence[Speed]) -> Figure:
 
 
 def grouped_speeds(speeds: Mapping[str, Mapping[str, float]], operations: Sequence[str]) -> Figure:
-    """A group of bars for each operation, in it one for each name of `speeds` (operations per second by operation); the legend is above."""
+    """A group of bars for each operation, in it one for each name of `speeds` (operations per
+    second by operation); the legend is above."""
     names = list(speeds)
     legend = _LEGEND_PX * len(names) + _GAP_PX
     made = layout(len(operations) * (_NARROW_PX * len(names) + _GAP_PX) + 42 + legend, left=96)

@@ -1,4 +1,5 @@
-"""A study of clients of Tarantool as a Markdown page: each report of the reference in its place, ours beside it. Pure."""
+"""A study of clients of Tarantool as a Markdown page: each report of the reference in its place,
+ours beside it. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,8 @@ PATH = re.compile(r"(?<!\S)/\S*\w")
 
 
 def study_page(study: ConnectorStudy, found: LabFound, *, measured: str) -> str:
-    """The whole page; `measured` says when and by which phpdyno. Nothing in it names a path of the machine."""
+    """The whole page; `measured` says when and by which phpdyno. Nothing in it names a path of the
+    machine."""
     parts = {part.operation: part for part in found.parts}
     binary = [name for name in study.operations if name in parts and not name.startswith(OF_SQL)]
     sql = [name for name in study.operations if name in parts and name.startswith(OF_SQL)]
@@ -56,7 +58,8 @@ def _found(part: OperationFound | None, study: ConnectorStudy, ours: Ours | None
 
 
 def _answer(study: ConnectorStudy, parts: dict[str, OperationFound]) -> list[str]:
-    """In one paragraph: what the reference gained, what its client gains here by each engine, and what ours does."""
+    """In one paragraph: what the reference gained, what its client gains here by each engine, and
+    what ours does."""
     part = parts.get(FOR_ALL)
     if part is None:
         return []
@@ -106,7 +109,8 @@ def _cell(row: RowFound | None, theirs: float | None) -> str:
 
 
 def _speeds(study: ConnectorStudy, parts: dict[str, OperationFound]) -> list[str]:
-    """One operation: the speed-up of ours and of theirs over one request at a time, and where the CPU goes."""
+    """One operation: the speed-up of ours and of theirs over one request at a time, and where the
+    CPU goes."""
     part = parts.get(FOR_ALL)
     if part is None:
         return []

@@ -20,7 +20,8 @@ _GAP_PX = 12
 
 
 def parts_of(section: Section, arms: tuple[str, ...]) -> Figure | None:
-    """The section's parts; None where it has no whole that they add up to. Heights in px are the y axis."""
+    """The section's parts; None where it has no whole that they add up to. Heights in px are the y
+    axis."""
     whole = whole_of(section)
     parts = [each for each in section.figures if each.part and any(reading and reading.value for reading in each.arms)]
     if whole is None or len(parts) < 2:

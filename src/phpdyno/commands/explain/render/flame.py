@@ -1,4 +1,5 @@
-"""A flame chart in HTML and CSS alone: no script, nothing from elsewhere, and its names can be searched for as text. Pure."""
+"""A flame chart in HTML and CSS alone: no script, nothing from elsewhere, and its names can be
+searched for as text. Pure."""
 
 import html
 import zlib
@@ -14,7 +15,8 @@ MOST_FRAMES = 2500
 SHADES = 6
 ROW_REM = 1.25
 NOTABLE = 0.002
-"""A difference of so much of the whole is coloured; of five and of twenty times as much, more so."""
+"""A difference of so much of the whole is coloured; of five and of twenty times as much, more
+so."""
 STEPS = (1, 5, 20)
 
 
@@ -24,7 +26,8 @@ class Node:
     def __init__(self, name: str) -> None:
         self.name = name
         self.whole = [0.0, 0.0]
-        """Its share of the whole, own and called: in the profile, and in the one that it is held against."""
+        """Its share of the whole, own and called: in the profile, and in the one that it is held
+        against."""
         self.own = 0.0
         self.calls: dict[str, Self] = {}
 
@@ -36,7 +39,8 @@ class Node:
 
 
 def tree_of(profile: StackProfile, base: StackProfile | None = None) -> Node:
-    """All stacks as one tree, as shares of the profile's whole; `base` as shares of the same whole, by the time that a request takes."""
+    """All stacks as one tree, as shares of the profile's whole; `base` as shares of the same whole,
+    by the time that a request takes."""
     root = Node("all")
     scale = base.request_us / profile.request_us if base and profile.request_us else 0.0
     for side, each, factor in ((0, profile, 1.0), (1, base, scale)):
@@ -55,9 +59,11 @@ def tree_of(profile: StackProfile, base: StackProfile | None = None) -> Node:
 
 
 def flame(profile: StackProfile, base: StackProfile | None = None) -> str:
-    """The chart as an element for a page that has `.flame` of report.css; '' for a profile without samples.
+    """The chart as an element for a page that has `.flame` of report.css; '' for a profile without
+    samples.
 
-    Callers are above what they call, the widest first. With a `base`, colours say where more (warm) or less (cool) time goes than there.
+    Callers are above what they call, the widest first. With a `base`, colours say where more (warm)
+    or less (cool) time goes than there.
     """
     if not profile.samples:
         return ""
@@ -76,7 +82,8 @@ def flame(profile: StackProfile, base: StackProfile | None = None) -> str:
 
 
 def _lay(node: Node, depth: int, left: float, drawn: list[tuple[Node, int, float]]) -> None:
-    """Places of a node and of all below it, in shares of the width; stacks may be deep, so no recursion."""
+    """Places of a node and of all below it, in shares of the width; stacks may be deep, so no
+    recursion."""
     waiting = [(node, depth, left)]
     while waiting:
         each, level, start = waiting.pop()
@@ -118,7 +125,8 @@ def _clock(profile: StackProfile) -> str:
 
 
 def flame_page(title: str, charts: Mapping[str, str], styles: str, notes: Sequence[str] = ()) -> str:
-    """A whole page that needs no network and runs no script: `charts` are elements of `flame` by their headings, `styles` is report.css."""
+    """A whole page that needs no network and runs no script: `charts` are elements of `flame` by
+    their headings, `styles` is report.css."""
     said = "".join(f'<p class="muted">{html.escape(words.visible(note))}</p>' for note in notes)
     sections = "".join(
         f"<section><h2>{html.escape(words.visible(heading))}</h2>{chart or '<p>No samples.</p>'}</section>"

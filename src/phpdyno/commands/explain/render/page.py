@@ -1,4 +1,5 @@
-"""An explanation as one HTML page that needs no network, and the part of it that other pages hold."""
+"""An explanation as one HTML page that needs no network, and the part of it that other pages
+hold."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +67,8 @@ def render_explained(record: ExplainRecord, run: str) -> str:
 
 
 def flames(found: Explained) -> Iterator[tuple[str, "Markup"]]:
-    """The flame charts of an explanation with their headings: each arm's, and of two arms the second's against the first's."""
+    """The flame charts of an explanation with their headings: each arm's, and of two arms the
+    second's against the first's."""
     from markupsafe import Markup  # noqa: PLC0415 (slow to import, and most commands never draw)
 
     letters = ("",) if len(found.arms) == 1 else ("A: ", "B: ")

@@ -48,7 +48,8 @@ def _section(found: Explained, section: Section) -> list[RenderableType]:
 
 
 def looked_into(name: str, found: Explained | None, unexplained: str) -> list[RenderableType]:
-    """What an explanation in another report comes to: its answer in words; the page has its tables."""
+    """What an explanation in another report comes to: its answer in words; the page has its
+    tables."""
     head = inert(f"What {name} does inside (A: the control, B: with it):", "bold")
     said = answer(found) if found is not None else (f"not known: {unexplained}",)
     return [head, *(inert(f"  {line}") for line in said)]

@@ -1,4 +1,5 @@
-"""What an arm does as more is asked of it: throughput, times, CPU by component over the requests in flight, and memory."""
+"""What an arm does as more is asked of it: throughput, times, CPU by component over the requests in
+flight, and memory."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,7 +25,8 @@ _TICK_GAP = 0.085
 
 
 def throughput_plot(view: SweepView) -> Figure:
-    """Requests per second of every arm over the requests in flight, with intervals; single visits as dots."""
+    """Requests per second of every arm over the requests in flight, with intervals; single visits
+    as dots."""
     rows = [row for row in view.points if row.loop == "closed" and row.per_s is not None]
     made = _over_concurrency([row.concurrency for row in rows], 320, "requests per second")
     made["yaxis"] |= {"rangemode": "tozero"}
@@ -37,7 +39,8 @@ def throughput_plot(view: SweepView) -> Figure:
 
 
 def times_plot(rows: Sequence[PointRow]) -> Figure:
-    """Service times of one arm over the requests in flight, logarithmic: one line per percentile."""
+    """Service times of one arm over the requests in flight, logarithmic: one line per
+    percentile."""
     closed = [row for row in rows if row.loop == "closed"]
     made = _over_concurrency([row.concurrency for row in closed], 280, "service time, ms")
     data, values = [], []
@@ -55,7 +58,8 @@ def times_plot(rows: Sequence[PointRow]) -> Figure:
 
 
 def cpu_plot(rows: Sequence[PointRow]) -> Figure:
-    """CPU per valid request of one arm as stacked bars, one per load. Network stands on top only where it is accounted apart."""
+    """CPU per valid request of one arm as stacked bars, one per load. Network stands on top only
+    where it is accounted apart."""
     known = [row for row in rows if row.cpu is not None]
     made = layout(240, left=62)
     made |= {"barmode": "stack", "bargap": 0.35}
@@ -67,7 +71,8 @@ def cpu_plot(rows: Sequence[PointRow]) -> Figure:
 
 
 def memory_plot(view: SweepView) -> Figure:
-    """PSS of each arm's pool as a bar, its shared memory apart; all on one scale. Heights in px are the y axis."""
+    """PSS of each arm's pool as a bar, its shared memory apart; all on one scale. Heights in px are
+    the y axis."""
     held = [(arm, arm.memory) for arm in view.arms if arm.memory is not None]
     notes: list[dict[str, Any]] = []
     bars: list[tuple[float, str, float, float]] = []
@@ -212,7 +217,8 @@ def _bars(rows: Sequence[PointRow], names: Sequence[str], key: str, name: str) -
 
 
 def _part(row: PointRow, name: str) -> float:
-    """One part of a bar; 0 for what was not read, and for a network that is contained in the others."""
+    """One part of a bar; 0 for what was not read, and for a network that is contained in the
+    others."""
     cpu = row.cpu
     if cpu is None:
         return 0.0

@@ -1,4 +1,5 @@
-"""The report of a sweep as one HTML page that needs no network; what every page has in common is in frame.py."""
+"""The report of a sweep as one HTML page that needs no network; what every page has in common is in
+frame.py."""
 
 from phpdyno.commands.measure.render import figures as plots
 from phpdyno.commands.measure.view.shape import SweepView

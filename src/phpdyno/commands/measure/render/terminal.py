@@ -139,7 +139,8 @@ def _network_words(rows: Sequence[PointRow]) -> str:
 
 
 def _bottlenecks(rows: Sequence[PointRow]) -> list[RenderableType]:
-    """What limits throughput; neighbouring loads with the same finding as one line, with the figures of the last."""
+    """What limits throughput; neighbouring loads with the same finding as one line, with the
+    figures of the last."""
     lines: list[tuple[str, Text]] = []
     for _, held in groupby((row for row in rows if row.sentence), key=lambda row: row.bottleneck):
         group = list(held)

@@ -46,7 +46,8 @@ _Reading = TypeVar("_Reading")
 def point_row(
     plan: SweepPlan, arm: Arm, point: Point, visits: Sequence[Visit], *, host: HostFacts | None, reached: int | None = None
 ) -> PointRow:
-    """All that is shown of one arm at one point; `visits` are its own, excluded ones too. `reached`: how often it wanted more workers."""
+    """All that is shown of one arm at one point; `visits` are its own, excluded ones too.
+    `reached`: how often it wanted more workers."""
     counted, seen, opened = counting(visits), tally(visits), point.open_share > 0
     bottleneck, sentence = _limit(plan, arm, visits, host) if host else (None, "")
     names = [target.label for target in plan.workload.targets]
@@ -113,7 +114,8 @@ def percentiles(visits: Sequence[Visit], confidence: float) -> tuple[PercentileR
 
 
 def requests_beyond(count: int, percent: float) -> int:
-    """Requests that lie beyond a percentile of `count`; a hair's breadth for what 99.99 is in binary."""
+    """Requests that lie beyond a percentile of `count`; a hair's breadth for what 99.99 is in
+    binary."""
     return math.floor(count * (100.0 - percent) / 100.0 + 1e-6)
 
 
@@ -140,7 +142,8 @@ def cpu_split(visits: Sequence[Visit], confidence: float) -> CpuSplit | None:
 
 
 def _total(visits: Sequence[Visit], confidence: float) -> Estimate | None:
-    """php-fpm, nginx, database, services, and the kernel's network where it is not contained in theirs."""
+    """php-fpm, nginx, database, services, and the kernel's network where it is not contained in
+    theirs."""
     served: tuple[CpuPart, ...] = ("php", "web", "database", "services")
     values = []
     for visit in clean(visits):
@@ -187,10 +190,12 @@ def memory_row(seen: Sequence[PoolMemory]) -> MemoryRow | None:
 
 
 def children_reached(visits: Sequence[Visit]) -> dict[Point, int]:
-    """How much `max children reached` grew in each point's visits, of one arm's visits in the order of time.
+    """How much `max children reached` grew in each point's visits, of one arm's visits in the order
+    of time.
 
-    php-fpm counts since its start, and every round has a fresh instance, which every other round does not ask before its memory was
-    read. What grew in several visits before an answer is none of them's; a round's first visit has its warm-up's count as well.
+    php-fpm counts since its start, and every round has a fresh instance, which every other round
+    does not ask before its memory was read. What grew in several visits before an answer is none of
+    them's; a round's first visit has its warm-up's count as well.
     """
     grown: dict[Point, int] = {}
     before: dict[int, int | None] = {}
@@ -204,7 +209,8 @@ def children_reached(visits: Sequence[Visit]) -> dict[Point, int]:
 
 
 def all_reached(visits: Iterable[Visit]) -> int | None:
-    """`max children reached` of all instances together, each as it was when it was asked last; None when none was."""
+    """`max children reached` of all instances together, each as it was when it was asked last; None
+    when none was."""
     most: dict[int, int] = {}
     for visit in visits:
         if visit.status is not None:

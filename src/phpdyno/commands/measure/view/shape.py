@@ -1,4 +1,5 @@
-"""The view of a sweep: everything that any report shows, as frozen data. It is also the wire format of `--json`.
+"""The view of a sweep: everything that any report shows, as frozen data. It is also the wire format
+of `--json`.
 
 The descriptions are the documentation: docs/reference/measure-json.md is generated from them.
 """
@@ -15,7 +16,8 @@ SCHEMA: Final = "phpdyno.measure/1"
 
 
 class Estimate(Struct, frozen=True):
-    """A figure of one arm at one point over its rounds: their geometric mean, with an interval that holds for this figure by itself."""
+    """A figure of one arm at one point over its rounds: their geometric mean, with an interval that
+    holds for this figure by itself."""
 
     value: Annotated[float, says("The figure, in the unit of its field.")]
     low: Annotated[float | None, says("Lower end of the interval; null below 3 rounds, or where one of them has 0.")]
@@ -24,7 +26,8 @@ class Estimate(Struct, frozen=True):
 
 
 class PercentileRow(Struct, frozen=True):
-    """One percentile of the valid answers' times. Only those are here beyond which at least ten requests lie, all visits together."""
+    """One percentile of the valid answers' times. Only those are here beyond which at least ten
+    requests lie, all visits together."""
 
     percent: Annotated[float, says("Which one: 50, 90, 95, 99, 99.9 or 99.99.")]
     ms: Annotated[
@@ -46,7 +49,8 @@ class TargetPercentiles(Struct, frozen=True):
 
 
 class CpuSplit(Struct, frozen=True):
-    """CPU milliseconds per valid request by component, over the visits without a failed request: a failed one costs something else.
+    """CPU milliseconds per valid request by component, over the visits without a failed request: a
+    failed one costs something else.
 
     Null is what could not be read or is not there.
     """
@@ -68,7 +72,8 @@ class CpuSplit(Struct, frozen=True):
 
 
 class QueueRow(Struct, frozen=True):
-    """Connections that no worker had accepted yet, sampled on php-fpm's socket while it was driven. Null without a sample."""
+    """Connections that no worker had accepted yet, sampled on php-fpm's socket while it was driven.
+    Null without a sample."""
 
     samples: Annotated[int, says("Samples, all visits together.")]
     mean: Annotated[float | None, says("Connections that waited, on the mean.")]
@@ -79,7 +84,8 @@ class QueueRow(Struct, frozen=True):
 
 
 class MemoryRow(Struct, frozen=True):
-    """Memory of php-fpm's workers right after a visit, KiB; medians over the visits. PSS charges a shared page to its users in parts."""
+    """Memory of php-fpm's workers right after a visit, KiB; medians over the visits. PSS charges a
+    shared page to its users in parts."""
 
     workers: Annotated[int, says("Workers that there were, the most of all visits.")]
     pss_worker_kib: Annotated[float | None, says("PSS of a worker, median; null where none could be read.")]

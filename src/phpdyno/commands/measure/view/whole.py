@@ -178,7 +178,8 @@ def _environment(sweep: Sweep, host: HostFacts | None) -> tuple[EnvironmentRow, 
 
 
 def _outcome(sweep: Sweep) -> Outcome:
-    """Each session tells of the host first; one without an end is still measuring, or was killed."""
+    """Each session tells of the host first; one without an end is still measuring, or was
+    killed."""
     return sweep.ends[-1].outcome if sweep.ends and len(sweep.ends) >= len(sweep.hosts) else "unfinished"
 
 

@@ -1,4 +1,5 @@
-"""A sweep's numbers and findings in words; every figure is said with its interval, or that it has none. Pure."""
+"""A sweep's numbers and findings in words; every figure is said with its interval, or that it has
+none. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -81,7 +82,8 @@ def failures(point: PointRow) -> str:
 
 
 def memory_words(memory: MemoryRow | None) -> str:
-    """`5 workers, PSS of one 10.0 MiB (3.0 its own), of all 50.0 MiB (20.0 in shared memory); the master 7.8 MiB`."""
+    """`5 workers, PSS of one 10.0 MiB (3.0 its own), of all 50.0 MiB (20.0 in shared memory); the
+    master 7.8 MiB`."""
     if memory is None:
         return "not read"
     own = "" if memory.private_worker_kib is None else f" ({mib(memory.private_worker_kib)} its own)"
@@ -93,7 +95,8 @@ def memory_words(memory: MemoryRow | None) -> str:
 
 
 def cross_words(row: CrossRow, confidence: float) -> str:
-    """`ab -k / ours at c = 10: 0.982 (95 % CI 0.960 to 1.004, 6 pairs)`, or why there is no ratio."""
+    """`ab -k / ours at c = 10: 0.982 (95 % CI 0.960 to 1.004, 6 pairs)`, or why there is no
+    ratio."""
     tool = _TOOL[row.tool] if row.kept else f"{row.tool} without keep-alive"
     what = f"{tool} / ours at c = {row.concurrency}"
     found = row.ratio

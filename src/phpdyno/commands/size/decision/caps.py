@@ -18,8 +18,8 @@ APART = 2
 def caps_of(asked: SizeRequest, limits: LimitsRead, pools: Sequence[PoolMeasured], targets: Sequence[TargetMeasured] = ()) -> Caps:
     """What the limits allow, tightest first, by the memory that was measured so far.
 
-    A pool is reckoned with the memory that it had under load, and once more with each worker as large as the heaviest of `targets` makes
-    it, grown as far as `pm.max_requests` will let a leak.
+    A pool is reckoned with the memory that it had under load, and once more with each worker as
+    large as the heaviest of `targets` makes it, grown as far as `pm.max_requests` will let a leak.
     """
     cost, found = cost_of_pools(pools), [asked_cap(asked.most)]
     worst = max((_largest_kib(each) for each in targets), default=0.0)
@@ -52,8 +52,8 @@ def most_to_try(
     stopped: Sequence[Stopped] = (),
     targets: Sequence[TargetMeasured] = (),
 ) -> int:
-    """The most workers that may be started here: what the limits allow, what can be kept busy, what memory and database hold now, and fewer
-    than any pool that was stopped."""
+    """The most workers that may be started here: what the limits allow, what can be kept busy, what
+    memory and database hold now, and fewer than any pool that was stopped."""
     most = [caps_of(asked, limits, pools, targets).most or 1, most_at_once(asked.transport)]
     most += [each.workers - 1 for each in stopped]
     if limits.connections_here is not None:
@@ -65,10 +65,11 @@ def most_to_try(
 
 
 def cost_of_pools(pools: Sequence[PoolMeasured]) -> PoolCost | None:
-    """What a pool takes once and each worker more; None before a pool was measured, or where it could not be read.
+    """What a pool takes once and each worker more; None before a pool was measured, or where it
+    could not be read.
 
-    A line through the largest size and the largest of half of it at most: what few workers share looks like their own, and sizes that are
-    close would make the line's slope of their scatter.
+    A line through the largest size and the largest of half of it at most: what few workers share
+    looks like their own, and sizes that are close would make the line's slope of their scatter.
     """
     seen = [(each.workers, each.visits[0].memory) for each in sorted(pools, key=lambda each: each.workers)]
     known = [(workers, memory) for workers, memory in seen if memory is not None and memory.workers and not memory.unread]

@@ -1,4 +1,5 @@
-"""What the confirmation saw: rounds of the last recommendation only, since earlier ones have chosen it. Pure."""
+"""What the confirmation saw: rounds of the last recommendation only, since earlier ones have chosen
+it. Pure."""
 
 from collections.abc import Sequence
 
@@ -24,13 +25,15 @@ def open_visits(run: SizeRun, workers: int) -> tuple[Visit, ...]:
 
 
 def p99_of(run: SizeRun, workers: int) -> VisitFigure | None:
-    """The 99th percentile of a pool's response times at the rate of its open visits, nanoseconds; None where too few requests tell it."""
+    """The 99th percentile of a pool's response times at the rate of its open visits, nanoseconds;
+    None where too few requests tell it."""
     visits = open_visits(run, workers)
     return times_at(visits, 99.0, run.header.asked.confidence) if counting(visits) else None
 
 
 def over(run: SizeRun, one: int, other: int) -> VisitFigure | None:
-    """The throughput of one pool over another's, paired by round; rounds in which a visit does not count are left out."""
+    """The throughput of one pool over another's, paired by round; rounds in which a visit does not
+    count are left out."""
     by_round: dict[int, dict[int, Visit]] = {}
     for each in rounds_of(run):
         by_round.setdefault(each.round, {})[each.workers] = each.visits[0]

@@ -12,7 +12,8 @@ MOST_GROWTH = 0.5
 """A worker that leaks is replaced before it has grown by half."""
 THOUSAND = 1_000
 WAITS, NOTABLE_NS = 0.5, 1_000_000
-"""A part of an answer's time that is told, if it is a millisecond at least: below that it is nginx and the way there."""
+"""A part of an answer's time that is told, if it is a millisecond at least: below that it is nginx
+and the way there."""
 
 
 def target_costs(measured: Sequence[TargetMeasured]) -> tuple[TargetCost, ...]:

@@ -35,7 +35,8 @@ from phpdyno.stats.visits import VisitFigure
 FEW_WAIT = 0.05
 """Where a rate and no response time is asked for: so few requests wait for a worker."""
 CHECK_SHARE = 0.7
-"""Of a pool's throughput: the load at which response times are foretold and held against measured ones where no rate was asked for."""
+"""Of a pool's throughput: the load at which response times are foretold and held against measured
+ones where no rate was asked for."""
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 """Of a pool's throughput: where its response times are foretold."""
 MORE = "give the pool more than that"
@@ -46,7 +47,8 @@ Tell = Callable[[str], None]
 
 
 def decide(run: SizeRun, tell: Tell = lambda _: None) -> Recommended:
-    """The recommendation; `tell` hears of each size that is looked at. Raises DynoError where nothing was measured, or nothing fits."""
+    """The recommendation; `tell` hears of each size that is looked at. Raises DynoError where
+    nothing was measured, or nothing fits."""
     asked, (pools, rates, caps, tried) = run.header.asked, _measured(run)
     if caps.most == 0 and caps.tightest is not None:
         raise DynoError(f"not even one worker fits: {caps.tightest.words}", where=run.header.app, next_step=MORE)
@@ -64,7 +66,8 @@ def _still_rises(rates: Mapping[int, float], workers: int) -> bool:
 
 
 def recommendation(run: SizeRun, workers: int, reason: Reason) -> Recommended:
-    """Say of so many workers which pools stand beside them in the confirmation, and how fast they will answer. Raises DynoError."""
+    """Say of so many workers which pools stand beside them in the confirmation, and how fast they
+    will answer. Raises DynoError."""
     asked, (pools, rates, caps, tried) = run.header.asked, _measured(run)
     rate = asked.objective.rate_per_s or CHECK_SHARE * rate_at(rates, workers)
     foretold = foretell(models_of(pools), rate, workers, seed=asked.seed)
@@ -90,11 +93,13 @@ def recommendation(run: SizeRun, workers: int, reason: Reason) -> Recommended:
 
 
 def revise(run: SizeRun) -> Recommended | None:
-    """Another recommendation, where the confirmation shows that the first was wrong; None where it stands, or was revised already.
+    """Another recommendation, where the confirmation shows that the first was wrong; None where it
+    stands, or was revised already.
 
-    By throughput: the smallest larger pool of which the recommended one has less than 97 % (a larger pool costs little, and is confirmed
-    anew), or a smaller one that certainly has 97 % of it. By an objective that was missed: the smallest larger pool that met it, else the
-    next larger one.
+    By throughput: the smallest larger pool of which the recommended one has less than 97 % (a
+    larger pool costs little, and is confirmed anew), or a smaller one that certainly has 97 % of
+    it. By an objective that was missed: the smallest larger pool that met it, else the next larger
+    one.
     """
     decided = run.last(Recommended)
     if decided is None or len(run.all_of(Recommended)) > 1:
@@ -126,7 +131,8 @@ def _surely(figure: VisitFigure | None, *, above: float) -> bool:
 
 
 def _measured(run: SizeRun) -> tuple[tuple[PoolMeasured, ...], dict[int, float], Caps, int]:
-    """The pools of the search, their throughput by workers, what the limits allow, and how many workers may be tried. Raises DynoError."""
+    """The pools of the search, their throughput by workers, what the limits allow, and how many
+    workers may be tried. Raises DynoError."""
     asked, limits, pools = run.header.asked, run.last(LimitsRead), searched(run)
     if limits is None or not pools:
         raise DynoError("no pool was measured", where=run.header.app, next_step="start a new run")
@@ -163,8 +169,8 @@ def _workers(search: _Search, tell: Tell) -> tuple[int, Reason]:
 
 
 def _for_rate(models: Models, rate_per_s: float, knee: int, rates: Mapping[int, float]) -> tuple[int, Reason]:
-    """The smallest pool in which few requests wait for a worker, and never more than the knee: on full cores those beyond wait as well, for
-    a core."""
+    """The smallest pool in which few requests wait for a worker, and never more than the knee: on
+    full cores those beyond wait as well, for a core."""
     for workers in range(1, knee):
         queue = open_queue(models.curve.rates_per_s(workers, models.idle), rate_per_s)
         if queue.stable and queue.waits <= FEW_WAIT:
@@ -173,7 +179,8 @@ def _for_rate(models: Models, rate_per_s: float, knee: int, rates: Mapping[int, 
 
 
 def response_curve(run: SizeRun) -> Foretold:
-    """Response times of the recommended pool at shares of its throughput; quick simulations, without the rates' own uncertainty."""
+    """Response times of the recommended pool at shares of its throughput; quick simulations,
+    without the rates' own uncertainty."""
     decided = run.all_of(Recommended)[-1]
     models = models_of(searched(run))
     rates = models.curve.rates_per_s(decided.workers, models.idle)

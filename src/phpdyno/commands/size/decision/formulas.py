@@ -14,12 +14,14 @@ SAME = 0.02
 
 
 def formula_rows(run: SizeRun, confirmed: Sequence[ConfirmedRow], rates: Mapping[int, float]) -> tuple[FormulaRow, ...]:
-    """One for each formula; what it costs is throughput against the recommended pool, the first of `confirmed`."""
+    """One for each formula; what it costs is throughput against the recommended pool, the first of
+    `confirmed`."""
     return tuple(_row(each, confirmed, rates) for each in recommendations(facts_of(run)))
 
 
 def facts_of(run: SizeRun) -> Facts:
-    """What the formulas are made of, as it was measured. Waiting is what an answer takes, alone, beyond PHP's own CPU time."""
+    """What the formulas are made of, as it was measured. Waiting is what an answer takes, alone,
+    beyond PHP's own CPU time."""
     host, limits, targets, pools = run.last(SizeHost), run.last(LimitsRead), run.all_of(TargetMeasured), searched(run)
     memory = next((each.value for each in limits.limits if each.kind == "memory"), None) if limits else None
     largest = pools[-1].visits[0].memory if pools else None

@@ -1,4 +1,5 @@
-"""What the search saw, as models: throughput over requests in service, the work of a request, what idle workers cost. Pure."""
+"""What the search saw, as models: throughput over requests in service, the work of a request, what
+idle workers cost. Pure."""
 
 import math
 import statistics
@@ -18,7 +19,8 @@ from phpdyno.stats.student import quantile
 from phpdyno.stats.visits import throughput_of
 
 LEAST_NOISE, UNKNOWN_NOISE = 0.005, 0.03
-"""Standard deviation of a visit's logarithm: at least, and where fewer than three pairs of visits tell it."""
+"""Standard deviation of a visit's logarithm: at least, and where fewer than three pairs of visits
+tell it."""
 LEAST_PAIRS = 3
 MOST_REACH = 50.0
 """Of a logarithm: an interval that reaches further says nothing."""
@@ -72,7 +74,8 @@ def rate_at(rates: Mapping[int, float], workers: int) -> float:
 
 
 def models_of(pools: Sequence[PoolMeasured]) -> Models:
-    """The models of these pools of the search: full cores slow down what a request computes, not what it waits.
+    """The models of these pools of the search: full cores slow down what a request computes, not
+    what it waits.
 
     Raises ValueError without a pool of one worker.
     """
@@ -95,7 +98,8 @@ def models_of(pools: Sequence[PoolMeasured]) -> Models:
 def _idle_and_noise(pools: Sequence[PoolMeasured]) -> tuple[IdleCost, float]:
     """What idle workers cost, and how much single visits scatter (of the logarithm).
 
-    Both from pairs of visits with the same number of requests in flight: all workers at work in one, twice as many workers in the other.
+    Both from pairs of visits with the same number of requests in flight: all workers at work in
+    one, twice as many workers in the other.
     """
     by_workers = {pool.workers: pool for pool in pools}
     ratios = []
@@ -117,7 +121,8 @@ def _idle_and_noise(pools: Sequence[PoolMeasured]) -> tuple[IdleCost, float]:
 def foretell(models: Models, rate_per_s: float, workers: int, *, seed: int) -> Foresight | None:
     """Response times of a pool at a rate; None where more arrives than it can answer.
 
-    To the simulation's interval comes that the service times are a sample: they are drawn anew from themselves (bootstrap).
+    To the simulation's interval comes that the service times are a sample: they are drawn anew from
+    themselves (bootstrap).
     """
     found = assess(models.curve, models.work, Offered(rate_per_s), workers, idle=models.idle, seed=seed)
     if not found.requests or not math.isfinite(found.p99_s):

@@ -1,4 +1,5 @@
-"""Which pool is measured next, so that few measurements find the smallest one near the best throughput. Pure."""
+"""Which pool is measured next, so that few measurements find the smallest one near the best
+throughput. Pure."""
 
 import math
 from collections.abc import Mapping
@@ -6,13 +7,16 @@ from collections.abc import Mapping
 NEAR = 0.97
 """Of the best throughput: a pool with less is too small."""
 BEYOND = 4
-"""Pools are doubled until one has so many times the workers of the smallest that is near the best."""
+"""Pools are doubled until one has so many times the workers of the smallest that is near the
+best."""
 STEP = 1.25
-"""Neighbours that are closer than this are not told apart by a search; the confirmation holds the answer against both."""
+"""Neighbours that are closer than this are not told apart by a search; the confirmation holds the
+answer against both."""
 
 
 def knee_of(rates: Mapping[int, float]) -> int:
-    """The fewest workers whose throughput is near the best. Raises ValueError without a measurement."""
+    """The fewest workers whose throughput is near the best. Raises ValueError without a
+    measurement."""
     best = max(rates.values())
     return min(workers for workers, rate in rates.items() if rate >= NEAR * best)
 
@@ -20,8 +24,9 @@ def knee_of(rates: Mapping[int, float]) -> int:
 def next_pool(rates: Mapping[int, float], *, most: int) -> int | None:
     """The next number of workers to measure, None when enough is known.
 
-    `rates` are requests per second by workers, `most` is the largest pool that may be tried. First pools are doubled, from one worker on,
-    until two doublings bring nothing; then the gap below the knee is halved (on a logarithmic scale) until it is narrow.
+    `rates` are requests per second by workers, `most` is the largest pool that may be tried. First
+    pools are doubled, from one worker on, until two doublings bring nothing; then the gap below the
+    knee is halved (on a logarithmic scale) until it is narrow.
     """
     if not rates:
         return 1
@@ -36,6 +41,7 @@ def next_pool(rates: Mapping[int, float], *, most: int) -> int | None:
 
 
 def neighbours(workers: int, *, most: int) -> tuple[int, ...]:
-    """A smaller and a larger pool to hold an answer against, a fifth or a quarter away and at least one worker."""
+    """A smaller and a larger pool to hold an answer against, a fifth or a quarter away and at least
+    one worker."""
     below, above = min(workers - 1, round(workers / STEP)), max(workers + 1, round(workers * STEP))
     return tuple(each for each in (below, above) if 1 <= each <= most)

@@ -18,7 +18,8 @@ def pool_settings(
     *,
     backlog: str | None = None,
 ) -> PoolSettings:
-    """The pool as php-fpm takes it: static, since a pool that starts workers in a burst lets requests wait for them.
+    """The pool as php-fpm takes it: static, since a pool that starts workers in a burst lets
+    requests wait for them.
 
     What leaks is replaced in time. `backlog` is what the control names; it is never made less.
     """

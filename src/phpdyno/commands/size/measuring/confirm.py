@@ -1,4 +1,5 @@
-"""The answer held against others on fresh pools: in rounds, all pools once in each, in random order."""
+"""The answer held against others on fresh pools: in rounds, all pools once in each, in random
+order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,7 +15,8 @@ MOST_EXTRA = 2
 """Rounds beyond three, whatever the budget, where visits of earlier ones do not count."""
 LEAST_OPEN = 100
 OPEN_REQUESTS = 1_000
-"""Arrivals of an open visit at least: a thousand place a 99th percentile between about p98.4 and p99.6."""
+"""Arrivals of an open visit at least: a thousand place a 99th percentile between about p98.4 and
+p99.6."""
 LEAST_OPEN_S, MOST_OPEN_S = 2.0, 20.0
 OPEN_SHARE = 0.05
 """Of the budget: what one open visit takes at most."""
@@ -27,8 +29,8 @@ def order_of(workers: Sequence[int], *, seed: int, number: int) -> tuple[int, ..
 
 
 def loads_of(workers: int, pools: Pools, *, rate: float, arriving_per_s: float) -> tuple[PoolLoad, ...]:
-    """What a pool is visited with: saturation, and, where requests `arriving_per_s` are asked for, an open loop of as many; none where a
-    hundred would take far longer than there is time for."""
+    """What a pool is visited with: saturation, and, where requests `arriving_per_s` are asked for,
+    an open loop of as many; none where a hundred would take far longer than there is time for."""
     in_flight = saturating(workers, pools.transport)
     loads = [PoolLoad(in_flight, requests_for(in_flight, rate))]
     most_s = min(MOST_OPEN_S, OPEN_SHARE * pools.budget_s)
@@ -38,7 +40,8 @@ def loads_of(workers: int, pools: Pools, *, rate: float, arriving_per_s: float) 
 
 
 def open_load(workers: int, rate_per_s: float, transport: Transport, *, most_s: float = MOST_OPEN_S) -> PoolLoad:
-    """Arrivals by chance at a rate: a thousand, or those of two seconds; fewer where these take longer than `most_s`, but a hundred."""
+    """Arrivals by chance at a rate: a thousand, or those of two seconds; fewer where these take
+    longer than `most_s`, but a hundred."""
     requests = max(LEAST_OPEN, min(max(OPEN_REQUESTS, round(rate_per_s * LEAST_OPEN_S)), round(rate_per_s * most_s)))
     return PoolLoad(connections_for(workers, transport), requests, rate_per_s)
 
@@ -56,11 +59,12 @@ def confirm(
     until_s: float,
     after: int = 0,
 ) -> Iterator[PoolMeasured]:
-    """Rounds until `until_s` of the budget is used up, three at least and eight at most; what `begun` holds already is not measured again.
+    """Rounds until `until_s` of the budget is used up, three at least and eight at most; what
+    `begun` holds already is not measured again.
 
-    They are counted from `after` on: those of an earlier recommendation are others. The pools `arriving` are visited by an open loop at
-    `arriving_per_s` too. `rates` are requests per second at saturation as the
-    search saw them, by workers. Raises ArmFailed, OutOfMemory.
+    They are counted from `after` on: those of an earlier recommendation are others. The pools
+    `arriving` are visited by an open loop at `arriving_per_s` too. `rates` are requests per second
+    at saturation as the search saw them, by workers. Raises ArmFailed, OutOfMemory.
     """
     done = {(each.round, each.workers) for each in begun.all_of(PoolMeasured) if each.stage == "confirm"}
     every = (recommended, *beside)

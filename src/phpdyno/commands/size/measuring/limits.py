@@ -23,7 +23,8 @@ RESERVED_CONNECTIONS = 1
 def read_limits(
     asked: SizeRequest, supervisor: Supervisor, database: Database | None, *, beside: Neighbours = NOBODY, tree: SmallFiles | None = None
 ) -> LimitsRead:
-    """What limits a pool of the app, `beside` other pools of this host. What was asked for counts before what this host shows."""
+    """What limits a pool of the app, `beside` other pools of this host. What was asked for counts
+    before what this host shows."""
     tree = tree or SmallFiles()
     here = _connections(supervisor, database)
     named = asked.limits.connections
@@ -54,7 +55,8 @@ def _memory(asked: SizeRequest, tree: SmallFiles) -> PoolLimit:
     if total is None:
         return PoolLimit("memory", None, "/proc/meminfo", unread="it does not tell the host's memory")
     if here.hidden:
-        # What is hidden may be tighter: that is said, and the host's memory counts until somebody names another.
+        # What is hidden may be tighter: that is said, and the host's memory counts until somebody
+        # names another.
         return PoolLimit("memory", _usable(total), "this host's memory, less 10 %", unread=f"{here.hidden}; name it with --memory")
     return PoolLimit("memory", _usable(total), f"this host's memory ({total // 1024} MiB), less 10 %")
 

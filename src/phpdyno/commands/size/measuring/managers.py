@@ -1,4 +1,5 @@
-"""The three ways to manage workers (pm), each through idle, burst and idle: what waits, what is refused, what is started."""
+"""The three ways to manage workers (pm), each through idle, burst and idle: what waits, what is
+refused, what is started."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -19,9 +20,11 @@ from phpdyno.servers.instance import Instance
 MANAGERS: tuple[Manager, ...] = ("static", "dynamic", "ondemand")
 BURST_S = 4.0
 DRAINED_SHARE = 0.06
-"""Of the budget: in which a pool that starts with two workers, and one more a second, is through with the burst."""
+"""Of the budget: in which a pool that starts with two workers, and one more a second, is through
+with the burst."""
 BURST_SHARE = 0.7
-"""Of the throughput of the whole pool: what comes in the burst could be served if all workers were there."""
+"""Of the throughput of the whole pool: what comes in the burst could be served if all workers were
+there."""
 MOST_REQUESTS = 8_000
 LEAST_REQUESTS = 100
 QUIET_S = 1.0
@@ -30,13 +33,15 @@ AFTER_S = 3.0
 FOR_GOOD = {"pool.pm.max_requests": "0"}
 """Workers that are replaced after so many requests would look like those that a burst starts."""
 IDLE_TIMEOUT = "1s"
-"""`pm.process_idle_timeout` here: workers of an ondemand pool are gone soon. Debian's 10s only make the idle spell longer."""
+"""`pm.process_idle_timeout` here: workers of an ondemand pool are gone soon. Debian's 10s only make
+the idle spell longer."""
 GONE_S = 15.0
 PERIOD_S = 0.05
 
 
 def settings_of(manager: Manager, workers: int, given: Mapping[str, str]) -> dict[str, str]:
-    """The pool's settings: so many workers at most, and, where nobody named any, Debian's numbers of spare ones."""
+    """The pool's settings: so many workers at most, and, where nobody named any, Debian's numbers
+    of spare ones."""
     own = {"pool.pm": manager, "pool.pm.max_children": str(workers)}
     if manager == "dynamic":
         spares = {f"pool.{name}": given[f"pool.{name}"] for name in SPARES if f"pool.{name}" in given}
@@ -49,8 +54,8 @@ def settings_of(manager: Manager, workers: int, given: Mapping[str, str]) -> dic
 def measure_manager(
     pools: Pools, manager: Manager, workers: int, *, rate_per_s: float, alone_per_s: float, given: Mapping[str, str], number: int
 ) -> ManagerMeasured:
-    """One way, on a fresh pool. `rate_per_s` is what comes in the burst, `alone_per_s` what one worker answers. Raises ArmFailed,
-    OutOfMemory."""
+    """One way, on a fresh pool. `rate_per_s` is what comes in the burst, `alone_per_s` what one
+    worker answers. Raises ArmFailed, OutOfMemory."""
     pools.tell(f"pm = {manager}, {workers} workers: idle")
     settings = settings_of(manager, workers, given)
     arm = pools.arm({**settings, **FOR_GOOD})
@@ -91,7 +96,8 @@ def measure_manager(
 
 
 def _quiet(instance: Instance, manager: Manager) -> None:
-    """Wait a while, for an ondemand pool until its workers are gone. Raises DynoError where they stay."""
+    """Wait a while, for an ondemand pool until its workers are gone. Raises DynoError where they
+    stay."""
     time.sleep(QUIET_S)
     deadline = time.monotonic() + GONE_S
     while manager == "ondemand" and workers_of(instance.php_pid):
@@ -116,7 +122,8 @@ def _watched(instance: Instance) -> Iterator[_Seen]:
     def look(end: Event) -> None:
         others: set[int] = set()
         while True:
-            # Which process answers the status page is asked once of each: a pool of hundreds is looked at twenty times a second.
+            # Which process answers the status page is asked once of each: a pool of hundreds is
+            # looked at twenty times a second.
             born = set(children_of(instance.php_pid))
             if born - seen.pids - others:
                 others.update(born - set(workers_of(instance.php_pid)))

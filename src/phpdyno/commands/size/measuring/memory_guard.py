@@ -12,7 +12,8 @@ from phpdyno.servers.facts.meter import children_of
 
 PERIOD_S = 0.1
 KEPT = 0.05
-"""Of each limit: below that a pool under test is ended, before the host swaps or the kernel kills somebody."""
+"""Of each limit: below that a pool under test is ended, before the host swaps or the kernel kills
+somebody."""
 LEAST_KEPT_KIB = 16 << 10
 
 
@@ -44,5 +45,6 @@ class MemoryGuard(Background):
 
 
 def short(found: Sequence[Room]) -> int | None:
-    """What is left, KiB, where it is less than is to be kept of some limit; None where there is enough."""
+    """What is left, KiB, where it is less than is to be kept of some limit; None where there is
+    enough."""
     return min((room.left_kib for room in found if room.left_kib < max(LEAST_KEPT_KIB, KEPT * room.limit_kib)), default=None)

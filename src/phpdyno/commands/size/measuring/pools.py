@@ -35,7 +35,8 @@ VISIT_S = 1.0
 IN_FLIGHT = 10
 """Requests of a visit for each in flight, at least: its ramp and its end then cost little."""
 MOST_VISIT_S = 8.0
-"""A visit is not made longer than this by the number of its requests, unless it has fewer than twice as many as are in flight."""
+"""A visit is not made longer than this by the number of its requests, unless it has fewer than
+twice as many as are in flight."""
 AGAIN = 3
 """So often a visit is made that does not count, at most."""
 
@@ -53,7 +54,8 @@ class OutOfMemory(DynoError):  # noqa: N818 (it names what happened)
 
 
 class PoolLoad(Struct, frozen=True):
-    """What one visit sends: requests in flight (closed loop), how many requests, or arrivals by chance at `rate_per_s`."""
+    """What one visit sends: requests in flight (closed loop), how many requests, or arrivals by
+    chance at `rate_per_s`."""
 
     in_flight: int
     requests: int
@@ -61,23 +63,27 @@ class PoolLoad(Struct, frozen=True):
 
 
 def saturating(workers: int, transport: Transport) -> int:
-    """Requests in flight that keep all workers of a pool busy: twice as many as workers, 64 more at most, and what nginx takes."""
+    """Requests in flight that keep all workers of a pool busy: twice as many as workers, 64 more at
+    most, and what nginx takes."""
     wanted = workers + min(workers, AHEAD)
     return min(wanted, MOST_THROUGH_NGINX) if transport == "http" else wanted
 
 
 def most_at_once(transport: Transport) -> int:
-    """Workers that can all be kept busy: through nginx as many as it serves at once, less those that wait."""
+    """Workers that can all be kept busy: through nginx as many as it serves at once, less those
+    that wait."""
     return MOST_THROUGH_NGINX - AHEAD if transport == "http" else UPPER_WORKERS
 
 
 def connections_for(workers: int, transport: Transport) -> int:
-    """Connections of an open loop: more than a pool has workers, and over FastCGI more than its backlog, so that this can overflow."""
+    """Connections of an open loop: more than a pool has workers, and over FastCGI more than its
+    backlog, so that this can overflow."""
     return min(MOST_THROUGH_NGINX, max(OPEN_CONNECTIONS, 2 * workers)) if transport == "http" else max(2 * BACKLOG, 2 * workers)
 
 
 def requests_for(in_flight: int, rate_per_s: float, *, least: int = 0, most_s: float = MOST_VISIT_S) -> int:
-    """Requests of a closed visit: a second's, or ten for each in flight, or `least`, unless these would take more than `most_s` seconds."""
+    """Requests of a closed visit: a second's, or ten for each in flight, or `least`, unless these
+    would take more than `most_s` seconds."""
     wanted = max(round(rate_per_s * VISIT_S), IN_FLIGHT * in_flight, least)
     return max(min(wanted, round(rate_per_s * most_s)), 2 * in_flight)
 
@@ -99,7 +105,8 @@ class Pools:
         progress: Progress,
         threads: int = 1,
     ) -> None:
-        """`arm_of` gives the arm of a pool by what its settings add; the generator begins with so many `threads`."""
+        """`arm_of` gives the arm of a pool by what its settings add; the generator begins with so
+        many `threads`."""
         self.bench = bench
         self.clock = clock
         self.progress = progress
@@ -117,7 +124,8 @@ class Pools:
     # ---- answers ------------------------------------------------------------------------------
 
     def learn(self) -> None:
-        """Ask every target a few times: answers that may not be timed are refused here. Raises DynoError."""
+        """Ask every target a few times: answers that may not be timed are refused here. Raises
+        DynoError."""
         self.tell("learning the answers")
         with self.bench.running([self.arm({"pool.pm.max_children": "1"})]) as (instance,):
             lane = DrivenInstance(instance, self.driver(instance, 1))
@@ -162,7 +170,8 @@ class Pools:
 
     @contextmanager
     def guarded(self, arm: Arm, workers: int) -> Iterator[Instance]:
-        """A fresh pool that is ended when the host's memory runs short. Raises ArmFailed, OutOfMemory."""
+        """A fresh pool that is ended when the host's memory runs short. Raises ArmFailed,
+        OutOfMemory."""
         with self.bench.running([arm]) as (instance,):
             guard = MemoryGuard(instance.php_pid)
             try:
@@ -186,9 +195,11 @@ class Pools:
             lane.driver.close()
 
     def visits(self, workers: int, loads: Callable[[Warm], Sequence[PoolLoad]], *, number: int) -> tuple[Visit, ...]:
-        """A fresh pool of so many workers, visited at each of the loads that follow from how it was when warm.
+        """A fresh pool of so many workers, visited at each of the loads that follow from how it was
+        when warm.
 
-        The pool's memory is read after the first. Raises ArmFailed, also where no request of a visit gets a valid answer; OutOfMemory.
+        The pool's memory is read after the first. Raises ArmFailed, also where no request of a
+        visit gets a valid answer; OutOfMemory.
         """
         with self.running(workers) as (instance, warm), Guest(instance) as guest:
             made = []
@@ -199,7 +210,8 @@ class Pools:
             return tuple(made)
 
     def _counted(self, guest: Guest, load: PoolLoad, *, number: int, remember: bool) -> Visit:
-        """One visit, made again where a covariate that was declared beforehand excludes it; the last one where it always does."""
+        """One visit, made again where a covariate that was declared beforehand excludes it; the
+        last one where it always does."""
         visit = self.visit(guest, load, number=number, remember=remember)
         memory = visit.memory
         for again in range(1, AGAIN):
@@ -210,7 +222,8 @@ class Pools:
         return structs.replace(visit, memory=memory) if memory is not None else visit
 
     def visit(self, guest: Guest, load: PoolLoad, *, number: int, remember: bool = False, opening: bool = True) -> Visit:
-        """One visit of a running pool, after some requests that open connections unless it shall find the pool as it is.
+        """One visit of a running pool, after some requests that open connections unless it shall
+        find the pool as it is.
 
         Raises ArmFailed where nothing is answered, or a server has ended.
         """

@@ -1,4 +1,5 @@
-"""Other pools that run on this host: what they may take of its memory when all of their workers are there, and the master's own limit."""
+"""Other pools that run on this host: what they may take of its memory when all of their workers are
+there, and the master's own limit."""
 
 import statistics
 
@@ -12,7 +13,8 @@ from phpdyno.servers.live.watched_masters import WatchedPool, pool_of_worker, po
 
 
 class Neighbours(Struct, frozen=True):
-    """`others` are pools by name and what each takes when it is full, KiB; `unread` those of which that is not known.
+    """`others` are pools by name and what each takes when it is full, KiB; `unread` those of which
+    that is not known.
 
     `process_max` is that of the master whose pool is to be sized, None without one.
     """
@@ -23,7 +25,8 @@ class Neighbours(Struct, frozen=True):
 
 
 def neighbours_of(own: LivePool | None) -> Neighbours:
-    """The pools that run here besides `own`, the running pool that is to be sized. Nothing of theirs is asked or changed."""
+    """The pools that run here besides `own`, the running pool that is to be sized. Nothing of
+    theirs is asked or changed."""
     others: dict[str, int] = {}
     unread: list[str] = []
     process_max = None
@@ -41,7 +44,8 @@ def neighbours_of(own: LivePool | None) -> Neighbours:
 
 
 def full_kib(pool: WatchedPool, workers: list[WorkerMemory] | None) -> int | None:
-    """What a pool takes with all workers that its file allows; None where neither file nor memory tells.
+    """What a pool takes with all workers that its file allows; None where neither file nor memory
+    tells.
 
     It is what it takes now, and a median worker's own memory for each that is not there yet.
     """

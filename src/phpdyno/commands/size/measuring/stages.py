@@ -1,4 +1,5 @@
-"""The stages of a run in their order: search, targets, decision, confirmation, managers. Each goes on from what is recorded."""
+"""The stages of a run in their order: search, targets, decision, confirmation, managers. Each goes
+on from what is recorded."""
 
 import itertools
 import math
@@ -58,7 +59,8 @@ def measure_all(
     given: Mapping[str, str],
     read: Callable[[], SizeRun],
 ) -> None:
-    """Measure what is left to do and record it; `given` are the control's settings, `read` gives the record as it is by now.
+    """Measure what is left to do and record it; `given` are the control's settings, `read` gives
+    the record as it is by now.
 
     Raises ArmFailed, OutOfMemory where even one worker takes too much; DynoError.
     """
@@ -93,7 +95,8 @@ def _targets(pools: Pools, found: SizeRun, journal: JournalWriter) -> None:
 
 
 def _tell_of_time(pools: Pools, found: SizeRun, decided: Recommended) -> None:
-    """Say what the fewest rounds and the managers will take, where that is more than is left of the budget."""
+    """Say what the fewest rounds and the managers will take, where that is more than is left of the
+    budget."""
     searched = [each for each in found.all_of(PoolMeasured) if each.stage == "search"]
     ends = [0.0, *(each.at_s for each in searched)]
     pool_s = max(after - before for before, after in itertools.pairwise(ends))
@@ -107,7 +110,8 @@ def _tell_of_time(pools: Pools, found: SizeRun, decided: Recommended) -> None:
 
 
 def _confirm(pools: Pools, read: Callable[[], SizeRun], journal: JournalWriter) -> None:
-    """Hold the recommended pool against others, and once more against those beside another one where it turns out that it was not it."""
+    """Hold the recommended pool against others, and once more against those beside another one
+    where it turns out that it was not it."""
     found = read()
     while found.last(SizeConcluded) is None:
         decided = found.all_of(Recommended)[-1]
@@ -123,14 +127,15 @@ def _confirm(pools: Pools, read: Callable[[], SizeRun], journal: JournalWriter) 
 
 
 def _rounds(pools: Pools, found: SizeRun, decided: Recommended, journal: JournalWriter) -> None:
-    """The rounds of one recommendation. A pool beside it that takes too much memory is left out from then on. Raises OutOfMemory for
-    itself."""
+    """The rounds of one recommendation. A pool beside it that takes too much memory is left out
+    from then on. Raises OutOfMemory for itself."""
     asked = found.header.asked
     share = SHARE_OF_CONFIRMING if asked.managers else 1.0
     first = len(found.all_of(Recommended)) == 1
     tight = min((each.workers for each in found.all_of(Stopped)), default=None)
     beside = [each for each in decided.beside if tight is None or each < tight]
-    # What was asked for is held against the neighbours too: "the fewest that hold it" is said of them.
+    # What was asked for is held against the neighbours too: "the fewest that hold it" is said of
+    # them.
     neighbours = [each for each in beside if abs(math.log(each / decided.workers)) < NEIGHBOUR] if asked.objective.rate_per_s else []
     while True:
         try:
@@ -171,7 +176,8 @@ def _conclusion(pools: Pools, found: SizeRun) -> SizeConcluded:
 
 
 def _managers(pools: Pools, found: SizeRun, journal: JournalWriter, given: Mapping[str, str]) -> None:
-    """Static, dynamic and ondemand through a burst. One that fails is told as that, and the others go on."""
+    """Static, dynamic and ondemand through a burst. One that fails is told as that, and the others
+    go on."""
     workers = found.all_of(Recommended)[-1].workers
     done = {each.manager for each in found.all_of(ManagerMeasured)}
     rates = saturated(found)
@@ -189,7 +195,8 @@ def _managers(pools: Pools, found: SizeRun, journal: JournalWriter, given: Mappi
 
 
 def _search(pools: Pools, begun: SizeRun, limits: LimitsRead, journal: JournalWriter) -> None:
-    """Pools of more and more workers, and then those around the knee, until enough is known. One that takes too much memory ends it."""
+    """Pools of more and more workers, and then those around the knee, until enough is known. One
+    that takes too much memory ends it."""
     rates = saturated(begun)
     measured = [each for each in begun.all_of(PoolMeasured) if each.stage == "search"]
     # What even one worker was stopped at was another moment of this host.
@@ -213,8 +220,8 @@ def _search(pools: Pools, begun: SizeRun, limits: LimitsRead, journal: JournalWr
 
 
 def _searched(pools: Pools, workers: int, rates: Mapping[int, float]) -> PoolMeasured:
-    """One pool: saturated, with as many requests in flight as workers, and with half of them; a single worker one request at a time for
-    longer."""
+    """One pool: saturated, with as many requests in flight as workers, and with half of them; a
+    single worker one request at a time for longer."""
 
     def loads(warm: Warm) -> tuple[PoolLoad, ...]:
         alone = 1e9 / max(1, warm.request_wall_ns)
@@ -238,5 +245,6 @@ def _searched(pools: Pools, workers: int, rates: Mapping[int, float]) -> PoolMea
 
 
 def _rates_for(rates: Mapping[int, float], wanted: tuple[int, ...]) -> dict[int, float]:
-    """Requests per second to expect of each pool: as measured, else of the nearest pool that was."""
+    """Requests per second to expect of each pool: as measured, else of the nearest pool that
+    was."""
     return {workers: rates[min(rates, key=lambda known: abs(known - workers))] for workers in wanted}

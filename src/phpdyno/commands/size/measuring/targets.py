@@ -1,4 +1,5 @@
-"""What each target costs by itself: memory of a worker as requests go on, CPU, time. A fresh worker for each serves nothing else."""
+"""What each target costs by itself: memory of a worker as requests go on, CPU, time. A fresh worker
+for each serves nothing else."""
 
 import statistics
 import time
@@ -17,16 +18,19 @@ from phpdyno.servers.facts.pool_memory import workers_of
 from phpdyno.servers.instance import ArmFailed, Instance
 
 STEPS = 20
-"""How often the worker's memory is read: growth over the second half is told from what it took once."""
+"""How often the worker's memory is read: growth over the second half is told from what it took
+once."""
 STEP_REQUESTS = 50
 STEP_S = 0.25
 MOST_STEP_S = 1.5
 FREQUENT, DEAR = 5, 3
-"""Of many targets: so many of the most frequent ones, and of the rest those that take most CPU at a first look (an admin page is rare)."""
+"""Of many targets: so many of the most frequent ones, and of the rest those that take most CPU at a
+first look (an admin page is rare)."""
 
 
 def choose(pools: Pools) -> TargetsChosen:
-    """Which targets are looked at by themselves: all, unless they are many. Raises ArmFailed, OutOfMemory."""
+    """Which targets are looked at by themselves: all, unless they are many. Raises ArmFailed,
+    OutOfMemory."""
     targets = pools.workload.targets
     if len(targets) <= FREQUENT + DEAR:
         return TargetsChosen(tuple(target.label for target in targets), 0)
@@ -54,7 +58,8 @@ def _looked_ns(instance: Instance, driver: LoopDriver, index: int) -> int:
 
 
 def measure_target(pools: Pools, target: Target, *, most_s: float) -> TargetMeasured:
-    """One target on a fresh worker, for `most_s` seconds at most, unless single requests take longer.
+    """One target on a fresh worker, for `most_s` seconds at most, unless single requests take
+    longer.
 
     Raises ArmFailed, OutOfMemory; DynoError where its memory may not be read.
     """

@@ -1,4 +1,5 @@
-"""The plots of a run of `size`: throughput and memory over workers, response times over the rate, workers over time."""
+"""The plots of a run of `size`: throughput and memory over workers, response times over the rate,
+workers over time."""
 
 import math
 from typing import Any
@@ -24,7 +25,8 @@ def size_figures(found: SizeFound) -> dict[str, Figure]:
 
 
 def throughput_plot(found: SizeFound) -> Figure:
-    """Requests per second over workers: the search as a line, the confirmation with intervals, the scalability law as a summary."""
+    """Requests per second over workers: the search as a line, the confirmation with intervals, the
+    scalability law as a summary."""
     made = _over_workers(found, "requests per second")
     data: list[dict[str, Any]] = []
     if found.summary is not None:
@@ -71,7 +73,8 @@ def memory_plot(found: SizeFound) -> Figure:
 
 
 def response_plot(found: SizeFound) -> Figure:
-    """The 99th percentile over the rate of arrivals: simulation, M/G/c as a check, and what was measured."""
+    """The 99th percentile over the rate of arrivals: simulation, M/G/c as a check, and what was
+    measured."""
     made = layout(280, left=62)
     made["xaxis"] |= {"title": caption("requests that arrive per second"), "nticks": 6, "rangemode": "tozero"}
     made["yaxis"] |= {"title": caption("p99, ms"), "type": "log", "nticks": 6}

@@ -1,4 +1,5 @@
-"""A study of pool sizes as a Markdown page: the answer first, then our figures beside the reference's. Pure."""
+"""A study of pool sizes as a Markdown page: the answer first, then our figures beside the
+reference's. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,7 +13,8 @@ from phpdyno.report.words import NOTHING, count, duration
 
 
 def study_page(study: SizeStudy, found: Mapping[str, SizeFound], *, runs: Mapping[str, SizeRun]) -> str:
-    """The whole page, of the apps that have an answer and their runs. Nothing in it names a path of the machine."""
+    """The whole page, of the apps that have an answer and their runs. Nothing in it names a path of
+    the machine."""
     blocks = [
         f"# {plain(study.title)}",
         _answer(found, [name for name in study.app if name not in found]),

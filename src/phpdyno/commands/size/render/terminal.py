@@ -1,4 +1,5 @@
-"""A run of `size` as a report for a terminal of 80 columns or more; its last lines are the answer. Nothing is printed here."""
+"""A run of `size` as a report for a terminal of 80 columns or more; its last lines are the answer.
+Nothing is printed here."""
 
 from collections.abc import Iterable, Sequence
 

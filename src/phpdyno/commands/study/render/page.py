@@ -1,4 +1,5 @@
-"""A study as a Markdown page: the machine, the method, our tables beside the reference's figures, what differs. Pure."""
+"""A study as a Markdown page: the machine, the method, our tables beside the reference's figures,
+what differs. Pure."""
 
 from collections.abc import Sequence
 
@@ -28,7 +29,8 @@ from phpdyno.report.markdown import listed, plain, table
 from phpdyno.report.words import NOTHING, drained, draining, duration, percent
 
 LEAST_CALLS = 10.0
-"""Calls per 1,000 requests below which a syscall is left out of the table, unless the reference has it."""
+"""Calls per 1,000 requests below which a syscall is left out of the table, unless the reference has
+it."""
 
 
 def study_page(view: StudyView) -> str:
@@ -130,7 +132,8 @@ def _loaded(view: StudyView) -> list[ComparisonFigures]:
 
 
 def _arrival(loaded: Sequence[ComparisonFigures]) -> str:
-    """A loop is closed when the next request is sent as one is done; a burst sends them all at once."""
+    """A loop is closed when the next request is sent as one is done; a burst sends them all at
+    once."""
     bursts = [f"`{each.name}`" for each in loaded if each.burst]
     if not bursts:
         return "in a closed loop"
@@ -164,7 +167,8 @@ def _comparison(view: StudyView, comparison: ComparisonFigures) -> list[str]:
 
 
 def _beside(comparison: ComparisonFigures) -> list[str]:
-    """What the effects are to be read with: the control against itself, other slot lengths, warnings."""
+    """What the effects are to be read with: the control against itself, other slot lengths,
+    warnings."""
     aa = aa_words(comparison)
     carried = listed("Carry-over, the effect by slot length:", carry_over_lines(comparison))
     return [f"{aa}." if aa else "", *carried, *listed("Warnings:", warning_lines(comparison))]
@@ -200,7 +204,8 @@ def _cpu(comparison: ComparisonFigures) -> list[str]:
 
 
 def _slot_lengths(view: StudyView) -> list[str]:
-    """Arms whose throughput was measured at several slot lengths, side by side: what filling and draining do to a ratio."""
+    """Arms whose throughput was measured at several slot lengths, side by side: what filling and
+    draining do to a ratio."""
     found: dict[tuple[str, str, str], list[tuple[ComparisonFigures, ArmFigures]]] = {}
     for comparison in view.comparisons:
         if comparison.metric == "throughput" and comparison.slot_requests is not None:

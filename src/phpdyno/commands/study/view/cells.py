@@ -1,4 +1,5 @@
-"""A study's numbers as text: what page and terminal put into their cells. A number without an interval says so."""
+"""A study's numbers as text: what page and terminal put into their cells. A number without an
+interval says so."""
 
 import math
 import re
@@ -12,7 +13,8 @@ from phpdyno.report.words import NOTHING, count, milliseconds, percent
 METRIC = {"cpu": "CPU per request", "throughput": "throughput"}
 _DIGEST = re.compile(r"[0-9a-f]{12,}")
 _FORMS = {"502": ("(502)",), "time-out": ("timed_out", "(504)")}
-"""What the names of failures hold that the reference tells apart; a 504 is nginx's word for a time-out."""
+"""What the names of failures hold that the reference tells apart; a 504 is nginx's word for a
+time-out."""
 
 
 def number(value: float) -> str:
@@ -36,7 +38,8 @@ def ratio(found: Ratio | None) -> str:
 
 
 def _decimals(found: Ratio) -> int:
-    """Enough to tell the ends apart by two digits, and at least what the size of the number deserves."""
+    """Enough to tell the ends apart by two digits, and at least what the size of the number
+    deserves."""
     size = 3 if found.high < 2 else 2 if found.high < 10 else 1 if found.high < 100 else 0
     width = found.high - found.low
     return min(5, max(size, math.ceil(-math.log10(width)) + 1 if width > 0 else 0))
@@ -107,12 +110,14 @@ def load(comparison: ComparisonFigures) -> str:
 
 
 def heading(comparison: ComparisonFigures) -> str:
-    """`symfony-hello 5.4.23: throughput, 100 static workers, 100 requests in flight, 500 in a slot`."""
+    """`symfony-hello 5.4.23: throughput, 100 static workers, 100 requests in flight, 500 in a
+    slot`."""
     return f"{app_words(comparison)}: {METRIC[comparison.metric]}, {load(comparison)}"
 
 
 def aa_words(comparison: ComparisonFigures) -> str:
-    """What the control against itself showed before the first block; '' where it was not measured."""
+    """What the control against itself showed before the first block; '' where it was not
+    measured."""
     return f"The control against itself (A/A): {aa_finding(comparison.aa)}" if comparison.aa else ""
 
 
@@ -133,7 +138,8 @@ def warning_lines(comparison: ComparisonFigures) -> list[tuple[str, str]]:
 
 
 def app_words(part: ComparisonFigures | SweepFigures) -> str:
-    """The app with its version, which for files of one's own is a digest that says nothing to a reader."""
+    """The app with its version, which for files of one's own is a digest that says nothing to a
+    reader."""
     version = "" if _DIGEST.fullmatch(part.app_version) else part.app_version
     return f"{part.app} {version}".strip()
 
@@ -149,7 +155,8 @@ def reference_per_s(view: StudyView, arm: str) -> str:
 
 
 def contrast_cells(view: StudyView) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Head and rows of the contrasts: the reference's column first, where there is one, then one per app and metric."""
+    """Head and rows of the contrasts: the reference's column first, where there is one, then one
+    per app and metric."""
     columns = list(dict.fromkeys((each.app, each.metric) for each in view.contrasts))
     reference = ("reference, throughput",) if view.reference else ()
     head = ("how many times better", *reference, *(f"{app}, {METRIC[metric]}" for app, metric in columns))

@@ -116,7 +116,8 @@ def _per_s(blocks: Sequence[Sequence[Cost]], plan: Plan, mixture: float) -> Rati
 
 
 def _cpu_ratio(observations: Sequence[Observation], plan: Plan, mixture: float) -> Ratio | None:
-    """CPU of PHP per valid request, control / treatment: what a comparison by throughput shows of it besides."""
+    """CPU of PHP per valid request, control / treatment: what a comparison by throughput shows of
+    it besides."""
     pairs = [(_cpu(each.control), _cpu(each.treated)) for each in observations]
     return ratio_of([math.log(control / treated) for control, treated in pairs if control > 0 and treated > 0], plan.alpha, mixture)
 

@@ -1,4 +1,5 @@
-"""What a study found, ready to be shown: figures of every arm, contrasts beside the reference's, syscalls. Frozen data.
+"""What a study found, ready to be shown: figures of every arm, contrasts beside the reference's,
+syscalls. Frozen data.
 
 The descriptions of the fields are the reference page of the JSON.
 """
@@ -19,7 +20,8 @@ from phpdyno.report.view_parts import says
 
 
 class ArmFigures(Struct, frozen=True):
-    """One arm in one comparison. Ratios are against the comparison's control, above 1 the arm is better; the control has none."""
+    """One arm in one comparison. Ratios are against the comparison's control, above 1 the arm is
+    better; the control has none."""
 
     arm: Annotated[str, says("Name of the arm in the study file.")]
     levels: Annotated[tuple[str, ...], says("Its level of every factor, in the order of `factors`.")]
@@ -75,12 +77,14 @@ class ComparisonFigures(Struct, frozen=True):
 
     @property
     def burst(self) -> bool:
-        """Whether all requests of a slot are sent at once, so that none is sent when another is done."""
+        """Whether all requests of a slot are sent at once, so that none is sent when another is
+        done."""
         return self.metric == "throughput" and self.slot_requests is not None and self.slot_requests <= self.concurrency
 
 
 class ContrastFigures(Struct, frozen=True):
-    """How many times better one arm is than another in one comparison, beside the reference's ratio of throughputs."""
+    """How many times better one arm is than another in one comparison, beside the reference's ratio
+    of throughputs."""
 
     title: Annotated[str, says("The contrast's title in the study file.")]
     app: Annotated[str, says("Name of the app.")]
@@ -122,7 +126,8 @@ class SweepArm(Struct, frozen=True):
 
 
 class SweepFigures(Struct, frozen=True):
-    """One sweep of the study: several arms over requests in flight, in rounds of fresh instances."""
+    """One sweep of the study: several arms over requests in flight, in rounds of fresh
+    instances."""
 
     name: Annotated[str, says("Its name in the study file; its run lies in the directory of that name.")]
     app: Annotated[str, says("Name of the app in the study file.")]

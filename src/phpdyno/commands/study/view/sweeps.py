@@ -62,11 +62,12 @@ def _arms(study: Study, wanted: StudySweep, view: SweepView) -> tuple[SweepArm, 
     return tuple(made)
 
 
-# ---- tables ---------------------------------------------------------------------------------------
+# ---- tables -------------------------------------------------------------------------------------
 
 
 def throughput_table(view: StudyView, sweep: SweepFigures) -> Table:
-    """Requests per second over requests in flight in the form of the reference's: machine, pool, then a column for each load."""
+    """Requests per second over requests in flight in the form of the reference's: machine, pool,
+    then a column for each load."""
     head = ("machine", "arm", *(f"c={load}" for load in sweep.concurrency))
     rows: list[tuple[str, ...]] = [
         (HERE, arm.arm, *(estimate_words(_at(arm, load).per_s) for load in sweep.concurrency)) for arm in sweep.arms
@@ -134,7 +135,8 @@ def sweep_lines(sweep: SweepFigures) -> list[str]:
 
 
 def sweep_blocks(view: StudyView, sweep: SweepFigures) -> list[str]:
-    """The page's part: throughput in the form of the reference's table, times, pools, and what limits them."""
+    """The page's part: throughput in the form of the reference's table, times, pools, and what
+    limits them."""
     blocks = [f"## {plain(sweep_heading(sweep))}"]
     for said, (head, rows, left) in (
         ("Requests per second in a closed loop, by requests in flight (c):", throughput_table(view, sweep)),

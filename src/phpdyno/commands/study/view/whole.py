@@ -1,4 +1,5 @@
-"""From a study's record and its parts' journals to the view that page and terminal show. Pure: no files, no clock."""
+"""From a study's record and its parts' journals to the view that page and terminal show. Pure: no
+files, no clock."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,8 @@ _FAMILY = {
 
 
 def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]], sweeps: Mapping[str, Sweep] | None = None) -> StudyView:
-    """The view of a study; `journals` holds the records of each comparison that got as far as a plan, by its name, `sweeps` each sweep."""
+    """The view of a study; `journals` holds the records of each comparison that got as far as a
+    plan, by its name, `sweeps` each sweep."""
     study = record.study
     runs = {name: gather(records, name) for name, records in journals.items()}
     parts = {part.name: part for part in record.parts}
@@ -73,8 +75,9 @@ def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]], sw
 def quotient(one: ArmFigures, other: ArmFigures) -> Ratio | None:
     """How many times better `one` is than `other`, from their ratios against the same control.
 
-    Both intervals hold together with the comparison's confidence, so the quotient's does as well; it is wider than a pair of the two
-    measured beside each other would have. None while one of them is infinite.
+    Both intervals hold together with the comparison's confidence, so the quotient's does as well;
+    it is wider than a pair of the two measured beside each other would have. None while one of them
+    is infinite.
     """
     exact = Ratio(1.0, 1.0, 1.0)
     upper = exact if one.verdict == "control" else one.ratio
@@ -90,7 +93,8 @@ def side_of(ours: Ratio, reference: float) -> Side:
 
 
 def _contrasts(study: Study, comparisons: Sequence[ComparisonFigures]) -> tuple[ContrastFigures, ...]:
-    """Each contrast once per app and metric, from the first comparison that has an interval for both arms: never from two."""
+    """Each contrast once per app and metric, from the first comparison that has an interval for
+    both arms: never from two."""
     found: dict[tuple[str, str, str], ContrastFigures] = {}
     for contrast in study.contrasts:
         reference = _reference_ratio(study.reference, contrast.arm, contrast.against)
@@ -113,7 +117,8 @@ def _reference_ratio(reference: Reference | None, arm: str, against: str) -> flo
 
 
 def _holds(note: Note, contrasts: Sequence[ContrastFigures]) -> bool:
-    """A note without a condition always holds; one on a contrast where every app that has it agrees, and one at least."""
+    """A note without a condition always holds; one on a contrast where every app that has it
+    agrees, and one at least."""
     if not note.contrast:
         return True
     sides = [each.side for each in contrasts if each.title == note.contrast and each.side and note.app in {"", each.app}]
@@ -129,7 +134,8 @@ def _machine(runs: Sequence[GatheredRecords], sweeps: Sequence[Sweep]) -> tuple[
 
 
 def _warnings(runs: Sequence[GatheredRecords], sweeps: Sequence[Sweep], builds: Mapping[str, Build]) -> tuple[str, ...]:
-    """What must be known of builds, and what the host does that may disturb a measurement, each warning once."""
+    """What must be known of builds, and what the host does that may disturb a measurement, each
+    warning once."""
     said = [warning for run in runs for warning in run.preflight_warnings]
     said += [warning for sweep in sweeps for each in sweep.hosts for warning in each.warnings]
     made = [build.origin.notice for build in builds.values() if build.origin.notice]

@@ -1,4 +1,5 @@
-"""The report of a tune as one HTML page that needs no network; what every page has in common is in frame.py."""
+"""The report of a tune as one HTML page that needs no network; what every page has in common is in
+frame.py."""
 
 from phpdyno.commands.explain.render.page import FILTERS, TEMPLATES, inside, inside_figures
 from phpdyno.commands.tune.view import TuneView, left_out

@@ -16,7 +16,8 @@ from phpdyno.report.terminal_parts import headed, inert, labelled, reached
 from phpdyno.report.words import count, duration
 
 RATIO_WIDTH = 23
-"""Columns of a ratio with its interval: `1.124 (1.006 to 1.255)`; names and words share the rest, three to two."""
+"""Columns of a ratio with its interval: `1.124 (1.006 to 1.255)`; names and words share the rest,
+three to two."""
 _STYLES = {"helps": "green", "hurts": "red", "open": "yellow"}
 
 

@@ -1,1 +1,2 @@
-"""The stages of a tune, in order: screen, search, numbers, preload, proof; loaded is the search under load."""
+"""The stages of a tune, in order: screen, search, numbers, preload, proof; loaded is the search
+under load."""

@@ -1,4 +1,5 @@
-"""The last stage of a tune: pool, sockets and web server, judged by throughput beside the control with what was adopted already."""
+"""The last stage of a tune: pool, sockets and web server, judged by throughput beside the control
+with what was adopted already."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +19,8 @@ ALONE, TOGETHER = "throughput", "throughput-together"
 LEAST_BLOCKS, LEAST_PAIRS = 6, 2
 """With fewer no interval is finite."""
 ALONE_SHARE = 0.7
-"""Of the time that is left, where there are several factors: the rest is for the best of each together."""
+"""Of the time that is left, where there are several factors: the rest is for the best of each
+together."""
 
 
 class Loaded:
@@ -31,7 +33,8 @@ class Loaded:
         self._adopted = adopted
 
     def decide(self, candidates: Sequence[Candidate]) -> dict[str, str]:
-        """Each candidate alone, then the best of each factor together; the settings that are adopted of them."""
+        """Each candidate alone, then the best of each factor together; the settings that are
+        adopted of them."""
         chosen = self._affordable(candidates)
         clash = self._lab.clash("throughput", self._adopted)
         several = len(factors_of(candidates, most_levels=len(candidates), clash=clash)) > 1 if candidates else False
@@ -78,7 +81,8 @@ class Loaded:
         return found
 
     def _affordable(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """As many as can be decided in the time that is left, the most promising first; one of each factor before a second of any."""
+        """As many as can be decided in the time that is left, the most promising first; one of each
+        factor before a second of any."""
         lab = self._lab
         if not candidates or lab.parts.begun(ALONE):
             return list(candidates)
@@ -91,7 +95,8 @@ class Loaded:
 
 
 def best_of_each(candidates: Sequence[Candidate], better: Sequence[Confirmed], clash: Clash = nothing_clashes) -> Candidate | None:
-    """The best change of each factor in `better` (best first), as one candidate; None when they are of one factor."""
+    """The best change of each factor in `better` (best first), as one candidate; None when they are
+    of one factor."""
     by_name = {each.name: each for each in candidates}
     factors = factors_of([by_name[each.name] for each in better], most_levels=len(better), clash=clash)
     if len(factors) < 2:
@@ -105,7 +110,8 @@ def _value(found: Confirmed) -> float:
 
 
 def of_verdict(settings: dict[str, str], verdict: Verdict, observations: Sequence[Observation]) -> Confirmed:
-    """A comparison by throughput; adopted where the gain is certain and not certain to be below the margin, and no guard-rail is broken."""
+    """A comparison by throughput; adopted where the gain is certain and not certain to be below the
+    margin, and no guard-rail is broken."""
     effect = verdict.effect
     observed = [each for each in observations if each.treatment == verdict.treatment and not each.excluded]
     control, treated = sides(observed, verdict.treatment)

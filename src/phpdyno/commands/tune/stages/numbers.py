@@ -1,4 +1,5 @@
-"""Numeric values of a tune's winner: proposed by a model, measured beside each other, told back. The best one has to survive ablation."""
+"""Numeric values of a tune's winner: proposed by a model, measured beside each other, told back.
+The best one has to survive ablation."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""Preloading that changes no answer: what the app really loads, less whatever makes php-fpm fail or a page differ."""
+"""Preloading that changes no answer: what the app really loads, less whatever makes php-fpm fail or
+a page differ."""
 
 from collections.abc import Sequence
 
@@ -13,7 +14,8 @@ STAGE = "preload"
 
 
 def find_preload(search: TuneSearch, ground: SearchState) -> tuple[Candidate, ...]:
-    """A change that preloads; none where opcache is off, something is preloaded already, or too little is safe."""
+    """A change that preloads; none where opcache is off, something is preloaded already, or too
+    little is safe."""
     lab = search.lab
     wanted = not lab.asked.knobs or PRELOAD in lab.asked.knobs  # a script of the user's own is a value like any other
     if not wanted or not can_preload(ground.facts):

@@ -23,7 +23,8 @@ CONFIRM, ABLATE, AGAIN = "confirm", "ablate", "confirm-again"
 
 
 class _Judging(Struct, frozen=True):
-    """How blocks of a stage are judged: alpha of one interval, the margin as a fraction, g of the sequence."""
+    """How blocks of a stage are judged: alpha of one interval, the margin as a fraction, g of the
+    sequence."""
 
     goal: Goal
     alpha: float
@@ -50,7 +51,8 @@ class ProofStage:
         return self._withdraw(winner.entry, fault) if fault else self._settle(winner.factors, winner.entry, rest)
 
     def _settle(self, factors: Sequence[Factor], winner: Entry, rest: Entry) -> dict[str, str]:
-        """What is adopted of a confirmed winner, seen once more on fresh instances: what is left of it, or the whole."""
+        """What is adopted of a confirmed winner, seen once more on fresh instances: what is left of
+        it, or the whole."""
         steps = ladder_steps(factors, rest, self._search.found.parts)
         arms = 3 + len(steps)
         if arms > self._lab.most_arms or self._lab.blocks(self._known, self._search.time_of("again").seconds, arms).decidable is None:
@@ -69,7 +71,8 @@ class ProofStage:
         return winner.settings
 
     def _withdraw(self, winner: Entry, fault: str) -> dict[str, str]:
-        """Nothing is adopted of what was confirmed once and then failed: it would fail the site as well."""
+        """Nothing is adopted of what was confirmed once and then failed: it would fail the site as
+        well."""
         self._search.note(f"nothing is adopted: {winner.name} was confirmed, but on later fresh instances {fault}")
         gone = {"decision": "not adopted", "reason": fault}
         said = self._search.found.confirmations
@@ -83,7 +86,8 @@ class ProofStage:
     def _confirm(
         self, stage: str, chosen: Entry, time: StageTime, *, whole: Entry | None = None, steps: Sequence[Entry] = ()
     ) -> tuple[Confirmed, dict[str, str]]:
-        """An entry against the control; beside it the `whole` that it is what remained of, and the `steps` that lead to it.
+        """An entry against the control; beside it the `whole` that it is what remained of, and the
+        `steps` that lead to it.
 
         With it, by name, why one of the two may not be adopted whatever was confirmed before.
         """
@@ -115,9 +119,11 @@ class ProofStage:
     # ---- ablate -------------------------------------------------------------------------------
 
     def _ablate(self, factors: Sequence[Factor], winner: Entry) -> tuple[Entry, str]:
-        """The winner with the parts that carry their weight; and what the winner itself failed by, '' where it did not.
+        """The winner with the parts that carry their weight; and what the winner itself failed by,
+        '' where it did not.
 
-        Where memory does not hold the winner without each part at once, that is done in groups one after the other, each beside the winner.
+        Where memory does not hold the winner without each part at once, that is done in groups one
+        after the other, each beside the winner.
         """
         lab, time = self._lab, self._search.time_of("ablate")
         places = [number for number, level in enumerate(winner.levels) if level]
@@ -159,7 +165,8 @@ class ProofStage:
         first: Heat,
         until_s: float,
     ) -> tuple[list[Trial], str]:
-        """The winner without each of some parts (by place), beside it until `parts_of` settles them; and what the winner failed by."""
+        """The winner without each of some parts (by place), beside it until `parts_of` settles
+        them; and what the winner failed by."""
         lab = self._lab
 
         def seen(heats: Heats) -> list[Trial]:
@@ -185,7 +192,8 @@ def in_groups(places: Sequence[int], most: int) -> list[Sequence[int]]:
 
 
 def ladder_steps(factors: Sequence[Factor], rest: Entry, parts: Sequence[PartFound]) -> tuple[Entry, ...]:
-    """What leads from the control to an entry, the part that adds most first; without the entry itself, so none where it has one part."""
+    """What leads from the control to an entry, the part that adds most first; without the entry
+    itself, so none where it has one part."""
     worth = {each.name: each.ratio.value if each.ratio else 1.0 for each in parts}
     names = {place: each.name for place, each in changes_at(factors, rest.levels).items()}
     order = sorted(names, key=lambda place: -worth.get(names[place], 1.0))
@@ -232,7 +240,8 @@ def _confirmed(name: str, settings: dict[str, str], heats: Heats, judging: _Judg
 
 
 def _broken(judging: _Judging, heats: Heats, name: str, kind: str) -> str:
-    """Why an arm may not be adopted however much better it is: it failed, broke a guard-rail, or the rest of the stack pays for it."""
+    """Why an arm may not be adopted however much better it is: it failed, broke a guard-rail, or
+    the rest of the stack pays for it."""
     if name in heats.invalid:
         return heats.invalid[name]
     control, treated = sides([each for heat in heats.observations for each in heat], name)
@@ -243,7 +252,8 @@ def _broken(judging: _Judging, heats: Heats, name: str, kind: str) -> str:
 
 
 def _fault(judging: _Judging, heats: Heats, name: str) -> str:
-    """What speaks against an arm that was confirmed before; that it is not shown to be better once more does not."""
+    """What speaks against an arm that was confirmed before; that it is not shown to be better once
+    more does not."""
     kind, _ = _judged(_interval(judging, heats, name), judging.margin)
     return _broken(judging, heats, name, kind) or ("it is worse than the control" if kind == "regressed" else "")
 

@@ -1,4 +1,5 @@
-"""The screening of a tune: a factorial over everything that works alone, made again without what does not work together."""
+"""The screening of a tune: a factorial over everything that works alone, made again without what
+does not work together."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,8 +29,8 @@ TOGETHER = "does not work together with others"
 def screen_all(search: TuneSearch, ground: SearchState) -> tuple[SearchState, Screened | None]:
     """The factorial, with what it was made of; None when no row was measured.
 
-    Where rows do not work although every change works alone, and so many that some effect cannot be told, what is to blame is left out
-    and the rest is screened again, once.
+    Where rows do not work although every change works alone, and so many that some effect cannot be
+    told, what is to blame is left out and the rest is screened again, once.
     """
     shape = search.found.screening
     if shape is None:
@@ -50,7 +51,8 @@ def screen_all(search: TuneSearch, ground: SearchState) -> tuple[SearchState, Sc
 
 
 def _screen(search: TuneSearch, stage: str, ground: SearchState, shape: Screening) -> tuple[Screened | None, dict[str, str]]:
-    """One factorial; and the changes that are to blame for rows that do not work, with the reason of such a row."""
+    """One factorial; and the changes that are to blame for rows that do not work, with the reason
+    of such a row."""
     lab = search.lab
     design = _design(ground, shape)
     rows = row_entries(ground.factors, design)

@@ -1,6 +1,8 @@
-"""The first half of a tune: what there is to try, what of it works at all, and which combination looks best.
+"""The first half of a tune: what there is to try, what of it works at all, and which combination
+looks best.
 
-Every decision follows from the journals of the parts, so a tune that was interrupted goes on by walking the same way again.
+Every decision follows from the journals of the parts, so a tune that was interrupted goes on by
+walking the same way again.
 """
 
 import math
@@ -49,8 +51,9 @@ BEHIND_NGINX = "web."
 
 
 class SearchState(Struct, frozen=True):
-    """What the search stands on: what the calibration said, the control's worker, and what there is to try by the goal's metric, and by
-    the other one (`loaded`: what waits or runs beside each other)."""
+    """What the search stands on: what the calibration said, the control's worker, and what there is
+    to try by the goal's metric, and by the other one (`loaded`: what waits or runs beside each
+    other)."""
 
     known: MeasuredPart
     facts: WorkerFacts
@@ -59,14 +62,16 @@ class SearchState(Struct, frozen=True):
 
 
 class Winner(Struct, frozen=True):
-    """What the search proposes: an entry over the factors; None when nothing is better than the control."""
+    """What the search proposes: an entry over the factors; None when nothing is better than the
+    control."""
 
     factors: tuple[Factor, ...]
     entry: Entry | None
 
 
 class TuneSearch:
-    """Look, try, plan, race. `keep` is told what was found so far, `tell` what a user should read."""
+    """Look, try, plan, race. `keep` is told what was found so far, `tell` what a user should
+    read."""
 
     def __init__(
         self, lab: TuneMeasurer, host: HostFacts, found: Found, *, keep: Callable[[Found], None], tell: Callable[[str], None]
@@ -101,7 +106,8 @@ class TuneSearch:
         return SearchState(MeasuredPart(seen, noise, pair_s, seen.overhead_s / 2), facts)
 
     def try_each(self, ground: SearchState, more: Sequence[Candidate] = ()) -> SearchState:
-        """Every change alone, for one short block: does it start, is it at work, are its answers equal, how long do its requests take."""
+        """Every change alone, for one short block: does it start, is it at work, are its answers
+        equal, how long do its requests take."""
         lab, given = self.lab, self.lab.settings(self.lab.metric)
         offered = candidates(ground.facts, self._host, given)
         loaded = lab.settings("throughput")
@@ -145,7 +151,8 @@ class TuneSearch:
         return SearchState(known, ground.facts, factors, () if not_loaded else others)
 
     def _is_mine(self, candidate: Candidate) -> bool:
-        """Whether the goal's metric judges it: throughput everything, CPU what changes PHP's work."""
+        """Whether the goal's metric judges it: throughput everything, CPU what changes PHP's
+        work."""
         return self.lab.metric == "throughput" or all(knob_for(name).metric == "cpu" for name in candidate.settings)
 
     def _try(self, stage: str, every: Sequence[Candidate], heat: Heat, known: MeasuredPart) -> tuple[dict[str, str], MeasuredPart]:
@@ -186,7 +193,8 @@ class TuneSearch:
     # ---- the plan of the budget ---------------------------------------------------------------
 
     def plan(self, ground: SearchState, *, numeric: bool) -> SearchState:
-        """Say what the rest of the budget will decide; what was said before stands. Gives what there is time for.
+        """Say what the rest of the budget will decide; what was said before stands. Gives what
+        there is time for.
 
         Raises BudgetTooSmall, Changed.
         """
@@ -243,7 +251,8 @@ class TuneSearch:
         self.take(changes=tuple(changes))
 
     def arms(self, entries: Iterable[Entry]) -> list[Arm]:
-        """The arms that can be: settings of two changes may contradict each other (more kept connections than workers)."""
+        """The arms that can be: settings of two changes may contradict each other (more kept
+        connections than workers)."""
         made = []
         for each in entries:
             try:
@@ -255,7 +264,8 @@ class TuneSearch:
     # ---- race ---------------------------------------------------------------------------------
 
     def race(self, ground: SearchState, screened: Screened | None) -> Winner:
-        """The most promising combinations against each other and the control; once more without what all of them were refused for."""
+        """The most promising combinations against each other and the control; once more without
+        what all of them were refused for."""
         lab, time = self.lab, self.time_of("race")
         most = racers(time.seconds, lab.costs(ground.known), effect=lab.effect, alpha=lab.alpha)
         every = race_entries(ground.factors, screened, margin=lab.margin) if screened else ()
@@ -309,7 +319,8 @@ class TuneSearch:
 
 
 class _Raced(Struct, frozen=True):
-    """What a race came to: who took part, who still stands and why the others do not; alpha of one pair, g of the sequence."""
+    """What a race came to: who took part, who still stands and why the others do not; alpha of one
+    pair, g of the sequence."""
 
     entries: tuple[Entry, ...]
     blocks: int
@@ -346,8 +357,8 @@ def set_aside(names: Sequence[str]) -> dict[str, str]:
 
 
 def asked_values(offered: Mapping[str, Sequence[str]], knobs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The values to try, by full name: what the catalogue offers, files only if they are there; with `knobs` (`NAME` or `NAME=VALUE`) only
-    those, with the values that they name."""
+    """The values to try, by full name: what the catalogue offers, files only if they are there;
+    with `knobs` (`NAME` or `NAME=VALUE`) only those, with the values that they name."""
     named: dict[str, list[str]] = {}
     for each in knobs:
         name, given, value = each.partition("=")

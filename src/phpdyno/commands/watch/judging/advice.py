@@ -1,9 +1,12 @@
-"""How many workers fit what was seen: a range with its reasons and its confidence, never more than the loads that were seen allow. Pure.
+"""How many workers fit what was seen: a range with its reasons and its confidence, never more than
+the loads that were seen allow. Pure.
 
-The range's ends, in words. Fewest: the busiest minute's demand `a` (workers in use, without waiting for a core) and twice its root, which
-holds the chance to wait at a few per cent. Most: what was asked at once, and no more workers than fill the cores (cores / CPU share of a
-busy worker). Where all workers were busy the demand above them was not seen: at most twice as many are named then. While cores are full
-nothing grows. Memory caps by PSS: what a worker holds alone, what all share once; never by RSS.
+The range's ends, in words. Fewest: the busiest minute's demand `a` (workers in use, without waiting
+for a core) and twice its root, which holds the chance to wait at a few per cent. Most: what was
+asked at once, and no more workers than fill the cores (cores / CPU share of a busy worker). Where
+all workers were busy the demand above them was not seen: at most twice as many are named then.
+While cores are full nothing grows. Memory caps by PSS: what a worker holds alone, what all share
+once; never by RSS.
 """
 
 import math
@@ -152,7 +155,8 @@ def _of_the_load(seen: SeenInterval, found: Range | None) -> Iterator[str]:
 
 
 def faults_of_file(directives: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with spares in a pool's file: php-fpm refuses some of it at its next start or reload."""
+    """What is wrong with spares in a pool's file: php-fpm refuses some of it at its next start or
+    reload."""
     if directives.get("pm", "").lower() != "dynamic":
         return
     values = {
@@ -183,7 +187,8 @@ def _running(seen: SeenInterval, directives: Mapping[str, str]) -> Iterator[str]
 
 
 def crowd(pools: Sequence[tuple[str, SeenInterval]], ram_kib: float | None) -> str:
-    """Whether all pools together fit the host's RAM when each has all its workers; '' where they do, or it is not known."""
+    """Whether all pools together fit the host's RAM when each has all its workers; '' where they
+    do, or it is not known."""
     known = [(name, seen) for name, seen in pools if seen.private_kib and seen.max_children]
     if not known or not ram_kib:
         return ""

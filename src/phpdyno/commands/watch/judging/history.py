@@ -1,4 +1,5 @@
-"""All that was seen of one pool so far, summed up as it comes: a day takes a few kilobytes. Pure."""
+"""All that was seen of one pool so far, summed up as it comes: a day takes a few kilobytes.
+Pure."""
 
 from collections import Counter
 
@@ -12,10 +13,12 @@ MOST_DEMAND = 1 << 16
 
 
 class SeenInterval(Struct, frozen=True, kw_only=True):
-    """What a recommendation rests on. `demand` is busy workers and queue together, without waiting for a core: what was asked of the pool.
+    """What a recommendation rests on. `demand` is busy workers and queue together, without waiting
+    for a core: what was asked of the pool.
 
-    Shares are of the watched time; None is what was not told. `cpu_per_busy` is cores that a busy worker used while it was not waiting for
-    one. Memory is PSS: `private_kib` of one worker, `shared_kib` once, `room_kib` what the pool may have in all.
+    Shares are of the watched time; None is what was not told. `cpu_per_busy` is cores that a busy
+    worker used while it was not waiting for one. Memory is PSS: `private_kib` of one worker,
+    `shared_kib` once, `room_kib` what the pool may have in all.
     """
 
     watched_s: float = 0.0

@@ -1,7 +1,8 @@
 """What limits a pool now, by the figures of one interval. Pure.
 
-Of several limits the one counts that must be lifted first: connections that are turned away, then what no number of workers mends (memory,
-a CPU limit, full cores), then requests that do not end, then the workers themselves.
+Of several limits the one counts that must be lifted first: connections that are turned away, then
+what no number of workers mends (memory, a CPU limit, full cores), then requests that do not end,
+then the workers themselves.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from collections.abc import Iterator
 from phpdyno.commands.watch.found import HostMoment, Limit, PoolMoment
 
 FULL = 0.92
-"""Share of the cores from which on they count as full: what is left is the kernel's and the scheduler's own."""
+"""Share of the cores from which on they count as full: what is left is the kernel's and the
+scheduler's own."""
 ALL_BUSY = 0.5
 """Of the interval: all workers were busy for most of it."""
 STOPPED = 0.10
@@ -22,7 +24,8 @@ A_GOOD_PART = 0.2
 
 
 def limit_of(pool: PoolMoment, host: HostMoment) -> Limit:
-    """The first that holds; `nothing` where none does, `unknown` where no source tells how many workers are busy."""
+    """The first that holds; `nothing` where none does, `unknown` where no source tells how many
+    workers are busy."""
     return next(limits_of(pool, host))
 
 
@@ -91,9 +94,11 @@ def _cores(pool: PoolMoment, host: HostMoment) -> Limit | None:
 
 
 def _wants_cores(pool: PoolMoment) -> bool:
-    """Whether full cores hold it back: its workers compute, or wait for a core, for a good part of their time in requests.
+    """Whether full cores hold it back: its workers compute, or wait for a core, for a good part of
+    their time in requests.
 
-    An idle pool is limited by nothing, and one that sleeps by its workers, however full the host is.
+    An idle pool is limited by nothing, and one that sleeps by its workers, however full the host
+    is.
     """
     wanted = (pool.cpu_cores or 0.0) + (pool.run_queue_cores or 0.0)
     return wanted >= max(IDLE, A_GOOD_PART * (pool.active or 0.0))
@@ -130,7 +135,8 @@ def _growing(pool: PoolMoment) -> Limit | None:
 
 
 def blocked_share(pool: PoolMoment) -> float | None:
-    """Share of the time in requests that workers neither ran nor waited for a core; None where it is not known or next to nothing."""
+    """Share of the time in requests that workers neither ran nor waited for a core; None where it
+    is not known or next to nothing."""
     if pool.blocked_cores is None or pool.active is None or pool.active < 0.02:
         return None
     return min(1.0, pool.blocked_cores / pool.active)

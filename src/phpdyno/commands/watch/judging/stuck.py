@@ -27,7 +27,8 @@ class Usual:
         self._last: dict[int, int] = {}
 
     def add(self, finished: Iterable[tuple[int, int, float]]) -> None:
-        """Worker, requests so far and seconds of its last finished one; the same request is taken in once."""
+        """Worker, requests so far and seconds of its last finished one; the same request is taken
+        in once."""
         now: dict[int, int] = {}
         for pid, requests, took_s in finished:
             now[pid] = requests
@@ -36,7 +37,8 @@ class Usual:
         self._last = now
 
     def threshold_s(self) -> float:
-        """From when on a request counts as stuck: ten times what 95 % take, and ten seconds at least; a minute while few were seen."""
+        """From when on a request counts as stuck: ten times what 95 % take, and ten seconds at
+        least; a minute while few were seen."""
         if len(self._seen) < ENOUGH:
             return UNKNOWN_USUAL_S
         ordered = sorted(self._seen)

@@ -39,7 +39,8 @@ class Levels:
             self._full += queue.waiting > queue.limit
 
     def take(self, last: tuple[int, int | None] | None) -> LevelsSeen:
-        """What was seen since the last time; `last` (busy, of how many) counts where nothing else told of workers."""
+        """What was seen since the last time; `last` (busy, of how many) counts where nothing else
+        told of workers."""
         if not self._busy and last is not None:
             self.add(last[0], last[1], None)
         busy, queue = self._busy, self._queue

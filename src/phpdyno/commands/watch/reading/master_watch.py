@@ -16,7 +16,8 @@ LIMITS_EVERY_S = 10.0
 
 
 class GroupSeen(Struct, frozen=True):
-    """What its cgroups allow and take over one interval; None where there is no limit, or nothing tells."""
+    """What its cgroups allow and take over one interval; None where there is no limit, or nothing
+    tells."""
 
     memory_limit_kib: float | None = None
     memory_used_kib: float | None = None
@@ -26,7 +27,8 @@ class GroupSeen(Struct, frozen=True):
 
 
 class MasterWatch:
-    """What its pools ask of it. `children` are those of the last look, `alive` says whether it is still the same process."""
+    """What its pools ask of it. `children` are those of the last look, `alive` says whether it is
+    still the same process."""
 
     def __init__(self, master: WatchedMaster) -> None:
         self.master = master
@@ -67,7 +69,8 @@ class MasterWatch:
 
     @property
     def inner(self) -> frozenset[int] | None:
-        """Its children as their own PID namespace numbers them; None where the kernel tells of none."""
+        """Its children as their own PID namespace numbers them; None where the kernel tells of
+        none."""
         return self._inner
 
     def number(self, pid: int) -> int:
@@ -82,7 +85,8 @@ class MasterWatch:
 
 
 def throttled_share(before: Throttled, now: Throttled) -> float | None:
-    """Share of the periods between two readings in which a CPU limit stopped the group; None where that is not told."""
+    """Share of the periods between two readings in which a CPU limit stopped the group; None where
+    that is not told."""
     if before.periods is None or before.stopped is None or now.periods is None or now.stopped is None:
         return None
     periods = now.periods - before.periods

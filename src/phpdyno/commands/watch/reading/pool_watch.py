@@ -1,7 +1,8 @@
-"""One pool, watched: its source of workers and requests, its queue, its workers' times and memory, its cgroup; figures of each interval.
+"""One pool, watched: its source of workers and requests, its queue, its workers' times and memory,
+its cgroup; figures of each interval.
 
-Between intervals `sample` looks at busy workers and the queue several times a second, where that costs next to nothing, so that means and
-maxima are of the interval and not of one moment.
+Between intervals `sample` looks at busy workers and the queue several times a second, where that
+costs next to nothing, so that means and maxima are of the interval and not of one moment.
 """
 
 import time
@@ -67,7 +68,8 @@ class PoolWatch:
         return self._source.name if self._source is not None else "/proc"
 
     def missing(self) -> Iterator[str]:
-        """What cannot be read, each with the next step. That a source which is not needed lacks is not told."""
+        """What cannot be read, each with the next step. That a source which is not needed lacks is
+        not told."""
         for error in self._refused:
             yield _without_place(error)
         if self.pool.unread:
@@ -87,7 +89,8 @@ class PoolWatch:
         self._workers.close()
 
     def sample(self) -> None:
-        """One quick look at busy workers and the queue; what fails is found out by the next interval."""
+        """One quick look at busy workers and the queue; what fails is found out by the next
+        interval."""
         try:
             busy = self._source.busy() if self._source is not None else None
         except DynoError:
@@ -100,7 +103,8 @@ class PoolWatch:
         self._levels.add(busy, most, queue)
 
     def moment(self, at: float, memory_share: float) -> PoolMoment:
-        """The interval that ends now, its master just looked at; reading memory may take `memory_share` of a core. Raises PoolGone."""
+        """The interval that ends now, its master just looked at; reading memory may take
+        `memory_share` of a core. Raises PoolGone."""
         now = time.monotonic()
         over_s, self._since_s = max(now - self._since_s, 1e-6), now
         if not self._master.alive:
@@ -175,7 +179,8 @@ class PoolWatch:
                 yield error
 
     def _read(self, now: float) -> SourceReading | None:
-        """What the source says; after a reload, or a race with a worker that comes or goes, on a second try."""
+        """What the source says; after a reload, or a race with a worker that comes or goes, on a
+        second try."""
         due = now - self._looked_s >= LOOK_AGAIN_S
         if due and (self._source is None or self._source.name != "scoreboard"):
             self._reopen(now)
@@ -204,7 +209,8 @@ class PoolWatch:
             self.events.append(f"workers and requests come from {self.source} now, no longer from {before}")
 
     def _hosts(self, slots: list[Slot] | None) -> dict[int, Slot | None]:
-        """The pool's workers by their numbers on this host, with their slots where those are known."""
+        """The pool's workers by their numbers on this host, with their slots where those are
+        known."""
         children = self._master.children
         if slots is None:
             return dict.fromkeys(pid for pid in children if pool_of_worker(pid) == self.pool.name)
@@ -232,7 +238,8 @@ class PoolWatch:
     def _turned_away(self, levels: LevelsSeen) -> int | None:
         """Connections that were turned away.
 
-        For TCP the kernel counts all sockets of a network together: they are this pool's where its own queue was near its limit.
+        For TCP the kernel counts all sockets of a network together: they are this pool's where its
+        own queue was near its limit.
         """
         if not self.pool.address.startswith("tcp:"):
             return levels.full
@@ -243,7 +250,8 @@ class PoolWatch:
 
     def _stuck(self, hosts: dict[int, Slot | None], now: float) -> Iterator[StuckWorker]:
         slots = {pid: slot for pid, slot in hosts.items() if slot is not None}
-        # A worker's count goes up when a request begins: while it is busy its last duration is of the one before.
+        # A worker's count goes up when a request begins: while it is busy its last duration is of
+        # the one before.
         self._usual.add((pid, slot.requests - slot.busy, slot.duration_s) for pid, slot in slots.items())
         running = (Running(pid, now - slot.accepted_s) for pid, slot in slots.items() if slot.busy and slot.accepted_s)
         for number, each in enumerate(self._usual.stuck(running)):

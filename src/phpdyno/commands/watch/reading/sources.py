@@ -1,4 +1,5 @@
-"""Where workers and requests of a pool are read: its scoreboard, its status page beside, systemd's line, its own socket when asked to."""
+"""Where workers and requests of a pool are read: its scoreboard, its status page beside, systemd's
+line, its own socket when asked to."""
 
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ from phpdyno.servers.live.systemd_status import SystemdStatus, parse_status_text
 from phpdyno.servers.live.watched_masters import WatchedPool
 
 Workers = Callable[[], Container[int] | None]
-"""Who may be in a scoreboard at this moment, as their own PID namespace numbers them; None where that is not known."""
+"""Who may be in a scoreboard at this moment, as their own PID namespace numbers them; None where
+that is not known."""
 TRIES = 5
 SYSTEMD = Path("/run/systemd/system")
 """There where systemd runs."""
@@ -30,7 +32,8 @@ class NotThere(DynoError):  # noqa: N818 (it names what is the matter)
 
 
 class SourceReading(Struct, frozen=True):
-    """One look. Counters are since `started_s`, where that is known; `slots` is None where workers are not told one by one."""
+    """One look. Counters are since `started_s`, where that is known; `slots` is None where workers
+    are not told one by one."""
 
     active: int
     idle: int
@@ -53,7 +56,8 @@ class Source(Protocol):
         """Look. Raises DynoError where it does not answer any more."""
 
     def busy(self) -> int | None:
-        """Workers in a request at this moment, where that costs next to nothing; None elsewhere. Raises DynoError."""
+        """Workers in a request at this moment, where that costs next to nothing; None elsewhere.
+        Raises DynoError."""
 
     def close(self) -> None:
         """Close what is open."""
@@ -80,7 +84,8 @@ class Scoreboard:
         return self._reader.layout
 
     def read(self, workers: Container[int] | None) -> SourceReading:
-        """Active are those whose stage says so: php-fpm's own counter is off by some under load (php-src issues 14212, 18956)."""
+        """Active are those whose stage says so: php-fpm's own counter is off by some under load
+        (php-src issues 14212, 18956)."""
         board = self._reader.read(workers=workers)
         head, slots = board.head, board.slots
         active = sum(slot.busy for slot in slots) if slots else head.active
@@ -107,7 +112,8 @@ class Scoreboard:
 
 
 class StatusPage:
-    """A status page, over FastCGI: where it listens beside, or (`own`) at the pool's own socket, where it takes a worker of the pool."""
+    """A status page, over FastCGI: where it listens beside, or (`own`) at the pool's own socket,
+    where it takes a worker of the pool."""
 
     def __init__(self, pool: WatchedPool, *, own: bool = False) -> None:
         """Raises DynoError: there is none, it may not be asked, it does not answer."""
@@ -147,7 +153,8 @@ class StatusPage:
 
 
 class SystemdLine:
-    """What php-fpm tells systemd every ten seconds, of all its pools together: of use where it has one."""
+    """What php-fpm tells systemd every ten seconds, of all its pools together: of use where it has
+    one."""
 
     name = "systemd"
 
@@ -185,7 +192,8 @@ class SystemdLine:
 
 
 def open_source(pool: WatchedPool, workers: Workers, *, ask: bool, alone: bool) -> tuple[Source | None, tuple[DynoError, ...]]:
-    """The first that works, in the order scoreboard, page beside, systemd, own socket; and why those before it do not that could."""
+    """The first that works, in the order scoreboard, page beside, systemd, own socket; and why
+    those before it do not that could."""
     refused: list[DynoError] = []
     tries: list[Callable[[], Source]] = [
         lambda: Scoreboard(pool, workers),

@@ -1,4 +1,5 @@
-"""All pools that are meant, watched together: found, followed over reloads and new masters, looked at without a load of ours."""
+"""All pools that are meant, watched together: found, followed over reloads and new masters, looked
+at without a load of ours."""
 
 import contextlib
 import os
@@ -109,7 +110,8 @@ class Watcher:
         return told
 
     def missing(self) -> Iterator[str]:
-        """What cannot be read, with the next step; each is said once, of the first pool that lacks it."""
+        """What cannot be read, with the next step; each is said once, of the first pool that lacks
+        it."""
         for watch in self._watches.values():
             for line in watch.missing():
                 if line not in self._told:

@@ -1,4 +1,5 @@
-"""The workers of one pool: CPU time and waiting for a core of each interval, and their memory, read in turns."""
+"""The workers of one pool: CPU time and waiting for a core of each interval, and their memory, read
+in turns."""
 
 import statistics
 import time
@@ -13,12 +14,13 @@ from phpdyno.model.runs.readings import WorkerMemory
 from phpdyno.servers.facts.meter import children_of
 
 MEMORY_EVERY_S = 10.0
-"""A worker's memory is read no more often: the kernel walks all its pages for it, holding a lock that the worker may want."""
+"""A worker's memory is read no more often: the kernel walks all its pages for it, holding a lock
+that the worker may want."""
 
 
 class MemorySeen(Struct, frozen=True):
-    """Memory of the pool as last read, in KiB. `private_kib` is the 95th percentile of those that have served requests; `pages_kib` is what
-    they share, once. None is what could not be read."""
+    """Memory of the pool as last read, in KiB. `private_kib` is the 95th percentile of those that
+    have served requests; `pages_kib` is what they share, once. None is what could not be read."""
 
     median_pss_kib: float | None = None
     pool_pss_kib: float | None = None
@@ -49,10 +51,11 @@ class Workers:
         """Why their memory cannot be read; '' where it can, or there is none."""
 
     def follow(self, pids: Collection[int], served: Collection[int] | None) -> tuple[float, float]:
-        """Take in who is there now; seconds on cores and seconds ready without one of all of them since the last time.
+        """Take in who is there now; seconds on cores and seconds ready without one of all of them
+        since the last time.
 
-        A worker's time before it was first seen is not counted, nor what it used after its last reading. `served` are those that have
-        answered a request, None where that is not known.
+        A worker's time before it was first seen is not counted, nor what it used after its last
+        reading. `served` are those that have answered a request, None where that is not known.
         """
         for pid in [pid for pid in self._known if pid not in pids]:
             self._known.pop(pid).times.close()
@@ -75,7 +78,8 @@ class Workers:
         return run / 1e9, wait / 1e9
 
     def read_memory(self, now_s: float, over_s: float, share: float) -> None:
-        """Read the memory of those whose turn it is: each every ten seconds at most, evenly spread, within a share of a core."""
+        """Read the memory of those whose turn it is: each every ten seconds at most, evenly spread,
+        within a share of a core."""
         self._memory_owed_s = min(self._memory_owed_s, 0.0) + share * over_s
         turns = max(1, round(len(self._known) * over_s / MEMORY_EVERY_S + 0.5))
         for _ in range(min(turns, len(self._turn))):
@@ -137,6 +141,7 @@ class Workers:
 
 
 def _with_children(pid: int) -> Iterator[int]:
-    """A worker and what it has started (a converter, a mailer): that is memory of the worker, too."""
+    """A worker and what it has started (a converter, a mailer): that is memory of the worker,
+    too."""
     yield pid
     yield from children_of(pid)

@@ -1,6 +1,8 @@
-"""Metrics for Prometheus: each with its unit in its name and a help text; labels are pool and master, never a process number.
+"""Metrics for Prometheus: each with its unit in its name and a help text; labels are pool and
+master, never a process number.
 
-Counters grow from the start of this watching, over reloads of php-fpm; those that php-fpm counts itself start anew with it.
+Counters grow from the start of this watching, over reloads of php-fpm; those that php-fpm counts
+itself start anew with it.
 """
 
 from collections import Counter
@@ -19,7 +21,8 @@ LABELS = ("pool", "master")
 
 
 class Described(Struct, frozen=True):
-    """A metric of a pool: `read` gives its value at this moment, for a counter what the interval added; None where it is not known."""
+    """A metric of a pool: `read` gives its value at this moment, for a counter what the interval
+    added; None where it is not known."""
 
     name: str
     help: str
@@ -194,7 +197,8 @@ class PoolMetrics(Collector):
 
 
 def labels_of(pools: Sequence[PoolMoment]) -> list[tuple[str, str]]:
-    """Pool and master of each: the master is its configuration file, with its cgroup where several masters have one of that name.
+    """Pool and master of each: the master is its configuration file, with its cgroup where several
+    masters have one of that name.
 
     Where that does not tell them apart either, they are numbered, the oldest process first.
     """

@@ -1,4 +1,5 @@
-"""A record of what was watched: lines of JSON, appended as they come, so that a cut-off record lacks its last line at most."""
+"""A record of what was watched: lines of JSON, appended as they come, so that a cut-off record
+lacks its last line at most."""
 
 import os
 from collections.abc import Iterator
@@ -44,7 +45,8 @@ class Recorder:
 
 
 def read_recorded(file: Path) -> Iterator[tuple[HostMoment | None, tuple[PoolMoment, ...], tuple[Advice, ...]]]:
-    """Each interval: its host, its pools; at the end the advice. A torn last line is left out. Raises UsageError for what is no record."""
+    """Each interval: its host, its pools; at the end the advice. A torn last line is left out.
+    Raises UsageError for what is no record."""
     host: HostMoment | None = None
     pools: list[PoolMoment] = []
     advice: list[Advice] = []

@@ -1,4 +1,5 @@
-"""The live view in a terminal: drawn anew after each interval, within its width and height, nothing of it left at the end."""
+"""The live view in a terminal: drawn anew after each interval, within its width and height, nothing
+of it left at the end."""
 
 import time
 from collections import deque

@@ -1,4 +1,5 @@
-"""`--serve`: /metrics for Prometheus, / a page that shows what the terminal does, /state.json what it asks for. Nothing changes."""
+"""`--serve`: /metrics for Prometheus, / a page that shows what the terminal does, /state.json what
+it asks for. Nothing changes."""
 
 import ipaddress
 import threading
@@ -40,7 +41,8 @@ class State(Struct, frozen=True):
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """`9253`, `127.0.0.1:9253`, `[::1]:9253` as address and port; port 0 is any that is free. Raises UsageError."""
+    """`9253`, `127.0.0.1:9253`, `[::1]:9253` as address and port; port 0 is any that is free.
+    Raises UsageError."""
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or LOOPBACK
     example = "write --serve 9253, or --serve 127.0.0.1:9253"
@@ -95,7 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody is told: the terminal is the view's."""
 
     def _meant_for_us(self) -> bool:
-        """A name that leads a browser to our loopback (DNS rebinding) would let a page of somebody else's read this."""
+        """A name that leads a browser to our loopback (DNS rebinding) would let a page of somebody
+        else's read this."""
         host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host") or ""
         if not self.server.only_local or host in {"", "localhost"}:
             return True

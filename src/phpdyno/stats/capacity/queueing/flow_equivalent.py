@@ -1,8 +1,11 @@
-"""A pool as a queue whose speed was measured: flow-equivalent server (Chandy, Herzog and Woo, IBM J. Res. Dev. 19, 1975).
+"""A pool as a queue whose speed was measured: flow-equivalent server (Chandy, Herzog and Woo, IBM
+J. Res. Dev. 19, 1975).
 
-The whole of nginx, php-fpm and what stands behind it is one station that answers X(k) requests per second while k are in service; n
-requests in it give X(min(n, m)) with m workers. Birth-death, so: Poisson arrivals, and exact for processor sharing with any distribution
-of the work where nobody waits, or for exponential work; for other work the queue's numbers are an approximation (see `simulation`).
+The whole of nginx, php-fpm and what stands behind it is one station that answers X(k) requests per
+second while k are in service; n requests in it give X(min(n, m)) with m workers. Birth-death, so:
+Poisson arrivals, and exact for processor sharing with any distribution of the work where nobody
+waits, or for exponential work; for other work the queue's numbers are an approximation (see
+`simulation`).
 """
 
 import math
@@ -15,10 +18,12 @@ MOST_STATES = 10_000_000
 
 
 class Queue(Struct, frozen=True):
-    """Long-run state of an open pool. `waits` and the times are of requests that were let in; `refused` is the share that was not.
+    """Long-run state of an open pool. `waits` and the times are of requests that were let in;
+    `refused` is the share that was not.
 
-    Counts are means over time; times in seconds. `waiting`, `in_system`, `wait_s`, `response_s` are infinite where it is not `stable`: more
-    arrive than `workers` can answer and nothing is refused. `distribution[n]`: probability of n in the system, for n = 0 ... workers.
+    Counts are means over time; times in seconds. `waiting`, `in_system`, `wait_s`, `response_s` are
+    infinite where it is not `stable`: more arrive than `workers` can answer and nothing is refused.
+    `distribution[n]`: probability of n in the system, for n = 0 ... workers.
     """
 
     workers: int
@@ -41,7 +46,8 @@ class Queue(Struct, frozen=True):
 
 
 class ClosedQueue(Struct, frozen=True):
-    """Long-run state with `clients` that each send the next request `think_s` after the answer. `waits`: share of requests that queue."""
+    """Long-run state with `clients` that each send the next request `think_s` after the answer.
+    `waits`: share of requests that queue."""
 
     clients: int
     think_s: float
@@ -57,9 +63,11 @@ class ClosedQueue(Struct, frozen=True):
 def open_queue(rates_per_s: ArrayLike, rate_per_s: float, backlog: int | None = None) -> Queue:
     """Poisson arrivals at `rate_per_s` to a pool with X(1) ... X(m) `rates_per_s`, shape (m,).
 
-    `backlog` is how many may wait beside the m in service, None for any number; an arrival beyond it is refused and lost. Waiting times by
-    Little (1961). A pool whose X(m) is below `rate_per_s` counts as not stable even where fewer in service would be fast enough: once
-    the queue is there it stays. Raises ValueError: rates that are not positive, a negative backlog, one of more than ten million.
+    `backlog` is how many may wait beside the m in service, None for any number; an arrival beyond
+    it is refused and lost. Waiting times by Little (1961). A pool whose X(m) is below `rate_per_s`
+    counts as not stable even where fewer in service would be fast enough: once the queue is there
+    it stays. Raises ValueError: rates that are not positive, a negative backlog, one of more than
+    ten million.
     """
     rates, m = _checked(rates_per_s)
     if not (math.isfinite(rate_per_s) and rate_per_s > 0.0):
@@ -119,11 +127,14 @@ def open_queue(rates_per_s: ArrayLike, rate_per_s: float, backlog: int | None = 
 
 
 def closed_queue(rates_per_s: ArrayLike, clients: int, think_s: float = 0.0) -> ClosedQueue:
-    """The same pool under `clients` with a mean think time of `think_s` seconds each: what a load generator with a fixed number does.
+    """The same pool under `clients` with a mean think time of `think_s` seconds each: what a load
+    generator with a fixed number does.
 
-    The machine repairman with a state-dependent repairer; the think time's distribution does not matter. What a request meets on
-    arrival is the state with one client fewer (arrival theorem: Lavenberg and Reiser, J. Appl. Prob. 17, 1980). The backlog is not looked
-    at: nothing is refused while `clients` are no more than workers and backlog together. Raises ValueError: no clients, a negative time.
+    The machine repairman with a state-dependent repairer; the think time's distribution does not
+    matter. What a request meets on arrival is the state with one client fewer (arrival theorem:
+    Lavenberg and Reiser, J. Appl. Prob. 17, 1980). The backlog is not looked at: nothing is refused
+    while `clients` are no more than workers and backlog together. Raises ValueError: no clients, a
+    negative time.
     """
     rates, m = _checked(rates_per_s)
     if clients < 1 or not (math.isfinite(think_s) and think_s >= 0.0):

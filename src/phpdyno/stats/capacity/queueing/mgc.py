@@ -1,4 +1,5 @@
-"""M/G/c: the textbook's queue for c workers that do not disturb each other, drawn beside the simulation as a check."""
+"""M/G/c: the textbook's queue for c workers that do not disturb each other, drawn beside the
+simulation as a check."""
 
 import math
 
@@ -12,9 +13,11 @@ _BISECTIONS = 100
 
 
 class Mgc(Struct, frozen=True):
-    """c workers, each `service_s` for a request (c over the full pool's rate): `waits` by Erlang C, mean wait, p99, mean response.
+    """c workers, each `service_s` for a request (c over the full pool's rate): `waits` by Erlang C,
+    mean wait, p99, mean response.
 
-    Infinite times and `waits` 1 where more arrives than they answer. Too pessimistic where few in service are answered faster than many.
+    Infinite times and `waits` 1 where more arrives than they answer. Too pessimistic where few in
+    service are answered faster than many.
     """
 
     workers: int
@@ -27,9 +30,11 @@ class Mgc(Struct, frozen=True):
 
 
 def erlang_c(workers: int, offered: float) -> float:
-    """Probability that all of `workers` are busy, `offered` being rate x service time; 1 from saturation on.
+    """Probability that all of `workers` are busy, `offered` being rate x service time; 1 from
+    saturation on.
 
-    By Erlang B's recursion, which neither overflows nor cancels. Raises ValueError: no workers, a negative load or one that is not finite.
+    By Erlang B's recursion, which neither overflows nor cancels. Raises ValueError: no workers, a
+    negative load or one that is not finite.
     """
     if workers < 1 or not (math.isfinite(offered) and offered >= 0.0):
         raise ValueError(f"Erlang C needs workers and a load that is not negative, not {workers} and {offered}")
@@ -42,11 +47,13 @@ def erlang_c(workers: int, offered: float) -> float:
 
 
 def mgc(rates_per_s: ArrayLike, work: Work, rate_per_s: float) -> Mgc:
-    """Mean wait: that of M/M/c times (1 + cv^2) / 2 (Lee and Longton, Operational Research Quarterly 10, 1959).
+    """Mean wait: that of M/M/c times (1 + cv^2) / 2 (Lee and Longton, Operational Research
+    Quarterly 10, 1959).
 
-    For p99 the wait, where there is one, is taken as exponential (exact for M/M/c; for others see Whitt, Production and Operations
-    Management 2, 1993), and independent of the request's own measured time. `rates_per_s`: X(1) ... X(c), of which only the last is used.
-    Raises ValueError: no rates or some that are not positive, arrivals without a positive rate.
+    For p99 the wait, where there is one, is taken as exponential (exact for M/M/c; for others see
+    Whitt, Production and Operations Management 2, 1993), and independent of the request's own
+    measured time. `rates_per_s`: X(1) ... X(c), of which only the last is used. Raises ValueError:
+    no rates or some that are not positive, arrivals without a positive rate.
     """
     rates = np.asarray(rates_per_s, dtype=float)
     if rates.ndim != 1 or rates.size == 0 or not (np.isfinite(rates).all() and (rates > 0.0).all()):
@@ -73,7 +80,8 @@ def mgc(rates_per_s: ArrayLike, work: Work, rate_per_s: float) -> Mgc:
 
 
 def _quantile(times: np.ndarray, shares: np.ndarray, waits: float, mean_if: float) -> float:
-    """Where service + wait is exceeded by 1 %: the wait is 0 with 1 - `waits`, else exponential with mean `mean_if`."""
+    """Where service + wait is exceeded by 1 %: the wait is 0 with 1 - `waits`, else exponential
+    with mean `mean_if`."""
 
     def exceeds(t: float) -> float:
         rest = t - times

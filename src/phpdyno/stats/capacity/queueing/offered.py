@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class Offered(Struct, frozen=True):
-    """`rate_per_s` requests per second: Poisson where `gaps` is empty, else gaps in these proportions (mean 1), in their order."""
+    """`rate_per_s` requests per second: Poisson where `gaps` is empty, else gaps in these
+    proportions (mean 1), in their order."""
 
     rate_per_s: float
     gaps: tuple[float, ...] = ()
@@ -19,7 +20,8 @@ class Offered(Struct, frozen=True):
             raise ValueError(f"arrivals need a positive rate, not {self.rate_per_s}")
 
     def draw(self, random: Generator, size: int) -> NDArray[np.float64]:
-        """Times of arrival of `size` requests in seconds, ascending. Given gaps begin at a random one and go round."""
+        """Times of arrival of `size` requests in seconds, ascending. Given gaps begin at a random
+        one and go round."""
         if not self.gaps:
             return np.asarray(np.cumsum(random.exponential(1.0 / self.rate_per_s, size)))
         places = (np.arange(size) + int(random.integers(len(self.gaps)))) % len(self.gaps)

@@ -1,4 +1,5 @@
-"""Independent runs of a pool at one load, and percentiles of all of them with what the runs differ by."""
+"""Independent runs of a pool at one load, and percentiles of all of them with what the runs differ
+by."""
 
 import math
 
@@ -16,7 +17,8 @@ REPLICATIONS = 20
 QUICK = 4
 """Replications of a quick look."""
 ENOUGH = 0.03
-"""Replications are doubled until the standard error of ln p99 is at most this, or the requests are too many."""
+"""Replications are doubled until the standard error of ln p99 is at most this, or the requests are
+too many."""
 MOST_IN_ALL = 2_000_000
 """Requests of all replications: a few seconds."""
 LEAST_WARM_UP = 2_000
@@ -24,15 +26,18 @@ LEAST_COUNTED = 8_000
 MOST_REQUESTS = 100_000
 """Of one replication, warm-up included."""
 MOST_SPEED = 20.0
-"""So many times as fast as alone a request is in company at most: less time than it waits is measured by mistake only."""
+"""So many times as fast as alone a request is in company at most: less time than it waits is
+measured by mistake only."""
 ALPHA = 0.05
 _HAIR = 1e-12
 
 
 class Length(Struct, frozen=True):
-    """Requests of one replication: `warm_up` are thrown away, `counted` are not. `settled` is False where it should be longer.
+    """Requests of one replication: `warm_up` are thrown away, `counted` are not. `settled` is False
+    where it should be longer.
 
-    The rule: 3 relaxation times of the queue are thrown away (at least 2,000 requests), 10 are counted (at least 8,000), 100,000 at most.
+    The rule: 3 relaxation times of the queue are thrown away (at least 2,000 requests), 10 are
+    counted (at least 8,000), 100,000 at most.
     """
 
     warm_up: int
@@ -46,9 +51,11 @@ class Length(Struct, frozen=True):
 
 
 class Percentile(Struct, frozen=True):
-    """A percentile in seconds, its 95 % interval over replications and the standard error of its logarithm that follows from it.
+    """A percentile in seconds, its 95 % interval over replications and the standard error of its
+    logarithm that follows from it.
 
-    Infinite where that many requests get no answer; `high_s` also where the replications differ too much to tell.
+    Infinite where that many requests get no answer; `high_s` also where the replications differ too
+    much to tell.
     """
 
     value_s: float
@@ -58,7 +65,8 @@ class Percentile(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """What all replications have in common, whatever the rates: `backlog` places to wait, None for any number."""
+    """What all replications have in common, whatever the rates: `backlog` places to wait, None for
+    any number."""
 
     work: Work
     offered: Offered
@@ -66,7 +74,8 @@ class Setting(Struct, frozen=True):
     backlog: int | None
 
     def replicate(self, rates_per_s: NDArray[np.float64], seed: SeedSequence) -> QueueOutcome:
-        """One replication of a pool with X(1) ... X(m), shape (m,), without its warm-up. The same seed: the same arrivals and work."""
+        """One replication of a pool with X(1) ... X(m), shape (m,), without its warm-up. The same
+        seed: the same arrivals and work."""
         random, begin, size = default_rng(seed), self.length.warm_up, self.length.requests
         arrivals, times = self.offered.draw(random, size), self.work.draw(random, size)
         slowed = np.minimum(times, self.work.slowed_s)
@@ -74,9 +83,11 @@ class Setting(Struct, frozen=True):
         return QueueOutcome(whole.response_s[begin:], whole.wait_s[begin:], whole.waited[begin:])
 
     def speeds(self, rates_per_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Work per second of each of 1 ... m in service, so that a request takes n / X(n) seconds on average with n of them.
+        """Work per second of each of 1 ... m in service, so that a request takes n / X(n) seconds
+        on average with n of them.
 
-        Its slowed part takes what its other part leaves; never less than a twentieth of what it takes alone.
+        Its slowed part takes what its other part leaves; never less than a twentieth of what it
+        takes alone.
         """
         mean, slowed = self.work.mean_s, self.work.mean_slowed_s
         left = np.arange(1, rates_per_s.size + 1) / rates_per_s - (mean - slowed)
@@ -84,7 +95,8 @@ class Setting(Struct, frozen=True):
 
 
 class Replications(Struct, frozen=True):
-    """Response times in seconds, shape (replications, requests), the share that waited, the seeds."""
+    """Response times in seconds, shape (replications, requests), the share that waited, the
+    seeds."""
 
     response_s: NDArray[np.float64]
     waits: float
@@ -102,9 +114,11 @@ class Replications(Struct, frozen=True):
         return float(answered.mean()) if answered.size else math.inf
 
     def percentile(self, percent: float) -> Percentile:
-        """Nearest rank over all replications; the interval by the share of each that exceeds it (Woodruff, JASA 47, 1952).
+        """Nearest rank over all replications; the interval by the share of each that exceeds it
+        (Woodruff, JASA 47, 1952).
 
-        The shares' mean has an interval by Student's t; the percentiles at its ends are those of the percentile.
+        The shares' mean has an interval by Student's t; the percentiles at its ends are those of
+        the percentile.
         """
         together = np.sort(self.response_s, axis=None)
         value = at_rank(together, percent)
@@ -119,7 +133,8 @@ class Replications(Struct, frozen=True):
 
 
 def replications(setting: Setting, rates_per_s: NDArray[np.float64], seed: int, *, quick: bool = False) -> Replications:
-    """20 replications, or as many more as the error of the 99th percentile wants (see `ENOUGH`); four of them for a quick look."""
+    """20 replications, or as many more as the error of the 99th percentile wants (see `ENOUGH`);
+    four of them for a quick look."""
     root, wanted = SeedSequence(seed), QUICK if quick else REPLICATIONS
     seeds: list[SeedSequence] = []
     runs: list[QueueOutcome] = []
@@ -137,10 +152,12 @@ def replications(setting: Setting, rates_per_s: NDArray[np.float64], seed: int, 
 
 
 def length_of(load: float, cv2: float) -> Length:
-    """How long a replication is at this load (arrivals over the full pool's rate) and squared variation of the work.
+    """How long a replication is at this load (arrivals over the full pool's rate) and squared
+    variation of the work.
 
-    The relaxation time of M/M/1 is 1 / (mu (1 - sqrt(load))^2) (Cohen, The Single Server Queue, II.2), here counted in arrivals and times
-    (1 + cv^2) / 2 for work that scatters more or less than an exponential.
+    The relaxation time of M/M/1 is 1 / (mu (1 - sqrt(load))^2) (Cohen, The Single Server Queue,
+    II.2), here counted in arrivals and times (1 + cv^2) / 2 for work that scatters more or less
+    than an exponential.
     """
     longest = Length(MOST_REQUESTS // 4, MOST_REQUESTS - MOST_REQUESTS // 4, settled=False)
     if load >= 1.0:

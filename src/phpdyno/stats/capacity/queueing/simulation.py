@@ -1,8 +1,10 @@
-"""Response times of a pool at a load that was not measured, by simulation, with an interval for the 99th percentile.
+"""Response times of a pool at a load that was not measured, by simulation, with an interval for the
+99th percentile.
 
-Two things make the percentile unsure: a simulation is finite, and the rates were measured. The first is what independent replications
-differ by; the second what they change by when each rate is drawn anew within its own interval, with the same arrivals and work (common
-random numbers). The second does not become less by simulating more.
+Two things make the percentile unsure: a simulation is finite, and the rates were measured. The
+first is what independent replications differ by; the second what they change by when each rate is
+drawn anew within its own interval, with the same arrivals and work (common random numbers). The
+second does not become less by simulating more.
 """
 
 import math
@@ -24,14 +26,18 @@ DRAWS = 400
 
 
 class Assessment(Struct, frozen=True):
-    """A pool at a load. Times in seconds, from arrival to answer; a refused request is one that never gets its answer.
+    """A pool at a load. Times in seconds, from arrival to answer; a refused request is one that
+    never gets its answer.
 
-    `load` is what arrives over what the full pool answers. `p99_low_s` to `p99_high_s` is the 95 % interval of `p99_s`; its upper end is
-    infinite where the measured rates leave it open whether the pool can answer what arrives, or where the simulation is too short to tell
-    (`settled` False). `sigma_simulated` and `sigma_rates` are the two parts of its standard error, of the logarithm. `waits` is the share
-    that finds all workers busy and queues, `refused` the share for which the backlog has no room. `beyond` where the pool is larger than
-    anything that was measured. `stretch` is the measured X(1) times the mean measured service time: 1 where the two agree; times are
-    divided by it, so that the rates are those measured. Without `requests` nothing was simulated: more arrives than it can answer.
+    `load` is what arrives over what the full pool answers. `p99_low_s` to `p99_high_s` is the 95 %
+    interval of `p99_s`; its upper end is infinite where the measured rates leave it open whether
+    the pool can answer what arrives, or where the simulation is too short to tell (`settled`
+    False). `sigma_simulated` and `sigma_rates` are the two parts of its standard error, of the
+    logarithm. `waits` is the share that finds all workers busy and queues, `refused` the share for
+    which the backlog has no room. `beyond` where the pool is larger than anything that was
+    measured. `stretch` is the measured X(1) times the mean measured service time: 1 where the two
+    agree; times are divided by it, so that the rates are those measured. Without `requests` nothing
+    was simulated: more arrives than it can answer.
     """
 
     workers: int
@@ -68,9 +74,11 @@ def assess(
     seed: int = 0,
     quick: bool = False,
 ) -> Assessment:
-    """Simulates a pool of `workers` with `backlog` places to wait (None: any number); the same seed gives the same figures.
+    """Simulates a pool of `workers` with `backlog` places to wait (None: any number); the same seed
+    gives the same figures.
 
-    `quick` makes four replications and leaves the uncertainty of the rates out. Raises ValueError: fewer than one worker.
+    `quick` makes four replications and leaves the uncertainty of the rates out. Raises ValueError:
+    fewer than one worker.
     """
     rates = curve.rates_per_s(workers, idle)
     load = offered.rate_per_s / float(rates[-1])
@@ -127,7 +135,8 @@ def assess(
 
 
 def _drawn(curve: Curve, idle: IdleCost, workers: int, seed: int) -> list[NDArray[np.float64]]:
-    """The pool's rates with each measured one moved by chance within its interval, and the cost of idle workers too."""
+    """The pool's rates with each measured one moved by chance within its interval, and the cost of
+    idle workers too."""
     random, points = default_rng([seed, DRAWS]), len(curve.points)
     return [
         curve.shifted(random.standard_normal(points)).rates_per_s(workers, idle.shifted(float(random.standard_normal())))
@@ -136,7 +145,8 @@ def _drawn(curve: Curve, idle: IdleCost, workers: int, seed: int) -> list[NDArra
 
 
 def _by_rates(setting: Setting, runs: Replications, drawn: list[NDArray[np.float64]]) -> float:
-    """Root mean square of what drawn rates move ln p99 of a replication by, arrivals and work being the same."""
+    """Root mean square of what drawn rates move ln p99 of a replication by, arrivals and work being
+    the same."""
     moves: list[float] = []
     for response, seed, rates in zip(runs.response_s[:REPLICATIONS], runs.seeds, drawn, strict=False):
         before, after = at_rank(np.sort(response), 99.0), at_rank(np.sort(setting.replicate(rates, seed).response_s), 99.0)
@@ -147,7 +157,8 @@ def _by_rates(setting: Setting, runs: Replications, drawn: list[NDArray[np.float
 
 
 def _reach(value: float, end: float, by_rates: float) -> float:
-    """From a percentile to an end of its interval, in logarithms: the simulation's part and the rates' part add like standard errors."""
+    """From a percentile to an end of its interval, in logarithms: the simulation's part and the
+    rates' part add like standard errors."""
     if not (math.isfinite(value) and math.isfinite(end) and end > 0.0):
         return math.inf
     return math.hypot(math.log(end / value), quantile(1.0 - ALPHA / 2.0, REPLICATIONS - 1) * by_rates)

@@ -1,10 +1,12 @@
-"""One run of a pool, request by request: a queue first come first served, before workers that share one speed.
+"""One run of a pool, request by request: a queue first come first served, before workers that share
+one speed.
 
-At most m requests are in service. All n of them progress alike, X(n) E[S] / n seconds of work per second, so that answers leave at X(n)
-per second: a load-dependent processor-sharing station with m places (Kleinrock, Queueing Systems II, chapter 4; limited sharing:
-Avi-Itzhak and Halfin, 1988). The clock that runs at that speed is the same for all in service, so a request's end is a number on it
-that does not move once the request is in service, and the next to end is the least on a heap. A request may wait for something else
-first, which takes its time however many are in service.
+At most m requests are in service. All n of them progress alike, X(n) E[S] / n seconds of work per
+second, so that answers leave at X(n) per second: a load-dependent processor-sharing station with m
+places (Kleinrock, Queueing Systems II, chapter 4; limited sharing: Avi-Itzhak and Halfin, 1988).
+The clock that runs at that speed is the same for all in service, so a request's end is a number on
+it that does not move once the request is in service, and the next to end is the least on a heap. A
+request may wait for something else first, which takes its time however many are in service.
 """
 
 from collections import deque
@@ -18,9 +20,11 @@ Floats = NDArray[np.float64]
 
 
 class QueueOutcome(Struct, frozen=True):
-    """What became of each request, in the order of arrival, shape (n,): seconds until it was answered and until it was taken by a worker.
+    """What became of each request, in the order of arrival, shape (n,): seconds until it was
+    answered and until it was taken by a worker.
 
-    Both are infinite for one that was refused. `waited` tells who found all workers busy and was let into the queue.
+    Both are infinite for one that was refused. `waited` tells who found all workers busy and was
+    let into the queue.
     """
 
     response_s: Floats
@@ -31,10 +35,12 @@ class QueueOutcome(Struct, frozen=True):
 def passage(
     arrivals_s: Floats, works_s: Floats, speeds: Floats, backlog: int | None = None, *, apart_s: Floats | None = None
 ) -> QueueOutcome:
-    """Runs all requests through an empty pool: `arrivals_s` ascending and `works_s` of shape (n,), `speeds` of shape (m,).
+    """Runs all requests through an empty pool: `arrivals_s` ascending and `works_s` of shape (n,),
+    `speeds` of shape (m,).
 
-    `speeds[k - 1]` is the work in seconds that each of k requests in service gets done per second. `backlog`: how many may wait.
-    `apart_s`, shape (n,): seconds that a request is in service before its work begins, unslowed (None: 0).
+    `speeds[k - 1]` is the work in seconds that each of k requests in service gets done per second.
+    `backlog`: how many may wait. `apart_s`, shape (n,): seconds that a request is in service before
+    its work begins, unslowed (None: 0).
     """
     count = arrivals_s.size
     apart = [0.0] * count if apart_s is None else apart_s.tolist()
@@ -49,7 +55,8 @@ def passage(
 
 
 class _Pool:
-    """The state between two events. `clock`: work done so far by whoever has been in service from the beginning of a busy period."""
+    """The state between two events. `clock`: work done so far by whoever has been in service from
+    the beginning of a busy period."""
 
     __slots__ = ("apart", "busy", "clock", "ended", "now", "queue", "queued", "room", "speed", "started", "waiting", "working", "works")
 

@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class Work(Struct, frozen=True):
-    """Service times in seconds, ascending, each with its share of the requests (shares sum to 1), as measured at one in service.
+    """Service times in seconds, ascending, each with its share of the requests (shares sum to 1),
+    as measured at one in service.
 
-    `slowed_s`: the part of a request that others in service slow down, about its CPU time; what is longer is waiting (a sleep, a remote
-    service) and takes its time whoever else is there. Infinite: all of it is slowed, in proportion.
+    `slowed_s`: the part of a request that others in service slow down, about its CPU time; what is
+    longer is waiting (a sleep, a remote service) and takes its time whoever else is there.
+    Infinite: all of it is slowed, in proportion.
     """
 
     times_s: tuple[float, ...]
@@ -31,12 +33,14 @@ class Work(Struct, frozen=True):
 
     @property
     def cv2(self) -> float:
-        """Squared coefficient of variation (variance / mean^2): 0 where all are equal, 1 as an exponential."""
+        """Squared coefficient of variation (variance / mean^2): 0 where all are equal, 1 as an
+        exponential."""
         times, mean = np.asarray(self.times_s), self.mean_s
         return float(np.dot((times - mean) ** 2, self.shares)) / mean**2
 
     def quantile_s(self, percent: float) -> float:
-        """The smallest time that at least `percent` % of the requests do not exceed. Raises ValueError: outside 0 to 100."""
+        """The smallest time that at least `percent` % of the requests do not exceed. Raises
+        ValueError: outside 0 to 100."""
         if not 0.0 <= percent <= 100.0:
             raise ValueError(f"a percentile lies between 0 and 100, not {percent}")
         place = np.searchsorted(np.cumsum(self.shares), percent / 100.0 - 1e-12)
@@ -49,10 +53,11 @@ class Work(Struct, frozen=True):
 
 
 def work_of(times_ns: ArrayLike, counts: ArrayLike | None = None, *, slowed_s: float = math.inf) -> Work:
-    """From service times in nanoseconds, each seen `counts` times (shape as `times_ns`; None: once), as a histogram gives them.
+    """From service times in nanoseconds, each seen `counts` times (shape as `times_ns`; None:
+    once), as a histogram gives them.
 
-    `slowed_s` as in `Work`. Raises ValueError: one that is not positive, no request, other shapes, a time that is not positive and
-    finite, a count that is negative or not finite.
+    `slowed_s` as in `Work`. Raises ValueError: one that is not positive, no request, other shapes,
+    a time that is not positive and finite, a count that is negative or not finite.
     """
     times = np.asarray(times_ns, dtype=float).ravel()
     weights = np.ones_like(times) if counts is None else np.asarray(counts, dtype=float).ravel()

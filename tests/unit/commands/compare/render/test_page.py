@@ -66,7 +66,8 @@ def page_of(records: list[Record]) -> Page:
 
 
 def hostile_run() -> list[Record]:
-    """Names from outside wherever the journal has one, in both metrics, with everything that draws."""
+    """Names from outside wherever the journal has one, in both metrics, with everything that
+    draws."""
     long = Arm(LONG, PHP, {LONG: LONG}, {LONG: LONG})
     throughput: Metric = "throughput"
     asked = plan(BAD, JIT, long, targets=(Target("/" + HOSTILE), Target("/" + LONG)))

@@ -14,7 +14,8 @@ from tests.support.made_up.journals import finished
 from tests.support.made_up.protocol import full, of_a_script, script
 from tests.unit.commands.compare.render.test_page import Page
 
-# The run of an app by both metrics, with failed requests: no script is measured so, but every text is in it.
+# The run of an app by both metrics, with failed requests: no script is measured so, but every text
+# is in it.
 SCRIPTS = {"script": script(), "both metrics": of_a_script(full()), "without calibration": of_a_script(finished())}
 
 

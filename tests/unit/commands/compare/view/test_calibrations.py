@@ -123,7 +123,8 @@ def test_aa_blocks_are_pooled_with_the_interval_that_there_is() -> None:
 
 
 def test_the_interval_of_the_aa_blocks_does_not_hang_on_what_was_chosen_by_them() -> None:
-    """The comparison's g follows from the same blocks; four of them have an interval whatever it is."""
+    """The comparison's g follows from the same blocks; four of them have an interval whatever it
+    is."""
     narrow, wide = (row(replace(calibrated(MADE, aa=4), mixture=g)).aa for g in (MIXTURES[0], MIXTURES[-1]))
     assert narrow == wide
     assert narrow is not None

@@ -1,4 +1,5 @@
-"""Requests per second that were limited beside PHP, from made-up readings on 2, 8 and 16 cores; nothing was measured."""
+"""Requests per second that were limited beside PHP, from made-up readings on 2, 8 and 16 cores;
+nothing was measured."""
 
 from collections.abc import Iterable
 
@@ -23,7 +24,8 @@ APACHED = arm("apache", web__server=APACHE)
 
 
 def cost(cores: int, *, php: float, web: float = 0.3, generator: float | None = 0.45, database: float = 0.18) -> Cost:
-    """Two seconds of driving: PHP's share of all cores but one, and what the others had of that one."""
+    """Two seconds of driving: PHP's share of all cores but one, and what the others had of that
+    one."""
     span = 2 * SECOND
     return structs.replace(
         loaded_cost(900.0),
@@ -37,7 +39,8 @@ def cost(cores: int, *, php: float, web: float = 0.3, generator: float | None = 
 
 
 def run(cores: int, control: Cost, treated: Cost | None = None, *, steal: float = 0.0) -> list[Record]:
-    """A comparison of throughput on so many cores, of which the first is not PHP's; each block has these costs."""
+    """A comparison of throughput on so many cores, of which the first is not PHP's; each block has
+    these costs."""
     made = loaded_plan(STATIC)
     host = structs.replace(preflight().host, cores=cores, measured_cores=tuple(range(1, cores)), helper_cores=(0,))
     start = [Preflight(host, ()) if isinstance(record, Preflight) else record for record in opening(made)]

@@ -1,4 +1,5 @@
-"""A journal of schema 1, written by a real run of the version before; only its lists of ini names were cut."""
+"""A journal of schema 1, written by a real run of the version before; only its lists of ini names
+were cut."""
 
 import json
 from pathlib import Path

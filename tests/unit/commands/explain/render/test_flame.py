@@ -80,7 +80,8 @@ def test_what_is_too_thin_is_left_out_and_its_width_stays_its_callers() -> None:
 
 
 def test_against_another_profile_the_time_of_a_request_is_compared_not_its_share() -> None:
-    """Twice as many requests in as many samples: each takes half as long, so that `same` is as wide and half of it new."""
+    """Twice as many requests in as many samples: each takes half as long, so that `same` is as wide
+    and half of it new."""
     base = profile({("i", "same"): 50, ("i", "gone"): 50}, arm="before", requests=20)
     now = profile({("i", "same"): 25, ("i", "new"): 75}, arm="after", requests=10)
     tree = tree_of(now, base)
@@ -123,7 +124,8 @@ def test_speedscope_holds_what_its_schema_asks_for() -> None:
     document = json.loads(speedscope("hello", [profile(STACKS), other, profile({})]))
     check_speedscope(document)
     first, second, empty = document["profiles"]
-    # A request takes 100 samples of 100 µs over ten requests; the frames are shared by all profiles.
+    # A request takes 100 samples of 100 µs over ten requests; the frames are shared by all
+    # profiles.
     assert first["endValue"] == pytest.approx(1000.0)
     assert first["name"] == "arm, wall time of a request"
     assert second["weights"] == [100.0, 25.0]

@@ -82,7 +82,7 @@ def test_hostile_strings_stay_text() -> None:
     assert not re.search("<(?!/?b>|br>|/?extra>)", json.dumps(json.loads(page.scripts[0]), ensure_ascii=False))
 
 
-# ---- plots ----------------------------------------------------------------------------------------
+# ---- plots --------------------------------------------------------------------------------------
 
 
 def test_intervals_are_drawn_and_single_visits_are_dots() -> None:

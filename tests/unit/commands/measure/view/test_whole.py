@@ -79,7 +79,7 @@ def test_a_session_without_an_end_is_unfinished() -> None:
     assert sweep_view(again, "run").warnings == ("a warning",)
 
 
-# ---- percentiles ----------------------------------------------------------------------------------
+# ---- percentiles --------------------------------------------------------------------------------
 
 
 def answered(count: int, number: int = 1) -> Visit:
@@ -115,7 +115,7 @@ def test_targets_have_percentiles_of_their_own(view: SweepView) -> None:
     assert sweep_view(short_sweep(), "run").points[0].targets == ()
 
 
-# ---- CPU, queue, memory, workers -------------------------------------------------------------------
+# ---- CPU, queue, memory, workers ----------------------------------------------------------------
 
 
 def test_cpu_is_split_and_network_is_not_added_where_it_is_contained(view: SweepView) -> None:
@@ -186,7 +186,8 @@ def test_what_grew_before_php_fpm_was_asked_is_no_single_points() -> None:
 
 
 def test_the_most_that_were_busy_is_known_of_the_largest_closed_loop_only(view: SweepView) -> None:
-    # php-fpm counts since its start, and is asked after the largest load: of smaller ones it would say the same.
+    # php-fpm counts since its start, and is asked after the largest load: of smaller ones it would
+    # say the same.
     assert [point(view, STATIC, load).max_active for load in (1, 50, 100)] == [None, 10, None]
     assert arm_of(view, STATIC).max_active == 10
 
@@ -197,7 +198,7 @@ def test_memory_of_an_arm_is_that_of_its_largest_load(view: SweepView) -> None:
     assert (memory.workers, memory.pss_pool_kib) == (10, 20480 + 30720)
 
 
-# ---- findings -------------------------------------------------------------------------------------
+# ---- findings -----------------------------------------------------------------------------------
 
 
 def test_best_and_knee(view: SweepView) -> None:

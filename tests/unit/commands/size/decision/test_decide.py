@@ -39,7 +39,8 @@ def test_a_rate_that_is_asked_for_wants_as_few_as_hold_it() -> None:
 
 
 def test_a_rate_on_full_cores_wants_no_more_than_the_knee() -> None:
-    # Two cores that do 200 a second: at three quarters of that requests wait for a core, whatever the number of workers.
+    # Two cores that do 200 a second: at three quarters of that requests wait for a core, whatever
+    # the number of workers.
     assert [decided(sizes.cpu_bound(cores=2), rate_per_s=rate).workers for rate in (20.0, 100.0, 150.0)] == [2, 2, 2]
     assert decided(sizes.cpu_bound(cores=2), rate_per_s=150.0).reason == "objective"
     assert decided(sizes.cpu_bound(cores=2), rate_per_s=250.0).reason == "nothing"
@@ -161,7 +162,8 @@ def test_idle_workers_cost_is_seen_where_it_is_there_and_not_where_it_is_not() -
     dear = models_of(sizes.searched(sizes.sleeping(), idle=0.06, noise=0.002))
     assert dear.idle.seen
     assert dear.idle.factor(2, 1) == pytest.approx(1.06, abs=0.02)
-    # Its interval holds with 95 %: of forty searches without any cost two are expected to see one, seven by chance in a thousand.
+    # Its interval holds with 95 %: of forty searches without any cost two are expected to see one,
+    # seven by chance in a thousand.
     seen = [models_of(sizes.searched(sizes.sleeping(), most=32, noise=0.01, seed=seed)).idle.seen for seed in range(40)]
     assert sum(seen) < 7
 
@@ -179,7 +181,7 @@ def test_the_curve_has_intervals_of_the_visits_own_scatter() -> None:
     assert width(few) > width(calm), "where too few pairs tell the scatter, more of it is taken for granted"
 
 
-# ---- what the confirmation changes ------------------------------------------------------------------
+# ---- what the confirmation changes --------------------------------------------------------------
 
 
 def misled(true_rate: sizes.Rate, *, workers: int, beside: tuple[int, ...]) -> SizeRun:

@@ -8,7 +8,8 @@ from phpdyno.commands.size.decision.search import NEAR, knee_of, neighbours, nex
 
 
 def search(rate: "dict[int, float] | None" = None, *, knee: int = 1, most: int = 400) -> dict[int, float]:
-    """All pools that a search measures where throughput rises in proportion up to `knee` workers."""
+    """All pools that a search measures where throughput rises in proportion up to `knee`
+    workers."""
     rates: dict[int, float] = {}
     while (workers := next_pool(rates, most=most)) is not None:
         assert workers not in rates, "no pool is measured twice"

@@ -1,4 +1,5 @@
-"""The sweeps of a study: their tables beside the reference's figures, and nothing made up where there is none."""
+"""The sweeps of a study: their tables beside the reference's figures, and nothing made up where
+there is none."""
 
 import io
 from pathlib import Path

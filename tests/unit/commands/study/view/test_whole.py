@@ -1,4 +1,5 @@
-"""A study's view: figures beside the reference's, contrasts with honest intervals, notes that the data choose."""
+"""A study's view: figures beside the reference's, contrasts with honest intervals, notes that the
+data choose."""
 
 import math
 from pathlib import Path

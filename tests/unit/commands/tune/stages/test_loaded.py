@@ -35,7 +35,8 @@ def test_what_helped_of_one_factor_needs_no_second_comparison() -> None:
 
 
 def observed(**changes: int) -> list[Observation]:
-    """Twenty blocks in which more connections that stay are 10 % better; `changes` are what the treated side has else."""
+    """Twenty blocks in which more connections that stay are 10 % better; `changes` are what the
+    treated side has else."""
     seen = [each for block in blocks({TCP.name: 1.1}, 20, sigma=0.002) for each in block.observations]
     return [structs.replace(each, treated=structs.replace(each.treated, **changes)) for each in seen]
 

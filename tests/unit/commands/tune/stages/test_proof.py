@@ -1,4 +1,5 @@
-"""What is adopted of a winner, by what its stages measure on fresh instances: heats are made up, decisions are the real ones."""
+"""What is adopted of a winner, by what its stages measure on fresh instances: heats are made up,
+decisions are the real ones."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -103,7 +104,8 @@ def test_what_fails_later_is_not_adopted_although_it_was_confirmed(
 
 
 def test_a_whole_that_fails_beside_what_is_left_of_it_is_no_refuge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Part b adds nothing; what is left is not shown to be better, and the whole crashes meanwhile."""
+    """Part b adds nothing; what is left is not shown to be better, and the whole crashes
+    meanwhile."""
     useless = {BOTH.name: 1.08, "without a": 1.0, "without b": 1.08}
     again = heats({BOTH.name: 1.08}, {BOTH.name: "worker ended by signal 11"})
     adopted, search = proved(monkeypatch, {CONFIRM: CONFIRMED[CONFIRM], ABLATE: heats(useless), AGAIN: again})
@@ -124,7 +126,8 @@ def test_a_saving_that_is_spent_elsewhere_is_not_adopted(monkeypatch: pytest.Mon
 
 
 def test_where_memory_holds_few_arms_the_parts_are_taken_out_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three parts and room for two arms: three groups of the winner and one other, each in its third of the time."""
+    """Three parts and room for two arms: three groups of the winner and one other, each in its
+    third of the time."""
     asked: list[tuple[str, tuple[str, ...], float]] = []
     factors = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in "abc")
     whole = entry(factors, (1, 1, 1))

@@ -1,4 +1,5 @@
-"""What a race does where all that took part are refused: heats are made up, decisions are the real ones."""
+"""What a race does where all that took part are refused: heats are made up, decisions are the real
+ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace

@@ -1,4 +1,5 @@
-"""A range of workers from what was seen: the cases from the field that concern watching, in form."""
+"""A range of workers from what was seen: the cases from the field that concern watching, in
+form."""
 
 import math
 from typing import Any
@@ -47,7 +48,8 @@ def test_case_1_full_cores_never_ask_for_more_workers() -> None:
 
 
 def test_case_2_all_workers_wait_while_cores_are_free() -> None:
-    """gc-digital-talent 16126: p95 of 15 s at 30 % CPU, 26 MB a worker, 16 GB: more workers, as far as was seen."""
+    """gc-digital-talent 16126: p95 of 15 s at 30 % CPU, 26 MB a worker, 16 GB: more workers, as far
+    as was seen."""
     advice = told(busiest=35.0, peak=60, saturated=0.9, max_children=20, cpu_per_busy=0.06, full=0.0)
     assert of(advice) == (40, 40)
     assert advice.confidence == "low"

@@ -1,4 +1,5 @@
-"""Sources of a pool's workers and requests where there is no scoreboard: systemd's line, and the order in which they are tried."""
+"""Sources of a pool's workers and requests where there is no scoreboard: systemd's line, and the
+order in which they are tried."""
 
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def nobody() -> None:
 
 @pytest.fixture
 def fake_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program that answers as `systemctl show` does, with what its file says; the pool is in a unit."""
+    """A program that answers as `systemctl show` does, with what its file says; the pool is in a
+    unit."""
     said, program = tmp_path / "said", tmp_path / "systemctl"
     said.write_text("Processes active: 3, idle: 2, Requests: 40, slow: 1, Traffic: 1.00req/sec\n")
     program.write_text(f'#!/bin/sh\n[ "$*" = "show --property StatusText --value php8.2-fpm.service" ] && cat {said}\n')

@@ -50,7 +50,8 @@ def test_m_m_c(workers: int, load: float) -> None:
     drain = workers * mu - rate
 
     def beyond(t: float) -> float:
-        """P(wait + service > t), the wait being 0 or exponential with the rate of the full pool's surplus."""
+        """P(wait + service > t), the wait being 0 or exponential with the rate of the full pool's
+        surplus."""
         mixed = (drain * math.exp(-mu * t) - mu * math.exp(-drain * t)) / (drain - mu)
         return (1.0 - queue.waits) * math.exp(-mu * t) + queue.waits * mixed
 
@@ -115,7 +116,8 @@ def test_too_near_to_what_it_can_do_is_never_certain() -> None:
 
 
 def test_unsure_rates_widen_the_interval_as_the_formula_says() -> None:
-    """M/M/1: ln p99 = const - ln(mu - lambda), so its standard error is mu / (mu - lambda) times that of ln mu."""
+    """M/M/1: ln p99 = const - ln(mu - lambda), so its standard error is mu / (mu - lambda) times
+    that of ln mu."""
     sigma = 0.02
     spread = math.exp(1.959964 * sigma)
     unsure = Curve((CurvePoint(1, 100.0, 100.0 / spread, 100.0 * spread),))
@@ -163,7 +165,8 @@ def test_the_percentile_grows_with_the_load() -> None:
 
 
 def test_sleeping_requests_are_not_stretched_by_full_cores() -> None:
-    """5 ms of CPU after nothing or a sleep of 90 ms: company slows the CPU down, not the sleep; the throughput stays the measured one."""
+    """5 ms of CPU after nothing or a sleep of 90 ms: company slows the CPU down, not the sleep; the
+    throughput stays the measured one."""
     times, curve = ([5_000_000, 95_000_000], [9, 1]), curve_of([1, 4, 16], [1 / 0.014, 190.0, 200.0])
     together, apart = (work_of(*times, slowed_s=slowed) for slowed in (math.inf, 0.005))
     stretched, real = (assess(curve, work, Offered(150.0), 16, seed=1) for work in (together, apart))
@@ -175,7 +178,8 @@ def test_sleeping_requests_are_not_stretched_by_full_cores() -> None:
 
 
 def test_times_are_stretched_to_the_measured_rates() -> None:
-    """The times say 10 ms, one request at a time 80 per second: what the generator lost is in the rate, and the rate is believed."""
+    """The times say 10 ms, one request at a time 80 per second: what the generator lost is in the
+    rate, and the rate is believed."""
     found = assess(curve_of([1], [80.0]), FIXED, Offered(8.0), 1, seed=1, quick=True)
     assert found.stretch == pytest.approx(0.8)
     assert found.p50_s == pytest.approx(0.0125)

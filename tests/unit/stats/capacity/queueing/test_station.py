@@ -18,7 +18,8 @@ def test_one_worker_is_a_queue() -> None:
 
 
 def test_two_workers_on_one_core_share_it() -> None:
-    """The first is alone for 1 s, then each gets half: the second (2 s of work) ends after 4 s, then the first has 1 s left."""
+    """The first is alone for 1 s, then each gets half: the second (2 s of work) ends after 4 s,
+    then the first has 1 s left."""
     found = run([0, 1], [4, 2], [1.0, 0.5])
     assert found.response_s.tolist() == [6, 4]
     assert not found.waited.any()
@@ -29,10 +30,12 @@ def test_two_sleeping_workers_do_not_disturb_each_other() -> None:
 
 
 def test_what_waits_by_itself_is_not_slowed_down() -> None:
-    """Two requests that sleep for 3 s and then compute for 1 s on one core, the second a second later."""
+    """Two requests that sleep for 3 s and then compute for 1 s on one core, the second a second
+    later."""
     arrivals, works, speeds = np.array([0.0, 1.0, 10.0]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.5])
     found = passage(arrivals, works, speeds, apart_s=np.array([3.0, 3.0, 0.0]))
-    # The first works alone from 3 on, at half speed (two are in service): until 5. The second from 4 on: half a second done, then alone.
+    # The first works alone from 3 on, at half speed (two are in service): until 5. The second from
+    # 4 on: half a second done, then alone.
     assert found.response_s.tolist() == [5.0, 4.5, 2.0]
 
 

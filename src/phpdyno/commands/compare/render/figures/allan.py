@@ -12,12 +12,14 @@ _MOST_TICKS = 7
 
 
 def allan_deviation(points: Sequence[AllanRow], unit: Unit) -> Figure:
-    """Deviation between adjacent slots over their length, both logarithmic, the chosen length marked."""
+    """Deviation between adjacent slots over their length, both logarithmic, the chosen length
+    marked."""
     return _curve(points, [100 * point.deviation for point in points], unit, "deviation, %", "%{y:.3g} %")
 
 
 def allan_cost(points: Sequence[AllanRow], unit: Unit) -> Figure:
-    """Variance × time over the length, both logarithmic, the chosen length marked: the lower, the sooner an effect is decided."""
+    """Variance × time over the length, both logarithmic, the chosen length marked: the lower, the
+    sooner an effect is decided."""
     return _curve(points, [1e3 * point.cost_s for point in points], unit, "variance × time, ms", "%{y:.3g} ms")
 
 

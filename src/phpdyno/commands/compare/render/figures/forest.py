@@ -1,4 +1,5 @@
-"""All effects of one metric with their intervals on one scale, what the control does to itself first, the single blocks as dots."""
+"""All effects of one metric with their intervals on one scale, what the control does to itself
+first, the single blocks as dots."""
 
 from phpdyno.commands.compare.render.figures.time import color_of, said_of
 from phpdyno.commands.compare.view.measuring import AaRow, CarryOverRow

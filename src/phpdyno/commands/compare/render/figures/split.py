@@ -1,4 +1,5 @@
-"""Where the CPU time of a request or operation goes: both arms of each treatment as stacked bars, one below the other."""
+"""Where the CPU time of a request or operation goes: both arms of each treatment as stacked bars,
+one below the other."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -44,7 +45,8 @@ def cpu_split(rows: Iterable[Row]) -> Figure:
 
 
 def parts(cost: ArmCost) -> dict[str, float]:
-    """CPU milliseconds per request of each part; `other` is what the host spent beyond them (kernel, generator, this program)."""
+    """CPU milliseconds per request of each part; `other` is what the host spent beyond them
+    (kernel, generator, this program)."""
     services = sum(cost.services_cpu_ms_per_request.values())
     named = cost.php_cpu_ms_per_request + cost.nginx_cpu_ms_per_request + cost.database_cpu_ms_per_request + services
     return {

@@ -1,4 +1,5 @@
-"""What moved while measuring: each treatment's blocks, the control's own cost, steal and the generator's lag."""
+"""What moved while measuring: each treatment's blocks, the control's own cost, steal and the
+generator's lag."""
 
 import math
 from collections.abc import Sequence
@@ -11,13 +12,15 @@ from phpdyno.report.plots import Figure, caption, hover, layout, marks, minutes,
 from phpdyno.report.words import metric_words
 
 _LIMIT_IN_SIGHT = 3.0
-"""A limit further than this many times above the worst block would flatten the plot: then only the text names it."""
+"""A limit further than this many times above the worst block would flatten the plot: then only the
+text names it."""
 
 _LEAST_PERCENT = 0.1
 
 
 def blocks_over_time(view: RunView, row: Row) -> Figure:
-    """One treatment's blocks over time on its own scale, with the effect and its interval where there is one."""
+    """One treatment's blocks over time on its own scale, with the effect and its interval where
+    there is one."""
     mine = [point for point in view.blocks if point.treatment == row.name]
     values = [point.log_ratio for point in mine] + [math.log(end) for end in (row.low, row.high) if end is not None]
     low, high = padded(min(values), max(values)) if values else (-0.1, 0.1)
@@ -35,7 +38,8 @@ def blocks_over_time(view: RunView, row: Row) -> Figure:
 
 
 def control_over_time(view: RunView, metric: Metric) -> Figure:
-    """What the control cost (or answered per second) from block to block: the machine's own movement."""
+    """What the control cost (or answered per second) from block to block: the machine's own
+    movement."""
     points = [point for point in view.control_costs if point.metric == metric]
     values = [point.php_cpu_ms_per_request if metric == "cpu" else point.requests_per_s for point in points]
     unit = "ms" if metric == "cpu" else "/s"
