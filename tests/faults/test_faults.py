@@ -23,7 +23,7 @@ from tests.support.real.command import FEWEST, await_journal, fault_of, phpdyno,
 from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 CRASHING = page_that("CRASH", after=400, then="posix_kill(getmypid(), 11); usleep(100000);")
 WITH_DATABASE = """<?php
@@ -301,7 +301,6 @@ def test_without_nginx_and_mariadb_fastcgi_still_measures(only: Callable[..., di
     assert answer.returncode == 0, answer.stderr
 
 
-@pytest.mark.alone
 def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "10s"]
