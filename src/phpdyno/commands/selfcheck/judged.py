@@ -13,6 +13,7 @@ from phpdyno.stats.comparison.pooled_lag import pooled_lag
 from phpdyno.stats.comparison.sequence import confidence_sequence
 from phpdyno.stats.exact import median_interval, share_interval
 
+About = Literal["honesty", "power"]
 Unit = Literal["share", "s", "log ratio", "ratio", "correlation"]
 Outcome = Literal["reached", "open", "not reached", "–"]
 
@@ -46,7 +47,7 @@ class CheckRow(Struct, frozen=True):
     check: Annotated[str, Meta(description="What was checked.")]
     found: Annotated[str, Meta(description="What was found, in words.")]
     about: Annotated[
-        Literal["honesty", "power"],
+        About,
         Meta(description="`honesty`: whether what is claimed is true. `power`: how much is decided, and how soon."),
     ]
     unit: Annotated[Unit, Meta(description="Of the figures: a share (fraction), seconds, a ratio, the logarithm of one, or a correlation.")]
@@ -80,23 +81,30 @@ def rows_of(checks: Checks) -> list[CheckRow]:
     return rows
 
 
+def _open(
+    check: str, about: About, unit: Unit, target: str, *, least: float | None, most: float | None, found: str = "none to judge"
+) -> CheckRow:
+    """A row of which nothing can be said yet."""
+    return CheckRow(
+        check=check,
+        found=found,
+        about=about,
+        unit=unit,
+        estimate=None,
+        low=None,
+        high=None,
+        comparisons=0,
+        target=target,
+        at_least=least,
+        at_most=most,
+        outcome="open",
+    )
+
+
 def _bend(checks: Checks) -> CheckRow:
     target = f"within ±{100 * MOST_BEND:.0f} %"
     if checks.ground is None:
-        return CheckRow(
-            check=LINE,
-            found="not measured yet",
-            about="honesty",
-            unit="log ratio",
-            estimate=None,
-            low=None,
-            high=None,
-            comparisons=0,
-            target=target,
-            at_least=-MOST_BEND,
-            at_most=MOST_BEND,
-            outcome="open",
-        )
+        return _open(LINE, "honesty", "log ratio", target, least=-MOST_BEND, most=MOST_BEND, found="not measured yet")
     line = checks.ground.line
     low, high = line.bend_low, line.bend_high
     found = f"upper half {_signed(line.bend)} steeper than the lower one{_between(low, high, _signed)}"
@@ -146,20 +154,7 @@ def _lag(mine: Sequence[Compared]) -> CheckRow:
     name, target = "A/A: each block is independent of the one before", f"within ±{MOST_LAG:g}"
     lags = [each.lag for each in mine if each.lag is not None]
     if not lags:
-        return CheckRow(
-            check=name,
-            found="none to judge",
-            about="honesty",
-            unit="correlation",
-            estimate=None,
-            low=None,
-            high=None,
-            comparisons=0,
-            target=target,
-            at_least=-MOST_LAG,
-            at_most=MOST_LAG,
-            outcome="open",
-        )
+        return _open(name, "honesty", "correlation", target, least=-MOST_LAG, most=MOST_LAG)
     r, low, high = pooled_lag(lags, [each.blocks - 1 for each in mine])
     found = f"lag-1 autocorrelation {r:+.3f}{_between(low, high, '{:+.3f}'.format)}"
     outcome = outcome_of(low, high, least=-MOST_LAG, most=MOST_LAG)
@@ -204,20 +199,7 @@ def _planted(checks: Checks, planted: Sequence[Compared], *, known: bool) -> lis
 def _share(name: str, among: Sequence[Compared], hit: Callable[[Compared], bool], *, least: float = 0.0, most: float = 1.0) -> CheckRow:
     target = f"≤ {100 * most:.0f} %" if most < 1.0 else f"≥ {100 * least:.0f} %"
     if not among:
-        return CheckRow(
-            check=name,
-            found="none to judge",
-            about="honesty",
-            unit="share",
-            estimate=None,
-            low=None,
-            high=None,
-            comparisons=0,
-            target=target,
-            at_least=least,
-            at_most=most,
-            outcome="open",
-        )
+        return _open(name, "honesty", "share", target, least=least, most=most)
     count, of = sum(1 for each in among if hit(each)), len(among)
     low, high = share_interval(count, of)
     outcome = outcome_of(low, high, least=least, most=most)
@@ -270,20 +252,7 @@ def _never(name: str, among: Sequence[Compared], hit: Callable[[Compared], bool]
 def _size(name: str, sizes: Sequence[float]) -> CheckRow:
     least, most, target = 1.0 - MOST_MISSIZED, 1.0 + MOST_MISSIZED, f"within ±{100 * MOST_MISSIZED:.0f} % of 1"
     if not sizes:
-        return CheckRow(
-            check=name,
-            found="none to judge",
-            about="honesty",
-            unit="ratio",
-            estimate=None,
-            low=None,
-            high=None,
-            comparisons=0,
-            target=target,
-            at_least=least,
-            at_most=most,
-            outcome="open",
-        )
+        return _open(name, "honesty", "ratio", target, least=least, most=most)
     seen = confidence_sequence(sizes, ALPHA, PAIRED_MIXTURE)
     found = f"{seen.mean:.3f}{_between(seen.low, seen.high, '{:.3f}'.format)}"
     outcome = outcome_of(seen.low, seen.high, least=least, most=most)
@@ -353,20 +322,7 @@ def _symmetry(name: str, planted: Sequence[Compared], effect: float) -> CheckRow
     valid = [each for each in planted if not each.numberless]
     logs = {swapped: [math.log(each.ratio) for each in valid if each.ratio and each.swapped == swapped] for swapped in (False, True)}
     if not all(logs.values()):
-        return CheckRow(
-            check=name,
-            found="none of one half",
-            about="honesty",
-            unit="log ratio",
-            estimate=None,
-            low=None,
-            high=None,
-            comparisons=0,
-            target=target,
-            at_least=-bound,
-            at_most=bound,
-            outcome="open",
-        )
+        return _open(name, "honesty", "log ratio", target, least=-bound, most=bound, found="none of one half")
     dearer, cheaper = (statistics.fmean(logs[swapped]) for swapped in (False, True))
     seen = confidence_sequence([a + b for a, b in zip(logs[False], logs[True], strict=False)], ALPHA, PAIRED_MIXTURE)
     apart = f"{_signed(seen.mean)}{_between(seen.low, seen.high, _signed)}"
