@@ -57,8 +57,3 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") and os.geteuid() == 0:
         namespaces.unshare(namespaces.NEWNET)
         namespaces.loopback_up()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What compiles a PHP comes last: where the time is up by then, all the rest is known."""
-    items.sort(key=lambda item: item.path.name == "test_build.py")

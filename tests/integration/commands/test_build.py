@@ -36,23 +36,7 @@ pytestmark = [
 MINUTE_S = 60.0
 RECIPE = "pgo+bolt"
 BROKEN = "march=no-such-machine"
-NEEDED_S = 12 * MINUTE_S
-"""For one test: the longest takes ten on a slow host."""
-UNTIL = "PHPDYNO_TEST_UNTIL"
-"""When continuous integration is ended, in seconds since 1970; whoever does not set it has the
-time."""
 Tiny = tuple[str | Path, ...]
-
-
-def skip_when_late() -> None:
-    left_s = float(os.environ.get(UNTIL, "inf")) - time.time()
-    if left_s < NEEDED_S:
-        pytest.skip(f"compiling PHP may take {NEEDED_S / MINUTE_S:.0f} minutes, and {max(0.0, left_s) / MINUTE_S:.0f} are left")
-
-
-@pytest.fixture(autouse=True)
-def time_left() -> None:
-    skip_when_late()
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +50,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
 def finished(tmp_path_factory: pytest.TempPathFactory, tiny: Tiny) -> dict[str, Any]:
     """The build by the recipe, as the command tells of it: out of the cache where a test before or
     an earlier run has made it."""
-    # What is made for several tests is made before what each of them asks for.
-    skip_when_late()
     return built(tmp_path_factory.mktemp("finished"), tiny)
 
 

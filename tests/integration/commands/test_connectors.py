@@ -1,10 +1,11 @@
 """Clients of Tarantool held against each other on the real server, from the command line to what is
 printed."""
 
+import contextlib
+import os
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from phpdyno.apps.built_in.debian import PackageRecipe, prepared
 from phpdyno.apps.built_in.packages import fetch_packages
 from phpdyno.apps.source import silent
 from phpdyno.commands.connectors.operations import KNOWN
-from phpdyno.paths import cache_dir
+from phpdyno.paths import cache_dir, live_root
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.tarantool.server import SCRIPT
 from tests.support.places import ROOT
@@ -202,10 +203,20 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     assert wait_for_no_traces() == []
 
 
+def our_server() -> int:
+    """The Tarantool below the live root of this session: other tests may run one beside it."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            titled = SCRIPT.name.encode() in (process / "cmdline").read_bytes()
+            if titled and (process / "cwd").readlink().is_relative_to(live_root()):
+                return int(process.name)
+    raise AssertionError("no server runs")
+
+
 def test_a_server_that_is_killed_ends_the_run_in_one_line(tmp_path: Path) -> None:
     working = start("connectors", "--ops", "select", "--engines", "sync,window", "--in-flight", "25", "--budget", "60s", "--runs", tmp_path)
     await_journal(tmp_path, "block", by=working)
-    subprocess.run(["pkill", "-KILL", "-f", SCRIPT.name], check=True)
+    os.kill(our_server(), signal.SIGKILL)
     _, errors = working.communicate(timeout=60)
     assert working.returncode == 1
     assert "Tarantool was ended by SIGKILL" in fault_of(errors.splitlines()[-1]), errors
