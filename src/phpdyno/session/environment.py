@@ -1,5 +1,4 @@
-"""One session of measuring a plan: its servers, the host before it, the runner, and how the journal
-ends."""
+"""What the comparisons of a session stand on: servers, the host before the first, versions."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -22,7 +21,6 @@ from phpdyno.model.notices import first_of, open_words, through_words
 from phpdyno.model.plan import Transport
 from phpdyno.server_files.apache import is_apache, of_both_kinds
 from phpdyno.servers.apache import apache_version
-from phpdyno.servers.bench import Bench
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.programs.finding import nginx_version
 from phpdyno.servers.script import ScriptBench
@@ -64,7 +62,7 @@ def open_environment(
     stage: Stage = (
         ScriptBench(supervisor, app, cores=cores, groups=shared.groups)
         if transport == "script"
-        else Bench(supervisor, app, cores=cores, groups=shared.groups, transport=transport, database=shared.database, apps=apps)
+        else shared.bench(transport=transport, apps=apps)
     )
     warnings = (*notices_of(supervisor, app), *warnings_for(host, max_steal))
     return Environment(stage, shared.meters, Preflight(host, warnings))

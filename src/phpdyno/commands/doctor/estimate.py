@@ -21,7 +21,7 @@ from phpdyno.model.plan import MAX_LAG_OF_CPU, Plan, Transport
 from phpdyno.paths import cache_path
 from phpdyno.servers.programs.inventory import find_tool
 from phpdyno.servers.supervision.supervisor import Supervisor
-from phpdyno.session.app_servers import open_servers
+from phpdyno.session.app_servers import start_shared
 from phpdyno.session.arms import Arms, make_arms
 
 BUDGET_S = 60.0
@@ -101,9 +101,9 @@ def _measured(definition: App, arms: Arms, transport: Transport, *, seed: int, p
     with Supervisor() as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_path(), progress=progress.phase)
         plan = estimate_plan(app, arms, transport, seed=seed)
-        servers = open_servers(stack, app, supervisor, cores, transport=transport)
+        shared = start_shared(stack, app, supervisor, cores)
         journal = stack.enter_context(JournalWriter(supervisor.live / "journal.jsonl"))
-        runner = Runner(RunState(plan), servers.bench, servers.meters, journal, run=supervisor.live, progress=progress)
+        runner = Runner(RunState(plan), shared.bench(transport=transport), shared.meters, journal, run=supervisor.live, progress=progress)
         runner.calibrate()
         found = [runner.forecast(effect, LONGEST_S) for effect in EFFECTS]
     planned = [each for each in found if each is not None]

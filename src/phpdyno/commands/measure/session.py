@@ -24,7 +24,7 @@ from phpdyno.model.facts import HostFacts
 from phpdyno.model.runs.sweep import Point, SweepPlan, Visit
 from phpdyno.server_files.apache import of_both_kinds
 from phpdyno.servers.supervision.supervisor import Supervisor
-from phpdyno.session.app_servers import open_servers
+from phpdyno.session.app_servers import start_shared
 from phpdyno.session.ending import last_line
 from phpdyno.session.environment import notices_of, refuse_another_host, tell_first, versions_of, workers_pass
 from phpdyno.session.reach_pass import look_before
@@ -55,16 +55,16 @@ class SweepSession(Struct, frozen=True):
         workers = max(busy_workers(plan, arm) for arm in plan.arms)
         cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(plan.arms))
         with ending(journal, self.run, clock), ExitStack() as stack:
-            servers = open_servers(stack, self.app, self.supervisor, cores, transport=plan.transport, apps=self.apps, status=True)
-            bench = servers.bench
-            host = read_host(cores, cpu_source(servers.groups), versions_of(plan.arms, plan.transport, bench.database))
+            shared = start_shared(stack, self.app, self.supervisor, cores)
+            host = read_host(cores, cpu_source(shared.groups), versions_of(plan.arms, plan.transport, shared.database))
             before = begun.hosts[0].host if begun and begun.hosts else None
             refuse_another_host(before, host)
             refuse_other_cores(before, host)
             notices = notices_of(self.supervisor, self.app)
-            rough = tuple(f"{arm.name}: {ROUGH_CPU}" for arm in plan.arms if servers.groups is None and workers_pass(arm))
+            rough = tuple(f"{arm.name}: {ROUGH_CPU}" for arm in plan.arms if shared.groups is None and workers_pass(arm))
             journal.append(SweepHost(host, (*notices, *warnings_for(host, plan.max_steal), *self.notes, *rough), self.argv))
             tell_first(notices, self.progress)
+            bench = shared.bench(transport=plan.transport, apps=self.apps, status=True)
             if begun is None or begun.reached is None:
                 # The first arm is what the others are held against.
                 with clock.paused():
@@ -72,7 +72,7 @@ class SweepSession(Struct, frozen=True):
                 if reached is not None:
                     journal.append(reached)
             runner = SweepRunner(
-                plan, bench, servers.meters, journal, clock=clock, progress=self.progress, begun=Begun.of(begun) if begun else Begun()
+                plan, bench, shared.meters, journal, clock=clock, progress=self.progress, begun=Begun.of(begun) if begun else Begun()
             )
             runner.measure()
             with on_cores(cores.helpers):

@@ -34,7 +34,7 @@ from phpdyno.package import PHP_FILES
 from phpdyno.paths import cache_dir
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.supervision.supervisor import Supervisor
-from phpdyno.session.app_servers import open_servers
+from phpdyno.session.app_servers import start_shared
 from phpdyno.session.arms import Arms, make_arms
 from phpdyno.stats.comparison.pooled_lag import lag_about
 from phpdyno.stats.comparison.sequence import least_blocks
@@ -70,11 +70,11 @@ def open_setup(wish: SelfcheckRequest, run: Path, progress: Progress) -> Iterato
     cores = split_cores()
     with Supervisor(run / "logs") as supervisor, ExitStack() as stack:
         app = _with_loop(open_app(wish.app).prepare(supervisor, cache=cache_dir(), progress=progress.phase), supervisor)
-        servers = open_servers(stack, app, supervisor, cores, transport="fastcgi")
+        shared = start_shared(stack, app, supervisor, cores)
         php = make_arms("", (), aa=True).control.php
-        versions = {f"php ({php.fpm})": php.version, **({"mariadb": Database.version()} if servers.bench.database else {})}
-        host = read_host(cores, cpu_source(servers.groups), versions)
-        loop = Loop(servers.bench, servers.meters)
+        versions = {f"php ({php.fpm})": php.version, **({"mariadb": Database.version()} if shared.database else {})}
+        host = read_host(cores, cpu_source(shared.groups), versions)
+        loop = Loop(shared.bench(transport="fastcgi"), shared.meters)
         yield SelfcheckSetup(loop, AnswerCheck(app.workload), host, run, wish, progress)
 
 

@@ -47,7 +47,7 @@ from phpdyno.model.runs.sweep import MAX_STEAL_OF_A_VISIT, SweepPlan
 from phpdyno.paths import cache_dir
 from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.supervision.supervisor import Supervisor
-from phpdyno.session.app_servers import open_servers
+from phpdyno.session.app_servers import start_shared
 from phpdyno.session.ending import last_line
 from phpdyno.session.environment import notices_of, refuse_another_host, tell_first, versions_of
 from phpdyno.session.peers import go_on_with, with_named_peers
@@ -220,10 +220,8 @@ def _measure(session: _Session) -> None:
     clock = SweepClock(begun.spent_s)
     cores = cores_for(asked.limits.cores)
     with _ending(journal, run, clock), ExitStack() as stack:
-        apps = prepare_commits(session.definition, app, [header.arm], supervisor, progress.phase)
-        servers = open_servers(stack, app, supervisor, cores, transport=asked.transport, apps=apps, status=True)
-        bench = servers.bench
-        host = read_host(cores, cpu_source(servers.groups), versions_of([header.arm], asked.transport, bench.database))
+        shared = start_shared(stack, app, supervisor, cores)
+        host = read_host(cores, cpu_source(shared.groups), versions_of([header.arm], asked.transport, shared.database))
         first = next(iter(begun.all_of(SizeHost)), None)
         refuse_another_host(first.host if first else None, host)
         refuse_other_cores(first.host if first else None, host)
@@ -232,6 +230,8 @@ def _measure(session: _Session) -> None:
         warnings = (*notices, *warnings_for(host, MAX_STEAL_OF_A_VISIT), *(alone if cores.measured == cores.helpers else ()))
         journal.append(SizeHost(host, (*warnings, *pools.notes), session.argv))
         tell_first(notices, progress)
+        apps = prepare_commits(session.definition, app, [header.arm], supervisor, progress.phase)
+        bench = shared.bench(transport=asked.transport, apps=apps, status=True)
         if begun.last(ReachedFor) is None:
             with clock.paused():
                 reached = look_before(bench, header.arm, header.workload, progress=progress)
@@ -242,11 +242,11 @@ def _measure(session: _Session) -> None:
             beside = neighbours_of(pools.live.pool if pools.live is not None else None)
             for name in beside.unread:
                 progress.note(f"{name}: what it may take of the memory could not be read; name it with --others")
-            limits = read_limits(asked, supervisor, bench.database, beside=beside)
+            limits = read_limits(asked, supervisor, shared.database, beside=beside)
             journal.append(limits)
         started = Pools(
             bench,
-            servers.meters,
+            shared.meters,
             arm_of=pools.arm,
             workload=header.workload,
             transport=asked.transport,
