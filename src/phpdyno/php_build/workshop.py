@@ -141,7 +141,7 @@ def named_build(name: str) -> tuple[Path, Build]:
 
 
 def _when(build: Build) -> tuple[datetime, str]:
-    """To sort by: the newest last, and always in one order."""
+    """A key to sort by: the newest last, and always in one order."""
     return build.made_at, build.made
 
 

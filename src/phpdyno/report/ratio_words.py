@@ -11,15 +11,16 @@ def ratio_words(ratio: TunedRatio | None) -> str:
     if ratio is None:
         return "–"
     ends = span_words(ratio)
-    return ends if ratio.ratio is None else f"{ratio.value:.{_digits(ratio)}f} ({ends})"
+    return ends if ratio.ratio is None else f"{ratio.value:.{digits_of(ratio)}f} ({ends})"
 
 
 def span_words(ratio: TunedRatio) -> str:
     """`1.062 to 1.084`, or that there is no interval."""
     if ratio.low is None or ratio.high is None:
         return "no interval yet"
-    return f"{ratio.low:.{_digits(ratio)}f} to {ratio.high:.{_digits(ratio)}f}"
+    return f"{ratio.low:.{digits_of(ratio)}f} to {ratio.high:.{digits_of(ratio)}f}"
 
 
-def _digits(ratio: TunedRatio) -> int:
+def digits_of(ratio: TunedRatio) -> int:
+    """The decimals that tell the ends of its interval apart."""
     return digits_for(ratio.low or ratio.value, ratio.high or ratio.value)

@@ -18,8 +18,14 @@ from phpdyno.model.arm import PhpBuild
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.programs.finding import nginx_version
 
+SHOWING = frozenset({"cli", "explain", "report"})
+"""Folders of the package that can change neither a measurement nor a verdict. All the rest counts,
+the native core too."""
+SHOWING_A_COMMAND = frozenset({"render", "view", "view.py", "words.py", "show.py", "options.py"})
+"""The same within the folder of a command."""
 
-def read_ground(builds: Iterable[PhpBuild]) -> Provenance:
+
+def read_provenance(builds: Iterable[PhpBuild]) -> Provenance:
     """The code that measures, the host and the servers as they are now; `builds` are those of the
     arms. Raises DynoError."""
     host = read_host_files()
@@ -86,13 +92,6 @@ def refuse_other_version(app: str, then: str, now: str) -> None:
     if then and then != now:
         what = f"{app} is now {now or 'another'}, and what was done of this before is of {then}"
         raise DynoError(what, next_step="start it anew")
-
-
-SHOWING = frozenset({"cli", "explain", "report"})
-"""Folders of the package that can change neither a measurement nor a verdict. All the rest counts,
-the native core too."""
-SHOWING_A_COMMAND = frozenset({"render", "view", "view.py", "words.py", "show.py", "options.py"})
-"""The same within the folder of a command."""
 
 
 def code_digest() -> str:

@@ -18,7 +18,7 @@ from phpdyno.knobs.judge import check_together, check_values
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import STOCK_OF, Build, series_of
 from phpdyno.php_build.compile.dropin import settings_of
-from phpdyno.php_build.package.texts import packaged_fpm
+from phpdyno.php_build.package.naming import packaged_fpm
 from phpdyno.php_build.workshop import finished_builds, named_build
 from phpdyno.server_files.php import SPARES, without_unfit_spares
 from phpdyno.servers.host_settings import refuse_host_settings

@@ -14,7 +14,8 @@ from phpdyno.model.build import Build
 from phpdyno.php_build.compile.dropin import EXTENSIONS, assemble
 from phpdyno.php_build.compile.tree import Built
 from phpdyno.php_build.package.debian import make_package
-from phpdyno.php_build.package.texts import HOME, INI, package_name
+from phpdyno.php_build.package.naming import HOME, package_name
+from phpdyno.php_build.package.texts import INI
 from phpdyno.php_build.workshop import write_build
 from phpdyno.servers.programs.php import ini_files, inspect_php
 from phpdyno.servers.supervision.supervisor import Supervisor

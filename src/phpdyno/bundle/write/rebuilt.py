@@ -9,7 +9,8 @@ from phpdyno.bundle.manifest import PROGRAM, REBUILT, ByHand, PhpPlace
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, configuration_of
 from phpdyno.php_build.compile.dropin import EXTENSIONS
-from phpdyno.php_build.package.texts import INI, PLACES, home_of, package_name, refuse_unpackable, series_beside, unit_name, version_of
+from phpdyno.php_build.package.naming import home_of, package_name, refuse_unpackable, series_beside, unit_name, version_of
+from phpdyno.php_build.package.texts import INI, PLACES
 
 
 class Rebuilt(Struct, frozen=True):

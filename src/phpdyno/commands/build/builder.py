@@ -132,7 +132,7 @@ class BuildSession:
 
     @contextmanager
     def _school(self, name: str) -> Iterator[TrainingStack]:
-        """On servers of its own, which end with it."""
+        """A training stack on servers of its own, which end with it."""
         subject = self._subjects[name]
         taught = subject.teaching
         with serving(subject.definition, logs=self._supervisor.logs, progress=self._progress, version=taught.version) as stand:

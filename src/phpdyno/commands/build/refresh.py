@@ -26,7 +26,7 @@ class _Renewal(Struct, frozen=True):
 
     @property
     def course(self) -> TrainingLength:
-        """As it was."""
+        """The length of the training, as it was."""
         first = self.teachings[0]
         return TrainingLength(first.seconds, first.least, first.seed)
 

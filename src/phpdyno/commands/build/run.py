@@ -15,7 +15,7 @@ from phpdyno.host.lock import MeasuringLock
 from phpdyno.model.build import Build
 from phpdyno.model.recipe import Recipe
 from phpdyno.php_build.package.debian import make_package
-from phpdyno.php_build.package.texts import package_name, refuse_unpackable
+from phpdyno.php_build.package.naming import package_name, refuse_unpackable
 from phpdyno.php_build.pipeline import earlier_tests
 from phpdyno.php_build.source.installed import why_outdated
 from phpdyno.php_build.train.training import TrainingLength

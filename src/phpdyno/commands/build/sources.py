@@ -18,7 +18,7 @@ from phpdyno.php_build.compile.elf import libraries_of
 from phpdyno.php_build.compile.options import drop_in_options, linked_options
 from phpdyno.php_build.compile.standalone import IN_SOURCE, not_in_source, of_source, packages_for, standalone_options
 from phpdyno.php_build.order import BuildSource
-from phpdyno.php_build.package.texts import series_beside
+from phpdyno.php_build.package.naming import series_beside
 from phpdyno.php_build.source.added_extensions import OPTION, Added, packages_of, read_added
 from phpdyno.php_build.source.debian import SourceArchive, candidates
 from phpdyno.php_build.source.given import Given, read_source, wants_parsers
@@ -76,7 +76,7 @@ def find_source(wanted: SourceRequest, shop: Workshop, supervisor: Supervisor, p
 
 
 class _Search:
-    """For the source and the PHP beside it that a wish is about."""
+    """Looks for the source, and the PHP beside it, that a request is about."""
 
     def __init__(self, wanted: SourceRequest, shop: Workshop, supervisor: Supervisor, progress: Progress) -> None:
         self._wanted = wanted

@@ -30,6 +30,11 @@ def show_run(page: Path, drawn: Callable[[], str], shown: Struct | Callable[[], 
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))
 
 
+def folder_of(run: Path) -> Path:
+    """The directory of a run that was named, or whose record was."""
+    return run if run.is_dir() else run.parent
+
+
 def write_page(path: Path, text: str) -> str:
     """Why the file could not be written; '' when it was."""
     try:

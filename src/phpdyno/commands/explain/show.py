@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, show_run
+from phpdyno.commands.common.show import PAGE, folder_of, show_run
 from phpdyno.journal.explained import read_explained
 from phpdyno.model.inside.explained import Explained
 
@@ -12,7 +12,7 @@ from phpdyno.model.inside.explained import Explained
 def report_explained(run: Path, *, json: bool = False) -> Explained:
     """Write report.html beside the record of an explanation and print the terminal report (or the
     JSON document)."""
-    folder = run if run.is_dir() else run.parent
+    folder = folder_of(run)
     record = read_explained(run)
 
     def drawn() -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, show_run, write_page
+from phpdyno.commands.common.show import PAGE, folder_of, show_run, write_page
 from phpdyno.commands.ladder.steps import measured_in
 from phpdyno.commands.ladder.view import LadderView, ladder_view
 from phpdyno.journal.ladder import KNOBS, read_ladder
@@ -19,7 +19,7 @@ def report_ladder(run: Path, *, json: bool = False) -> LadderView:
 
     The comparison that it rests on gets a page of its own.
     """
-    folder = run if run.is_dir() else run.parent
+    folder = folder_of(run)
     name = folder.absolute().name
     measured = measured_in(read_journal(find_journal(folder)), name)
     on_top = begun_in(folder / KNOBS)

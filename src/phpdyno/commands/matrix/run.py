@@ -30,7 +30,7 @@ from phpdyno.php_build.train.requests import traffic_digest
 from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.session.arms import make_arms
 from phpdyno.session.peers import go_on_with, named_peers
-from phpdyno.session.provenance import read_ground, refuse_changed
+from phpdyno.session.provenance import read_provenance, refuse_changed
 from phpdyno.session.run_directory import check_place, make_run_dir
 
 COMMAND = "matrix"
@@ -132,7 +132,7 @@ def _ground(record: MatrixRecord) -> Provenance:
     """What its builds would be measured on now."""
     question = question_of(record, record.apps[0])
     arms = make_arms(question.control, question.treatments, metric=question.metric)
-    return read_ground(arm.php for arm in (arms.control, *arms.treatments))
+    return read_provenance(arm.php for arm in (arms.control, *arms.treatments))
 
 
 def _build(wish: MatrixRequest, *, logs: Path, progress: Progress) -> _Made:

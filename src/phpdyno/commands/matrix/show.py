@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, show_run
+from phpdyno.commands.common.show import PAGE, folder_of, show_run
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.commands.matrix.view import MatrixView, matrix_view
 from phpdyno.journal.matrix import read_matrix
@@ -15,7 +15,7 @@ from phpdyno.journal.reader import FILE, begun_in, read_journal
 def report_matrix(run: Path, *, json: bool = False) -> MatrixView:
     """Write report.html beside the record of a matrix and print the terminal report (or the JSON
     document); the path comes last."""
-    folder = run if run.is_dir() else run.parent
+    folder = folder_of(run)
     record = read_matrix(folder)
     begun = {each.name: place for each in record.apps if (place := begun_in(folder / each.name)) is not None}
     compared = {name: view_of(read_journal(place / FILE), place.name) for name, place in begun.items()}

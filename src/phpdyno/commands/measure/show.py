@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, show_run
+from phpdyno.commands.common.show import PAGE, folder_of, show_run
 from phpdyno.commands.measure.view.shape import SweepView
 from phpdyno.journal.sweep import read_sweep
 
@@ -15,7 +15,7 @@ def report_sweep(run: Path, *, json: bool = False) -> SweepView:
     # numpy and the native core, which a comparison's report does without.
     from phpdyno.commands.measure.view.whole import sweep_view  # noqa: PLC0415
 
-    folder = run if run.is_dir() else run.parent
+    folder = folder_of(run)
     view = sweep_view(read_sweep(run), folder.absolute().name)
 
     def drawn() -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, show_run
+from phpdyno.commands.common.show import PAGE, folder_of, show_run
 from phpdyno.errors import DynoError
 
 
@@ -18,7 +18,7 @@ def report_size(run: Path, *, json: bool = False) -> None:
     from phpdyno.commands.size.record import read_size  # noqa: PLC0415
     from phpdyno.commands.size.result import found_of  # noqa: PLC0415
 
-    folder = run if run.is_dir() else run.parent
+    folder = folder_of(run)
     found = found_of(read_size(run), folder.absolute().name)
     if found is None:
         what = "this run was interrupted before it had an answer"

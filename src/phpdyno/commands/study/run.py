@@ -31,7 +31,7 @@ from phpdyno.model.arm import PhpBuild
 from phpdyno.model.runs.study import Study, SyscallCounts
 from phpdyno.session.arms import make_arms
 from phpdyno.session.peers import go_on_with, named_peers
-from phpdyno.session.provenance import read_ground, refuse_changed, refuse_other_version, version_of
+from phpdyno.session.provenance import read_provenance, refuse_changed, refuse_other_version, version_of
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.specs import SpecReader
 
@@ -59,7 +59,7 @@ def study(
         *(StudyPart(each.name, "sweep") for each in wanted.sweeps),
         *(StudyPart(each.name, "syscalls") for each in wanted.passes),
     )
-    ground = read_ground(builds)
+    ground = read_provenance(builds)
     with MeasuringLock():
         run = make_run_dir(runs, "study", wanted.name)
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
@@ -93,7 +93,7 @@ def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progres
     go_on_with(record.network)
     if any(part.name in selected and part.state != "done" for part in record.parts):
         refuse_rebuilt(record.builds.values(), of="study")
-        ground = read_ground(check_study(record.study, record.scale))
+        ground = read_provenance(check_study(record.study, record.scale))
         refuse_changed(run, record, ground)
         record = _go(run, structs.replace(record, ground=ground), selected, argv=argv, progress=progress)
     return run, record

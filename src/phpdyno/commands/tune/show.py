@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, show_run
+from phpdyno.commands.common.show import PAGE, folder_of, show_run
 from phpdyno.commands.tune.view import TuneView, tune_view
 from phpdyno.journal.tune import read_tune
 
@@ -12,7 +12,7 @@ from phpdyno.journal.tune import read_tune
 def report_tune(run: Path, *, json: bool = False) -> TuneView:
     """Write report.html beside the record of a tune and print the terminal report (or the JSON
     document); the path comes last."""
-    folder = run if run.is_dir() else run.parent
+    folder = folder_of(run)
     view = tune_view(read_tune(run), folder.absolute().name)
 
     def drawn() -> str:

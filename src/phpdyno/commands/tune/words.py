@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, StageName, TunedRatio
-from phpdyno.report.ratio_words import _digits, ratio_words, span_words
+from phpdyno.report.ratio_words import digits_of, ratio_words, span_words
 from phpdyno.report.words import count, milliseconds, percent
 
 BETTER: dict[Goal, tuple[str, str]] = {
@@ -39,9 +39,9 @@ def confirmed_words(found: Confirmed) -> str:
     if found.kind in {"improved", "regressed"}:
         worse = found.kind == "regressed"
         shown = TunedRatio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, ratio.blocks) if worse else ratio
-        said = f"{shown.value:.{_digits(shown)}f}× {BETTER[found.goal][worse]} ({_evidence(found, shown)})"
+        said = f"{shown.value:.{digits_of(shown)}f}× {BETTER[found.goal][worse]} ({_evidence(found, shown)})"
     else:
-        said = f"{ratio.value:.{_digits(ratio)}f}× by the control / by this ({_evidence(found, ratio)})"
+        said = f"{ratio.value:.{digits_of(ratio)}f}× by the control / by this ({_evidence(found, ratio)})"
     return f"{said}: {kind}"
 
 

@@ -74,8 +74,9 @@ class SourceTree:
         forget_compiling(self._commands)
 
     def configure(self, options: Sequence[str], *, anew: bool = False) -> None:
-        """With plain -O2 and no debugging information; `anew`: configure itself is made once more,
-        for a source whose macros are patched. Raises DynoError with what is missing."""
+        """Configure with plain -O2 and no debugging information; `anew`: configure itself is
+        made once more, for a source whose macros are patched. Raises DynoError with what is
+        missing."""
         if anew or not (self.place / "configure").is_file():
             self._commands.run("buildconf", ["./buildconf", "--force"], "making configure")
         settings = [word for word in options if "=" in word and not word.startswith("-")]

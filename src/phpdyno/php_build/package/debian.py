@@ -8,7 +8,8 @@ from pathlib import Path
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build
 from phpdyno.php_build.compile.dropin import EXTENSIONS
-from phpdyno.php_build.package.texts import HOME, Contents, package_name, package_texts, version_of
+from phpdyno.php_build.package.naming import HOME, package_name, version_of
+from phpdyno.php_build.package.texts import Contents, package_texts
 from phpdyno.php_build.workshop import DONE, why
 from phpdyno.servers.programs.extensions import extension_kind
 from phpdyno.servers.supervision.supervisor import Supervisor

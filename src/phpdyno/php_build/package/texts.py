@@ -1,20 +1,27 @@
 """The files of a package that are texts: who it depends on, the unit, how it starts and when it
 steps aside. Pure."""
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from phpdyno.errors import DynoError
 from phpdyno.model.build import BUILD_FILE, Build, configuration_of, series_of
 from phpdyno.php_build.compile.dropin import BESIDE_INI, EXTENSIONS
+from phpdyno.php_build.package.naming import (
+    HOME,
+    home_of,
+    package_name,
+    packaged_fpm,
+    refuse_unpackable,
+    series_beside,
+    unit_name,
+    version_of,
+)
 from phpdyno.php_build.source.needs import READY
 from phpdyno.php_build.source.versions import as_package
 from phpdyno.server_files.php import ini_value
 from phpdyno.servers.programs.php import NO_PRELOADING
 
-HOME = "usr/lib/phpdyno"
 INI = "ini"
 """The directory of what one that stands alone loads besides its php.ini."""
 PLACES = "places"
@@ -27,9 +34,6 @@ FAULTS = ("Unable to load", "Unable to initialize", "Failed loading", "undefined
 """What PHP says of an extension that does not fit it."""
 CHECK = "--check"
 """To the start script: say whether it would start this build, and start nothing."""
-_UNFIT = re.compile(r"[^a-z0-9.+-]+")
-_PACKAGED = re.compile(r"/usr/sbin/php-fpm(\d+\.\d+)")
-"""As `packaged_fpm` writes it."""
 
 
 class Contents(Struct, frozen=True):
@@ -330,60 +334,12 @@ Or for good:      apt remove {self.name}
         return "; Read after php.ini and the settings of conf.d.\n" + "\n".join(lines) + "\n"
 
 
-def packaged_fpm(series: str) -> str:
-    """Where the distribution has its php-fpm: `/usr/sbin/php-fpm8.2`."""
-    return f"/usr/sbin/php-fpm{series}"
-
-
-def series_beside(fpm: str) -> str:
-    """`8.2` of /usr/sbin/php-fpm8.2. Raises DynoError for one that is not the distribution's: a
-    package would find no configuration."""
-    found = _PACKAGED.fullmatch(fpm)
-    if found is None:
-        raise DynoError("only a build that stands beside the distribution's php-fpm can be packaged", where=fpm)
-    return found[1]
-
-
 def unhardened(build: Build) -> str:
     """What a deployed build is without: the distribution's flags that make holes harder to use, and
     one that forgives what C does not."""
     # What BOLT lays out is linked so.
     lost = ("-fstack-protector-strong", "-D_FORTIFY_SOURCE", "-fno-strict-aliasing", *(() if build.recipe.bolt else ("-Wl,-z,now",)))
     return f"It is compiled without the distribution's {', '.join(lost[:-1])} and {lost[-1]}."
-
-
-def home_of(build: Build) -> str:
-    """Where a package's files lie: `/usr/lib/phpdyno/phpdyno-php8.2-pgo`."""
-    return f"/{HOME}/{package_name(build)}"
-
-
-def package_name(build: Build) -> str:
-    """`phpdyno-php8.2-pgo`: one package for each recipe, so that a later build of it is an upgrade;
-    `-standalone` for one that stands alone."""
-    recipe = build.made_by.replace("=", "-")
-    return _UNFIT.sub("-", f"phpdyno-php{series_of(build.php_version)}-{recipe}{'-standalone' if build.alone else ''}".lower())
-
-
-def unit_name(build: Build) -> str:
-    """`phpdyno-php8.2-pgo-bolt` of the package `phpdyno-php8.2-pgo+bolt`: systemd takes no `+` in
-    the name of a unit."""
-    return package_name(build).replace("+", "-")
-
-
-def version_of(build: Build) -> str:
-    """`8.2.36-1~deb12u1+phpdyno20260102030405`: after the source's version where that is a
-    package's; the time is UTC."""
-    source = build.origin.version if build.origin.kind == "debian" else as_package(build.php_version)
-    return f"{source}+phpdyno{build.made_at:%Y%m%d%H%M%S}"
-
-
-def refuse_unpackable(build: Build) -> None:
-    """Raises DynoError for a build that may only be measured with, because it is not of the version
-    that the distribution has; and for one that stands beside a php-fpm that is not the
-    distribution's."""
-    if build.measuring_only:
-        raise DynoError("this build is for measuring only: its source is not that of the installed PHP", where=build.name)
-    series_beside(build.like)
 
 
 def package_texts(build: Build, contents: Contents) -> dict[str, str]:

@@ -102,7 +102,7 @@ class Trainer:
         return [what for index in indices if (what := self._beside.ask(together, index))]
 
     def _signal(self, instance: Instance, number: int) -> None:
-        """To the workers, and to the master, whose start-up is forgotten with theirs."""
+        """Signal the workers, and the master, whose start-up is forgotten with theirs."""
         pids = (*children_of(instance.php_pid), *([instance.php_pid] if number == FORGET else []))
         for pid in pids:
             _send(instance, pid, number)

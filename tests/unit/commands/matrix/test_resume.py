@@ -46,7 +46,7 @@ class FakeHost:
         place.mkdir(parents=True, exist_ok=True)
         write_build(place, build)
 
-    def read_ground(self, builds: Iterable[PhpBuild]) -> Provenance:
+    def read_provenance(self, builds: Iterable[PhpBuild]) -> Provenance:
         assert len(list(builds)) == 2
         return self.ground
 
@@ -65,7 +65,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
     made = FakeHost(tmp_path / "cache")
     monkeypatch.setenv("PHPDYNO_CACHE", str(made.cache))
     monkeypatch.setattr(workflow, "make_arms", lambda *_, **__: SimpleNamespace(control=CONTROL, treatments=(JIT,)))
-    monkeypatch.setattr(workflow, "read_ground", made.read_ground)
+    monkeypatch.setattr(workflow, "read_provenance", made.read_provenance)
     monkeypatch.setattr(workflow, "compare_in", made.compare_in)
     for each in matrix_record().builds.values():
         made.keep(each)

@@ -22,7 +22,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMeasuring:
     for name in ("compare", "resume", "count_pass"):
         monkeypatch.setattr(workflow, name, getattr(made, name))
     monkeypatch.setattr(workflow, "check_study", lambda *_: ())
-    monkeypatch.setattr(workflow, "read_ground", lambda _: made.ground)
+    monkeypatch.setattr(workflow, "read_provenance", lambda _: made.ground)
     # Nothing is measured here, so that somebody else may.
     monkeypatch.setattr(workflow, "MeasuringLock", contextlib.nullcontext)
     return made

@@ -68,7 +68,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeSweeping:
     monkeypatch.setattr(workflow, "measure", made.measure)
     monkeypatch.setattr(workflow, "resume_sweep", made.resume_sweep)
     monkeypatch.setattr(workflow, "check_study", lambda *_: ())
-    monkeypatch.setattr(workflow, "read_ground", lambda _: GROUND)
+    monkeypatch.setattr(workflow, "read_provenance", lambda _: GROUND)
     # Nothing is measured here, so that somebody else may.
     monkeypatch.setattr(workflow, "MeasuringLock", contextlib.nullcontext)
     return made

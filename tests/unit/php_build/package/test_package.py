@@ -17,7 +17,8 @@ from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError
 from phpdyno.model.build import Build, Origin, Teaching
 from phpdyno.php_build.package.debian import make_package
-from phpdyno.php_build.package.texts import HOME, Contents, package_name, package_texts, unit_name
+from phpdyno.php_build.package.naming import HOME, package_name, unit_name
+from phpdyno.php_build.package.texts import Contents, package_texts
 from phpdyno.php_build.rungs import RUNGS
 from phpdyno.php_build.source.versions import is_below
 from phpdyno.servers.supervision.supervisor import Supervisor
