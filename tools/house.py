@@ -16,7 +16,7 @@ MOST_FILES = 15
 MOST_POSITIONAL = 6
 MOST_LINES = 150
 MOST_COLUMNS = 100
-HEADLESS = frozenset({"Of", "That", "So", "By", "Whose", "Whom"})
+HEADLESS = frozenset({"Of", "That", "So", "By", "Whose", "Whom", "With", "For", "To", "On"})
 _PATH = re.compile(r"`([\w./-]+/[\w.-]*\.(?:py|php|pyi|toml|md|rs|lua|j2))`")
 
 

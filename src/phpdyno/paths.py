@@ -28,7 +28,7 @@ class ServiceUser(Struct, frozen=True):
 
 
 def service_user() -> ServiceUser:
-    """For root an account of its own, else the calling user.
+    """The account of our servers: for root one of its own, else the calling user.
 
     The servers' own accounts may own the live site's files, and `nobody` is shared with whatever
     else has no better one. Ours needs no line in /etc/passwd: it is a number that nobody has, in

@@ -32,8 +32,8 @@ class Comparison(Struct, frozen=True):
 
 
 class Expectation(Struct, frozen=True):
-    """What every arm must answer: the targets, and per target the control's answers and the mask
-    learnt from them.
+    """The standard that every arm is held to: the targets, and per target the control's answers and
+    the mask learnt from them.
 
     `quoted` names the error pages that the control's own answers to a target quote: there they are
     no sign of an error.
@@ -72,8 +72,8 @@ class Expectation(Struct, frozen=True):
         return None if low <= len(answer.body) <= high else f"a body of {len(answer.body)} bytes where {low} to {high} are expected"
 
     def relearn(self, index: int, extra: Sequence[Answer]) -> "Expectation":
-        """What is expected once the control was seen to answer one target in these ways too: a
-        clock went on, a counter grew.
+        """Widen what is expected, now that the control was seen to answer one target in these ways
+        too: a clock went on, a counter grew.
 
         Raises DynoError when one of them may not be timed, or when by now too much of the answer
         moves (WideMaskError).

@@ -20,8 +20,11 @@ Headers = Iterable[tuple[str, str]]
 
 
 class HeaderProfile(Struct, frozen=True):
-    """What the control's headers agree on. `values`: per lower-case name the sorted values;
-    `volatile`: names whose values move; `unsteady`: names that some answers lack."""
+    """The headers that the control's answers agree on.
+
+    `values`: per lower-case name the sorted values; `volatile`: names whose values move;
+    `unsteady`: names that some answers lack.
+    """
 
     values: dict[str, tuple[str, ...]]
     volatile: frozenset[str]

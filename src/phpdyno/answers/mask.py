@@ -70,8 +70,9 @@ class WideMaskError(DynoError):
 
 
 def learn(answers: Sequence[Answer | bytes]) -> Mask:
-    """What the answers of one arm to one target have in common, at least one answer; the more and
-    the further apart in time the better.
+    """Learn what the answers of one arm to one target have in common.
+
+    One answer is enough; the more and the further apart in time the better.
 
     Raises WideMaskError, naming the longest span, when more than 5 % of a body is volatile.
     """
@@ -107,7 +108,7 @@ def _stable_parts(bodies: Sequence[bytes]) -> tuple[list[bytes], list[list[bytes
 
 
 def _common_places(tokens: Sequence[Sequence[bytes]], offsets: Sequence[Sequence[int]], body: bytes) -> list[list[int]]:
-    """For each stable token its index in every body. Of one live value (a date, a number) all
+    """The index of each stable token in every body. Of one live value (a date, a number) all
     tokens are stable, or none."""
     maps = [dict(align(tokens[0], other)) for other in tokens[1:]]
     count = len(tokens[0])

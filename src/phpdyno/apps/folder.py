@@ -64,7 +64,7 @@ class FolderApp:
 
     @property
     def name(self) -> str:
-        """As the file says."""
+        """The name that the file gives it."""
         return self.described.name
 
     @property

@@ -76,7 +76,7 @@ class OwnFiles:
     """Those of this host, which root reads only where nobody else can change them."""
 
     def read(self, path: Path, where: str) -> bytes:
-        """As `read_trusted`."""
+        """Read a file as `read_trusted` does."""
         return read_trusted(path, where=where)
 
     def glob(self, pattern: str) -> Sequence[Path]:

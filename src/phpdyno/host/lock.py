@@ -37,8 +37,8 @@ _HOLDS = _Holds()
 
 @contextmanager
 def holding_on() -> Iterator[None]:
-    """For a command of several parts: the lock, once it was taken, is held until this ends, so that
-    nobody comes between two parts."""
+    """Hold on for a command of several parts: the lock, once it was taken, is held until this
+    ends, so that nobody comes between two parts."""
     _HOLDS.holding_on += 1
     try:
         yield

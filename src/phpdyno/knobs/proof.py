@@ -35,7 +35,8 @@ def _is_word(value: str) -> bool:
 
 
 def with_opcache(name: str, domain: Domain = TEXT) -> Proof:
-    """In force, and opcache is on: without it the setting does nothing."""
+    """Proves a setting that is in force while opcache is on: without it the setting does
+    nothing."""
     inner = in_force(name, domain)
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
@@ -88,7 +89,8 @@ def jit_buffer(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def realpath_cache(name: str, domain: Domain) -> Proof:
-    """In force, and the realpath cache is in use (open_basedir switches it off silently)."""
+    """Proves a setting that is in force while the realpath cache is in use (open_basedir
+    switches it off silently)."""
     inner = in_force(name, domain)
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

@@ -38,7 +38,7 @@ def table_of_files(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def preload(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-    """In force, and scripts were preloaded; an empty value: none was."""
+    """Proves that it is in force and scripts were preloaded; an empty value: none was."""
     count = facts.opcache.preloaded_scripts if facts.opcache else 0
     if not wanted:
         return count == 0, f"{count or 'no'} scripts preloaded"
@@ -49,8 +49,8 @@ def preload(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 
 
 def jit_counter(name: str, domain: Domain, triggers: str) -> Proof:
-    """In force, and a JIT that heeds it has compiled code. `triggers`: the values of CRTO's T, its
-    last digit but one, that do."""
+    """Proves that it is in force and a JIT that heeds it has compiled code. `triggers`: the
+    values of CRTO's T, its last digit but one, that do."""
     inner = in_force(name, domain)
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

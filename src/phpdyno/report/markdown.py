@@ -23,5 +23,5 @@ def _cell(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """On one line, no HTML of somebody else's, and nothing that a terminal would obey."""
+    """The text on one line, no HTML of somebody else's, and nothing that a terminal would obey."""
     return visible(" ".join(text.split())).replace("<", "&lt;")

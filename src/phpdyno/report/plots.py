@@ -118,8 +118,8 @@ def marks(excluded: Sequence[bool], color: str) -> dict[str, Any]:
 
 
 def log_range(values: Sequence[float]) -> dict[str, Any]:
-    """At least a factor of two, with ticks at 1, 2, 3, 5 and 7 (fewer over decades): flat curves
-    look flat, ticks are readable."""
+    """A range of at least a factor of two, with ticks at 1, 2, 3, 5 and 7 (fewer over decades):
+    flat curves look flat, ticks are readable."""
     positive = [value for value in values if value > 0]
     if not positive:
         return {}

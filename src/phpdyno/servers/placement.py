@@ -55,8 +55,8 @@ def ini_options(settings: Mapping[str, str]) -> tuple[tuple[str, ...], str | Non
 
 
 def extension_lines(settings: Mapping[str, str]) -> dict[str, str]:
-    """For each extension that the arm names, the ini line that loads it; '' for one to be left out.
-    Raises UsageError for a bad file."""
+    """The ini line of each extension that the arm names, the one that loads it; '' for one to
+    be left out. Raises UsageError for a bad file."""
     lines = {}
     for key, value in settings.items():
         if key.startswith("ext."):

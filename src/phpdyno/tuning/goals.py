@@ -91,7 +91,7 @@ def breaches(
 
 
 def spent_elsewhere(control: Sequence[GoalReadings], treated: Sequence[GoalReadings]) -> str:
-    """In words that what PHP saves is spent by web server and database; '' where all of it together
+    """Says that what PHP saves is spent by web server and database; '' where all of it together
     is cheaper, or was not read.
 
     By the mean over the blocks: what the whole stack saves is the smaller part of what it costs, so

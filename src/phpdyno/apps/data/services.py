@@ -124,8 +124,8 @@ def _copy(supervisor: Supervisor, prepared: PreparedService) -> Path | None:
 
 
 def _filled(prepared: PreparedService, variables: Mapping[str, str]) -> PreparedService:
-    """With the values of variables in the place of `{env.NAME}`. Raises UsageError: one is not
-    set."""
+    """The service with the values of variables in the place of `{env.NAME}`. Raises UsageError: one
+    is not set."""
     password = prepared.service.password
     if password is None:
         return prepared

@@ -55,8 +55,8 @@ def copy_linked(supervisor: Supervisor, source: Path, place: Path, link: Path, *
 
 
 def reader_of(path: Path, author: int) -> int:
-    """With whose rights root reads a path that an app.toml of `author` (0: root) names; 0 for its
-    own."""
+    """The account with whose rights root reads a path that an app.toml of `author` (0: root)
+    names; 0 for its own."""
     return place_and_reader(path, author)[1]
 
 

@@ -15,8 +15,8 @@ BROKEN = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
 def unpack(archive: Path, into: Path) -> None:
-    """As `write_members`. Raises DynoError: the archive is damaged or leads outside, a full
-    disk."""
+    """Unpack an archive as `write_members` does. Raises DynoError: the archive is damaged or
+    leads outside, a full disk."""
     try:
         write_members(archive, into)
     except BROKEN as error:

@@ -174,7 +174,8 @@ def _climb_on(climbed: _Climbed, record: LadderRecord, *, argv: Sequence[str], p
 
 
 def _question_of_knobs(record: LadderRecord, plan: Plan) -> CompareRequest:
-    """As the builds were measured (`plan`), on top of the one that the knobs stand on."""
+    """The request that measures the knobs as the builds were measured (`plan`), on top of the
+    one that the knobs stand on."""
     below = record.knobs[0].on
     return CompareRequest(
         source=plan.source,

@@ -224,7 +224,7 @@ class Heats(Struct, frozen=True):
 
     @property
     def blocks(self) -> int:
-        """In all heats."""
+        """The blocks of all heats."""
         return sum(len({seen.block for seen in heat}) for heat in self.observations)
 
 

@@ -129,7 +129,7 @@ class Tuning:
         self._progress = progress
 
     def go(self) -> None:
-        """To the end, whatever was measured before. Raises DynoError, Interrupted."""
+        """Tune to the end, whatever was measured before. Raises DynoError, Interrupted."""
         before = self.record
         self.record = structs.replace(before, outcome="", detail="")
         self._keep(before.found)

@@ -80,7 +80,7 @@ class _Out:
             sys.stdout.flush()
 
     def summary(self) -> None:
-        """At the end: the range of each pool."""
+        """Tell at the end the range of each pool."""
         found = tuple(self._keeper.advice())
         self._lines(*found)
         if self._screen is not None:

@@ -1,5 +1,5 @@
-"""On how many threads the generator drives: more than one only where its thread was seen to be the
-limit."""
+"""The number of threads that the generator drives on: more than one only where its thread was
+seen to be the limit."""
 
 import math
 from collections.abc import Iterable

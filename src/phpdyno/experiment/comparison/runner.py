@@ -109,7 +109,7 @@ class Runner:
         return "the budget is spent"
 
     def _note_spent(self) -> None:
-        """For a resumed session. Where even this cannot be written (a full disk) the fault that is
-        under way says so."""
+        """Note what was spent, for a resumed session. Where even this cannot be written (a full
+        disk) the fault that is under way says so."""
         with contextlib.suppress(DynoError):
             self.log.record(Spent(self.log.spent_s()))

@@ -86,7 +86,7 @@ class Begun(Struct, frozen=True):
 
     @classmethod
     def of(cls, sweep: Sweep) -> Self:
-        """As its record says."""
+        """What was begun, as its record says."""
         return cls(sweep.rounds, sweep.lengths, sweep.visits)
 
 

@@ -14,8 +14,8 @@ DATABASE = Wait("database", "MariaDB")
 
 
 def known_ends(app: PreparedApp, fastcgi: str, database: Database | None, services: Sequence[RunningService]) -> KnownEnds:
-    """For the workers of one instance; `fastcgi` is where its pool listens, as the load core has it
-    (`unix:PATH`, `tcp:HOST:PORT`)."""
+    """The known ends of connections of one instance's workers; `fastcgi` is where its pool
+    listens, as the load core has it (`unix:PATH`, `tcp:HOST:PORT`)."""
     names: dict[str, Wait] = {}
     plan = addresses_of([each.service for each in app.services], app.peers)
     for passage in plan.through:

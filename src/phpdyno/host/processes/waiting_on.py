@@ -52,7 +52,7 @@ _SLEEPS = frozenset({"nanosleep", "clock_nanosleep", "pause"})
 
 
 def waiting_on(pid: int, tree: SmallFiles | None = None) -> str:
-    """In words; '' where it may not be read or the process has ended."""
+    """What a process waits on, in words; '' where it may not be read or the process has ended."""
     tree = tree or SmallFiles()
     told = tree.text(f"/proc/{pid}/syscall")
     if not told:

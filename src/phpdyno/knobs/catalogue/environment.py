@@ -38,7 +38,7 @@ def _transparent(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
 
 
 def _tunables(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
-    """With `always` the kernel gives them unasked."""
+    """The tunable to ask with; with `always` the kernel gives them unasked."""
     reserved = ("glibc.malloc.hugetlb=2",) if host.hugetlb_pages > 0 else ()
     return (*reserved, *(("glibc.malloc.hugetlb=1",) if host.thp == "madvise" else ()))
 

@@ -32,7 +32,7 @@ class ConnectorRow(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """For people and as an arm's name: `own fibers@128 unix`."""
+        """Its name for people, and the arm's: `own fibers@128 unix`."""
         flight = f"@{self.in_flight}" if self.in_flight > 1 else ""
         packer = "" if self.packer == "pure" else f" {self.packer}"
         several = f" x{self.processes}" if self.processes > 1 else ""

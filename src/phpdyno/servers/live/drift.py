@@ -15,8 +15,8 @@ DELETED = " (deleted)"
 
 
 def drift_notes(pool: LivePool, files: IniFiles) -> tuple[str, ...]:
-    """In words: files that are newer than the pool's php-fpm, and extensions in which it differs
-    from what `files` load now."""
+    """Notes of what drifted: files that are newer than the pool's php-fpm, and extensions in
+    which it differs from what `files` load now."""
     master = pool.master
     if master is None:
         return ()

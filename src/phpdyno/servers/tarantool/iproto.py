@@ -52,7 +52,7 @@ class Iproto:
 
     @property
     def version(self) -> str:
-        """As the greeting has it: `2.6.0`."""
+        """The version as the greeting has it: `2.6.0`."""
         return self.greeting.split()[1].decode("ascii", "replace")
 
     def ping(self) -> None:

@@ -108,7 +108,7 @@ class Tarantool:
 
     @property
     def version(self) -> str:
-        """As its greeting has it. Raises DynoError."""
+        """The version as its greeting has it. Raises DynoError."""
         return self._asking().version
 
     def fill(self) -> None:

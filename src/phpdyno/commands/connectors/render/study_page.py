@@ -58,8 +58,8 @@ def _found(part: OperationFound | None, study: ConnectorStudy, ours: Ours | None
 
 
 def _answer(study: ConnectorStudy, parts: dict[str, OperationFound]) -> list[str]:
-    """In one paragraph: what the reference gained, what its client gains here by each engine, and
-    what ours does."""
+    """The answer in one paragraph: what the reference gained, what its client gains here by
+    each engine, and what ours does."""
     part = parts.get(FOR_ALL)
     if part is None:
         return []
@@ -149,7 +149,7 @@ def _base_of(study: ConnectorStudy, ours: Ours | None) -> dict[str, float]:
 
 
 def _speed(row: RowFound) -> str:
-    """With its interval, or from where to where its blocks went, marked by a star."""
+    """A speed with its interval, or from where to where its blocks went, marked by a star."""
     if row.ratio is None:
         return "1 (control)"
     if row.low is None or row.high is None:

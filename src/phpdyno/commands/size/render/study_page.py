@@ -43,7 +43,7 @@ _METHOD = (
 
 
 def _answer(found: Mapping[str, SizeFound], lacking: Sequence[str]) -> str:
-    """In one paragraph: the number of each app, and whether cores × 2 held."""
+    """The answer in one paragraph: the number of each app, and whether cores × 2 held."""
     said = [f"`{name}`: {plain(each.answer)} ({_held(each)})." for name, each in found.items()]
     cores = next((each.cores for each in found.values()), 1)
     said += [f"`{name}`: no answer." for name in lacking]

@@ -332,7 +332,7 @@ class _Raced(Struct, frozen=True):
 
     @property
     def found(self) -> RaceFound:
-        """For the record."""
+        """What was found, for the record."""
         return race_found(self.entries, self.blocks, self.stand, self.standing, self.broken, alpha=self.alpha, mixture=self.mixture)
 
     def followed_by(self, again: "_Raced") -> "_Raced":

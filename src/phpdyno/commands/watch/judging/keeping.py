@@ -29,7 +29,7 @@ class Keeper:
         self._files[master, pool] = directives, process_max
 
     def advice(self) -> Iterator[Advice]:
-        """For every pool that was seen."""
+        """The advice for every pool that was seen."""
         for (master, pool), history in self._histories.items():
             directives, process_max = self._files.get((master, pool), ({}, 0))
             yield advise(pool, master, history.seen(), directives, process_max=process_max, source=self._sources[master, pool])

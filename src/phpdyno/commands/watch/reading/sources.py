@@ -103,7 +103,7 @@ class Scoreboard:
         )
 
     def busy(self) -> int | None:
-        """As the stages say."""
+        """The number of busy workers, as their stages say."""
         return self._reader.busy()
 
     def close(self) -> None:

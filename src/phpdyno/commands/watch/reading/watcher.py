@@ -148,7 +148,8 @@ class Watcher:
             self._say(pool.key, f"a pool was found and is watched now (by {self._watches[pool.key].source})")
 
     def _pools_of(self, master: WatchedMaster) -> list[WatchedPool]:
-        """As its file has them; read anew once a minute, after a reload, and for a new master."""
+        """The pools of a master as its file has them; read anew once a minute, after a reload,
+        and for a new master."""
         now = time.monotonic()
         known = self._files.get(master)
         if known is None or now - known[0] >= FILES_EVERY_S:

@@ -97,7 +97,7 @@ class Workers:
             worker.read_at = now_s
 
     def memory(self) -> MemorySeen:
-        """As last read; what was not yet read counts as the mean of the others."""
+        """The memory as last read; what was not yet read counts as the mean of the others."""
         seen = [(worker.memory, worker.served) for worker in self._known.values() if worker.memory is not None]
         if not seen:
             return MemorySeen()
