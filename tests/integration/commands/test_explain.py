@@ -108,6 +108,7 @@ def test_functions_and_instructions_of_a_change_and_stacks_for_other_tools(tmp_p
     assert "exists already" in fault_of(again.stderr)
 
 
+@pytest.mark.alone
 def test_where_a_request_sleeps_and_works_is_told_apart(tmp_path: Path) -> None:
     work = "<?php usleep(3000); for ($i = 0; $i < 200000; $i++) {} echo 'x';"
     found = explained("--docroot", site(tmp_path / "site", index=work), "--url", "/", runs=tmp_path / "runs")
