@@ -1,90 +1,24 @@
 //! The engine: one address, its targets, and the connections kept between runs.
 
-use std::fmt;
-use std::io;
-use std::sync::Arc;
-
-use rustix::event::epoll::{self, CreateFlags};
+use std::iter;
 
 use crate::address::Address;
 use crate::closed_loop::ClosedLoop;
-use crate::connection::{Connection, Peer};
-use crate::flight::Flight;
+use crate::common::Common;
+use crate::connections::Connections;
+use crate::error::{Error, at_least_one};
+use crate::flight::drive;
 use crate::open_loop::OpenLoop;
-use crate::outcome::{Failure, Outcome};
+use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::recorder::Samples;
-use crate::sink::{Kept, Sink};
-use crate::target::{Target, Transport};
-use crate::threads::{Common, Width};
-
-/// One read takes a whole page of most sites.
-const BUFFER_BYTES: usize = 64 * 1024;
+use crate::sink::{Discard, Kept};
+use crate::target::Target;
+use crate::threads::{Loop, run_on_threads};
+use crate::width::Width;
 
 /// The latest offset of a schedule, in nanoseconds: 146 years, which leaves room for the clock.
 const LAST_OFFSET_NS: u64 = 1 << 62;
-
-/// How an engine treats its connections.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Use a connection for more than one request.
-    pub keep_alive: bool,
-    /// From the start of a request to its connection, in nanoseconds.
-    pub connect_timeout_ns: u64,
-    /// From the start of a request to its complete response, in nanoseconds.
-    pub response_timeout_ns: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { keep_alive: true, connect_timeout_ns: 2_000_000_000, response_timeout_ns: 30_000_000_000 }
-    }
-}
-
-/// What is not an outcome: a mistake of the caller, or a fault of this host.
-#[derive(Debug)]
-pub enum Error {
-    /// The caller's values, in words.
-    Invalid(String),
-    /// An entry of the sequence, or a fetch, names a target that does not exist.
-    NoSuchTarget {
-        /// The index asked for.
-        index: u32,
-        /// How many targets there are.
-        targets: usize,
-    },
-    /// An entry of the sequence of a pipeline names a frame that does not exist.
-    NoSuchFrame {
-        /// The index asked for.
-        index: u32,
-        /// How many frames there are.
-        frames: usize,
-    },
-    /// epoll, or no more file descriptors.
-    Io(io::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid(why) => f.write_str(why),
-            Self::NoSuchTarget { index, targets } => {
-                write!(f, "target {index} does not exist: the engine has {targets}, counted from 0")
-            }
-            Self::NoSuchFrame { index, frames } => {
-                write!(f, "frame {index} does not exist: the pipeline has {frames}, counted from 0")
-            }
-            Self::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
 
 /// One whole answer.
 #[derive(Clone, Debug)]
@@ -103,15 +37,9 @@ pub struct Fetched {
 
 /// A generator for one address.
 pub struct Engine {
-    pub(crate) targets: Arc<[Target]>,
-    pub(crate) options: Options,
-    pub(crate) peer: Peer,
-    pub(crate) connections: Vec<Connection>,
-    pub(crate) buffer: Box<[u8]>,
-    pub(crate) last_failure: Option<Failure>,
-    pub(crate) transport: Transport,
+    first: Connections,
     /// For the further threads of a run, each with connections of its own.
-    pub(crate) others: Vec<Engine>,
+    others: Vec<Connections>,
 }
 
 impl Engine {
@@ -132,26 +60,7 @@ impl Engine {
         for target in &mut targets {
             target.set_keep_alive(options.keep_alive);
         }
-        Self::with(address, targets.into(), options, transport)
-    }
-
-    pub(crate) fn with(
-        address: Address,
-        targets: Arc<[Target]>,
-        options: Options,
-        transport: Transport,
-    ) -> Result<Self, Error> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from)?;
-        Ok(Self {
-            targets,
-            options,
-            peer: Peer { address, epoll, connects: 0 },
-            connections: Vec::new(),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
-            last_failure: None,
-            transport,
-            others: Vec::new(),
-        })
+        Ok(Self { first: Connections::new(address, targets.into(), options, transport)?, others: Vec::new() })
     }
 
     /// Send the targets of `sequence`, `width.connections` at a time, until each has an outcome or `max_failures` of them
@@ -215,15 +124,16 @@ impl Engine {
     ) -> Result<Fetched, Error> {
         let mut kept = Kept::new(max_bytes);
         self.check_targets(&[target])?;
-        let samples = self.drive(Samples::for_sequence(vec![target]), 1, &Common::new(1, 1), &mut kept, |flight| {
-            ClosedLoop::new(flight).run(should_stop)
-        })?;
+        let samples =
+            drive(&mut self.first, Samples::for_sequence(vec![target]), 1, &Common::new(1, 1), &mut kept, |flight| {
+                ClosedLoop::new(flight).run(should_stop)
+            })?;
         let (status, code) = (samples.status[0], samples.outcome[0]);
-        let (outcome, detail) = match self.last_failure {
+        let (outcome, detail) = match self.first.last_failure {
             Some(failure) => (failure.outcome(), failure.to_string()),
             None if samples.interrupted => (Outcome::Abandoned, "interrupted".to_owned()),
             None if code == Outcome::WrongStatus as u8 => {
-                let expected = self.targets[target as usize].expected.status;
+                let expected = self.first.targets[target as usize].expected.status;
                 (Outcome::WrongStatus, format!("status {status}, expected {expected}{}", kept.redirection(status)))
             }
             None => (Outcome::Ok, String::new()),
@@ -233,40 +143,43 @@ impl Engine {
 
     /// Close the kept connections. The engine may be run again.
     pub fn close(&mut self) {
-        self.connections.clear();
+        self.first.all.clear();
         self.others.clear();
     }
 
-    pub(crate) fn check_targets(&self, sequence: &[u32]) -> Result<(), Error> {
-        let targets = self.targets.len();
+    /// Let the loop of each thread fill in its rows of `samples`.
+    fn measure(
+        &mut self,
+        samples: Samples,
+        width: Width,
+        max_failures: u64,
+        should_stop: &mut dyn FnMut() -> bool,
+        run: Loop,
+    ) -> Result<Samples, Error> {
+        at_least_one("max_failures", max_failures > 0)?;
+        self.check_targets(&samples.target)?;
+        let common = Common::new(width.connections.min(samples.target.len()), max_failures);
+        // Also when there were more threads before: their idle connections would hold workers of the server.
+        self.others.truncate(width.threads.get() - 1);
+        while self.others.len() < width.threads.get() - 1 {
+            self.others.push(self.first.like()?);
+        }
+        if self.others.is_empty() {
+            return drive(&mut self.first, samples, width.connections, &common, &mut Discard, |flight| {
+                run(flight, should_stop)
+            });
+        }
+        let mut all: Vec<&mut Connections> = iter::once(&mut self.first).chain(&mut self.others).collect();
+        run_on_threads(&mut all, samples, width, &common, run, should_stop)
+    }
+
+    fn check_targets(&self, sequence: &[u32]) -> Result<(), Error> {
+        let targets = self.first.targets.len();
         match sequence.iter().find(|index| **index as usize >= targets) {
             Some(&index) => Err(Error::NoSuchTarget { index, targets }),
             None => Ok(()),
         }
     }
-
-    /// Let a loop fill in the rows of `samples`, with at most `width` requests in flight.
-    pub(crate) fn drive<S: Sink>(
-        &mut self,
-        samples: Samples,
-        width: usize,
-        common: &Common,
-        sink: &mut S,
-        run: impl FnOnce(Flight<'_, S>) -> io::Result<Samples>,
-    ) -> Result<Samples, Error> {
-        let width = width.min(samples.target.len());
-        for token in self.connections.len()..width {
-            self.connections.push(Connection::new(token, self.transport));
-        }
-        let done = run(Flight::new(self, samples, width, common, sink));
-        // A fault or an interrupt leaves requests in flight: their answers must not meet the next run.
-        self.connections.iter_mut().filter(|connection| !connection.is_idle()).for_each(Connection::close);
-        done.map_err(Error::Io)
-    }
-}
-
-pub(crate) fn at_least_one(name: &str, is: bool) -> Result<(), Error> {
-    if is { Ok(()) } else { Err(Error::Invalid(format!("{name} must be at least 1"))) }
 }
 
 fn check_schedule(offsets_ns: &[u64], rows: usize) -> Result<(), Error> {

@@ -8,12 +8,13 @@ use rustix::event::epoll::{self, Event};
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
+use crate::common::Common;
 use crate::connection::Step;
-use crate::engine::Engine;
+use crate::connections::Connections;
+use crate::error::Error;
 use crate::outcome::{Failure, Outcome};
 use crate::recorder::{Row, Samples};
 use crate::sink::Sink;
-use crate::threads::Common;
 
 /// Time-outs and interrupts are looked at when this much has passed, and no wait is longer: so at least every 80 ms,
 /// and a time-out is seen that much late at worst. Looking costs nothing per request.
@@ -31,7 +32,7 @@ pub(crate) struct Flight<'a, S> {
     pub(crate) busy: usize,
     /// When a connection was last given back after none had been free; 0 before.
     pub(crate) free_since_ns: u64,
-    engine: &'a mut Engine,
+    connections: &'a mut Connections,
     sink: &'a mut S,
     /// Room for an event of every connection, so that one wait sees all that is ready.
     events: Vec<Event>,
@@ -45,20 +46,20 @@ pub(crate) struct Flight<'a, S> {
 impl<'a, S: Sink> Flight<'a, S> {
     /// Nothing in flight yet, of at most `width` at a time.
     pub(crate) fn new(
-        engine: &'a mut Engine,
+        connections: &'a mut Connections,
         samples: Samples,
         width: usize,
         common: &'a Common,
         sink: &'a mut S,
     ) -> Self {
-        engine.last_failure = None;
-        engine.peer.connects = 0;
+        connections.last_failure = None;
+        connections.peer.connects = 0;
         Self {
             samples,
             busy: 0,
             free_since_ns: 0,
-            events: Vec::with_capacity(engine.connections.len().max(1)),
-            engine,
+            events: Vec::with_capacity(connections.all.len().max(1)),
+            connections,
             sink,
             free: (0..width).rev().collect(),
             common,
@@ -78,7 +79,7 @@ impl<'a, S: Sink> Flight<'a, S> {
     pub(crate) fn end(mut self) -> Samples {
         // A schedule begins a little after its run: not before it even if nothing is sent.
         self.samples.ended_ns = now_ns().max(self.samples.started_ns);
-        self.samples.connects = self.engine.peer.connects;
+        self.samples.connects = self.connections.peer.connects;
         self.samples
     }
 
@@ -104,9 +105,9 @@ impl<'a, S: Sink> Flight<'a, S> {
     pub(crate) fn start(&mut self, row: usize) -> io::Result<bool> {
         let Some(token) = self.free.pop() else { return Ok(false) };
         self.busy += 1;
-        let engine = &mut *self.engine;
-        let target = &engine.targets[self.samples.target[row] as usize];
-        let step = engine.connections[token].start(&mut engine.peer, row, target)?;
+        let connections = &mut *self.connections;
+        let target = &connections.targets[self.samples.target[row] as usize];
+        let step = connections.all[token].start(&mut connections.peer, row, target)?;
         self.settle(token, step);
         Ok(true)
     }
@@ -123,14 +124,14 @@ impl<'a, S: Sink> Flight<'a, S> {
     /// Hear what one of the connections of the last wait has to say; whether a request ended.
     pub(crate) fn take(&mut self, index: usize) -> io::Result<bool> {
         let (token, flags) = (token_of(&self.events[index]), self.events[index].flags);
-        let engine = &mut *self.engine;
-        let connection = &mut engine.connections[token];
+        let connections = &mut *self.connections;
+        let connection = &mut connections.all[token];
         if connection.is_idle() {
             connection.close();
             return Ok(false);
         }
-        let target = &engine.targets[self.samples.target[connection.row] as usize];
-        let step = connection.poke(&mut engine.peer, flags, target, &mut engine.buffer, self.sink)?;
+        let target = &connections.targets[self.samples.target[connection.row] as usize];
+        let step = connection.poke(&mut connections.peer, flags, target, &mut connections.buffer, self.sink)?;
         self.settle(token, step);
         Ok(step != Step::Pending)
     }
@@ -147,8 +148,8 @@ impl<'a, S: Sink> Flight<'a, S> {
             return false;
         }
         self.next_tick_ns = at_ns + TICK_NS;
-        for token in 0..self.engine.connections.len() {
-            if let Some(failure) = self.engine.connections[token].overdue(at_ns, &self.engine.options) {
+        for token in 0..self.connections.all.len() {
+            if let Some(failure) = self.connections.all[token].overdue(at_ns, &self.connections.options) {
                 self.settle(token, Step::Failed(failure));
             }
         }
@@ -161,7 +162,7 @@ impl<'a, S: Sink> Flight<'a, S> {
     fn drop_stale(&mut self) -> io::Result<()> {
         self.poll(&AT_ONCE)?;
         for event in &self.events {
-            self.engine.connections[token_of(event)].close();
+            self.connections.all[token_of(event)].close();
         }
         Ok(())
     }
@@ -176,7 +177,7 @@ impl<'a, S: Sink> Flight<'a, S> {
             }
             Step::Failed(failure) => self.note(failure),
         };
-        let connection = &mut self.engine.connections[token];
+        let connection = &mut self.connections.all[token];
         let row = Row {
             sent_ns: connection.sent_ns,
             first_byte_ns: connection.first_byte_ns,
@@ -187,7 +188,7 @@ impl<'a, S: Sink> Flight<'a, S> {
         };
         self.samples.set(connection.row, &row);
         self.samples.stderr_bytes += connection.answer.stderr_bytes();
-        connection.finish(step == Step::Complete { reusable: true } && self.engine.options.keep_alive);
+        connection.finish(step == Step::Complete { reusable: true } && self.connections.options.keep_alive);
         if outcome != Outcome::Ok {
             self.common.count_failure();
         }
@@ -199,13 +200,13 @@ impl<'a, S: Sink> Flight<'a, S> {
     }
 
     fn judge(&self, token: usize) -> Outcome {
-        let connection = &self.engine.connections[token];
-        let target = &self.engine.targets[self.samples.target[connection.row] as usize];
+        let connection = &self.connections.all[token];
+        let target = &self.connections.targets[self.samples.target[connection.row] as usize];
         target.expected.judge(connection.answer.status(), connection.answer.body_bytes())
     }
 
     fn note(&mut self, failure: Failure) -> Outcome {
-        self.engine.last_failure = Some(failure);
+        self.connections.last_failure = Some(failure);
         let outcome = failure.outcome();
         if outcome == Outcome::TimedOut {
             self.common.count_time_out();
@@ -216,12 +217,29 @@ impl<'a, S: Sink> Flight<'a, S> {
     /// One `epoll_pwait2`; false when a signal ended it.
     fn poll(&mut self, patience: &Timespec) -> io::Result<bool> {
         self.events.clear();
-        match epoll::wait(&self.engine.peer.epoll, spare_capacity(&mut self.events), Some(patience)) {
+        match epoll::wait(&self.connections.peer.epoll, spare_capacity(&mut self.events), Some(patience)) {
             Ok(_) => Ok(true),
             Err(Errno::INTR) => Ok(false),
             Err(errno) => Err(errno.into()),
         }
     }
+}
+
+/// Let a loop fill in the rows of `samples`, with at most `width` requests in flight.
+pub(crate) fn drive<S: Sink>(
+    connections: &mut Connections,
+    samples: Samples,
+    width: usize,
+    common: &Common,
+    sink: &mut S,
+    run: impl FnOnce(Flight<'_, S>) -> io::Result<Samples>,
+) -> Result<Samples, Error> {
+    let width = width.min(samples.target.len());
+    connections.widen(width);
+    let done = run(Flight::new(connections, samples, width, common, sink));
+    // A fault or an interrupt leaves requests in flight.
+    connections.close_busy();
+    done.map_err(Error::Io)
 }
 
 fn token_of(event: &Event) -> usize {

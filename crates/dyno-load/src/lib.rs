@@ -2,15 +2,18 @@
 //! a pipeline of prebuilt requests for Tarantool's IPROTO; epoll, no async runtime.
 //!
 //! All times are `CLOCK_MONOTONIC` nanoseconds. What a server does is an [`Outcome`], never an error and never a panic.
-//! `Engine` (→ `threads`) → `closed_loop` or `open_loop` → `flight` → `connection` → `http1` or `fastcgi`; `recorder`
+//! `Engine` (→ `threads`) → `closed_loop` or `open_loop` → `flight` → `connections` → `connection` → `http1` or `fastcgi`; `recorder`
 //! keeps the columns, `histogram` what is left of them. `iproto` has a loop of its own and the same columns.
 
 pub mod address;
 mod answer;
 mod clock;
 mod closed_loop;
+mod common;
 mod connection;
+mod connections;
 pub mod engine;
+pub mod error;
 pub mod fastcgi;
 mod flight;
 pub mod head;
@@ -18,17 +21,21 @@ pub mod histogram;
 pub mod http1;
 pub mod iproto;
 mod open_loop;
+pub mod options;
 pub mod outcome;
 pub mod recorder;
 pub mod sink;
 mod socket;
 pub mod target;
 mod threads;
+pub mod width;
 
 pub use address::Address;
-pub use engine::{Engine, Error, Fetched, Options};
+pub use engine::{Engine, Fetched};
+pub use error::Error;
 pub use histogram::Histogram;
+pub use options::Options;
 pub use outcome::{Failure, Malformed, OUTCOMES, Outcome};
 pub use recorder::Samples;
 pub use target::{Expected, Target, Transport};
-pub use threads::Width;
+pub use width::Width;

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::head::Head;
-use crate::engine::Error;
+use crate::error::Error;
 use crate::outcome::Outcome;
 
 const MP_UINT64: u8 = 0xcf;

@@ -10,7 +10,7 @@ use super::round::{Limits, Round};
 use super::wire::Wire;
 use crate::address::Address;
 use crate::clock::now_ns;
-use crate::engine::{Error, at_least_one};
+use crate::error::{Error, at_least_one};
 use crate::flight::TICK_NS;
 use crate::outcome::Failure;
 use crate::recorder::Samples;
